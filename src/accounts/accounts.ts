@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
+import { newId } from "./ids.ts";
+
+const accountRow = z.object({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  role: z.enum(["owner", "user"]),
+  created_at_ms: z.int(),
+  disabled_at_ms: z.int().nullable(),
+}).transform((row) => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  role: row.role,
+  createdAtMs: row.created_at_ms,
+  disabledAtMs: row.disabled_at_ms,
+}));
+
+/** Somebody who uses the gateway. */
+export type Account = z.output<typeof accountRow>;
+
+/** Thrown for a command that cannot be carried out as asked; the message is for people. */
+export class AccountError extends Error {
+  override readonly name = "AccountError";
+}
+
+const COLUMNS = "id, email, name, role, created_at_ms, disabled_at_ms";
+const BY_EMAIL = `select ${COLUMNS} from accounts where email = ?`;
+const ALL = `select ${COLUMNS} from accounts order by created_at_ms, id`;
+const OWNER = `select ${COLUMNS} from accounts where role = 'owner' order by created_at_ms limit 1`;
+const INSERT = `insert into accounts (${COLUMNS}) values (?, ?, ?, ?, ?, null)`;
+const DISABLE =
+  "update accounts set disabled_at_ms = ? where id = ? and disabled_at_ms is null and role <> 'owner'";
+
+const emailAddress = z.email().or(z.literal("owner@localhost"));
+
+/** Accounts, by email address. */
+export class Accounts {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  /** Creates an account. Throws {@linkcode AccountError} for a bad or a used address. */
+  async create(
+    { email, name = "", role = "user" }: { email: string; name?: string; role?: "owner" | "user" },
+  ): Promise<Account> {
+    if (!emailAddress.safeParse(email).success) {
+      throw new AccountError(
+        `Cannot create an account as ${JSON.stringify(email)} is not an email address`,
+      );
+    }
+    if (name.length > 200) {
+      throw new AccountError(
+        `Cannot create an account as its name has ${name.length} characters: at most 200 are allowed`,
+      );
+    }
+    const account: Account = {
+      id: newId("acc"),
+      email: email.toLowerCase(),
+      name,
+      role,
+      createdAtMs: this.#now(),
+      disabledAtMs: null,
+    };
+    try {
+      await this.#database.batch([insertAccount(account)]);
+    } catch (error) {
+      if (error instanceof DatabaseError && error.isDuplicate) {
+        throw new AccountError(`There is already an account ${account.email}`, { cause: error });
+      }
+      throw error;
+    }
+    return account;
+  }
+
+  /** The account of an email address. */
+  async find(email: string): Promise<Account | undefined> {
+    const row = await this.#database.one(BY_EMAIL, [email]);
+    return row === undefined ? undefined : read(row);
+  }
+
+  /** The account of an email address. Throws {@linkcode AccountError} when there is none. */
+  async get(email: string): Promise<Account> {
+    const account = await this.find(email);
+    if (account === undefined) {
+      throw new AccountError(
+        `There is no account ${JSON.stringify(email)}; see sluice account list`,
+      );
+    }
+    return account;
+  }
+
+  /** The owner's account, once there is one. */
+  async owner(): Promise<Account | undefined> {
+    const row = await this.#database.one(OWNER);
+    return row === undefined ? undefined : read(row);
+  }
+
+  /** Every account, oldest first. */
+  async list(): Promise<Account[]> {
+    return (await this.#database.all(ALL)).map(read);
+  }
+
+  /** Refuses the account's keys from now on. The owner cannot be disabled. */
+  async disable(email: string): Promise<Account> {
+    const account = await this.get(email);
+    if (account.role === "owner") {
+      throw new AccountError("Cannot disable the owner's account; revoke its keys instead");
+    }
+    await this.#database.batch([{ sql: DISABLE, args: [this.#now(), account.id] }]);
+    return await this.get(email);
+  }
+}
+
+/** The statement that creates `account`. */
+export function insertAccount(account: Account): Statement {
+  const { id, email, name, role, createdAtMs } = account;
+  return { sql: INSERT, args: [id, email, name, role, createdAtMs] };
+}
+
+function read(row: Row): Account {
+  return accountRow.parse(row);
+}

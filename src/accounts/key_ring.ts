@@ -1,0 +1,175 @@
+import { z } from "zod";
+import type { Database } from "../database/mod.ts";
+import { Refusal } from "../refusal.ts";
+import { digestOf, KEY_PATTERN } from "./keys.ts";
+
+const callerRow = z.object({
+  account_id: z.string(),
+  email: z.string(),
+  key_id: z.string(),
+  models: z.string().nullable(),
+  expires_at_ms: z.int().nullable(),
+  revoked_at_ms: z.int().nullable(),
+  disabled_at_ms: z.int().nullable(),
+}).transform((row) => ({
+  accountId: row.account_id,
+  email: row.email,
+  keyId: row.key_id,
+  /** Routes that the key may use; null for all. */
+  models: row.models === null ? null : new Set(z.array(z.string()).parse(JSON.parse(row.models))),
+  expiresAtMs: row.expires_at_ms,
+  revokedAtMs: row.revoked_at_ms,
+  disabledAtMs: row.disabled_at_ms,
+}));
+
+/** Whose key it is, and what it allows. */
+export type Caller = z.output<typeof callerRow>;
+
+const BY_DIGEST = `
+  select keys.account_id, accounts.email, keys.id as key_id, keys.models, keys.expires_at_ms,
+         keys.revoked_at_ms, accounts.disabled_at_ms
+  from keys join accounts on accounts.id = keys.account_id
+  where keys.digest = ?`;
+const REVISION = "select number from revisions where noun = 'keys'";
+
+const MAX_KNOWN = 20_000;
+const MAX_UNKNOWN = 5_000;
+
+/**
+ * Copies of keys in memory, so that a known key costs no database read.
+ *
+ * All copies are dropped when the database reports that any key or account has changed, whoever
+ * changed it: the revision is read every `pollMs`. Never used to decide about money.
+ */
+export class KeyRing {
+  readonly #database: Database;
+  readonly #now: () => number;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #known = new Map<string, Caller>();
+  #unknown = new Set<string>();
+  #revision = -1;
+  #polling: Promise<void> | undefined;
+  #lastSeenMs: number;
+  readonly #staleMs: number;
+
+  constructor(database: Database, { now, pollMs = 250 }: { now: () => number; pollMs?: number }) {
+    this.#database = database;
+    this.#now = now;
+    this.#staleMs = pollMs * 3;
+    this.#lastSeenMs = performance.now();
+    this.#timer = setInterval(() => void this.refresh(), pollMs);
+  }
+
+  /** Number of keys held. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /**
+   * Who presents these keys; the first valid one counts.
+   *
+   * @param presented What the key headers held, in the order of their precedence.
+   * @throws {Refusal} `key_invalid`, saying what was wrong with the first of them.
+   */
+  identify(presented: readonly string[]): Caller | Promise<Caller> {
+    if (presented.length === 0) {
+      throw new Refusal(
+        "key_invalid",
+        "No API key was given. Send it as 'Authorization: Bearer sk-…' or as 'X-API-Key: sk-…'.",
+      );
+    }
+    // A known and valid first key, nearly every request, needs no promise.
+    const first = this.#held(presented[0]!);
+    if (first !== undefined && this.#fault(first) === undefined) return first;
+    return this.#search(presented);
+  }
+
+  /** Drops the copies if the database has changed. */
+  refresh(): Promise<void> {
+    this.#polling ??= this.#poll().finally(() => this.#polling = undefined);
+    return this.#polling;
+  }
+
+  /** Stops watching the database. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#polling;
+  }
+
+  async #search(presented: readonly string[]): Promise<Caller> {
+    let refusal: Refusal | undefined;
+    for (const secret of presented) {
+      const found = await this.#find(secret);
+      const fault = found instanceof Refusal ? found : this.#fault(found);
+      if (fault === undefined) return found as Caller;
+      refusal ??= fault;
+    }
+    throw refusal;
+  }
+
+  #held(secret: string): Caller | undefined {
+    // A database that has stopped answering must not keep revoked keys alive.
+    if (performance.now() - this.#lastSeenMs > this.#staleMs) return undefined;
+    return this.#known.get(digestOf(secret));
+  }
+
+  async #find(secret: string): Promise<Caller | Refusal> {
+    if (!KEY_PATTERN.test(secret)) {
+      return new Refusal(
+        "key_invalid",
+        "The API key is malformed: it must be 'sk-' followed by at least 32 letters, digits, '_' or '-'.",
+      );
+    }
+    const digest = digestOf(secret);
+    const held = this.#held(secret);
+    if (held !== undefined) return held;
+    if (!this.#unknown.has(digest)) {
+      const revision = this.#revision;
+      const row = await this.#database.one(BY_DIGEST, [digest]);
+      if (row !== undefined) {
+        const caller = callerRow.parse(row);
+        if (revision === this.#revision) remember(this.#known, digest, caller);
+        return caller;
+      }
+      if (this.#unknown.size >= MAX_UNKNOWN) this.#unknown.clear();
+      if (revision === this.#revision) this.#unknown.add(digest);
+    }
+    return new Refusal(
+      "key_invalid",
+      "The API key is not known here. Check it, or ask for a new one.",
+    );
+  }
+
+  #fault(caller: Caller): Refusal | undefined {
+    if (caller.revokedAtMs !== null) {
+      return new Refusal("key_invalid", "The API key has been revoked. Use another one.");
+    }
+    if (caller.expiresAtMs !== null && caller.expiresAtMs <= this.#now()) {
+      const when = new Date(caller.expiresAtMs).toISOString();
+      return new Refusal("key_invalid", `The API key expired at ${when}. Use another one.`);
+    }
+    if (caller.disabledAtMs !== null) {
+      return new Refusal("permission_denied", "The account of this API key is disabled.");
+    }
+    return undefined;
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const row = await this.#database.one(REVISION);
+      const revision = Number(row?.number ?? 0);
+      this.#lastSeenMs = performance.now();
+      if (revision === this.#revision) return;
+      this.#revision = revision;
+      this.#known.clear();
+      this.#unknown.clear();
+    } catch {
+      // the copies grow stale and are not used; requests then see the database's own error
+    }
+  }
+}
+
+function remember(map: Map<string, Caller>, digest: string, caller: Caller): void {
+  if (map.size >= MAX_KNOWN) map.delete(map.keys().next().value!);
+  map.set(digest, caller);
+}

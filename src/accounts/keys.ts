@@ -1,0 +1,164 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Database, Row, Statement } from "../database/mod.ts";
+import { type Account, AccountError } from "./accounts.ts";
+import { newId, randomText } from "./ids.ts";
+
+const modelList = z.array(z.string());
+
+const keyRow = z.object({
+  id: z.string(),
+  account_id: z.string(),
+  name: z.string(),
+  hint: z.string(),
+  models: z.string().nullable(),
+  budget_credits: z.int().nullable(),
+  created_at_ms: z.int(),
+  expires_at_ms: z.int().nullable(),
+  revoked_at_ms: z.int().nullable(),
+}).transform((row) => ({
+  id: row.id,
+  accountId: row.account_id,
+  name: row.name,
+  /** The key's first and last characters, to tell keys apart. */
+  hint: row.hint,
+  models: row.models === null ? null : modelList.parse(JSON.parse(row.models)),
+  budgetCredits: row.budget_credits,
+  createdAtMs: row.created_at_ms,
+  expiresAtMs: row.expires_at_ms,
+  revokedAtMs: row.revoked_at_ms,
+}));
+
+/** An API key, without the key itself: only its digest is kept. */
+export type Key = z.output<typeof keyRow>;
+
+const COLUMNS =
+  "id, account_id, name, hint, models, budget_credits, created_at_ms, expires_at_ms, revoked_at_ms";
+const OF_ACCOUNT = `select ${COLUMNS} from keys where account_id = ? order by created_at_ms, id`;
+const BY_ID = `select ${COLUMNS} from keys where id = ?`;
+const INSERT = `insert into keys (${COLUMNS}, digest, source)
+  values (?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?)`;
+const REVOKE = "update keys set revoked_at_ms = ? where id = ? and revoked_at_ms is null";
+const REVOKE_OTHER_ENVIRONMENT_KEYS = `update keys set revoked_at_ms = ?
+  where source = 'environment' and digest <> ? and revoked_at_ms is null`;
+const ENVIRONMENT_KEY = "select revoked_at_ms from keys where digest = ?";
+
+/** What every key looks like. */
+export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{32,200}$/;
+
+/** How a new key is limited. */
+export interface KeyOptions {
+  readonly name?: string | undefined;
+  readonly expiresAtMs?: number | undefined;
+  /** Route ids; undefined allows all. */
+  readonly models?: readonly string[] | undefined;
+  /** Credits that the key may spend in all; undefined for no limit of its own. */
+  readonly budgetCredits?: number | undefined;
+}
+
+/** API keys: issued, listed, revoked. */
+export class Keys {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  /** Issues a key. `secret` is the key itself and cannot be shown again. */
+  async issue(account: Account, options: KeyOptions = {}): Promise<Key & { secret: string }> {
+    const now = this.#now();
+    if (options.expiresAtMs !== undefined && options.expiresAtMs <= now) {
+      throw new AccountError("Cannot issue a key that has already expired");
+    }
+    const secret = `sk-${randomText(43)}`;
+    const key = newKey(account, secret, now, options);
+    await this.#database.batch([insertKey(key, secret, "issued")]);
+    return { ...key, secret };
+  }
+
+  /** The statement that issues `secret` as a key, for a transaction that does more. */
+  statementFor(account: Account, secret: string, options: KeyOptions): Statement {
+    return insertKey(newKey(account, secret, this.#now(), options), secret, "issued");
+  }
+
+  /** Keys of an account, oldest first. */
+  async list(account: Account): Promise<Key[]> {
+    return (await this.#database.all(OF_ACCOUNT, [account.id])).map(read);
+  }
+
+  /** Revokes a key for good. Throws {@linkcode AccountError} when there is none. */
+  async revoke(id: string): Promise<Key> {
+    await this.#database.batch([{ sql: REVOKE, args: [this.#now(), id] }]);
+    const row = await this.#database.one(BY_ID, [id]);
+    if (row === undefined) {
+      throw new AccountError(`There is no key ${JSON.stringify(id)}; see sluice key list`);
+    }
+    return read(row);
+  }
+
+  /** Makes the key that the environment gives valid for the owner, and an earlier such key invalid. */
+  async adopt(owner: Account, secret: string): Promise<void> {
+    const digest = digestOf(secret);
+    const now = this.#now();
+    const known = await this.#database.one(ENVIRONMENT_KEY, [digest]);
+    if (known !== undefined && known.revoked_at_ms !== null) {
+      throw new AccountError(
+        "Cannot use SLUICE_OWNER_KEY as that key has been revoked: choose another one",
+      );
+    }
+    const statements: Statement[] = [
+      { sql: REVOKE_OTHER_ENVIRONMENT_KEYS, args: [now, digest] },
+    ];
+    if (known === undefined) {
+      const key = newKey(owner, secret, now, { name: "SLUICE_OWNER_KEY" });
+      statements.push(insertKey(key, secret, "environment"));
+    }
+    await this.#database.batch(statements);
+  }
+}
+
+/** The digest that stands for a key in the database: SHA-256, hexadecimal. */
+export function digestOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+/** A key for `account`, not yet stored. */
+function newKey(account: Account, secret: string, nowMs: number, options: KeyOptions): Key {
+  return {
+    id: newId("key"),
+    accountId: account.id,
+    name: options.name ?? "",
+    hint: `${secret.slice(0, 6)}…${secret.slice(-4)}`,
+    models: options.models === undefined ? null : [...options.models],
+    budgetCredits: options.budgetCredits ?? null,
+    createdAtMs: nowMs,
+    expiresAtMs: options.expiresAtMs ?? null,
+    revokedAtMs: null,
+  };
+}
+
+/** The statement that stores `key`. */
+function insertKey(key: Key, secret: string, source: "issued" | "environment"): Statement {
+  const models = key.models === null ? null : JSON.stringify(key.models);
+  return {
+    sql: INSERT,
+    args: [
+      key.id,
+      key.accountId,
+      key.name,
+      key.hint,
+      models,
+      key.budgetCredits,
+      key.createdAtMs,
+      key.expiresAtMs,
+      digestOf(secret),
+      source,
+    ],
+  };
+}
+
+function read(row: Row): Key {
+  return keyRow.parse(row);
+}

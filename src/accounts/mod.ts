@@ -1,0 +1,14 @@
+/**
+ * Accounts and their API keys.
+ *
+ * Promise: a key is shown once and stored as a digest; a revoked key or a disabled account is
+ * refused within a second, whoever revoked it; a known key costs no database read.
+ * Leaves to others: what a caller may spend (`ledger/`, `admission/`).
+ *
+ * @module
+ */
+
+export { type Account, AccountError, Accounts, insertAccount } from "./accounts.ts";
+export { newId, randomText } from "./ids.ts";
+export { type Key, KEY_PATTERN, type KeyOptions, Keys } from "./keys.ts";
+export { type Caller, KeyRing } from "./key_ring.ts";

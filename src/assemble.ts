@@ -1,0 +1,187 @@
+import {
+  type Account,
+  Accounts,
+  insertAccount,
+  KeyRing,
+  Keys,
+  newId,
+  randomText,
+} from "./accounts/mod.ts";
+import { Catalog } from "./catalog/mod.ts";
+import { type Config, databaseFile, upstreamSettings } from "./config/mod.ts";
+import { type Database, DatabaseError, openDatabase } from "./database/mod.ts";
+import { App, serve, type Server } from "./http/mod.ts";
+import { Running } from "./relay/mod.ts";
+import type { Log } from "./telemetry/mod.ts";
+import {
+  defaultUpstreamSettings,
+  httpUpstream,
+  type RetryPolicy,
+  simulatorUpstream,
+  type Upstream,
+  Upstreams,
+} from "./upstreams/mod.ts";
+
+/** For connections that stay open although nothing runs on them. */
+const CLOSE_PATIENCE_MS = 1_000;
+
+/** What assembling takes from its surroundings; tests pass their own. */
+export interface Surroundings {
+  readonly log: Log;
+  readonly now?: () => number;
+  readonly retries?: RetryPolicy;
+}
+
+/** The nouns, without the door: what commands work with. */
+export interface Parts extends AsyncDisposable {
+  readonly config: Config;
+  readonly database: Database;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+}
+
+/** The whole gateway, not yet listening. */
+export interface Gateway extends Parts {
+  readonly app: App;
+  readonly catalog: Catalog;
+  readonly upstreams: Upstreams;
+  readonly running: Running;
+  /** The key made at the first start; shown once, undefined ever after. */
+  readonly firstKey: string | undefined;
+  readonly owner: Account;
+  /** Listens where the settings say. */
+  listen(): Server;
+  /**
+   * Refuses new requests, lets running ones finish within `limits.drainMs`, then closes everything.
+   * Answers how many had to be cut off.
+   */
+  stop(): Promise<{ cutOff: number }>;
+}
+
+/** Opens the database and what stands on it. */
+export async function assembleParts(
+  config: Config,
+  { now = Date.now }: { now?: () => number } = {},
+): Promise<Parts> {
+  const { settings } = config;
+  const { url, token } = settings.database;
+  const file = databaseFile(settings);
+  const database = await openDatabase({
+    file,
+    durability: settings.durability,
+    now,
+    ...(file === undefined && url !== undefined ? { server: { url, token: token?.reveal() } } : {}),
+  });
+  return {
+    config,
+    database,
+    accounts: new Accounts(database, now),
+    keys: new Keys(database, now),
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
+
+/** Builds every part in order; disposing closes them in reverse. */
+export async function assemble(config: Config, around: Surroundings): Promise<Gateway> {
+  const { log, now = Date.now } = around;
+  const { settings } = config;
+  const catalog = new Catalog(settings);
+  await using built = new AsyncDisposableStack();
+
+  const parts = built.use(await assembleParts(config, { now }));
+  const { database, accounts, keys } = parts;
+  const { owner, firstKey } = await ensureOwner(parts, now);
+
+  const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
+  await keyRing.refresh();
+  const upstreams = built.adopt(
+    new Upstreams(await makeUpstreams(config, now), {
+      log,
+      now,
+      ...(around.retries === undefined ? {} : { retries: around.retries }),
+    }),
+    (all) => all.close(),
+  );
+  const running = new Running();
+  const app = new App({ catalog, upstreams, database, running, log, now, keyRing }, {
+    bodyLimits: { bytes: settings.limits.bodyBytes, idleMs: settings.limits.bodyIdleMs },
+    corsOrigins: settings.cors.origins,
+  });
+
+  const owned = built.move();
+  let server: Server | undefined;
+  const close = async () => {
+    await server?.close(CLOSE_PATIENCE_MS);
+    await owned.disposeAsync();
+  };
+  return {
+    config,
+    database,
+    accounts,
+    keys,
+    app,
+    catalog,
+    upstreams,
+    running,
+    firstKey,
+    owner,
+    listen() {
+      server = serve(app, settings);
+      return server;
+    },
+    async stop() {
+      app.stopTaking();
+      const finished = await running.finish(settings.limits.drainMs);
+      await close();
+      return finished;
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function makeUpstreams(config: Config, now: () => number): Promise<Upstream[]> {
+  const { settings } = config;
+  const byDefault = defaultUpstreamSettings(settings, (input) => upstreamSettings.parse(input));
+  return [
+    simulatorUpstream(now),
+    ...(byDefault === undefined ? [] : [await httpUpstream("default", byDefault, now)]),
+    ...await Promise.all(
+      Object.entries(settings.upstreams).map(([name, own]) => httpUpstream(name, own, now)),
+    ),
+  ];
+}
+
+/** The owner's account, made at the first start together with a key, unless the settings give one. */
+async function ensureOwner(
+  { config, accounts, keys, database }: Parts,
+  now: () => number,
+): Promise<{ owner: Account; firstKey: string | undefined }> {
+  const { email, key } = config.settings.owner;
+  let owner = await accounts.owner();
+  let firstKey: string | undefined;
+  if (owner === undefined) {
+    const made: Account = {
+      id: newId("acc"),
+      email: email.toLowerCase(),
+      name: "Owner",
+      role: "owner",
+      createdAtMs: now(),
+      disabledAtMs: null,
+    };
+    const secret = `sk-${randomText(43)}`;
+    try {
+      await database.batch([
+        insertAccount(made),
+        ...(key === undefined ? [keys.statementFor(made, secret, { name: "first key" })] : []),
+      ]);
+      owner = made;
+      firstKey = key === undefined ? secret : undefined;
+    } catch (error) {
+      // another gateway that shares the database was first
+      if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
+      owner = await accounts.get(email);
+    }
+  }
+  if (key !== undefined) await keys.adopt(owner, key.reveal());
+  return { owner, firstKey };
+}

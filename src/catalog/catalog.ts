@@ -1,0 +1,159 @@
+import { ConfigError, type RouteSettings, type Settings } from "../config/mod.ts";
+import { Refusal } from "../refusal.ts";
+import { closestString } from "../std.ts";
+import { BUILTIN_ROUTES } from "./builtin.ts";
+import type { Route, Target } from "./route.ts";
+
+/** The upstream that `upstream.url` (`SLUICE_UPSTREAM_URL`) configures. */
+export const DEFAULT_UPSTREAM = "default";
+/** The built-in upstream. */
+export const SIMULATOR = "simulator";
+
+const NEW_ROUTE = {
+  context: 128_000,
+  maxOutput: 128_000,
+  minimum: 1,
+  prices: { input: 100, cached: 25, output: 400 },
+  images: "none",
+  reasoning: "none",
+} as const;
+
+/** A name that leads to a route without being its id. */
+export interface Alias {
+  readonly name: string;
+  readonly route: Route;
+}
+
+/** Routes and the names that lead to them. */
+export class Catalog {
+  /** Served routes, in the order in which they are listed. */
+  readonly routes: readonly Route[];
+  /** Aliases that are whole names, in the order in which they are listed. */
+  readonly aliases: readonly Alias[];
+  readonly #byName = new Map<string, Route>();
+  readonly #byPrefix: { prefix: string; route: Route }[] = [];
+
+  /** @throws {ConfigError} for targets and aliases that lead nowhere. */
+  constructor(settings: Settings) {
+    const faults: string[] = [];
+    this.routes = routesOf(settings, faults);
+    for (const route of this.routes) this.#byName.set(route.id, route);
+    const aliases: Alias[] = [];
+    for (const [name, id] of Object.entries(settings.aliases)) {
+      const route = this.#byName.get(id);
+      if (route === undefined) {
+        const near = closestString(id, this.routes.map((known) => known.id));
+        faults.push(`aliases.${name}: there is no route ${id}; the nearest known is ${near}`);
+      } else if (this.routes.some((known) => known.id === name)) {
+        faults.push(`aliases.${name}: there is a route of that name`);
+      } else if (name.endsWith("*")) {
+        this.#byPrefix.push({ prefix: name.slice(0, -1), route });
+      } else {
+        aliases.push({ name, route });
+      }
+    }
+    for (const route of this.routes) {
+      const name = `claude-${route.id}`;
+      const taken = this.#byName.has(name) || Object.hasOwn(settings.aliases, name);
+      if (!taken) aliases.push({ name, route });
+    }
+    for (const { name, route } of aliases) this.#byName.set(name, route);
+    this.#byPrefix.sort((a, b) => b.prefix.length - a.prefix.length);
+    this.aliases = aliases;
+    if (faults.length > 0) throw new ConfigError(faults);
+  }
+
+  /** The route that a caller's `model` names. Throws `model_unknown`. */
+  resolve(model: string): Route {
+    const route = this.find(model);
+    if (route !== undefined) return route;
+    const near = closestString(model.slice(0, 100), [...this.#byName.keys()]);
+    throw new Refusal(
+      "model_unknown",
+      `The model '${model.slice(0, 100)}' does not exist here. The nearest is '${near}'; ` +
+        "GET /v1/models lists them all.",
+      { param: "model" },
+    );
+  }
+
+  /** The route that a name leads to: an id, then an alias, then the longest prefix pattern. */
+  find(model: string): Route | undefined {
+    return this.#byName.get(model) ??
+      this.#byPrefix.find(({ prefix }) => model.startsWith(prefix))?.route;
+  }
+}
+
+function routesOf(settings: Settings, faults: string[]): Route[] {
+  const fallback = fallbackUpstream(settings);
+  const known = new Set([SIMULATOR, ...Object.keys(settings.upstreams)]);
+  if (settings.upstream.url !== undefined) known.add(DEFAULT_UPSTREAM);
+  if (Object.hasOwn(settings.upstreams, SIMULATOR)) {
+    faults.push(`upstreams.${SIMULATOR}: this name is the built-in upstream's; choose another`);
+  }
+  if (settings.upstream.url !== undefined && Object.hasOwn(settings.upstreams, DEFAULT_UPSTREAM)) {
+    faults.push(
+      `upstreams.${DEFAULT_UPSTREAM}: this name is taken by upstream.url (SLUICE_UPSTREAM_URL)`,
+    );
+  }
+  const ids = [...new Set([...Object.keys(BUILTIN_ROUTES), ...Object.keys(settings.routes)])];
+  return ids.flatMap((id) => {
+    const own = settings.routes[id];
+    own?.targets?.forEach((target, index) => {
+      if (known.has(target.upstream)) return;
+      const near = closestString(target.upstream, [...known]);
+      faults.push(
+        `routes.${id}.targets[${index}].upstream: there is no upstream ${target.upstream}; ` +
+          `the nearest known is ${near}`,
+      );
+    });
+    const targets = own?.targets ??
+      (fallback === undefined ? undefined : [{ upstream: fallback, model: id }]);
+    return targets === undefined ? [] : [routeOf(id, own, targets, faults)];
+  });
+}
+
+function routeOf(
+  id: string,
+  own: RouteSettings | undefined,
+  targets: readonly Target[],
+  faults: string[],
+): Route {
+  const base = BUILTIN_ROUTES[id];
+  const context = own?.context ?? base?.context ?? NEW_ROUTE.context;
+  const maxOutput = own?.maxOutput ?? Math.min(base?.maxOutput ?? NEW_ROUTE.maxOutput, context);
+  const maxInput = own?.maxInput ?? Math.min(base?.maxInput ?? context, context);
+  if (maxOutput > context) {
+    faults.push(
+      `routes.${id}.maxOutput: must be at most the context of ${context}: got ${maxOutput}`,
+    );
+  }
+  if (maxInput > context) {
+    faults.push(
+      `routes.${id}.maxInput: must be at most the context of ${context}: got ${maxInput}`,
+    );
+  }
+  return {
+    id,
+    displayName: own?.displayName ?? base?.displayName ?? id,
+    context,
+    maxInput,
+    maxOutput,
+    minimum: own?.minimum ?? base?.minimum ?? NEW_ROUTE.minimum,
+    prices: own?.prices ?? base?.prices ?? NEW_ROUTE.prices,
+    images: own?.images ?? base?.images ?? NEW_ROUTE.images,
+    reasoning: own?.reasoning ?? base?.reasoning ?? NEW_ROUTE.reasoning,
+    targets,
+  };
+}
+
+/**
+ * Who answers a route without targets of its own: the one upstream there is, else the simulator
+ * when there is none. With several upstreams nobody does, and the route is not served: guessing
+ * would send prompts to a provider that the operator did not choose for them.
+ */
+function fallbackUpstream(settings: Settings): string | undefined {
+  if (settings.upstream.url !== undefined) return DEFAULT_UPSTREAM;
+  const names = Object.keys(settings.upstreams);
+  if (names.length === 0) return SIMULATOR;
+  return names.length === 1 ? names[0] : undefined;
+}

@@ -1,0 +1,94 @@
+import type { Command } from "commander";
+import type { Account } from "../accounts/mod.ts";
+import type { CommandContext } from "./context.ts";
+import { table, time } from "./format.ts";
+import { type PlaceOptions, print, withJson, withParts, withPlace } from "./settings.ts";
+
+interface Options extends PlaceOptions {
+  readonly json?: boolean;
+}
+
+/** `sluice account …` */
+export function accountCommand(program: Command, context: CommandContext): void {
+  const account = program.command("account").description("accounts: who may use the gateway");
+
+  withJson(withPlace(
+    account.command("create").description("create an account")
+      .requiredOption("--email <address>", "email address, also its name in other commands")
+      .option("--name <name>", "for people", ""),
+  )).addHelpText("after", "\nExample:\n  sluice account create --email ada@example.com --name Ada")
+    .action((options: Options & { email: string; name: string }) =>
+      withParts(context, options, async ({ accounts }) => {
+        print(
+          context,
+          options,
+          plain(await accounts.create(options)),
+          (made) => `Created ${made.email}. Next: sluice key create --account ${made.email}\n`,
+        );
+      })
+    );
+
+  withJson(withPlace(account.command("list").description("list all accounts")))
+    .action((options: Options) =>
+      withParts(context, options, async ({ accounts }) => {
+        print(context, options, (await accounts.list()).map(plain), (all) => table(all.map(row)));
+      })
+    );
+
+  withJson(withPlace(
+    account.command("show").description("show one account").argument(
+      "<email>",
+      "its email address",
+    ),
+  )).action((email: string, options: Options) =>
+    withParts(context, options, async ({ accounts, keys }) => {
+      const found = await accounts.get(email);
+      const own = await keys.list(found);
+      const active = own.filter(({ revokedAtMs }) => revokedAtMs === null).length;
+      print(
+        context,
+        options,
+        { ...plain(found), keys: own.length, active_keys: active },
+        (value) => table([{ ...row(value), keys: value.active_keys }]),
+      );
+    })
+  );
+
+  withJson(withPlace(
+    account.command("disable").description("refuse an account's keys from now on")
+      .argument("<email>", "its email address"),
+  )).action((email: string, options: Options) =>
+    withParts(context, options, async ({ accounts }) => {
+      print(
+        context,
+        options,
+        plain(await accounts.disable(email)),
+        (value) => `Disabled ${value.email}. A running gateway refuses its keys within a second.\n`,
+      );
+    })
+  );
+}
+
+function plain(account: Account) {
+  return {
+    id: account.id,
+    email: account.email,
+    name: account.name,
+    role: account.role,
+    created_at: new Date(account.createdAtMs).toISOString(),
+    disabled_at: account.disabledAtMs === null
+      ? null
+      : new Date(account.disabledAtMs).toISOString(),
+  };
+}
+
+function row({ email, name, role, created_at, disabled_at, id }: ReturnType<typeof plain>) {
+  return {
+    email,
+    name: name || null,
+    role,
+    state: disabled_at === null ? "active" : "disabled",
+    created: time(Date.parse(created_at)),
+    id,
+  };
+}

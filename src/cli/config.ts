@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import { Catalog } from "../catalog/mod.ts";
+import { effectiveSettings, settingsJsonSchema } from "../config/mod.ts";
+import type { CommandContext } from "./context.ts";
+import { table } from "./format.ts";
+import { type PlaceOptions, print, readSettings, withJson, withPlace } from "./settings.ts";
+
+interface Options extends PlaceOptions {
+  readonly json?: boolean;
+}
+
+/** `sluice config …` */
+export function configCommand(program: Command, context: CommandContext): void {
+  const config = program.command("config").description("settings: check, show, schema");
+
+  withJson(withPlace(config.command("check").description("say whether the settings can be used")))
+    .action(async (options: Options) => {
+      const loaded = await readSettings(context, options);
+      const { routes } = new Catalog(loaded.settings);
+      const value = {
+        ok: true,
+        file: loaded.file ?? null,
+        routes: routes.length,
+        warnings: loaded.warnings,
+      };
+      print(
+        context,
+        options,
+        value,
+        ({ file, warnings }) =>
+          `The settings are good (${file ?? "no settings file"}; ${routes.length} routes).\n` +
+          warnings.map((warning) => `Warning: ${warning}\n`).join(""),
+      );
+    });
+
+  withJson(withPlace(
+    config.command("show").description(
+      "effective settings and where each came from; secrets masked",
+    ),
+  )).action(async (options: Options) => {
+    const effective = effectiveSettings(await readSettings(context, options));
+    print(context, options, effective, (all) =>
+      table(all.map(({ path, value, origin }) => ({
+        setting: path,
+        value: typeof value === "object" ? JSON.stringify(value) : String(value),
+        from: origin,
+      }))));
+  });
+
+  config.command("schema").description("JSON Schema of the settings file, for editors")
+    .addHelpText("after", "\nExample:\n  sluice config schema > sluice.schema.json")
+    .action(() => context.out(`${JSON.stringify(settingsJsonSchema(), null, 2)}\n`));
+}

@@ -1,0 +1,41 @@
+import type { Accounts, Keys } from "../accounts/mod.ts";
+import type { Config } from "../config/mod.ts";
+import type { Database } from "../database/mod.ts";
+import type { Log } from "../telemetry/mod.ts";
+
+/** The nouns that commands work with. */
+export interface CommandParts extends AsyncDisposable {
+  readonly database: Database;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+}
+
+/** A gateway as `serve` runs it. */
+export interface ServedGateway {
+  readonly firstKey: string | undefined;
+  readonly owner: { readonly email: string };
+  readonly database: { readonly place: string };
+  listen(): { readonly url: string };
+  stop(): Promise<{ cutOff: number }>;
+}
+
+/** What the shell gives a command. */
+export interface CommandContext {
+  readonly env: Readonly<Record<string, string>>;
+  readonly directory: string;
+  readonly now: () => number;
+  /** Writes to standard output. */
+  readonly out: (text: string) => void;
+  /** Writes to standard error. */
+  readonly err: (text: string) => void;
+  readonly colour: boolean;
+  openParts(config: Config): Promise<CommandParts>;
+  openGateway(config: Config, log: Log): Promise<ServedGateway>;
+  /** Resolves at the first request to stop; a second one ends the process at once. */
+  stopRequested(): Promise<string>;
+}
+
+/** Thrown for wrong usage of a command: exit status 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}

@@ -1,0 +1,58 @@
+import { UsageError } from "./context.ts";
+
+/** Rows as aligned columns under their names, for people. */
+export function table(rows: readonly Readonly<Record<string, unknown>>[]): string {
+  if (rows.length === 0) return "(none)\n";
+  const names = Object.keys(rows[0]!);
+  const cells = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
+  const widths = names.map((_, at) => Math.max(...cells.map((line) => line[at]!.length)));
+  const numeric = names.map((name) => rows.every((row) => typeof row[name] === "number"));
+  return cells.map((line) =>
+    line.map((text, at) => numeric[at] ? text.padStart(widths[at]!) : text.padEnd(widths[at]!))
+      .join("  ").trimEnd()
+  ).join("\n") + "\n";
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  if (typeof value === "number") return value.toLocaleString("en-US");
+  return Array.isArray(value) ? value.join(", ") : String(value);
+}
+
+/** A point in time, for people: `2026-11-20 14:05 UTC`. */
+export function time(ms: number | null): string | null {
+  return ms === null ? null : `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** `30d` in milliseconds; minutes `m`, hours `h`, days `d`, weeks `w`. */
+export function parseDuration(text: string): number {
+  const [, amount, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+  if (amount === undefined || Number(amount) === 0) {
+    throw new UsageError(
+      `'${text}' is not a duration: write a number and m, h, d or w, such as 30d`,
+    );
+  }
+  return Number(amount) * UNITS[unit!]!;
+}
+
+/** A whole number that is not negative. */
+export function parseCount(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`'${text}' is not a whole number`);
+  return Number(text);
+}
+
+/** A list with commas in between. */
+export function parseList(text: string): string[] {
+  const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
+  if (words.length === 0) {
+    throw new UsageError("the list is empty: write names with commas in between");
+  }
+  return words;
+}

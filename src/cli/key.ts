@@ -1,0 +1,122 @@
+import type { Command } from "commander";
+import type { Key } from "../accounts/mod.ts";
+import { Catalog } from "../catalog/mod.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+import { parseCount, parseDuration, parseList, table, time } from "./format.ts";
+import { type PlaceOptions, print, withJson, withParts, withPlace } from "./settings.ts";
+
+interface Options extends PlaceOptions {
+  readonly json?: boolean;
+}
+
+interface CreateOptions extends Options {
+  readonly account: string;
+  readonly name: string;
+  readonly expires?: string;
+  readonly models?: string;
+  readonly budget?: string;
+}
+
+/** `sluice key …` */
+export function keyCommand(program: Command, context: CommandContext): void {
+  const key = program.command("key").description("API keys of an account");
+
+  withJson(withPlace(
+    key.command("create").description("issue a key; it is shown once")
+      .requiredOption("--account <email>", "whose key it is")
+      .option("--name <name>", "for people", "")
+      .option("--expires <duration>", "valid for so long: 12h, 30d, 8w")
+      .option("--models <ids>", "only these routes, with commas in between")
+      .option("--budget <credits>", "credits that the key may spend in all"),
+  )).addHelpText(
+    "after",
+    "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3",
+  ).action((options: CreateOptions) =>
+    withParts(context, options, async ({ accounts, keys }, config) => {
+      const models = options.models === undefined
+        ? undefined
+        : routeIds(parseList(options.models), new Catalog(config.settings));
+      const account = await accounts.get(options.account);
+      const made = await keys.issue(account, {
+        name: options.name,
+        models,
+        expiresAtMs: options.expires === undefined
+          ? undefined
+          : context.now() + parseDuration(options.expires),
+        budgetCredits: options.budget === undefined ? undefined : parseCount(options.budget),
+      });
+      print(
+        context,
+        options,
+        { ...plain(made), key: made.secret },
+        (value) =>
+          `${value.key}\n\nThis is the only time that the key is shown. Its id is ${value.id}.\n`,
+      );
+    })
+  );
+
+  withJson(withPlace(
+    key.command("list").description("list an account's keys")
+      .requiredOption("--account <email>", "whose keys"),
+  )).action((options: Options & { account: string }) =>
+    withParts(context, options, async ({ accounts, keys }) => {
+      const found = await keys.list(await accounts.get(options.account));
+      print(
+        context,
+        options,
+        found.map(plain),
+        () => table(found.map((one) => row(one, context.now()))),
+      );
+    })
+  );
+
+  withJson(withPlace(
+    key.command("revoke").description("make a key invalid for good").argument("<id>", "key_…"),
+  )).action((id: string, options: Options) =>
+    withParts(context, options, async ({ keys }) => {
+      print(context, options, plain(await keys.revoke(id)), (value) =>
+        `Revoked ${value.id}. A running gateway refuses it within a second.\n`);
+    })
+  );
+}
+
+/** Route ids that are served, aliases resolved. */
+function routeIds(names: readonly string[], catalog: Catalog): string[] {
+  return names.map((name) => {
+    const route = catalog.find(name);
+    if (route === undefined) {
+      const known = catalog.routes.map(({ id }) => id).join(", ");
+      throw new UsageError(`there is no model '${name}'; there are ${known}`);
+    }
+    return route.id;
+  });
+}
+
+function plain(key: Key) {
+  const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+  return {
+    id: key.id,
+    account_id: key.accountId,
+    name: key.name,
+    hint: key.hint,
+    models: key.models,
+    budget: key.budgetCredits,
+    created_at: iso(key.createdAtMs),
+    expires_at: iso(key.expiresAtMs),
+    revoked_at: iso(key.revokedAtMs),
+  };
+}
+
+function row(key: Key, nowMs: number) {
+  const expired = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
+  return {
+    id: key.id,
+    key: key.hint,
+    name: key.name || null,
+    state: key.revokedAtMs !== null ? "revoked" : expired ? "expired" : "active",
+    models: key.models ?? "all",
+    budget: key.budgetCredits,
+    created: time(key.createdAtMs),
+    expires: time(key.expiresAtMs),
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * Commands: the same nouns from the shell, one file per command group.
+ *
+ * Promise: data on standard output and the rest on standard error; `--json` wherever data is
+ * printed; exit status 0 done, 1 failed, 2 wrong usage. No SQL.
+ *
+ * @module
+ */
+
+export type { CommandContext, CommandParts, ServedGateway } from "./context.ts";
+export { runCommand } from "./run.ts";

@@ -1,0 +1,66 @@
+import { Command, CommanderError } from "commander";
+import { AccountError } from "../accounts/mod.ts";
+import { ConfigError } from "../config/mod.ts";
+import { DatabaseError } from "../database/mod.ts";
+import { VERSION } from "../version.ts";
+import { accountCommand } from "./account.ts";
+import { configCommand } from "./config.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+import { keyCommand } from "./key.ts";
+import { reportCommands } from "./report.ts";
+import { serveCommand } from "./serve.ts";
+import { simulateCommand } from "./simulate.ts";
+import { versionCommand } from "./version.ts";
+
+/** Carries out a command line; answers the exit status: 0 done, 1 failed, 2 wrong usage. */
+export async function runCommand(
+  args: readonly string[],
+  context: CommandContext,
+): Promise<number> {
+  const program = build(context);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof UsageError) {
+      context.err(`sluice: ${error.message}\n`);
+      return 2;
+    }
+    context.err(`sluice: ${messageOf(error)}\n`);
+    return 1;
+  }
+}
+
+function build(context: CommandContext): Command {
+  const program = new Command("sluice")
+    .description("An LLM gateway in one executable: two dialects, any upstream, exact credits.")
+    .version(VERSION, "--version", "print the version")
+    .enablePositionalOptions()
+    .showHelpAfterError("(see --help)")
+    .configureOutput({
+      writeOut: context.out,
+      writeErr: context.err,
+      getOutHasColors: () => context.colour,
+      getErrHasColors: () => context.colour,
+    })
+    .exitOverride();
+  serveCommand(program, context);
+  accountCommand(program, context);
+  keyCommand(program, context);
+  reportCommands(program, context);
+  configCommand(program, context);
+  simulateCommand(program, context);
+  versionCommand(program, context);
+  return program;
+}
+
+/** What people can act on is told in a sentence; our own faults are told whole. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const forPeople = error instanceof ConfigError || error instanceof AccountError ||
+    error instanceof DatabaseError || error.constructor === Error ||
+    error instanceof Deno.errors.NotFound ||
+    error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.AddrNotAvailable;
+  return forPeople ? error.message : error.stack ?? error.message;
+}

@@ -1,0 +1,62 @@
+import type { Command } from "commander";
+import { Catalog } from "../catalog/mod.ts";
+import type { Config } from "../config/mod.ts";
+import { bufferedWriter, createLog } from "../telemetry/mod.ts";
+import type { CommandContext } from "./context.ts";
+import { type PlaceOptions, readSettings, withPlace } from "./settings.ts";
+import { welcome } from "./welcome.ts";
+
+interface Options extends PlaceOptions {
+  readonly host?: string;
+  readonly port?: string;
+}
+
+/** `sluice` and `sluice serve` */
+export function serveCommand(program: Command, context: CommandContext): void {
+  withPlace(
+    program.command("serve", { isDefault: true }).description("run the gateway (the default)")
+      .option("--host <host>", "address to listen on (default: 127.0.0.1)")
+      .option("--port <port>", "0 picks a free one (default: 8787)"),
+  ).addHelpText("after", "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice")
+    .action(async (options: Options) => run(context, await readSettings(context, options)));
+}
+
+async function run(context: CommandContext, config: Config): Promise<void> {
+  const { settings } = config;
+  const write = bufferedWriter(Deno.stderr);
+  const log = createLog({
+    format: settings.log ?? (Deno.stderr.isTerminal() ? "pretty" : "json"),
+    level: settings.logLevel,
+    now: context.now,
+    write,
+  });
+  for (const warning of config.warnings) log.warn(warning);
+  const gateway = await context.openGateway(config, log);
+  let url: string;
+  try {
+    url = gateway.listen().url;
+  } catch (error) {
+    await gateway.stop();
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new Error(
+        `Cannot listen on ${settings.host}:${settings.port} as the port is in use: choose another ` +
+          "with --port (0 picks a free one)",
+        { cause: error },
+      );
+    }
+    throw error;
+  }
+  context.out(welcome({
+    config,
+    catalog: new Catalog(settings),
+    address: settings.publicUrl?.replace(/\/+$/, "") ?? url,
+    place: gateway.database.place,
+    ownerEmail: gateway.owner.email,
+    firstKey: gateway.firstKey,
+  }));
+  const signal = await context.stopRequested();
+  log.info("stopping: new requests are refused, running ones finish", { signal });
+  const { cutOff } = await gateway.stop();
+  log.info("stopped", { cut_off: cutOff });
+  write.flush();
+}

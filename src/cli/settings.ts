@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import { type Config, loadConfig } from "../config/mod.ts";
+import type { CommandContext, CommandParts } from "./context.ts";
+
+/** Options that say which gateway a command is about. */
+export interface PlaceOptions {
+  readonly config?: string;
+  readonly data?: string;
+}
+
+/** Adds the options that say which gateway a command is about. */
+export function withPlace(command: Command): Command {
+  return command
+    .option("--config <file>", "settings file (default: sluice.jsonc here, or SLUICE_CONFIG)")
+    .option("--data <dir>", "directory of the database (default: ./data)");
+}
+
+/** Adds `--json`. */
+export function withJson(command: Command): Command {
+  return command.option("--json", "print JSON instead of text for people");
+}
+
+/** Settings as file, environment and the command's own options give them. */
+export async function readSettings(
+  context: CommandContext,
+  options: PlaceOptions & { readonly host?: string; readonly port?: string },
+): Promise<Config> {
+  const { host, port, data } = options;
+  return await loadConfig({
+    env: context.env,
+    directory: context.directory,
+    file: options.config,
+    flags: { host, port: port !== undefined && /^\d+$/.test(port) ? Number(port) : port, data },
+  });
+}
+
+/** Runs `work` with the database open, and closes it. */
+export async function withParts<T>(
+  context: CommandContext,
+  options: PlaceOptions,
+  work: (parts: CommandParts, config: Config) => Promise<T>,
+): Promise<T> {
+  const config = await readSettings(context, options);
+  await using parts = await context.openParts(config);
+  return await work(parts, config);
+}
+
+/** Prints `value` as JSON, or what `text` makes of it. */
+export function print<T>(
+  context: CommandContext,
+  options: { readonly json?: boolean },
+  value: T,
+  text: (value: T) => string,
+): void {
+  context.out(options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value));
+}

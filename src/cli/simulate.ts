@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { simulate } from "../upstreams/mod.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+
+/** `sluice simulate` */
+export function simulateCommand(program: Command, context: CommandContext): void {
+  program.command("simulate").description("run the simulated upstream as a server of its own")
+    .option("--host <host>", "address to listen on", "127.0.0.1")
+    .option("--port <port>", "0 picks a free one", "8788")
+    .addHelpText(
+      "after",
+      "\nExample:\n  sluice simulate --port 9000\n  SLUICE_UPSTREAM_URL=http://127.0.0.1:9000/v1 sluice",
+    )
+    .action(async ({ host, port }: { host: string; port: string }) => {
+      if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+        throw new UsageError(`'${port}' is not a port`);
+      }
+      const server = Deno.serve({ hostname: host, port: Number(port), onListen() {} }, answer);
+      context.out(
+        `The simulated upstream listens on http://${host}:${server.addr.port}/v1\n` +
+          `  SLUICE_UPSTREAM_URL=http://${host}:${server.addr.port}/v1\n`,
+      );
+      await context.stopRequested();
+      await server.shutdown();
+    });
+}
+
+async function answer(request: Request): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  if (request.method !== "POST") return Response.json({ status: "ok" });
+  const path = pathname.replace(/^\/v1(?=\/)/, "");
+  try {
+    return await simulate({ path, body: await request.text(), signal: request.signal });
+  } catch {
+    return new Response(null, { status: 499 }); // the caller has gone
+  }
+}

@@ -1,0 +1,66 @@
+import type { Catalog } from "../catalog/mod.ts";
+import { type Config, Secret } from "../config/mod.ts";
+import { VERSION } from "../version.ts";
+
+/** What the start-up text tells. */
+export interface Welcome {
+  readonly config: Config;
+  readonly catalog: Catalog;
+  /** Base address shown to users. */
+  readonly address: string;
+  readonly place: string;
+  readonly ownerEmail: string;
+  /** The key that was made just now, if one was. */
+  readonly firstKey: string | undefined;
+}
+
+/** The start-up text: where, who answers, and at the first start the key and a call that works. */
+export function welcome(
+  { config, catalog, address, place, ownerEmail, firstKey }: Welcome,
+): string {
+  const lines = [
+    `Sluice ${VERSION} is listening on ${address}`,
+    "",
+    `  database  ${place}`,
+    ...answering(config, catalog),
+  ];
+  const ownKey = config.settings.owner.key instanceof Secret;
+  if (firstKey !== undefined) {
+    lines.push(
+      `  owner     ${ownerEmail}`,
+      `  API key   ${firstKey}`,
+      "            shown this once; make others with: sluice key create --account " + ownerEmail,
+    );
+  }
+  if (firstKey !== undefined || ownKey) {
+    const key = firstKey ?? "$SLUICE_OWNER_KEY";
+    lines.push("", "Try it:", "", `  ${curlChat(address, key)}`);
+  }
+  return `${lines.join("\n")}\n\n`;
+}
+
+function answering(config: Config, catalog: Catalog): string[] {
+  const targets = new Set(
+    catalog.routes.flatMap((route) => route.targets.map(({ upstream }) => upstream)),
+  );
+  const names = [...targets].map((name) => {
+    const own = name === "default" ? config.settings.upstream : config.settings.upstreams[name];
+    return own?.url === undefined ? name : `${name} (${new URL(own.url).host}, ${own.dialect})`;
+  });
+  if (!targets.has("simulator")) return [`  upstream  ${names.join(", ")}`];
+  return [
+    `  upstream  ${
+      targets.size === 1 ? "none configured: the built-in simulator answers" : names.join(", ")
+    }`,
+    "            Simulated replies carry the header X-Sluice-Simulated. For a real model set",
+    "            SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY, or write a sluice.jsonc.",
+  ];
+}
+
+/** One line that works as pasted. */
+export function curlChat(address: string, key: string): string {
+  const quote = key.startsWith("$") ? '"' : "'";
+  const body = JSON.stringify({ model: "svc-k2", messages: [{ role: "user", content: "Hello" }] });
+  return `curl ${address}/v1/chat/completions -H ${quote}Authorization: Bearer ${key}${quote} ` +
+    `-H 'Content-Type: application/json' -d '${body}'`;
+}

@@ -1,0 +1,271 @@
+import { z } from "zod";
+import { closestString, joinPath, levenshteinDistance, parseJsonc, resolvePath } from "../std.ts";
+import { type Settings, settings as settingsSchema } from "./schema.ts";
+
+/** Where a setting's value came from, for people: `file sluice.jsonc`, `environment SLUICE_PORT`. */
+export type Origin = string;
+
+/** Settings ready for use, and where each of them came from. */
+export interface Config {
+  readonly settings: Settings;
+  /** Dotted path of every setting that is not a default, and its origin. */
+  readonly origins: ReadonlyMap<string, Origin>;
+  /** The settings file that was read, if any. */
+  readonly file: string | undefined;
+  /** Things that are not wrong but probably not meant. */
+  readonly warnings: readonly string[];
+}
+
+/** Everything that is wrong with the settings, all at once. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(
+      `Cannot use the settings as ${faults.length} of them ${
+        faults.length === 1 ? "is" : "are"
+      } wrong:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+    );
+    this.faults = faults;
+  }
+}
+
+/** Values given on the command line, by dotted path. */
+export type Flags = Readonly<Record<string, string | number | undefined>>;
+
+/** What loading reads from its surroundings; tests pass their own. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string>>;
+  readonly directory: string;
+  /** `--config FILE`. */
+  readonly file?: string | undefined;
+  readonly flags?: Flags | undefined;
+}
+
+/** Environment variable → dotted path of the setting. */
+export const ENVIRONMENT: Readonly<Record<string, string>> = {
+  SLUICE_HOST: "host",
+  SLUICE_PORT: "port",
+  SLUICE_DATA: "data",
+  SLUICE_DATABASE_URL: "database.url",
+  SLUICE_DATABASE_TOKEN: "database.token",
+  SLUICE_OWNER_EMAIL: "owner.email",
+  SLUICE_OWNER_KEY: "owner.key",
+  SLUICE_UPSTREAM_URL: "upstream.url",
+  SLUICE_UPSTREAM_KEY: "upstream.key",
+  SLUICE_UPSTREAM_DIALECT: "upstream.dialect",
+  SLUICE_LOG: "log",
+  SLUICE_LOG_LEVEL: "logLevel",
+  SLUICE_PUBLIC_URL: "publicUrl",
+  SLUICE_REGISTRATION: "registration",
+  SLUICE_METRICS_TOKEN: "metricsToken",
+};
+
+/** Names of the environment that are read elsewhere. */
+const OTHER_NAMES = ["SLUICE_CONFIG"];
+
+const DEFAULT_FILE = "sluice.jsonc";
+
+/**
+ * Reads the settings: file, then environment, then flags; later wins.
+ *
+ * @throws {ConfigError} naming every fault found.
+ */
+export async function loadConfig(around: Surroundings): Promise<Config> {
+  const faults: string[] = [];
+  const origins = new Map<string, Origin>();
+  const merged: Record<string, unknown> = {};
+
+  const file = await readSettingsFile(around, faults);
+  if (file !== undefined) {
+    for (const [path, value] of leaves(expandVariables(file.value, around.env, faults))) {
+      setPath(merged, path, value);
+      origins.set(path.join("."), `file ${file.name}`);
+    }
+  }
+  for (const [name, path] of Object.entries(ENVIRONMENT)) {
+    const text = around.env[name];
+    if (text === undefined || text === "") continue;
+    setPath(merged, path.split("."), path === "port" ? numeric(text) : text);
+    origins.set(path, `environment ${name}`);
+  }
+  for (const [path, value] of Object.entries(around.flags ?? {})) {
+    if (value === undefined) continue;
+    setPath(merged, path.split("."), value);
+    origins.set(path, `flag --${path}`);
+  }
+
+  const parsed = settingsSchema.safeParse(merged);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) faults.push(...describe(issue, origins));
+  }
+  if (faults.length > 0 || !parsed.success) throw new ConfigError(faults);
+  return {
+    settings: { ...parsed.data, data: resolvePath(around.directory, parsed.data.data) },
+    origins,
+    file: file?.path,
+    warnings: misspeltVariables(around.env),
+  };
+}
+
+/** JSON Schema (2020-12) of the settings file, for editors. */
+export function settingsJsonSchema(): Record<string, unknown> {
+  return {
+    title: "Sluice settings",
+    ...z.toJSONSchema(settingsSchema, { io: "input", unrepresentable: "any" }),
+  };
+}
+
+async function readSettingsFile(around: Surroundings, faults: string[]) {
+  const asked = around.file ?? (around.env.SLUICE_CONFIG || undefined);
+  const name = asked ?? DEFAULT_FILE;
+  const path = resolvePath(around.directory, name);
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    if (asked === undefined && error instanceof Deno.errors.NotFound) return undefined;
+    const why = error instanceof Deno.errors.NotFound ? "there is no such file" : String(error);
+    faults.push(`Cannot read the settings file ${name}: ${why}`);
+    return undefined;
+  }
+  try {
+    const value = text.trim() === "" ? {} : parseJsonc(text);
+    if (!isRecord(value)) {
+      faults.push(`The settings file ${name} must hold an object: { … }`);
+      return undefined;
+    }
+    return { name, path, value };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    faults.push(`The settings file ${name} is not valid JSONC: ${why}`);
+    return undefined;
+  }
+}
+
+/** Replaces `${NAME}` in every string of the file by the environment variable of that name. */
+function expandVariables(
+  value: Record<string, unknown>,
+  env: Readonly<Record<string, string>>,
+  faults: string[],
+): Record<string, unknown> {
+  const expand = (inner: unknown, path: string): unknown => {
+    if (typeof inner === "string") {
+      return inner.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_whole, name: string) => {
+        const found = env[name];
+        if (found === undefined || found === "") {
+          faults.push(`${path} names the environment variable ${name}, which is not set`);
+        }
+        return found ?? "";
+      });
+    }
+    if (Array.isArray(inner)) return inner.map((item, index) => expand(item, `${path}[${index}]`));
+    if (!isRecord(inner)) return inner;
+    return Object.fromEntries(
+      Object.entries(inner).map((
+        [key, item],
+      ) => [key, expand(item, path ? `${path}.${key}` : key)]),
+    );
+  };
+  return expand(value, "") as Record<string, unknown>;
+}
+
+/** The leaves of a tree of objects; an array or an empty object is one leaf. */
+export function leaves(
+  value: Record<string, unknown>,
+  path: readonly string[] = [],
+): [string[], unknown][] {
+  return Object.entries(value).flatMap(([key, inner]): [string[], unknown][] =>
+    isRecord(inner) && Object.keys(inner).length > 0
+      ? leaves(inner, [...path, key])
+      : [[[...path, key], inner]]
+  );
+}
+
+function setPath(root: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let at = root;
+  for (const key of path.slice(0, -1)) {
+    const next = Object.hasOwn(at, key) ? at[key] : undefined;
+    if (isRecord(next)) at = next;
+    else define(at, key, at = {});
+  }
+  define(at, path[path.length - 1]!, value);
+}
+
+/** Sets an own property even where the key is `__proto__`, so that it is refused like any other. */
+function define(at: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(at, key, { value, enumerable: true, writable: true, configurable: true });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function numeric(text: string): number | string {
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
+/** One line per fault: what is wrong, where it was set, what would be right. */
+function describe(issue: z.core.$ZodIssue, origins: ReadonlyMap<string, Origin>): string[] {
+  const path = issue.path.map(String).join(".");
+  if (issue.code === "unrecognized_keys") {
+    const known = knownKeys(settingsSchema, issue.path);
+    return issue.keys.map((key) => {
+      const whole = path === "" ? key : `${path}.${key}`;
+      const near = known.length === 0 ? undefined : closestString(key, known);
+      return `${whole} is not a setting${
+        near === undefined ? "" : `; the nearest known is ${near}`
+      }`;
+    });
+  }
+  const origin = origins.get(path);
+  return [`${path || "the file"}: ${issue.message}${origin === undefined ? "" : ` (${origin})`}`];
+}
+
+/** The keys that the schema knows at a path. */
+function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodObject) {
+    const [head, ...rest] = path;
+    if (head === undefined) return Object.keys(inner.shape).filter((key) => key !== "$schema");
+    const next: z.core.$ZodType | undefined = inner.shape[String(head)];
+    return next === undefined ? [] : knownKeys(next, rest);
+  }
+  if (inner instanceof z.ZodRecord) return knownKeys(inner.valueType, path.slice(1));
+  if (inner instanceof z.ZodArray) return knownKeys(inner.element, path.slice(1));
+  return [];
+}
+
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  let inner = schema;
+  while (
+    inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault ||
+    inner instanceof z.ZodOptional
+  ) inner = inner.def.innerType;
+  return inner;
+}
+
+/**
+ * Variables that look like ours and are not.
+ *
+ * Only near misses: an orchestrator may set `SLUICE_SERVICE_HOST` and the like by itself.
+ */
+function misspeltVariables(env: Readonly<Record<string, string>>): string[] {
+  const known = [...Object.keys(ENVIRONMENT), ...OTHER_NAMES];
+  return Object.keys(env).filter((name) => name.startsWith("SLUICE_") && !known.includes(name))
+    .flatMap((name) => {
+      const near = closestString(name, known);
+      return levenshteinDistance(name, near) <= 2
+        ? [`The environment variable ${name} is not read; did you mean ${near}?`]
+        : [];
+    });
+}
+
+/** The path of the embedded database file, or undefined when a server is used. */
+export function databaseFile(settings: Settings): string | undefined {
+  const url = settings.database.url;
+  if (url === undefined) return joinPath(settings.data, "sluice.db");
+  if (!url.startsWith("file:")) return undefined;
+  return resolvePath(decodeURIComponent(url.slice("file:".length).replace(/^\/\/(?=\/)/, "")));
+}

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { Secret } from "./secret.ts";
+
+/** One of the two wire formats. */
+export const dialectName = z.enum(["chat", "messages"]);
+
+/** Departures of an upstream from its dialect, by name; see `upstreams/quirks.ts`. */
+export const quirkName = z.enum([
+  "moonshot",
+  "openai",
+  "openrouter",
+  "deepseek",
+  "vllm",
+  "ollama",
+]);
+export type QuirkName = z.infer<typeof quirkName>;
+
+const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// address" });
+const secret = z.string().min(1).transform((value) => new Secret(value));
+const milliseconds = z.int().positive().max(24 * 3_600_000);
+const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
+const identifier = z.string().regex(
+  /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,
+  "must be 1 to 128 letters, digits or . _ : / - and begin with a letter or digit",
+);
+
+const timeouts = z.strictObject({
+  connectMs: milliseconds.default(30_000).describe("Until the connection stands, TLS included."),
+  readMs: milliseconds.default(600_000).describe("From the request to the first byte of a reply."),
+  streamMs: milliseconds.default(600_000).describe("Between two chunks of a reply."),
+});
+
+export const upstreamSettings = z.strictObject({
+  url: httpUrl.describe("Base that /chat/completions or /messages is appended to."),
+  key: secret.optional().describe("Sent as the upstream's API key; ${NAME} reads NAME."),
+  dialect: dialectName.default("chat"),
+  headers: z.record(z.string(), z.string()).default({}).describe("Sent with every request."),
+  timeouts: timeouts.prefault({}),
+  caCert: z.string().optional().describe("PEM text, or the path of a PEM file, to trust as well."),
+  quirks: quirkName.optional().describe("Departures from the dialect."),
+});
+export type UpstreamSettings = z.output<typeof upstreamSettings>;
+
+const target = z.strictObject({
+  upstream: identifier.describe("A name under `upstreams`, or `simulator`."),
+  model: z.string().min(1).describe("The model's name there."),
+});
+
+const prices = z.strictObject({
+  input: count.describe("Credits per million uncached input tokens."),
+  cached: count.describe("Credits per million cached input tokens."),
+  output: count.describe("Credits per million output tokens."),
+});
+
+export const routeSettings = z.strictObject({
+  targets: z.array(target).min(1).optional().describe("In failover order."),
+  displayName: z.string().min(1).optional(),
+  context: z.int().positive().optional().describe("Tokens of input and output together."),
+  maxInput: z.int().positive().optional().describe("Tokens of input, when less than `context`."),
+  maxOutput: z.int().positive().optional().describe("Tokens generated per answer."),
+  minimum: count.optional().describe("Credits that any charged request costs at least."),
+  prices: prices.optional(),
+  images: z.enum(["none", "inline", "remote"]).optional(),
+  reasoning: z.enum(["none", "thinking", "always", "effort"]).optional(),
+});
+export type RouteSettings = z.output<typeof routeSettings>;
+
+const tier = z.strictObject({
+  above: count.describe("Holds for balances strictly above this many credits."),
+  minute: z.int().positive(),
+  hour: z.int().positive(),
+  day: z.int().positive(),
+});
+
+const creditPackage = z.strictObject({
+  id: identifier,
+  name: z.string().min(1),
+  credits: count.nullable().describe("null: by agreement."),
+  priceUsd: z.number().nonnegative().nullable(),
+  validDays: z.int().positive().nullable().describe("null: never expires."),
+});
+
+/** The settings file as an operator writes it (`z.input`) and as the code uses it (`z.output`). */
+export const settings = z.strictObject({
+  $schema: z.string().optional().describe("For editors; not read."),
+  host: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
+  port: z.int().min(0).max(65_535).default(8787).describe("0 picks a free one."),
+  data: z.string().min(1).default("./data").describe("Directory of the database."),
+  database: z.strictObject({
+    url: z.string().regex(
+      /^(file|https?|libsql):/,
+      "must begin with file:, http(s):// or libsql://",
+    )
+      .optional(),
+    token: secret.optional(),
+  }).prefault({}).describe("A libSQL server shared by several gateways, or another file."),
+  durability: z.enum(["full", "normal"]).default("full").describe(
+    "full: an acknowledged charge survives power loss; normal: only the death of the process.",
+  ),
+  owner: z.strictObject({
+    email: z.email().or(z.literal("owner@localhost")).default("owner@localhost"),
+    key: z.string().regex(
+      /^sk-[A-Za-z0-9_-]{32,}$/,
+      "must be sk- and at least 32 of A-Z a-z 0-9 _ -",
+    )
+      .transform((value) => new Secret(value)).optional(),
+  }).prefault({}),
+  upstream: z.strictObject({
+    url: httpUrl.optional(),
+    key: secret.optional(),
+    dialect: dialectName.default("chat"),
+  }).prefault({}).describe("One upstream for every route that names no targets."),
+  log: z.enum(["pretty", "json"]).optional().describe("Default: pretty on a terminal, else json."),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  publicUrl: httpUrl.optional().describe("Base address shown to users."),
+  registration: z.enum(["open", "invite", "closed"]).default("invite"),
+  metricsToken: secret.optional(),
+  upstreams: z.record(identifier, upstreamSettings).default({}),
+  routes: z.record(identifier, routeSettings).default({}),
+  aliases: z.record(z.string().min(1), identifier).default({}).describe(
+    "A name, or a prefix ending in *, to a route.",
+  ),
+  tiers: z.array(tier).min(1).default([
+    { above: 0, minute: 20, hour: 600, day: 5_000 },
+    { above: 100, minute: 60, hour: 2_000, day: 20_000 },
+    { above: 1_000, minute: 200, hour: 6_000, day: 50_000 },
+    { above: 10_000, minute: 500, hour: 15_000, day: 100_000 },
+  ]).describe("Request windows by balance; replaces the built-in list."),
+  packages: z.array(creditPackage).default([
+    { id: "starter", name: "Starter", credits: 500, priceUsd: 4.99, validDays: null },
+    { id: "standard", name: "Standard", credits: 5_000, priceUsd: 29.99, validDays: 30 },
+    { id: "premium", name: "Premium", credits: 20_000, priceUsd: 59.99, validDays: 30 },
+    { id: "enterprise", name: "Enterprise", credits: null, priceUsd: null, validDays: null },
+  ]),
+  credits: z.strictObject({
+    signup: count.default(10),
+    inviteSignup: count.default(50),
+    inviteFirstPayment: count.default(500),
+    ownerGrant: count.default(1_000_000),
+  }).prefault({}),
+  images: z.strictObject({
+    maxBytes: z.int().positive().default(6 * 1_048_576).describe("Raw bytes of one image."),
+    maxEncodedChars: z.int().positive().default(8 * 1_048_576).describe("base64 of one request."),
+    allowPrivateHosts: z.array(z.string().min(1)).default([]),
+  }).prefault({}),
+  limits: z.strictObject({
+    bodyBytes: z.int().positive().default(64 * 1_048_576).describe("Of one request body."),
+    bodyIdleMs: milliseconds.default(30_000).describe("Between two chunks of a request body."),
+    drainMs: milliseconds.default(30_000).describe("For running requests when stopping."),
+  }).prefault({}),
+  cors: z.strictObject({
+    origins: z.array(z.string().min(1)).default(["*"]).describe("Browser origins served."),
+  }).prefault({}),
+  onClientDisconnect: z.enum(["abort", "drain"]).default("abort"),
+  payments: z.looseObject({}).optional(),
+  retention: z.strictObject({
+    requestDays: z.int().positive().default(90),
+    requestRows: z.int().positive().default(5_000_000),
+  }).prefault({}).describe("How long single request records are kept; roll-ups stay."),
+});
+
+/** What an operator may write. */
+export type SettingsInput = z.input<typeof settings>;
+/** Every setting, defaults filled in. */
+export type Settings = z.output<typeof settings>;

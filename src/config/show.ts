@@ -1,0 +1,41 @@
+import { type Config, leaves, type Origin } from "./load.ts";
+import { Secret } from "./secret.ts";
+
+/** Settings besides the `Secret` ones whose values may hold secrets. */
+const PRIVATE_PATHS: readonly RegExp[] = [/^upstreams\.[^.]+\.headers\./, /^payments\./];
+
+/** One effective setting. */
+export interface EffectiveSetting {
+  readonly path: string;
+  readonly value: unknown;
+  readonly origin: Origin;
+}
+
+/** Every effective setting and where it came from, secrets masked. */
+export function effectiveSettings(config: Config): EffectiveSetting[] {
+  return leaves(config.settings as unknown as Record<string, unknown>)
+    .filter(([, value]) => value !== undefined)
+    .map(([segments, value]) => {
+      const path = segments.join(".");
+      return { path, value: mask(path, value), origin: originOf(path, config.origins) };
+    });
+}
+
+function mask(path: string, value: unknown): unknown {
+  if (value instanceof Secret || PRIVATE_PATHS.some((secret) => secret.test(path))) {
+    return "[secret]";
+  }
+  return maskUserInfo(value);
+}
+
+/** An address may carry a password. */
+function maskUserInfo(value: unknown): unknown {
+  return typeof value === "string" ? value.replace(/^([a-z]+:\/\/)[^/@]*@/, "$1[secret]@") : value;
+}
+
+function originOf(path: string, origins: ReadonlyMap<string, Origin>): Origin {
+  const own = origins.get(path);
+  if (own !== undefined) return own;
+  const parent = path.lastIndexOf(".");
+  return parent < 0 ? "default" : originOf(path.slice(0, parent), origins);
+}

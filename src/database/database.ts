@@ -1,0 +1,78 @@
+import { Refusal } from "../refusal.ts";
+
+/** What a statement takes and a row gives. Integers beyond 2^53 do not occur: `check` clauses bound them. */
+export type Value = string | number | null;
+
+/** One row, by column name. */
+export type Row = Readonly<Record<string, Value>>;
+
+/** One statement with its positional arguments. */
+export interface Statement {
+  readonly sql: string;
+  readonly args?: readonly Value[];
+}
+
+/**
+ * A write that concurrent requests share: its statements run once for all items that are waiting.
+ *
+ * Each statement takes one argument, the items as a JSON array, and reads them with `json_each(?1)`.
+ * All run in one transaction with everything else that waits; an item's promise resolves after the
+ * commit. When a batch fails, each item is tried alone, so one bad item fails alone.
+ */
+export interface GroupWrite<Item extends Json> {
+  /** For logs and metrics. */
+  readonly name: string;
+  readonly statements: readonly string[];
+  /** Never set: ties a write to the shape of its items. */
+  readonly item?: Item;
+}
+
+/** What an item of a group write may be made of. */
+export type Json = string | number | boolean | null | readonly Json[] | {
+  readonly [key: string]: Json | undefined;
+};
+
+/** The only authority on money, windows, accounts and keys: an embedded file or a libSQL server. */
+export interface Database {
+  /** For people: the file's path, or the server's address without secrets. */
+  readonly place: string;
+  /** Reads rows. */
+  all(sql: string, args?: readonly Value[]): Promise<Row[]>;
+  /** Reads the first row. Flat in memory however often it is called, so the one for polling. */
+  one(sql: string, args?: readonly Value[]): Promise<Row | undefined>;
+  /** Runs statements in one write transaction of their own; answers each one's rows. */
+  batch(statements: readonly Statement[]): Promise<Row[][]>;
+  /** Joins the next group commit; resolves when it is durable. */
+  write<Item extends Json>(write: GroupWrite<Item>, item: Item): Promise<void>;
+  /** Commits what waits, then lets go of the file or connection. */
+  close(): Promise<void>;
+}
+
+/** Thrown when the database cannot do what was asked. */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+  /** SQLite's own name, such as `SQLITE_BUSY` or `SQLITE_CONSTRAINT_UNIQUE`. */
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** Whether a `unique` or `primary key` clause was violated. */
+  get isDuplicate(): boolean {
+    return this.code === "SQLITE_CONSTRAINT_UNIQUE" ||
+      this.code === "SQLITE_CONSTRAINT_PRIMARYKEY" ||
+      /UNIQUE constraint failed/.test(this.message);
+  }
+}
+
+/** A thrown value, with a database's failure said as a refusal: the gateway cannot take requests now. */
+export function databaseRefusal(error: unknown): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  return new Refusal(
+    "gateway_unavailable",
+    "The gateway's database cannot be used now. Please try again.",
+    { cause: error, retryAfterMs: 2_000 },
+  );
+}

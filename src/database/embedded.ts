@@ -1,0 +1,108 @@
+import {
+  type Database,
+  DatabaseError,
+  type GroupWrite,
+  type Json,
+  type Row,
+  type Statement,
+  type Value,
+} from "./database.ts";
+import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
+import { GroupWriter, type WriterCounts } from "./group_writer.ts";
+
+/** An embedded libSQL file, owned by a thread of its own. */
+export class EmbeddedDatabase implements Database {
+  readonly place: string;
+  readonly #worker: Worker;
+  readonly #writer: GroupWriter;
+  readonly #open = new Map<number, PromiseWithResolvers<Row[][]>>();
+  #nextId = 1;
+  #closed = false;
+
+  private constructor(path: string) {
+    this.place = path;
+    this.#worker = new Worker(new URL("./embedded_worker.ts", import.meta.url), {
+      type: "module",
+      name: "database",
+    });
+    this.#worker.onmessage = (event: MessageEvent<Answer>) => this.#resolve(event.data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      this.#failAll(`the database's thread died: ${event.message}`);
+    };
+    this.#writer = new GroupWriter(async (statements) => {
+      await this.#ask({ type: "commit", statements, rows: false });
+    });
+  }
+
+  /** Opens the file at `path`, creating it when it is not there. */
+  static async open(path: string, durability: "full" | "normal"): Promise<EmbeddedDatabase> {
+    const database = new EmbeddedDatabase(path);
+    try {
+      await database.#ask({
+        type: "open",
+        path,
+        synchronous: durability === "full" ? "FULL" : "NORMAL",
+      });
+    } catch (error) {
+      database.#worker.terminate();
+      throw error;
+    }
+    return database;
+  }
+
+  /** What the writer has done so far. */
+  get counts(): Readonly<WriterCounts> {
+    return this.#writer.counts;
+  }
+
+  async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {
+    return (await this.#ask({ type: "all", sql, args }))[0] ?? [];
+  }
+
+  async one(sql: string, args: readonly Value[] = []): Promise<Row | undefined> {
+    return (await this.#ask({ type: "one", sql, args }))[0]?.[0];
+  }
+
+  batch(statements: readonly Statement[]): Promise<Row[][]> {
+    return this.#ask({ type: "commit", statements, rows: true });
+  }
+
+  write<Item extends Json>(write: GroupWrite<Item>, item: Item): Promise<void> {
+    return this.#writer.write(write, item);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.#writer.idle();
+    await this.#ask({ type: "close" });
+    this.#closed = true;
+    this.#worker.terminate();
+  }
+
+  #ask(ask: Ask): Promise<Row[][]> {
+    if (this.#closed) {
+      return Promise.reject(new DatabaseError("SLUICE_CLOSED", "The database is closed"));
+    }
+    const id = this.#nextId++;
+    const waiting = Promise.withResolvers<Row[][]>();
+    this.#open.set(id, waiting);
+    this.#worker.postMessage({ id, ask } satisfies Numbered);
+    return waiting.promise;
+  }
+
+  #resolve(answer: Answer): void {
+    const waiting = this.#open.get(answer.id);
+    this.#open.delete(answer.id);
+    if (answer.ok) waiting?.resolve(answer.rows);
+    else waiting?.reject(new DatabaseError(answer.code, answer.message));
+  }
+
+  #failAll(message: string): void {
+    this.#closed = true;
+    for (const waiting of this.#open.values()) {
+      waiting.reject(new DatabaseError("SLUICE_THREAD_DIED", message));
+    }
+    this.#open.clear();
+  }
+}

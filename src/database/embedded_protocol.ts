@@ -1,0 +1,25 @@
+import type { Row, Statement, Value } from "./database.ts";
+
+/** What the embedded database's thread is asked. */
+export type Ask =
+  | { readonly type: "open"; readonly path: string; readonly synchronous: "FULL" | "NORMAL" }
+  | { readonly type: "one"; readonly sql: string; readonly args: readonly Value[] }
+  | { readonly type: "all"; readonly sql: string; readonly args: readonly Value[] }
+  | {
+    readonly type: "commit";
+    readonly statements: readonly Statement[];
+    /** Whether the statements' rows are wanted; not asking keeps memory flat. */
+    readonly rows: boolean;
+  }
+  | { readonly type: "close" };
+
+/** What it answers, with the number of the question. */
+export type Answer =
+  | { readonly id: number; readonly ok: true; readonly rows: Row[][] }
+  | { readonly id: number; readonly ok: false; readonly code: string; readonly message: string };
+
+/** A question with its number. */
+export interface Numbered {
+  readonly id: number;
+  readonly ask: Ask;
+}

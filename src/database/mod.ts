@@ -1,0 +1,22 @@
+/**
+ * The database: the only authority on accounts, keys, money, windows and usage.
+ *
+ * Promise: what a resolved write has committed is there after a crash; writes of concurrent
+ * requests share one commit; the schema is migrated in one transaction and a newer one refused.
+ * Leaves to others: what is written. SQL stands beside the noun that it serves.
+ *
+ * @module
+ */
+
+export {
+  type Database,
+  DatabaseError,
+  databaseRefusal,
+  type GroupWrite,
+  type Json,
+  type Row,
+  type Statement,
+  type Value,
+} from "./database.ts";
+export { migrate, type Migrated, type Migration, MIGRATIONS } from "./migrate.ts";
+export { openDatabase, type OpenOptions } from "./open.ts";

@@ -1,0 +1,56 @@
+import { dirname } from "../std.ts";
+import { type Database, DatabaseError } from "./database.ts";
+import { EmbeddedDatabase } from "./embedded.ts";
+import { migrate } from "./migrate.ts";
+import { ServerDatabase } from "./server.ts";
+
+/** Where the database is and what is asked of it. */
+export interface OpenOptions {
+  /** Path of the embedded file; undefined to use a server. */
+  readonly file: string | undefined;
+  /** Address and token of a libSQL server. */
+  readonly server?: { readonly url: string; readonly token: string | undefined };
+  readonly durability: "full" | "normal";
+  readonly now: () => number;
+}
+
+/** Opens the database and brings its schema up to date. */
+export async function openDatabase(options: OpenOptions): Promise<Database> {
+  const database = await connect(options);
+  try {
+    await migrate(database, {
+      now: options.now,
+      copy: async (version) => {
+        if (options.file === undefined) return; // a server's operator keeps its copies
+        await copyFile(database, `${options.file}.before-schema-${version + 1}`);
+      },
+    });
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function connect({ file, server, durability }: OpenOptions): Promise<Database> {
+  if (file === undefined) {
+    if (server === undefined) throw new TypeError("Cannot open a database without file or server");
+    return ServerDatabase.connect(server);
+  }
+  await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    return await EmbeddedDatabase.open(file, durability);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const code = error instanceof DatabaseError ? error.code : "SQLITE_CANTOPEN";
+    throw new DatabaseError(code, `Cannot open the database ${file}: ${why}`, { cause: error });
+  }
+}
+
+/** A consistent copy, made while others read and write. Replaces an older copy of that name. */
+async function copyFile(database: Database, to: string): Promise<void> {
+  await Deno.remove(to).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  await database.all("vacuum into ?", [to]);
+}

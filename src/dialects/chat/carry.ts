@@ -1,0 +1,192 @@
+import { Refusal } from "../../refusal.ts";
+import { TokenCounter } from "../../tokens/mod.ts";
+import type {
+  Answer,
+  AnswerNames,
+  AnswerStream,
+  Asked,
+  Bridge,
+  RequestOptions,
+} from "../bridge.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import type { SseEvent } from "../sse/mod.ts";
+import type { Usage } from "../usage.ts";
+import { upstreamFault } from "./upstream_error.ts";
+import { CHAT_DEFAULTS } from "./schema.ts";
+import { readChatUsage, writeChatUsage } from "./usage.ts";
+
+/**
+ * Chat in front, chat behind: bodies go on as the objects they were.
+ *
+ * Changed in a request: `model`, the output limit, the defaults of left-out sampling fields and,
+ * when streaming, `stream_options.include_usage`. Changed in a reply: `id`, `model`, and `usage`
+ * where the upstream sent none or the caller did not ask for it.
+ */
+export const chatCarry: Bridge = {
+  path: "/chat/completions",
+  request: carryRequest,
+  answer: carryAnswer,
+  stream: (asked, names) => new CarriedChatStream(asked, names),
+};
+
+const SAMPLING = ["temperature", "top_p", "frequency_penalty", "presence_penalty"];
+
+function carryRequest(
+  { body, stream }: Asked,
+  { model, permittedOutput, shaping }: RequestOptions,
+): JsonObject {
+  const sent: JsonObject = { ...body, model };
+  const asked = (body.max_completion_tokens ?? undefined) !== undefined;
+  const limit = shaping.outputLimit ?? (asked ? "max_completion_tokens" : "max_tokens");
+  delete sent.max_tokens;
+  delete sent.max_completion_tokens;
+  sent[limit] = permittedOutput;
+  if (shaping.fixedSampling) {
+    for (const field of SAMPLING) delete sent[field];
+  } else {
+    sent.temperature ??= CHAT_DEFAULTS.temperature;
+    sent.top_p ??= CHAT_DEFAULTS.top_p;
+  }
+  if (stream) {
+    const options = isObject(body.stream_options) ? body.stream_options : {};
+    sent.stream_options = { ...options, include_usage: true };
+  }
+  return sent;
+}
+
+function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
+  if (!isObject(reply) || !Array.isArray(reply.choices)) {
+    if (isObject(reply) && reply.error !== undefined) throw upstreamFault(reply.error);
+    throw new Refusal("upstream_unavailable", "The upstream's answer is not a chat completion.");
+  }
+  const choices = objects(reply.choices);
+  const usage = readChatUsage(reply.usage) ?? readChatUsage(choices[0]?.usage);
+  const body = { ...reply, id: names.id, model: names.model };
+  return {
+    body,
+    usage,
+    withUsage: (counted) => ({ ...body, usage: writeChatUsage(counted) }),
+    countOutput() {
+      const counter = new TokenCounter();
+      for (const choice of choices) if (isObject(choice.message)) count(counter, choice.message);
+      return counter.tokens;
+    },
+  };
+}
+
+/** Adds what a message or a delta says; answers whether it says anything. */
+export function count(counter: TokenCounter, said: JsonObject): boolean {
+  let any = false;
+  const add = (value: JsonValue | undefined) => {
+    if (typeof value !== "string" || value === "") return;
+    counter.add(value);
+    any = true;
+  };
+  add(said.content);
+  add(said.reasoning_content ?? said.reasoning);
+  add(said.refusal);
+  for (const call of objects(said.tool_calls)) {
+    if (!isObject(call.function)) continue;
+    add(call.function.name);
+    add(call.function.arguments);
+  }
+  return any;
+}
+
+class CarriedChatStream implements AnswerStream {
+  finished = false;
+  hasOutput = false;
+  usage: Usage | undefined;
+  readonly #counter = new TokenCounter();
+  readonly #names: AnswerNames;
+  readonly #wantsUsage: boolean;
+  readonly #ended = new Set<number>();
+  readonly #choices: number;
+  #created: JsonValue = Math.floor(Date.now() / 1_000);
+  #rawUsage: JsonObject | undefined;
+
+  constructor(asked: Asked, names: AnswerNames) {
+    this.#names = names;
+    this.#choices = asked.choices;
+    const options = asked.body.stream_options;
+    this.#wantsUsage = isObject(options) && options.include_usage === true;
+  }
+
+  get countedOutput(): number {
+    return this.#counter.tokens;
+  }
+
+  push({ data }: SseEvent): string {
+    if (data === "[DONE]") {
+      this.finished = true;
+      return "";
+    }
+    const chunk = parseChunk(data);
+    if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
+    const choices = objects(chunk.choices);
+    this.#take(chunk, choices);
+    if (choices.length === 0) return ""; // a usage chunk; ours is sent at the end
+    const sent: JsonObject = { ...chunk, id: this.#names.id, model: this.#names.model };
+    if (this.#wantsUsage) sent.usage = null;
+    else delete sent.usage;
+    return `data: ${JSON.stringify(sent)}\n\n`;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (this.#ended.size < this.#choices) {
+      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
+    }
+    this.finished = true; // all choices have ended; some upstreams send no [DONE]
+  }
+
+  close(usage: Usage): string {
+    if (!this.#wantsUsage) return "data: [DONE]\n\n";
+    const last = {
+      id: this.#names.id,
+      object: "chat.completion.chunk",
+      created: this.#created,
+      model: this.#names.model,
+      choices: [],
+      usage: this.#rawUsage ?? writeChatUsage(usage),
+    };
+    return `data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`;
+  }
+
+  ping(): string {
+    return ": ping\n\n";
+  }
+
+  #take(chunk: JsonObject, choices: readonly JsonObject[]): void {
+    if (chunk.created !== undefined) this.#created = chunk.created;
+    for (const reported of [chunk.usage, choices[0]?.usage]) {
+      const usage = readChatUsage(reported);
+      if (usage === undefined) continue;
+      this.usage = usage;
+      this.#rawUsage = reported as JsonObject;
+      break;
+    }
+    for (const choice of choices) {
+      if (isObject(choice.delta) && count(this.#counter, choice.delta)) this.hasOutput = true;
+      if (text(choice.finish_reason) === "error") {
+        throw new Refusal(
+          "upstream_unavailable",
+          "The upstream failed in the middle of its answer.",
+        );
+      }
+      if (typeof choice.finish_reason === "string") {
+        this.#ended.add(typeof choice.index === "number" ? choice.index : 0);
+      }
+    }
+  }
+}
+
+function parseChunk(data: string): JsonObject {
+  try {
+    const chunk: unknown = JSON.parse(data);
+    if (isObject(chunk)) return chunk;
+  } catch {
+    // said below
+  }
+  throw new Refusal("upstream_unavailable", "The upstream's stream is not of the chat dialect.");
+}

@@ -1,0 +1,36 @@
+import { TokenCounter } from "../../tokens/mod.ts";
+import type { Asked } from "../bridge.ts";
+import { isObject, type JsonObject, objects, text } from "../json.ts";
+
+/** Tokens that frame each message. */
+const PER_MESSAGE = 4;
+/** Tokens of an image whose pixel size is not known. */
+const PER_IMAGE = 1_000;
+
+/** Input tokens of a chat body: instructions, messages, tool calls and results, tools, images. */
+export function countChatInput({ body, images }: Asked): number {
+  const counter = new TokenCounter();
+  let framing = 3;
+  for (const message of objects(body.messages)) {
+    framing += PER_MESSAGE;
+    addMessage(counter, message);
+  }
+  for (const tool of objects(body.tools)) counter.add(`${JSON.stringify(tool)}\n`);
+  if (isObject(body.response_format)) counter.add(JSON.stringify(body.response_format));
+  return counter.tokens + framing + images.length * PER_IMAGE;
+}
+
+function addMessage(counter: TokenCounter, message: JsonObject): void {
+  for (const field of ["content", "reasoning_content", "refusal", "name"]) {
+    const value = text(message[field]);
+    if (value !== undefined) counter.add(`${value}\n`);
+  }
+  for (const part of objects(message.content)) {
+    const value = text(part.text) ?? text(part.refusal);
+    if (value !== undefined) counter.add(`${value}\n`);
+  }
+  for (const call of objects(message.tool_calls)) {
+    if (!isObject(call.function)) continue;
+    counter.add(`${text(call.function.name) ?? ""}${text(call.function.arguments) ?? ""}\n`);
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * The chat dialect: `POST /v1/chat/completions`.
+ *
+ * Promise: a body is validated as documented and otherwise stays the object that it was.
+ *
+ * @module
+ */
+
+import type { Dialect } from "../bridge.ts";
+import { countChatInput } from "./count.ts";
+import { chatErrorBody, chatErrorEvent } from "./errors.ts";
+import { readChat } from "./read.ts";
+import { reasonChat } from "./reasoning.ts";
+
+export { chatCarry } from "./carry.ts";
+export { chatErrorBody } from "./errors.ts";
+export { type ChatRequest, chatRequest } from "./schema.ts";
+export {
+  isContextError,
+  readUpstreamError,
+  ReportedError,
+  type UpstreamError,
+} from "./upstream_error.ts";
+export { readChatUsage, writeChatUsage } from "./usage.ts";
+
+/** Chat in front. */
+export const chatDialect: Dialect = {
+  name: "chat",
+  read: readChat,
+  reason: reasonChat,
+  countInput: countChatInput,
+  errorBody: chatErrorBody,
+  errorEvent: chatErrorEvent,
+};

@@ -1,0 +1,105 @@
+import { invalid } from "../../refusal.ts";
+import type { Asked, ImageView } from "../bridge.ts";
+import { isObject, type JsonObject, objects, text } from "../json.ts";
+import { refusalOf } from "../validation.ts";
+import { CHAT_DEFAULTS, type ChatRequest, chatRequest } from "./schema.ts";
+
+/** Validates a chat body. Throws a refusal that names the field at fault. */
+export function readChat(body: unknown): Asked {
+  const parsed = chatRequest.safeParse(body);
+  if (!parsed.success) throw refusalOf(parsed.error, body);
+  const request = parsed.data;
+  const own = body as JsonObject;
+  checkMessages(request);
+  checkTools(request);
+  return {
+    body: own,
+    model: request.model,
+    stream: request.stream ?? false,
+    maxOutput: request.max_completion_tokens ?? request.max_tokens ?? CHAT_DEFAULTS.max_tokens,
+    choices: request.n ?? 1,
+    ...media(own),
+  };
+}
+
+/** What the schema cannot say about messages. */
+function checkMessages({ messages }: ChatRequest): void {
+  messages.forEach((message, index) => {
+    const param = `messages[${index}].content`;
+    if (message.role === "assistant") {
+      const empty = message.content === undefined || message.content === null;
+      if (empty && !speaks(message)) {
+        throw invalid(param, `${param} is required unless the assistant calls a tool.`);
+      }
+    } else if (message.content === undefined && !Array.isArray(message.tools)) {
+      throw invalid(param, `${param} is required.`);
+    }
+  });
+}
+
+/** Whether an assistant's message says something without `content`. */
+function speaks(message: Record<string, unknown>): boolean {
+  return Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ||
+    ["function_call", "refusal", "audio", "reasoning_content", "reasoning", "reasoning_details"]
+      .some((field) => message[field] !== undefined && message[field] !== null);
+}
+
+/** What the schema cannot say about tools. */
+function checkTools({ tools, tool_choice: choice }: ChatRequest): void {
+  tools?.forEach((tool, index) => {
+    if (tool.type === "function" && tool.function === undefined) {
+      const param = `tools[${index}].function`;
+      throw invalid(param, `${param} is required for a tool of type "function".`);
+    }
+  });
+  if (typeof choice !== "object" || choice === null || choice.type !== "function") return;
+  const name = choice.function?.name;
+  if (name === undefined) {
+    throw invalid("tool_choice.function.name", "tool_choice.function.name is required.");
+  }
+  if (!tools?.some((tool) => tool.function?.name === name)) {
+    throw invalid("tool_choice", `tool_choice names the tool '${name}', which is not in tools.`);
+  }
+}
+
+/** Images and videos of all messages. */
+function media(body: JsonObject): { images: ImageView[]; videos: string[] } {
+  const images: ImageView[] = [];
+  const videos: string[] = [];
+  objects(body.messages).forEach((message, at) => {
+    if (!Array.isArray(message.content)) return;
+    message.content.forEach((part, index) => {
+      if (!isObject(part)) return;
+      const type = text(part.type) ?? "";
+      const param = `messages[${at}].content[${index}]`;
+      if (type.includes("video")) {
+        videos.push(param);
+      } else if (type === "image_url") {
+        const url = urlOf(part.image_url);
+        if (url === undefined) {
+          throw invalid(
+            `${param}.image_url`,
+            `${param}.image_url must be an object with a url, or a string.`,
+          );
+        }
+        if (isVideoUrl(url)) videos.push(`${param}.image_url`);
+        else images.push({ param: `${param}.image_url`, source: sourceOf(url), url });
+      }
+    });
+  });
+  return { images, videos };
+}
+
+function urlOf(image: unknown): string | undefined {
+  return text(image) ?? (isObject(image) ? text(image.url) : undefined);
+}
+
+function sourceOf(url: string): "inline" | "remote" {
+  return /^\s*data:/i.test(url) ? "inline" : "remote";
+}
+
+/** Whether an address says that it holds a video. */
+export function isVideoUrl(url: string): boolean {
+  return /^\s*data:\s*video\//i.test(url) ||
+    /^\s*https?:[^?#]*\.(mp4|m4v|mov|webm|avi|mkv|mpe?g|3gp|flv|wmv)(?:[?#]|$)/i.test(url);
+}

@@ -1,0 +1,27 @@
+/** Any JSON value. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+
+/** A JSON object, as parsed; unknown fields stay in it. */
+export interface JsonObject {
+  [key: string]: JsonValue | undefined;
+}
+
+/** Whether a parsed value is an object and not an array. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value as text, else undefined. */
+export function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The items of an array, else none. */
+export function items(value: unknown): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The objects of an array, else none. */
+export function objects(value: unknown): readonly JsonObject[] {
+  return items(value).filter(isObject);
+}

@@ -1,0 +1,27 @@
+import type { Reason, Refusal } from "../../refusal.ts";
+import type { JsonObject } from "../json.ts";
+
+const TYPES = {
+  key_invalid: "authentication_error",
+  credits_short: "invalid_request_error",
+  budget_spent: "invalid_request_error",
+  permission_denied: "invalid_request_error",
+  rate_exceeded: "rate_limit_error",
+  request_invalid: "invalid_request_error",
+  image_too_large: "invalid_request_error",
+  context_exceeded: "invalid_request_error",
+  model_unknown: "invalid_request_error",
+  path_unknown: "invalid_request_error",
+  upstream_unavailable: "api_error",
+  gateway_unavailable: "api_error",
+  internal: "api_error",
+} as const satisfies Record<Reason, string>;
+
+/** A refusal in the words of the messages dialect. */
+export function messagesErrorBody(refusal: Refusal, requestId: string): JsonObject {
+  return {
+    type: "error",
+    error: { type: TYPES[refusal.reason], message: refusal.message },
+    request_id: requestId,
+  };
+}

@@ -1,0 +1,37 @@
+/**
+ * The wire formats, and the bridges between the one in front and the one behind.
+ *
+ * Promise: between the same dialect a body is carried as the object that it was; a stream's events
+ * are the same however its bytes are cut; no transcript is kept. Wire names stay in here.
+ * Leaves to others: limits, prices, sockets.
+ *
+ * @module
+ */
+
+export type {
+  Answer,
+  AnswerNames,
+  AnswerStream,
+  Asked,
+  Bridge,
+  Dialect,
+  ImageView,
+  Reasoned,
+  RequestOptions,
+  Shaping,
+} from "./bridge.ts";
+export {
+  chatCarry,
+  chatDialect,
+  chatErrorBody,
+  isContextError,
+  readUpstreamError,
+  ReportedError,
+  type UpstreamError,
+  writeChatUsage,
+} from "./chat/mod.ts";
+export { isObject, type JsonObject, type JsonValue, objects, text } from "./json.ts";
+export { messagesErrorBody } from "./messages/mod.ts";
+export type { Reasoning } from "./reasoning.ts";
+export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
+export type { Usage } from "./usage.ts";

@@ -1,0 +1,7 @@
+/**
+ * Server-sent events, the framing of both dialects' streams.
+ *
+ * @module
+ */
+
+export { SseDecoder, type SseEvent, StreamFault } from "./decoder.ts";

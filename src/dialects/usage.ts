@@ -1,0 +1,38 @@
+import { isObject, type JsonObject } from "./json.ts";
+
+/** Tokens of one request, in one meaning for both dialects. */
+export interface Usage {
+  /** All input, cached included. */
+  readonly inputTokens: number;
+  /** Input read from a cache; part of `inputTokens`. */
+  readonly cachedTokens: number;
+  /** All output, reasoning included. */
+  readonly outputTokens: number;
+  /** Output that was reasoning; part of `outputTokens`. */
+  readonly reasoningTokens: number;
+}
+
+/**
+ * A number of tokens as an upstream reports it, else undefined.
+ *
+ * An explicit zero is a report. What cannot be a count (negative, fractional, text, beyond 2^53)
+ * is none.
+ */
+export function tokenCount(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** The first of the values that is a token count. */
+export function firstCount(...values: readonly unknown[]): number | undefined {
+  for (const value of values) {
+    const count = tokenCount(value);
+    if (count !== undefined) return count;
+  }
+  return undefined;
+}
+
+/** An object's field that is an object, else an empty one. */
+export function inner(value: JsonObject, key: string): JsonObject {
+  const found = value[key];
+  return isObject(found) ? found : {};
+}

@@ -1,0 +1,12 @@
+/**
+ * The door: HTTP in, HTTP out.
+ *
+ * Promise: whatever comes in is answered, in the dialect of its path; keys, bodies and the `Host`
+ * header are checked before anything is routed or read. Leaves to others: what a request means.
+ *
+ * @module
+ */
+
+export { App, type AppOptions, type AppParts } from "./app.ts";
+export { presentedKeys } from "./guard.ts";
+export { serve, type Server } from "./serve.ts";

@@ -1,0 +1,54 @@
+import type { Alias, Catalog, Route } from "../catalog/mod.ts";
+
+/** 2025-07-01, when the first of the routes came to be. */
+const CREATED = 1_751_328_000;
+
+/** One model as both families of SDKs read it. */
+export function modelInfo(id: string, route: Route, displayName = route.displayName) {
+  return {
+    id,
+    object: "model",
+    type: "model",
+    created: CREATED,
+    created_at: new Date(CREATED * 1_000).toISOString(),
+    owned_by: "sluice",
+    display_name: displayName,
+    root: route.id,
+    parent: null,
+    permission: [{
+      id: `modelperm-${id}`,
+      object: "model_permission",
+      created: CREATED,
+      allow_create_engine: false,
+      allow_sampling: true,
+      allow_logprobs: true,
+      allow_search_indices: false,
+      allow_view: true,
+      allow_fine_tuning: false,
+      organization: "*",
+      group: null,
+      is_blocking: false,
+    }],
+    max_input_tokens: route.maxInput,
+    max_tokens: route.maxOutput,
+  };
+}
+
+/** All models in one page, under the envelope of both families. */
+export function modelList(catalog: Catalog, { withAliases }: { withAliases: boolean }) {
+  const data = [
+    ...catalog.routes.map((route) => modelInfo(route.id, route)),
+    ...(withAliases ? catalog.aliases.map(aliasInfo) : []),
+  ];
+  return {
+    object: "list",
+    data,
+    has_more: false,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
+}
+
+function aliasInfo({ name, route }: Alias) {
+  return modelInfo(name, route, `${route.displayName} (${name})`);
+}

@@ -1,0 +1,65 @@
+/** What an image's own bytes say of it. */
+export interface Picture {
+  readonly kind: "png" | "jpeg" | "gif" | "webp";
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Reads kind and pixel size from the first bytes of an image; undefined when they are of none. */
+export function inspect(bytes: Uint8Array): Picture | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return png(bytes, view) ?? gif(bytes, view) ?? webp(bytes, view) ?? jpeg(bytes, view);
+}
+
+function starts(bytes: Uint8Array, text: string, at = 0): boolean {
+  if (bytes.length < at + text.length) return false;
+  for (let index = 0; index < text.length; index++) {
+    if (bytes[at + index] !== text.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+function png(bytes: Uint8Array, view: DataView): Picture | undefined {
+  if (!starts(bytes, "\x89PNG\r\n\x1a\n") || !starts(bytes, "IHDR", 12) || bytes.length < 24) {
+    return undefined;
+  }
+  return { kind: "png", width: view.getUint32(16), height: view.getUint32(20) };
+}
+
+function gif(bytes: Uint8Array, view: DataView): Picture | undefined {
+  if (!(starts(bytes, "GIF87a") || starts(bytes, "GIF89a")) || bytes.length < 10) return undefined;
+  return { kind: "gif", width: view.getUint16(6, true), height: view.getUint16(8, true) };
+}
+
+function webp(bytes: Uint8Array, view: DataView): Picture | undefined {
+  if (!starts(bytes, "RIFF") || !starts(bytes, "WEBP", 8) || bytes.length < 30) return undefined;
+  if (starts(bytes, "VP8 ", 12)) {
+    const width = view.getUint16(26, true) & 0x3fff;
+    return { kind: "webp", width, height: view.getUint16(28, true) & 0x3fff };
+  }
+  if (starts(bytes, "VP8L", 12)) {
+    const bits = view.getUint32(21, true);
+    return { kind: "webp", width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+  }
+  if (!starts(bytes, "VP8X", 12)) return undefined;
+  const uint24 = (at: number) => view.getUint16(at, true) + (bytes[at + 2]! << 16) + 1;
+  return { kind: "webp", width: uint24(24), height: uint24(27) };
+}
+
+/** Walks the segments to the frame header (SOF0 to SOF15, without DHT, JPG and DAC). */
+function jpeg(bytes: Uint8Array, view: DataView): Picture | undefined {
+  if (!starts(bytes, "\xff\xd8\xff")) return undefined;
+  let at = 2;
+  while (at + 9 <= bytes.length) {
+    if (bytes[at] !== 0xff) return undefined;
+    const marker = bytes[at + 1]!;
+    if (marker === 0xff) {
+      at++; // fill byte
+    } else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
+      return { kind: "jpeg", width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
+    } else {
+      at += 2 + view.getUint16(at + 2);
+    }
+  }
+  return undefined;
+}

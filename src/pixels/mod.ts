@@ -1,0 +1,10 @@
+/**
+ * Kind and pixel size of an image, from its own bytes.
+ *
+ * Promise: never more than the bytes say, and never a throw, whatever the bytes are.
+ * Leaves to others: whether an image is let in (`images/`).
+ *
+ * @module
+ */
+
+export { inspect, type Picture } from "./inspect.ts";

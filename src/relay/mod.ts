@@ -1,0 +1,12 @@
+/**
+ * The story of one request: from a parsed body to a reply that settles itself. Read `relay.ts`.
+ *
+ * Promise: what is refused costs nothing; a status is decided before the first byte; a complete
+ * answer's last byte comes after its usage is committed; memory per stream does not grow.
+ * Leaves to others: who the caller is (`accounts/`), what goes over which socket (`upstreams/`).
+ *
+ * @module
+ */
+
+export { relay, type RelayParts, type RelayReply, type RelayRequest } from "./relay.ts";
+export { Running } from "./running.ts";

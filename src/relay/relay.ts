@@ -1,0 +1,208 @@
+import type { Caller } from "../accounts/mod.ts";
+import { type Catalog, checkMedia, permittedOutput, type Route } from "../catalog/mod.ts";
+import type { Database } from "../database/mod.ts";
+import { type Answer, type Asked, type Bridge, chatCarry, type Dialect } from "../dialects/mod.ts";
+import { Refusal } from "../refusal.ts";
+import type { Log } from "../telemetry/mod.ts";
+import { type Called, CallFailed, SIMULATED_HEADER, type Upstreams } from "../upstreams/mod.ts";
+import { EventSource } from "./event_source.ts";
+import type { Running } from "./running.ts";
+import { Settlement } from "./settlement.ts";
+import { begin, type BegunStream, settledUsage, streamAnswer } from "./stream.ts";
+import { readWhole } from "./whole.ts";
+
+/** What a request passes through on its way. */
+export interface RelayParts {
+  readonly catalog: Catalog;
+  readonly upstreams: Upstreams;
+  readonly database: Database;
+  readonly running: Running;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** One request, its key known and its body parsed. */
+export interface RelayRequest {
+  readonly dialect: Dialect;
+  readonly caller: Caller;
+  readonly body: unknown;
+  readonly requestId: string;
+  /** Aborted when the caller leaves before the answer begins. */
+  readonly signal: AbortSignal;
+  /** `performance.now()` at the request's arrival. */
+  readonly startedTick: number;
+}
+
+/** A successful answer; a refusal is thrown. */
+export interface RelayReply {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | ReadableStream<Uint8Array>;
+}
+
+/** One request, from a parsed body to a reply that settles itself. */
+export async function relay(parts: RelayParts, request: RelayRequest): Promise<RelayReply> {
+  const { dialect, caller } = request;
+  const read = dialect.read(request.body);
+  const route = parts.catalog.resolve(read.model);
+  allow(caller, route);
+  checkMedia(route, read);
+  const { asked, ignored } = dialect.reason(read, route.reasoning);
+  const inputTokens = dialect.countInput(asked);
+  const permitted = permittedOutput(route, { inputTokens, asked: asked.maxOutput });
+
+  const work = new Work(parts, request, route, asked, inputTokens);
+  try {
+    const called = await work.call(permitted);
+    const headers = {
+      "x-sluice-upstream": called.target.upstream,
+      ...(called.reply.headers[SIMULATED_HEADER] === undefined
+        ? {}
+        : { [SIMULATED_HEADER]: "true" }),
+      ...(ignored.length === 0 ? {} : { "x-sluice-ignored": ignored.join(", ") }),
+    };
+    return { headers, body: await work.finish(called) };
+  } catch (error) {
+    throw await work.fail(error);
+  }
+}
+
+function allow(caller: Caller, route: Route): void {
+  if (caller.models === null || caller.models.has(route.id)) return;
+  throw new Refusal(
+    "permission_denied",
+    `This API key may not use the model '${route.id}'. It may use: ${
+      [...caller.models].join(", ")
+    }.`,
+    { param: "model" },
+  );
+}
+
+/** The part of a request that other machines take part in. */
+class Work {
+  readonly #parts: RelayParts;
+  readonly #request: RelayRequest;
+  readonly #route: Route;
+  readonly #asked: Asked;
+  readonly #inputTokens: number;
+  readonly #left = new AbortController();
+  readonly #leave = () => this.#left.abort();
+  readonly #over: () => void;
+  readonly #settlement: Settlement;
+
+  constructor(
+    parts: RelayParts,
+    request: RelayRequest,
+    route: Route,
+    asked: Asked,
+    inputTokens: number,
+  ) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#route = route;
+    this.#asked = asked;
+    this.#inputTokens = inputTokens;
+    this.#settlement = new Settlement({
+      database: parts.database,
+      log: parts.log,
+      requestId: request.requestId,
+      caller: request.caller,
+      dialect: request.dialect.name,
+      route,
+      streamed: asked.stream,
+      startedAtMs: parts.now(),
+      startedTick: request.startedTick,
+    });
+    const end = parts.running.begin();
+    request.signal.addEventListener("abort", this.#leave);
+    parts.running.cutOff.addEventListener("abort", this.#leave);
+    this.#over = () => {
+      request.signal.removeEventListener("abort", this.#leave);
+      parts.running.cutOff.removeEventListener("abort", this.#leave);
+      end();
+    };
+  }
+
+  /** Finds a target that answers. */
+  async call(permitted: number): Promise<Called<Answer | BegunStream>> {
+    const { requestId } = this.#request;
+    const asked = this.#asked;
+    const names = { id: `chatcmpl-${requestId.replace(/^req_/, "")}`, model: asked.model };
+    const bridge: Bridge = chatCarry;
+    const called = await this.#parts.upstreams.call<Answer | BegunStream>({
+      route: this.#route,
+      signal: this.#left.signal,
+      requestId,
+      prepare: ({ model }, { shaping }) => ({
+        path: bridge.path,
+        headers: { accept: asked.stream ? "text/event-stream" : "application/json" },
+        body: JSON.stringify(bridge.request(asked, { model, permittedOutput: permitted, shaping })),
+      }),
+      open: async (reply) => {
+        if (!asked.stream) return bridge.answer(await readWhole(reply), asked, names);
+        if (!/^text\/event-stream\b/i.test(reply.headers["content-type"] ?? "")) {
+          throw new Refusal(
+            "upstream_unavailable",
+            "The upstream's answer is not an event stream.",
+          );
+        }
+        return await begin(new EventSource(reply), bridge.stream(asked, names));
+      },
+    });
+    this.#settlement.asked = called;
+    return called;
+  }
+
+  /** The answer's body: settled, or a stream that settles itself. */
+  async finish({ opened, reply }: Called<Answer | BegunStream>): Promise<RelayReply["body"]> {
+    if ("source" in opened) {
+      // From here on leaving shows as cancelling the stream; the signal also fires on success.
+      this.#request.signal.removeEventListener("abort", this.#leave);
+      return streamAnswer({
+        ...opened,
+        reply,
+        dialect: this.#request.dialect,
+        requestId: this.#request.requestId,
+        settlement: this.#settlement,
+        log: this.#parts.log,
+        inputTokens: this.#inputTokens,
+        leave: this.#leave,
+        cutOff: this.#parts.running.cutOff,
+        over: this.#over,
+      });
+    }
+    this.#settlement.outputBegan();
+    const { usage, source } = settledUsage(
+      { usage: opened.usage, countedOutput: opened.usage === undefined ? opened.countOutput() : 0 },
+      this.#inputTokens,
+    );
+    await this.#settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });
+    this.#over();
+    return JSON.stringify(opened.usage === undefined ? opened.withUsage(usage) : opened.body);
+  }
+
+  /** Records a failure; answers what to throw for it. */
+  async fail(error: unknown): Promise<unknown> {
+    if (error instanceof CallFailed) {
+      this.#settlement.asked = { target: error.last, attempts: error.attempts };
+    }
+    const known = error instanceof CallFailed ? error.refusal : error;
+    const left = this.#left.signal.aborted;
+    const status = known instanceof Refusal ? known.status : 500;
+    const ending = left
+      ? "client_left"
+      : status < 500 && status !== 429
+      ? "refused"
+      : "upstream_failed";
+    try {
+      await this.#settlement.settle({ ending, status });
+    } catch (cause) {
+      this.#parts.log.error("a failed request was not recorded", {
+        id: this.#request.requestId,
+        error: String(cause),
+      });
+    } finally {
+      this.#over();
+    }
+    return known;
+  }
+}

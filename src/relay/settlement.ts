@@ -1,0 +1,105 @@
+import type { Caller } from "../accounts/mod.ts";
+import type { Route, Target } from "../catalog/mod.ts";
+import type { Database } from "../database/mod.ts";
+import type { Usage } from "../dialects/mod.ts";
+import type { Log } from "../telemetry/mod.ts";
+import { type Ending, recordUsage } from "../usage/mod.ts";
+
+/** What is known of a request before it ends. */
+export interface SettlementOptions {
+  readonly database: Database;
+  readonly log: Log;
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly dialect: "chat" | "messages";
+  readonly route: Route;
+  readonly streamed: boolean;
+  readonly startedAtMs: number;
+  /** `performance.now()` at the request's arrival. */
+  readonly startedTick: number;
+}
+
+/** How a request ended. */
+export interface End {
+  readonly ending: Ending;
+  readonly status: number;
+  /** What to charge by; undefined for nothing. */
+  readonly usage?: Usage | undefined;
+  readonly usageSource?: "upstream" | "counted" | undefined;
+}
+
+/** The end of one request: recorded once, whichever of its several ends comes first. */
+export class Settlement {
+  readonly #options: SettlementOptions;
+  #settled: Promise<void> | undefined;
+  #firstTokenMs: number | null = null;
+  /** Who was asked last, and how often anyone was. */
+  asked: { target: Target | undefined; attempts: number } = { target: undefined, attempts: 0 };
+
+  constructor(options: SettlementOptions) {
+    this.#options = options;
+  }
+
+  /** Notes the time of the first output. */
+  outputBegan(): void {
+    this.#firstTokenMs ??= this.#elapsed();
+  }
+
+  /** Records the end. Later calls resolve with the first one and change nothing. */
+  settle(end: End): Promise<void> {
+    this.#settled ??= this.#record(end);
+    return this.#settled;
+  }
+
+  async #record({ ending, status, usage, usageSource }: End): Promise<void> {
+    const { database, log, requestId, caller, dialect, route, streamed, startedAtMs } =
+      this.#options;
+    const { target, attempts } = this.asked;
+    const durationMs = this.#elapsed();
+    try {
+      await recordUsage(database, {
+        requestId,
+        accountId: caller.accountId,
+        keyId: caller.keyId,
+        dialect,
+        route: route.id,
+        upstream: target?.upstream ?? null,
+        upstreamModel: target?.model ?? null,
+        attempts,
+        status,
+        ending,
+        streamed,
+        usageSource: usageSource ?? null,
+        inputTokens: usage?.inputTokens ?? 0,
+        cachedTokens: usage?.cachedTokens ?? 0,
+        outputTokens: usage?.outputTokens ?? 0,
+        reasoningTokens: usage?.reasoningTokens ?? 0,
+        startedAtMs,
+        firstTokenMs: this.#firstTokenMs,
+        durationMs,
+      });
+    } finally {
+      log.info("request", {
+        id: requestId,
+        account: caller.accountId,
+        key: caller.keyId,
+        dialect,
+        route: route.id,
+        upstream: target?.upstream,
+        attempts,
+        status,
+        ending,
+        streamed,
+        input: usage?.inputTokens,
+        output: usage?.outputTokens,
+        usage: usageSource,
+        first_ms: this.#firstTokenMs ?? undefined,
+        ms: durationMs,
+      });
+    }
+  }
+
+  #elapsed(): number {
+    return Math.round(performance.now() - this.#options.startedTick);
+  }
+}

@@ -1,0 +1,154 @@
+import {
+  isContextError,
+  isObject,
+  readUpstreamError,
+  ReportedError,
+  text,
+} from "../dialects/mod.ts";
+import { Refusal } from "../refusal.ts";
+import type { Upstream } from "./upstream.ts";
+import { TransportFault, type UpstreamReply } from "./transport.ts";
+
+/** Bytes of an error body that are read. */
+const MAX_ERROR_BYTES = 64 * 1_024;
+const MAX_MESSAGE_CHARS = 1_000;
+
+/** One attempt that did not lead to an answer. */
+export interface Failure {
+  /**
+   * - `again`: another attempt is safe, here or elsewhere (not sent, or 5xx).
+   * - `busy`: the upstream answered 429.
+   * - `elsewhere`: this target cannot answer (key rejected, model unknown, redirect).
+   * - `final`: another attempt could generate twice, or would be refused for the same reason.
+   */
+  readonly kind: "again" | "busy" | "elsewhere" | "final";
+  /** For the log; holds no secret. */
+  readonly detail: string;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** What the caller is told when no other attempt helps. */
+  readonly refusal: Refusal;
+  /** Whether the upstream is to blame. */
+  readonly blame: boolean;
+}
+
+/** A thrown value as a failure; rethrows what is not about the upstream. */
+export function failureOf(error: unknown, upstream: Upstream): Failure {
+  if (error instanceof TransportFault) return transportFailure(error, upstream);
+  if (!(error instanceof Refusal)) throw error;
+  const busy = error.reason === "rate_exceeded";
+  const theirs = busy || error.reason === "upstream_unavailable";
+  // What the upstream itself reports instead of an answer has generated nothing; an answer that
+  // cannot be used has, and asking again would generate twice.
+  const repeatable = theirs && error instanceof ReportedError;
+  return {
+    kind: repeatable ? (busy ? "busy" : "again") : "final",
+    detail: error.message,
+    status: undefined,
+    retryAfterMs: error.retryAfterMs,
+    refusal: error,
+    blame: theirs,
+  };
+}
+
+function transportFailure(fault: TransportFault, upstream: Upstream): Failure {
+  const notSent = fault.kind === "not_sent";
+  return {
+    kind: notSent ? "again" : "final",
+    detail: upstream.redact(`${fault.kind}: ${fault.message}`),
+    status: undefined,
+    retryAfterMs: undefined,
+    refusal: new Refusal(
+      "upstream_unavailable",
+      notSent
+        ? "The upstream cannot be reached. Please try again."
+        : "The upstream did not answer. Please try again.",
+      { cause: fault },
+    ),
+    blame: fault.kind !== "left",
+  };
+}
+
+/** A reply whose status is not a success, as a failure. Reads and discards its body. */
+export async function statusFailure(
+  reply: UpstreamReply,
+  upstream: Upstream,
+  nowMs: number,
+): Promise<Failure> {
+  const { status } = reply;
+  const said = await errorOf(reply, upstream);
+  const detail = `status ${status}${said.message === undefined ? "" : `: ${said.message}`}`;
+  const retryAfterMs = retryAfter(reply.headers["retry-after"], nowMs);
+  const failure = (kind: Failure["kind"], refusal: Refusal, blame = true): Failure => ({
+    kind,
+    detail: detail.slice(0, 300),
+    status,
+    retryAfterMs,
+    refusal,
+    blame,
+  });
+  if (status === 429) {
+    return failure(
+      "busy",
+      new Refusal("rate_exceeded", "The upstream is over its rate limit. Please try again.", {
+        retryAfterMs,
+      }),
+    );
+  }
+  if (status === 400 || status === 413 || status === 422) {
+    const message = said.message ?? "The upstream refused the request.";
+    return isContextError(said)
+      ? failure("final", new Refusal("context_exceeded", message, { param: "messages" }), false)
+      : failure("final", new Refusal("request_invalid", message, { param: said.param }), false);
+  }
+  const kind = status >= 500 || status === 408 ? "again" : "elsewhere";
+  return failure(
+    kind,
+    new Refusal("upstream_unavailable", "The upstream cannot answer now. Please try again.", {
+      retryAfterMs,
+    }),
+  );
+}
+
+async function errorOf(reply: UpstreamReply, upstream: Upstream) {
+  const body = await readSome(reply);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    parsed = undefined;
+  }
+  const error = isObject(parsed) ? parsed.error ?? parsed : undefined;
+  const read = readUpstreamError(error);
+  return {
+    ...read,
+    param: isObject(error) ? text(error.param) : undefined,
+    message: read.message === undefined
+      ? undefined
+      : upstream.redact(read.message).slice(0, MAX_MESSAGE_CHARS),
+  };
+}
+
+async function readSome(reply: UpstreamReply): Promise<string> {
+  const decoder = new TextDecoder();
+  let body = "";
+  try {
+    for await (const bytes of reply.body) {
+      body += decoder.decode(bytes, { stream: true });
+      if (body.length >= MAX_ERROR_BYTES) break;
+    }
+  } catch {
+    // what came is enough
+  } finally {
+    reply.discard();
+  }
+  return body;
+}
+
+/** `Retry-After` in milliseconds: seconds or an HTTP date; undefined when it is neither. */
+export function retryAfter(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Math.min(Number(value), 86_400) * 1_000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - nowMs), 86_400_000);
+}

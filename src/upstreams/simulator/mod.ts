@@ -1,0 +1,8 @@
+/**
+ * The simulated upstream: what Sluice answers with when no upstream is configured, and what it is
+ * built and tested against, in process and as `sluice simulate`.
+ *
+ * @module
+ */
+
+export { simulate, SIMULATED_HEADER, type SimulatedRequest } from "./simulator.ts";

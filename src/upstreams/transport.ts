@@ -1,0 +1,38 @@
+/** One request to an upstream. */
+export interface UpstreamRequest {
+  /** Path below the upstream's base, such as `/chat/completions`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The caller has left. */
+  readonly signal: AbortSignal;
+}
+
+/** What an upstream answers, before its body is read. */
+export interface UpstreamReply {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The body, decoded; read on demand, so that a slow caller holds the upstream back. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Lets go of the connection, whatever of the body has been read. */
+  discard(): void;
+}
+
+/** Sends one request exactly once. Rejects with a {@linkcode TransportFault}. */
+export type Transport = (request: UpstreamRequest) => Promise<UpstreamReply>;
+
+/** Why no answer came. */
+export class TransportFault extends Error {
+  override readonly name = "TransportFault";
+  /**
+   * `not_sent`: the upstream has certainly seen nothing (refused, no such host, no connection in
+   * time, TLS failed). `broken`: it may have. `left`: the caller went away.
+   */
+  readonly kind: "not_sent" | "broken" | "left";
+
+  constructor(kind: TransportFault["kind"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}

@@ -1,0 +1,103 @@
+import type { Secret, Settings, UpstreamSettings } from "../config/mod.ts";
+import type { Shaping } from "../dialects/mod.ts";
+import { Health } from "./health.ts";
+import { HttpTransport } from "./http_transport.ts";
+import { QUIRKS } from "./quirks.ts";
+import { simulatorTransport } from "./simulator_transport.ts";
+import type { Transport } from "./transport.ts";
+
+/** A configured upstream. */
+export interface Upstream {
+  readonly name: string;
+  readonly dialect: "chat" | "messages";
+  readonly shaping: Shaping;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly send: Transport;
+  readonly health: Health;
+  /** Takes secrets and addresses out of what an upstream says, before a caller sees it. */
+  redact(text: string): string;
+  close(): Promise<void>;
+}
+
+/** Makes an upstream from its settings. `caCert` may be the path of a PEM file. */
+export async function httpUpstream(
+  name: string,
+  settings: UpstreamSettings,
+  now: () => number,
+): Promise<Upstream> {
+  const transport = new HttpTransport({
+    url: settings.url,
+    timeouts: settings.timeouts,
+    caCert: await readCertificate(settings.caCert),
+  });
+  const { host, hostname } = new URL(settings.url);
+  return {
+    name,
+    dialect: settings.dialect,
+    shaping: settings.quirks === undefined ? {} : QUIRKS[settings.quirks],
+    headers: headersOf(settings),
+    send: transport.send,
+    health: new Health(now),
+    redact: redactor([
+      ...secretsOf(settings.key, settings.headers),
+      ...[host, hostname].map((text): [string, string] => [text, "[upstream]"]),
+    ]),
+    close: () => transport.close(),
+  };
+}
+
+/** The built-in upstream. */
+export function simulatorUpstream(now: () => number): Upstream {
+  return {
+    name: "simulator",
+    dialect: "chat",
+    shaping: {},
+    headers: {},
+    send: simulatorTransport,
+    health: new Health(now),
+    redact: (text) => text,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The settings of the upstream that `upstream.url` configures. */
+export function defaultUpstreamSettings(
+  { upstream }: Settings,
+  parse: (input: { url: string; dialect: "chat" | "messages" }) => UpstreamSettings,
+): UpstreamSettings | undefined {
+  if (upstream.url === undefined) return undefined;
+  const settings = parse({ url: upstream.url, dialect: upstream.dialect });
+  return upstream.key === undefined ? settings : { ...settings, key: upstream.key };
+}
+
+function headersOf({ key, dialect, headers }: UpstreamSettings): Record<string, string> {
+  const sent: Record<string, string> = {
+    "content-type": "application/json",
+    "user-agent": "sluice",
+  };
+  if (key !== undefined) {
+    if (dialect === "chat") sent.authorization = `Bearer ${key.reveal()}`;
+    else sent["x-api-key"] = key.reveal();
+  }
+  for (const [name, value] of Object.entries(headers)) sent[name.toLowerCase()] = value;
+  return sent;
+}
+
+function secretsOf(
+  key: Secret | undefined,
+  headers: Readonly<Record<string, string>>,
+): [string, string][] {
+  const values = [key?.reveal() ?? "", ...Object.values(headers)];
+  return values.filter((value) => value.length >= 6).map((value) => [value, "[secret]"]);
+}
+
+function redactor(replacements: readonly [string, string][]): (text: string) => string {
+  return (text) =>
+    replacements.reduce((kept, [from, to]) => kept.replaceAll(from, to), text)
+      .replaceAll(/\bsk-[A-Za-z0-9_*.-]{6,}/g, "[secret]");
+}
+
+async function readCertificate(value: string | undefined): Promise<string | undefined> {
+  if (value === undefined || value.includes("-----BEGIN")) return value;
+  return await Deno.readTextFile(value);
+}
