@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { simulate } from "../upstreams/mod.ts";
+import { simulateHttp } from "../upstreams/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 
 /** `sluice simulate` */
@@ -15,7 +15,10 @@ export function simulateCommand(program: Command, context: CommandContext): void
       if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
         throw new UsageError(`'${port}' is not a port`);
       }
-      const server = Deno.serve({ hostname: host, port: Number(port), onListen() {} }, answer);
+      const server = Deno.serve(
+        { hostname: host, port: Number(port), onListen() {} },
+        simulateHttp,
+      );
       context.out(
         `The simulated upstream listens on http://${host}:${server.addr.port}/v1\n` +
           `  SLUICE_UPSTREAM_URL=http://${host}:${server.addr.port}/v1\n`,
@@ -23,15 +26,4 @@ export function simulateCommand(program: Command, context: CommandContext): void
       await context.stopRequested();
       await server.shutdown();
     });
-}
-
-async function answer(request: Request): Promise<Response> {
-  const { pathname } = new URL(request.url);
-  if (request.method !== "POST") return Response.json({ status: "ok" });
-  const path = pathname.replace(/^\/v1(?=\/)/, "");
-  try {
-    return await simulate({ path, body: await request.text(), signal: request.signal });
-  } catch {
-    return new Response(null, { status: 499 }); // the caller has gone
-  }
 }

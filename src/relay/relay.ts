@@ -5,10 +5,11 @@ import { type Answer, type Asked, type Bridge, chatCarry, type Dialect } from ".
 import { Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { type Called, CallFailed, SIMULATED_HEADER, type Upstreams } from "../upstreams/mod.ts";
+import { AnswerReader } from "./answer_reader.ts";
 import { EventSource } from "./event_source.ts";
 import type { Running } from "./running.ts";
 import { Settlement } from "./settlement.ts";
-import { begin, type BegunStream, settledUsage, streamAnswer } from "./stream.ts";
+import { settledUsage, streamAnswer } from "./stream.ts";
 import { readWhole } from "./whole.ts";
 
 /** What a request passes through on its way. */
@@ -123,12 +124,12 @@ class Work {
   }
 
   /** Finds a target that answers. */
-  async call(permitted: number): Promise<Called<Answer | BegunStream>> {
+  async call(permitted: number): Promise<Called<Answer | AnswerReader>> {
     const { requestId } = this.#request;
     const asked = this.#asked;
     const names = { id: `chatcmpl-${requestId.replace(/^req_/, "")}`, model: asked.model };
     const bridge: Bridge = chatCarry;
-    const called = await this.#parts.upstreams.call<Answer | BegunStream>({
+    const called = await this.#parts.upstreams.call<Answer | AnswerReader>({
       route: this.#route,
       signal: this.#left.signal,
       requestId,
@@ -145,7 +146,7 @@ class Work {
             "The upstream's answer is not an event stream.",
           );
         }
-        return await begin(new EventSource(reply), bridge.stream(asked, names));
+        return await new AnswerReader(new EventSource(reply), bridge.stream(asked, names)).begin();
       },
     });
     this.#settlement.asked = called;
@@ -153,12 +154,12 @@ class Work {
   }
 
   /** The answer's body: settled, or a stream that settles itself. */
-  async finish({ opened, reply }: Called<Answer | BegunStream>): Promise<RelayReply["body"]> {
-    if ("source" in opened) {
+  async finish({ opened, reply }: Called<Answer | AnswerReader>): Promise<RelayReply["body"]> {
+    if (opened instanceof AnswerReader) {
       // From here on leaving shows as cancelling the stream; the signal also fires on success.
       this.#request.signal.removeEventListener("abort", this.#leave);
       return streamAnswer({
-        ...opened,
+        reader: opened,
         reply,
         dialect: this.#request.dialect,
         requestId: this.#request.requestId,

@@ -1,24 +1,15 @@
 import { databaseRefusal } from "../database/mod.ts";
-import type { AnswerStream, Dialect, Usage } from "../dialects/mod.ts";
+import type { Dialect, Usage } from "../dialects/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { TransportFault, type UpstreamReply } from "../upstreams/mod.ts";
-import type { EventSource } from "./event_source.ts";
+import type { AnswerReader } from "./answer_reader.ts";
 import type { Settlement } from "./settlement.ts";
 
-/** After how much silence of the upstream the caller is sent a ping. */
-const PING_AFTER_MS = 15_000;
-
-/** An answer that has begun. */
-export interface BegunStream {
-  readonly source: EventSource;
-  readonly answer: AnswerStream;
-  /** Text that is ready for the caller. */
-  readonly first: string;
-}
-
 /** What a stream needs from its request. */
-export interface StreamOptions extends BegunStream {
+export interface StreamOptions {
+  /** The answer, begun. */
+  readonly reader: AnswerReader;
   readonly dialect: Dialect;
   readonly requestId: string;
   readonly reply: UpstreamReply;
@@ -35,23 +26,6 @@ export interface StreamOptions extends BegunStream {
 }
 
 /**
- * Reads until the upstream has said something for the caller, so that what goes wrong before is
- * still an HTTP status, and another target can be asked.
- */
-export async function begin(source: EventSource, answer: AnswerStream): Promise<BegunStream> {
-  let first = "";
-  while (first === "" && !answer.finished) {
-    const events = await source.read();
-    if (events === undefined) {
-      answer.end();
-      break;
-    }
-    for (const event of events) if (!answer.finished) first += answer.push(event);
-  }
-  return { source, answer, first };
-}
-
-/**
  * The caller's event stream: decode theirs → meter → encode ours, one piece of the upstream at a
  * time and only when the caller has room for it.
  *
@@ -59,33 +33,15 @@ export async function begin(source: EventSource, answer: AnswerStream): Promise<
  * failed (an error event is the last one), or the caller leaves (the upstream is cancelled).
  */
 export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array> {
-  const { source, answer, dialect, settlement, reply, leave, cutOff } = options;
+  const { reader, dialect, settlement, reply, leave, cutOff } = options;
+  const { answer } = reader;
   const encoder = new TextEncoder();
-  let ready = options.first;
   let over = false;
 
   const finish = (release: () => void) => {
     over = true;
     release();
     options.over();
-  };
-
-  /** The next text for the caller, empty when there is none yet. */
-  const next = async (): Promise<string> => {
-    if (ready !== "") {
-      const text = ready;
-      ready = "";
-      return text;
-    }
-    const events = await source.readWithin(PING_AFTER_MS);
-    if (events === "silent") return answer.ping();
-    if (events === undefined) {
-      answer.end();
-      return "";
-    }
-    let text = "";
-    for (const event of events) if (!answer.finished) text += answer.push(event);
-    return text;
   };
 
   const complete = async (): Promise<string> => {
@@ -108,12 +64,12 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
       let text = "";
       let last = false;
       try {
-        while (text === "" && !answer.finished) {
+        while (text === "" && !reader.finished) {
           cutOff.throwIfAborted();
-          text = await next();
+          text = await reader.next();
           if (answer.hasOutput) settlement.outputBegan();
         }
-        if (answer.finished) {
+        if (reader.finished) {
           last = true;
           text += await complete();
         }

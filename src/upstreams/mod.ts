@@ -9,7 +9,7 @@
  */
 
 export { retryAfter } from "./failure.ts";
-export { simulate, SIMULATED_HEADER, type SimulatedRequest } from "./simulator/mod.ts";
+export { SIMULATED_HEADER, simulateHttp } from "./simulator/mod.ts";
 export {
   type Transport,
   TransportFault,

@@ -5,4 +5,4 @@
  * @module
  */
 
-export { simulate, SIMULATED_HEADER, type SimulatedRequest } from "./simulator.ts";
+export { simulate, SIMULATED_HEADER, simulateHttp } from "./simulator.ts";

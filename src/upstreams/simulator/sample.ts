@@ -81,6 +81,6 @@ function resolve(reference: string, root: JsonObject): JsonObject {
 
 function wordFor({ prompt, name }: Place): string {
   const quoted = /["'“`]([^"'”`]{1,60})["'”`]/.exec(prompt)?.[1];
-  const words = prompt.match(/(?<=\s)\p{Lu}[\p{L}\d-]+/gu) ?? [];
+  const words = prompt.match(/(?<=\s)\p{Lu}[\p{L}\d-]*\p{Ll}[\p{L}\d-]*/gu) ?? [];
   return quoted ?? words.at(-1) ?? name;
 }

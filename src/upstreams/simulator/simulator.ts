@@ -64,6 +64,18 @@ export async function simulate(request: SimulatedRequest): Promise<Response> {
   });
 }
 
+/** The simulated upstream as an HTTP handler, with or without `/v1` before its paths. */
+export async function simulateHttp(request: Request): Promise<Response> {
+  if (request.method !== "POST") return Response.json({ status: "ok" });
+  const path = new URL(request.url).pathname.replace(/^\/v1(?=\/)/, "");
+  const body = await request.text();
+  try {
+    return await simulate({ path, body, signal: request.signal });
+  } catch {
+    return new Response(null, { status: 499 }); // the caller has gone
+  }
+}
+
 function answer(status: number, body: JsonObject, headers: Record<string, string> = {}): Response {
   return Response.json(body, { status, headers: { ...headers, [SIMULATED_HEADER]: "true" } });
 }

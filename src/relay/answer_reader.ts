@@ -1,0 +1,70 @@
+import type { AnswerStream, SseEvent } from "../dialects/mod.ts";
+import type { EventSource } from "./event_source.ts";
+
+/** After how much silence of the upstream the caller is sent a ping. */
+const PING_AFTER_MS = 15_000;
+
+/**
+ * The caller's text, piece by piece, as the upstream's events become it.
+ *
+ * What was said before a failure is given out before the failure is thrown, so that the caller sees
+ * the same however the upstream's bytes happened to arrive.
+ */
+export class AnswerReader {
+  readonly answer: AnswerStream;
+  readonly #source: EventSource;
+  #ready = "";
+  #failure: { error: unknown } | undefined;
+
+  constructor(source: EventSource, answer: AnswerStream) {
+    this.#source = source;
+    this.answer = answer;
+  }
+
+  /**
+   * Reads until the upstream has said something for the caller: what goes wrong before is still an
+   * HTTP status, and another target can be asked.
+   */
+  async begin(): Promise<this> {
+    while (this.#ready === "" && !this.answer.finished) {
+      this.#ready = this.#take(await this.#source.read());
+    }
+    return this;
+  }
+
+  /** Whether the answer is complete and all of its text has been given out. */
+  get finished(): boolean {
+    return this.answer.finished && this.#ready === "";
+  }
+
+  /** The next text for the caller: empty when there is none yet, a ping when the upstream is silent. */
+  async next(): Promise<string> {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#ready !== "") {
+      const text = this.#ready;
+      this.#ready = "";
+      return text;
+    }
+    const events = await this.#source.readWithin(PING_AFTER_MS);
+    return events === "silent" ? this.answer.ping() : this.#take(events);
+  }
+
+  #take(events: readonly SseEvent[] | undefined): string {
+    if (events === undefined) {
+      this.answer.end();
+      return "";
+    }
+    let text = "";
+    for (const event of events) {
+      if (this.answer.finished) break;
+      try {
+        text += this.answer.push(event);
+      } catch (error) {
+        if (text === "") throw error;
+        this.#failure = { error };
+        break;
+      }
+    }
+    return text;
+  }
+}

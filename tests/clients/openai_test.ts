@@ -1,0 +1,323 @@
+import OpenAI from "openai";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../assert.ts";
+import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { simulateServer } from "../fake/simulate.ts";
+import { completion, fakeUpstream } from "../fake/upstream.ts";
+
+const WEATHER: OpenAI.ChatCompletionFunctionTool = {
+  type: "function",
+  function: {
+    name: "get_weather",
+    description: "Current weather of a city",
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" } },
+      required: ["city"],
+      additionalProperties: false,
+    },
+  },
+};
+
+function sdk({ url, key }: { url: string; key: string }, options = {}): OpenAI {
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, ...options });
+}
+
+const hello = [{ role: "user" as const, content: "Hello there" }];
+
+/** The same scenarios for each way in which a gateway can reach the simulated upstream. */
+const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>>> = {
+  "answers a plain request": async (gateway) => {
+    const reply = await sdk(gateway).chat.completions.create({ model: "svc-k2", messages: hello });
+    assertStringIncludes(reply.choices[0]!.message.content!, "Hello there");
+    assertEquals(reply.model, "svc-k2");
+    assertEquals(reply.choices[0]!.finish_reason, "stop");
+    assert(reply.usage!.prompt_tokens > 0 && reply.usage!.completion_tokens > 0);
+    assertMatch(reply.id, /^chatcmpl-/);
+    assertMatch(reply._request_id!, /^req_/);
+  },
+
+  "streams without usage": async (gateway) => {
+    const stream = await sdk(gateway).chat.completions.create({
+      model: "svc-k2",
+      messages: hello,
+      stream: true,
+    });
+    let text = "";
+    const ids = new Set<string>();
+    for await (const chunk of stream) {
+      assertEquals(chunk.usage, undefined);
+      assertEquals(chunk.choices.length, 1);
+      assertEquals(chunk.model, "svc-k2");
+      ids.add(chunk.id);
+      text += chunk.choices[0]!.delta.content ?? "";
+    }
+    assertStringIncludes(text, "Hello there");
+    assertEquals(ids.size, 1);
+  },
+
+  "streams with usage, in a chunk of its own": async (gateway) => {
+    const stream = await sdk(gateway).chat.completions.create({
+      model: "svc-k2",
+      messages: hello,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const usages = [];
+    let choicesAfterUsage = 0;
+    for await (const chunk of stream) {
+      if (chunk.usage) usages.push(chunk.usage);
+      else if (usages.length > 0) choicesAfterUsage++;
+    }
+    assertEquals(usages.length, 1);
+    assertEquals(choicesAfterUsage, 0);
+    assert(usages[0]!.total_tokens === usages[0]!.prompt_tokens + usages[0]!.completion_tokens);
+  },
+
+  "makes a full round with a tool": async (gateway) => {
+    const client = sdk(gateway);
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: "user", content: "What is the weather in Paris?" },
+    ];
+    const first = await client.chat.completions.create({
+      model: "svc-k2",
+      messages,
+      tools: [WEATHER],
+    });
+    const message = first.choices[0]!.message;
+    assertEquals(first.choices[0]!.finish_reason, "tool_calls");
+    const call = message.tool_calls![0]!;
+    assert(call.type === "function");
+    assertEquals(call.function.name, "get_weather");
+    assertEquals(JSON.parse(call.function.arguments), { city: "Paris" });
+    messages.push(message, { role: "tool", tool_call_id: call.id, content: "sunny, 21 degrees" });
+    const second = await client.chat.completions.create({
+      model: "svc-k2",
+      messages,
+      tools: [WEATHER],
+    });
+    assertStringIncludes(second.choices[0]!.message.content!, "sunny, 21 degrees");
+    assertEquals(second.choices[0]!.finish_reason, "stop");
+  },
+
+  "runs tools by itself (helper)": async (gateway) => {
+    const runner = sdk(gateway).chat.completions.runTools({
+      model: "svc-k2",
+      messages: [{ role: "user", content: "What is the weather in Paris?" }],
+      tools: [{
+        type: "function",
+        function: {
+          name: WEATHER.function.name,
+          description: WEATHER.function.description!,
+          parameters: WEATHER.function.parameters!,
+          parse: JSON.parse,
+          function: ({ city }: { city: string }) => `${city}: rain`,
+        },
+      }],
+    });
+    assertStringIncludes((await runner.finalContent())!, "Paris: rain");
+  },
+
+  "streams tool calls that the helper can put together": async (gateway) => {
+    const stream = sdk(gateway).chat.completions.stream({
+      model: "svc-k2",
+      messages: [{ role: "user", content: "What is the weather in Paris?" }],
+      tools: [WEATHER],
+    });
+    const final = await stream.finalChatCompletion();
+    const call = final.choices[0]!.message.tool_calls![0]!;
+    assert(call.type === "function");
+    assertEquals(JSON.parse(call.function.arguments), { city: "Paris" });
+  },
+
+  "gives three choices for n: 3": async (gateway) => {
+    const reply = await sdk(gateway).chat.completions.create({
+      model: "svc-k2",
+      messages: hello,
+      n: 3,
+    });
+    assertEquals(reply.choices.map(({ index }) => index), [0, 1, 2]);
+    const stream = await sdk(gateway).chat.completions.create({
+      model: "svc-k2",
+      messages: hello,
+      n: 3,
+      stream: true,
+    });
+    const ended = new Set<number>();
+    for await (const { choices } of stream) {
+      if (choices[0]?.finish_reason === "stop") ended.add(choices[0].index);
+    }
+    assertEquals([...ended].sort(), [0, 1, 2]);
+  },
+
+  "answers JSON of a schema": async (gateway) => {
+    const schema = {
+      type: "object",
+      properties: {
+        city: { type: "string" },
+        degrees: { type: "integer", minimum: -90 },
+        sky: { type: "string", enum: ["clear", "cloudy"] },
+      },
+      required: ["city", "degrees", "sky"],
+      additionalProperties: false,
+    };
+    const reply = await sdk(gateway).chat.completions.parse({
+      model: "svc-k2",
+      messages: [{ role: "user", content: "Weather in Paris as JSON" }],
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "weather", strict: true, schema },
+      },
+    });
+    assertEquals(JSON.parse(reply.choices[0]!.message.content!), {
+      city: "Paris",
+      degrees: -90,
+      sky: "clear",
+    });
+  },
+
+  "stops at its token limit": async (gateway) => {
+    const reply = await sdk(gateway).chat.completions.create({
+      model: "svc-k2",
+      messages: hello,
+      max_tokens: 5,
+    });
+    assertEquals(reply.choices[0]!.finish_reason, "length");
+    assertEquals(reply.usage!.completion_tokens, 5);
+  },
+
+  "lists and retrieves models": async (gateway) => {
+    const client = sdk(gateway);
+    const ids = [];
+    for await (const model of client.models.list()) ids.push(model.id);
+    assertEquals(ids, ["svc-k2", "svc-k2-0905", "svc-k2.5", "svc-k2.6", "svc-k2.7-code", "svc-k3"]);
+    const one = await client.models.retrieve("svc-k2.7-code");
+    assertEquals([one.id, one.object], ["svc-k2.7-code", "model"]);
+  },
+
+  "raises AuthenticationError for a wrong key": async (gateway) => {
+    const client = sdk({ ...gateway, key: `sk-${"x".repeat(40)}` });
+    const error = await assertRejects(
+      () => client.chat.completions.create({ model: "svc-k2", messages: hello }),
+      OpenAI.AuthenticationError,
+    );
+    assertEquals([error.status, error.code], [401, "invalid_api_key"]);
+  },
+
+  "raises PermissionDeniedError for a model that the key may not use": async (gateway) => {
+    const { gateway: { keys, owner } } = gateway;
+    const limited = await keys.issue(owner, { models: ["svc-k2"] });
+    const client = sdk({ ...gateway, key: limited.secret });
+    await client.chat.completions.create({ model: "svc-k2", messages: hello });
+    const error = await assertRejects(
+      () => client.chat.completions.create({ model: "svc-k3", messages: hello }),
+      OpenAI.PermissionDeniedError,
+    );
+    assertEquals(error.code, "permission_denied");
+  },
+
+  "raises NotFoundError for an unknown model": async (gateway) => {
+    const error = await assertRejects(
+      () => sdk(gateway).chat.completions.create({ model: "svc-k9", messages: hello }),
+      OpenAI.NotFoundError,
+    );
+    assertEquals([error.code, error.param], ["model_not_found", "model"]);
+    await assertRejects(() => sdk(gateway).models.retrieve("svc-k9"), OpenAI.NotFoundError);
+  },
+
+  "raises BadRequestError for a bad field": async (gateway) => {
+    const error = await assertRejects(
+      () =>
+        sdk(gateway).chat.completions.create({ model: "svc-k2", messages: hello, temperature: 3 }),
+      OpenAI.BadRequestError,
+    );
+    assertEquals([error.code, error.param], ["invalid_request", "temperature"]);
+  },
+
+  "raises RateLimitError when the upstream sends 429": async (gateway) => {
+    const error = await assertRejects(
+      () =>
+        sdk(gateway).chat.completions.create({
+          model: "svc-k2",
+          messages: [{ role: "user", content: "[[status 429]] [[retry-after 30]]" }],
+        }),
+      OpenAI.RateLimitError,
+    );
+    assertEquals(error.code, "rate_limit_exceeded");
+    assertEquals(error.headers.get("retry-after"), "30");
+  },
+
+  "raises InternalServerError, status 503, when the upstream fails": async (gateway) => {
+    for (const stream of [false, true]) {
+      const error = await assertRejects(
+        () =>
+          sdk(gateway).chat.completions.create({
+            model: "svc-k2",
+            messages: [{ role: "user", content: "[[status 500]]" }],
+            stream,
+          }),
+        OpenAI.InternalServerError,
+      );
+      assertEquals([error.status, error.code], [503, "upstream_unavailable"]);
+    }
+  },
+
+  "raises an error in the middle of a stream": async (gateway) => {
+    for (const directive of ["error after 6", "cut after 6", "end after 6"]) {
+      const stream = await sdk(gateway).chat.completions.create({
+        model: "svc-k2",
+        messages: [{ role: "user", content: `[[${directive}]]` }],
+        stream: true,
+      });
+      let chunks = 0;
+      const error = await assertRejects(async () => {
+        for await (const _ of stream) chunks++;
+      }, OpenAI.APIError);
+      assertEquals([chunks, error.code], [6, "upstream_unavailable"], directive);
+    }
+  },
+};
+
+for (const way of ["in-process simulator", "sluice simulate"] as const) {
+  Deno.test(`openai SDK against the ${way}`, async (t) => {
+    await using stack = new AsyncDisposableStack();
+    const server = way === "sluice simulate" ? stack.use(simulateServer()) : undefined;
+    const gateway = stack.use(
+      await startGateway(
+        server === undefined ? {} : { settings: { upstream: { url: server.url } } },
+      ),
+    );
+    for (const [name, scenario] of Object.entries(SCENARIOS)) {
+      await t.step(name, () => scenario(gateway));
+    }
+  });
+}
+
+Deno.test("openai SDK: its own retries meet the right statuses and headers", async () => {
+  let calls = 0;
+  await using upstream = fakeUpstream(() =>
+    ++calls < 3
+      ? new Response("busy", { status: 429, headers: { "retry-after": "0" } })
+      : completion("at last")
+  );
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const reply = await sdk(gateway, { maxRetries: 2 }).chat.completions.create({
+    model: "svc-k2",
+    messages: hello,
+  });
+  assertEquals(reply.choices[0]!.message.content, "at last");
+
+  calls = -100; // a request that cannot succeed is sent once, whatever the SDK's patience
+  const client = sdk({ ...gateway, key: `sk-${"y".repeat(40)}` }, { maxRetries: 5 });
+  const before = gateway.log().split("request refused").length;
+  await assertRejects(
+    () => client.chat.completions.create({ model: "svc-k2", messages: hello }),
+    OpenAI.AuthenticationError,
+  );
+  assertEquals(gateway.log().split("request refused").length, before + 1);
+});

@@ -1,0 +1,94 @@
+import { assemble, type Gateway } from "../../src/assemble.ts";
+import { loadConfig, type SettingsInput } from "../../src/config/mod.ts";
+import { createLog } from "../../src/telemetry/mod.ts";
+import { tempDir } from "./temp.ts";
+
+/** A gateway in this process, listening on a port of its own. */
+export interface TestGateway extends AsyncDisposable {
+  readonly gateway: Gateway;
+  readonly url: string;
+  /** The owner's key. */
+  readonly key: string;
+  readonly directory: string;
+  /** Everything logged so far, one JSON line each. */
+  readonly log: () => string;
+  /** POSTs JSON with the owner's key. */
+  post(path: string, body: unknown, options?: PostOptions): Promise<Response>;
+  /** POSTs a chat completion for a one-line prompt. */
+  chat(prompt: string, body?: Record<string, unknown>, options?: PostOptions): Promise<Response>;
+}
+
+export interface PostOptions {
+  readonly key?: string;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+/** How a test's gateway departs from the defaults. */
+export interface GatewayOptions {
+  readonly settings?: SettingsInput;
+  readonly now?: () => number;
+  readonly env?: Record<string, string>;
+  /** Waits before retries, in milliseconds; short, since tests wait for them. */
+  readonly firstWaitMs?: number;
+}
+
+/** Starts a gateway over real files and sockets. Disposing stops it. */
+export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  await using started = new AsyncDisposableStack();
+  const directory = started.use(await tempDir()).path;
+  const file = `${directory}/sluice.jsonc`;
+  await Deno.writeTextFile(
+    file,
+    JSON.stringify({ port: 0, limits: { drainMs: 5_000 }, ...options.settings }),
+  );
+  const config = await loadConfig({ env: options.env ?? {}, directory, file });
+  let lines = "";
+  const log = createLog({
+    format: "json",
+    level: "debug",
+    now: Date.now,
+    write: (text) => lines += text,
+  });
+  const gateway = await assemble(config, {
+    log,
+    retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
+    ...(options.now === undefined ? {} : { now: options.now }),
+  });
+  started.defer(async () => void await gateway.stop());
+  const { url } = gateway.listen();
+  const key = gateway.firstKey ?? config.settings.owner.key?.reveal() ?? "";
+  const owned = started.move();
+
+  const post = (path: string, body: unknown, more: PostOptions = {}) =>
+    fetch(`${url}${path}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${more.key ?? key}`,
+        ...more.headers,
+      },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+      ...(more.signal === undefined ? {} : { signal: more.signal }),
+    });
+  return {
+    gateway,
+    url,
+    key,
+    directory,
+    log: () => lines,
+    post,
+    chat: (prompt, body = {}, more = {}) =>
+      post("/v1/chat/completions", {
+        model: "svc-k2",
+        messages: [{ role: "user", content: prompt }],
+        ...body,
+      }, more),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** The usage records of a gateway, oldest first. */
+export function usageRecords({ gateway }: TestGateway) {
+  return gateway.database.all("select * from usage_records order by started_at_ms, request_id");
+}

@@ -1,0 +1,29 @@
+/** A directory of its own, gone when the test is over. */
+export async function tempDir(): Promise<{ path: string } & AsyncDisposable> {
+  const path = await Deno.makeTempDir({ prefix: "sluice-test-" });
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      await Deno.remove(path, { recursive: true });
+    },
+  };
+}
+
+/** Waits until `condition` holds; fails after `withinMs`. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  { withinMs = 5_000, what = "the condition" } = {},
+): Promise<void> {
+  const start = performance.now();
+  while (!await condition()) {
+    if (performance.now() - start > withinMs) {
+      throw new Error(`${what} did not hold in ${withinMs} ms`);
+    }
+    await sleep(10);
+  }
+}
+
+/** Waits. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
