@@ -1,0 +1,180 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { Catalog } from "../../src/catalog/mod.ts";
+import {
+  ConfigError,
+  databaseFile,
+  effectiveSettings,
+  loadConfig,
+  settingsJsonSchema,
+} from "../../src/config/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "../assert.ts";
+import { tempDir } from "../fake/temp.ts";
+
+async function load(
+  { file, env = {}, flags = {} }: {
+    file?: string;
+    env?: Record<string, string>;
+    flags?: Record<string, string | number>;
+  },
+) {
+  await using dir = await tempDir();
+  if (file !== undefined) await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, file);
+  return await loadConfig({ env, directory: dir.path, flags });
+}
+
+async function faults(options: Parameters<typeof load>[0]): Promise<readonly string[]> {
+  return (await assertRejects(() => load(options), ConfigError)).faults;
+}
+
+/** The example of the documentation. */
+const EXAMPLE = `{
+  "$schema": "./sluice.schema.json",
+  "upstreams": {
+    "moonshot": { "url": "https://host.example/v1", "key": "\${MOONSHOT_API_KEY}", "dialect": "chat", "quirks": "moonshot" },
+    "local": { "url": "http://127.0.0.1:11434/v1", "dialect": "chat" }, // trailing comma, comment
+  },
+  "routes": {
+    "svc-k3": { "targets": [{ "upstream": "moonshot", "model": "kimi-k3" }, { "upstream": "local", "model": "qwen3" }] },
+    "house-small": { "targets": [{ "upstream": "local", "model": "llama3" }], "context": 32768, "maxOutput": 8192,
+                     "minimum": 1, "prices": { "input": 10, "cached": 5, "output": 40 },
+                     "images": "none", "reasoning": "none" }
+  },
+  "tiers": [{ "above": 0, "minute": 20, "hour": 600, "day": 5000 }, { "above": 100, "minute": 60, "hour": 2000, "day": 20000 }],
+  "credits": { "signup": 10, "inviteSignup": 50, "inviteFirstPayment": 500, "ownerGrant": 1000000 }
+}`;
+
+Deno.test("loadConfig with nothing set gives the defaults", async () => {
+  const { settings, origins, file, warnings } = await load({});
+  assertEquals([settings.host, settings.port, settings.durability], ["127.0.0.1", 8787, "full"]);
+  assertEquals([origins.size, file, warnings.length], [0, undefined, 0]);
+  assert(settings.data.endsWith("/data") && databaseFile(settings)!.endsWith("/data/sluice.db"));
+});
+
+Deno.test("loadConfig takes the file, then the environment, then flags", async () => {
+  const file = '{"port": 1, "host": "a", "logLevel": "warn"}';
+  const config = await load({
+    file,
+    env: { SLUICE_PORT: "2", SLUICE_HOST: "b" },
+    flags: { port: 3 },
+  });
+  assertEquals([config.settings.port, config.settings.host, config.settings.logLevel], [
+    3,
+    "b",
+    "warn",
+  ]);
+  assertEquals(Object.fromEntries(config.origins), {
+    port: "flag --port",
+    host: "environment SLUICE_HOST",
+    logLevel: "file sluice.jsonc",
+  });
+});
+
+Deno.test("loadConfig reads the documented example", async () => {
+  const { settings } = await load({ file: EXAMPLE, env: { MOONSHOT_API_KEY: "from-env" } });
+  assertEquals(settings.upstreams.moonshot!.key!.reveal(), "from-env");
+  const catalog = new Catalog(settings);
+  assertEquals(catalog.routes.map(({ id }) => id), ["svc-k3", "house-small"]);
+  assertEquals(catalog.resolve("svc-k3").context, 1_000_000);
+  assertEquals(catalog.resolve("claude-house-small").prices, { input: 10, cached: 5, output: 40 });
+});
+
+Deno.test("loadConfig names every fault at once, and the nearest known name", async () => {
+  const found = await faults({
+    file: '{"prot": 1, "upstreams": {"x": {"url": "ftp://a", "tiemouts": {}}}, "logLevel": "loud"}',
+    env: { SLUICE_PORT: "abc", SLUICE_OWNER_KEY: "short" },
+  });
+  const all = found.join("\n");
+  assertEquals(found.length, 6, all);
+  assertStringIncludes(all, "prot is not a setting; the nearest known is port");
+  assertStringIncludes(all, "upstreams.x.tiemouts is not a setting; the nearest known is timeouts");
+  assertStringIncludes(all, "upstreams.x.url: must be an http:// or https:// address");
+  assertStringIncludes(all, "(environment SLUICE_PORT)");
+  assertStringIncludes(all, "owner.key: must be sk-");
+  assertStringIncludes(all, "logLevel:");
+});
+
+const FAULTS: readonly { file: string; says: string }[] = [
+  { file: "[]", says: "must hold an object" },
+  { file: '{"port": }', says: "not valid JSONC" },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "key": "${NOT_SET}"}}}',
+    says: "NOT_SET, which is not set",
+  },
+  { file: '{"port": 70000}', says: "port" },
+  { file: '{"__proto__": {"port": 1}}', says: "__proto__ is not a setting" },
+  {
+    file: '{"tiers": [{"above": 0, "minute": 1, "hour": 1, "day": 1, "week": 1}]}',
+    says: "tiers.0.week",
+  },
+];
+
+for (const { file, says } of FAULTS) {
+  Deno.test(`loadConfig refuses ${file}`, async () =>
+    assertStringIncludes((await faults({ file })).join(), says));
+}
+
+Deno.test("loadConfig refuses a named file that is not there", async () => {
+  assertStringIncludes(
+    (await faults({ env: { SLUICE_CONFIG: "gone.jsonc" } })).join(),
+    "gone.jsonc",
+  );
+});
+
+Deno.test("loadConfig warns of a misspelt variable, not of an orchestrator's", async () => {
+  const { warnings } = await load({
+    env: {
+      SLUICE_UPSTREM_URL: "http://x",
+      SLUICE_SERVICE_HOST: "10.0.0.1",
+      SLUICE_PORT_8787_TCP: "x",
+    },
+  });
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(warnings[0]!, "did you mean SLUICE_UPSTREAM_URL?");
+});
+
+Deno.test("Catalog refuses targets and aliases that lead nowhere, all at once", async () => {
+  const { settings } = await load({
+    file: `{"upstreams": {"local": {"url": "http://127.0.0.1:1"}},
+      "routes": {"svc-k2": {"targets": [{"upstream": "locale", "model": "m"}]}},
+      "aliases": {"small": "svc-k22"}}`,
+  });
+  const { faults } = assertThrows(() => new Catalog(settings), ConfigError);
+  assertEquals(faults.length, 2);
+  assertStringIncludes(faults.join(), "there is no upstream locale; the nearest known is local");
+  assertStringIncludes(faults.join(), "there is no route svc-k22; the nearest known is svc-k2");
+});
+
+Deno.test("effectiveSettings names origins and masks secrets", async () => {
+  const config = await load({
+    file: EXAMPLE,
+    env: {
+      MOONSHOT_API_KEY: "canary-secret",
+      SLUICE_DATABASE_URL: "https://user:canary-secret@db.example",
+      SLUICE_OWNER_KEY: `sk-canary-secret-${"x".repeat(32)}`,
+    },
+  });
+  const shown = JSON.stringify(effectiveSettings(config));
+  assert(!shown.includes("canary-secret"), shown);
+  const byPath = new Map(effectiveSettings(config).map((one) => [one.path, one]));
+  assertEquals(byPath.get("upstreams.moonshot.key")!.value, "[secret]");
+  assertEquals(byPath.get("owner.key")!.origin, "environment SLUICE_OWNER_KEY");
+  assertEquals(byPath.get("upstreams.local.timeouts.connectMs")!.origin, "default");
+  assertEquals(byPath.get("credits.signup")!.origin, "file sluice.jsonc");
+});
+
+Deno.test("settingsJsonSchema accepts the example and refuses a typo", () => {
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
+    settingsJsonSchema(),
+  );
+  const example: Record<string, unknown> = JSON.parse(
+    EXAMPLE.replaceAll(/\/\/ .*$/gm, "").replace(/,(\s*\})/g, "$1"),
+  );
+  assert(validate(example), JSON.stringify(validate.errors));
+  assert(!validate({ ...example, prot: 1 }));
+});

@@ -1,0 +1,162 @@
+import {
+  DatabaseError,
+  type GroupWrite,
+  migrate,
+  MIGRATIONS,
+  openDatabase,
+} from "../../src/database/mod.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
+import { sqldServer } from "../fake/sqld.ts";
+import { tempDir } from "../fake/temp.ts";
+
+const NUMBERS: GroupWrite<readonly number[]> = {
+  name: "numbers",
+  statements: [`insert into numbers (id, n) select value ->> 0, value ->> 1 from json_each(?1)`],
+};
+
+/** The same promises for the embedded file and for a server. */
+for (const kind of ["file", "server"] as const) {
+  const open = async () => {
+    const stack = new AsyncDisposableStack();
+    const dir = stack.use(await tempDir());
+    const server = kind === "server" ? stack.use(await sqldServer(`${dir.path}/sqld`)) : undefined;
+    const options = {
+      file: server === undefined ? `${dir.path}/sluice.db` : undefined,
+      ...(server === undefined ? {} : { server: { url: server.url, token: undefined } }),
+      durability: "full",
+      now: () => 1,
+    } as const;
+    const database = stack.adopt(await openDatabase(options), (one) => one.close());
+    await database.batch([{
+      sql: "create table numbers (id integer primary key, n integer not null) strict",
+    }]);
+    return { database, options, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  };
+
+  Deno.test(`database (${kind}): concurrent writes share commits, each lands once`, async () => {
+    await using opened = await open();
+    const { database } = opened;
+    await Promise.all(Array.from({ length: 2_000 }, (_, id) => database.write(NUMBERS, [id, id])));
+    const row = await database.one("select count(*) as n, sum(n) as total from numbers");
+    assertEquals([row!.n, row!.total], [2_000, 1_999_000]);
+  });
+
+  Deno.test(`database (${kind}): of a batch only the item at fault fails`, async () => {
+    await using opened = await open();
+    const { database } = opened;
+    await database.write(NUMBERS, [5, 5]);
+    const results = await Promise.allSettled(
+      [4, 5, 6].map((id) => database.write(NUMBERS, [id, id])),
+    );
+    assertEquals(results.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
+    assert((results[1] as PromiseRejectedResult).reason.isDuplicate);
+    assertEquals((await database.all("select id from numbers order by id")).map(({ id }) => id), [
+      4,
+      5,
+      6,
+    ]);
+  });
+
+  Deno.test(`database (${kind}): a batch is all or nothing`, async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const insert = (id: number) => ({
+      sql: "insert into numbers values (?, ?) returning n",
+      args: [id, id],
+    });
+    assertEquals(await database.batch([insert(1), insert(2)]), [[{ n: 1 }], [{ n: 2 }]]);
+    await assertRejects(() => database.batch([insert(3), insert(1)]), DatabaseError);
+    assertEquals((await database.one("select count(*) as n from numbers"))!.n, 2);
+  });
+
+  Deno.test(`database (${kind}): migrating again is a no-op, a newer schema is refused`, async () => {
+    await using opened = await open();
+    const { database, options } = opened;
+    const latest = MIGRATIONS.at(-1)!.version;
+    assertEquals(await migrate(database, { now: () => 2 }), { from: latest, to: latest });
+    await database.batch([{ sql: "insert into schema_versions values (999, 'future', 1)" }]);
+    const error = await assertRejects(() => openDatabase(options), DatabaseError, "newer Sluice");
+    assertEquals(error.code, "SLUICE_NEWER");
+  });
+
+  Deno.test(`database (${kind}): a migration that fails leaves nothing behind`, async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const latest = MIGRATIONS.at(-1)!.version;
+    const broken = {
+      version: latest + 1,
+      name: "broken",
+      statements: ["create table half (id integer) strict", "create nonsense"],
+    };
+    await assertRejects(
+      () => migrate(database, { now: () => 2, migrations: [...MIGRATIONS, broken] }),
+      DatabaseError,
+    );
+    assertEquals(await database.all("select name from sqlite_master where name = 'half'"), []);
+    assertEquals(await migrate(database, { now: () => 3 }), { from: latest, to: latest });
+  });
+}
+
+Deno.test("database (file): the schema is changed only after a copy was made", async () => {
+  await using dir = await tempDir();
+  const options = { file: `${dir.path}/sluice.db`, durability: "full", now: () => 1 } as const;
+  const database = await openDatabase(options);
+  const latest = MIGRATIONS.at(-1)!.version;
+  const next = {
+    version: latest + 1,
+    name: "next",
+    statements: ["create table next (id integer) strict"],
+  };
+  const copied: number[] = [];
+  await migrate(database, {
+    now: () => 2,
+    migrations: [...MIGRATIONS, next],
+    copy: (from) => Promise.resolve(void copied.push(from)),
+  });
+  assertEquals(copied, [latest]);
+  await database.close();
+});
+
+Deno.test("database (file): durable settings are in force, whatever the driver's defaults", async () => {
+  await using dir = await tempDir();
+  for (const [durability, synchronous] of [["full", 2], ["normal", 1]] as const) {
+    const file = `${dir.path}/${durability}.db`;
+    const database = await openDatabase({ file, durability, now: () => 1 });
+    assertEquals((await database.one("pragma synchronous"))!.synchronous, synchronous);
+    assertEquals((await database.one("pragma journal_mode"))!.journal_mode, "wal");
+    await database.close();
+  }
+});
+
+Deno.test("database (file): what cannot be opened is named", async () => {
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.db`;
+  await Deno.writeTextFile(
+    file,
+    "this is not a database, and long enough to be looked at ".repeat(100),
+  );
+  const error = await assertRejects(
+    () => openDatabase({ file, durability: "full", now: () => 1 }),
+    DatabaseError,
+  );
+  assertStringIncludes(error.message, file);
+});
+
+Deno.test("database (file): the write-ahead log stays short", async () => {
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.db`;
+  const database = await openDatabase({ file, durability: "normal", now: () => 1 });
+  await database.batch([{ sql: "create table texts (id integer primary key, text text) strict" }]);
+  const text = "x".repeat(4_000);
+  for (let round = 0; round < 64; round++) {
+    await database.batch(
+      Array.from(
+        { length: 100 },
+        () => ({ sql: "insert into texts (text) values (?)", args: [text] }),
+      ),
+    );
+  }
+  const { size } = await Deno.stat(`${file}-wal`);
+  assert(size < 20_000_000, `the log has ${size} bytes after 25 MB were written`);
+  await database.close();
+});
