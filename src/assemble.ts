@@ -30,6 +30,8 @@ export interface Surroundings {
   readonly log: Log;
   readonly now?: () => number;
   readonly retries?: RetryPolicy;
+  /** Stands between the parts and the database; benchmarks and fault tests use it. */
+  readonly wrapDatabase?: (database: Database) => Database;
 }
 
 /** The nouns, without the door: what commands work with. */
@@ -61,17 +63,21 @@ export interface Gateway extends Parts {
 /** Opens the database and what stands on it. */
 export async function assembleParts(
   config: Config,
-  { now = Date.now }: { now?: () => number } = {},
+  { now = Date.now, wrapDatabase = (database) => database }: Omit<Surroundings, "log"> = {},
 ): Promise<Parts> {
   const { settings } = config;
   const { url, token } = settings.database;
   const file = databaseFile(settings);
-  const database = await openDatabase({
-    file,
-    durability: settings.durability,
-    now,
-    ...(file === undefined && url !== undefined ? { server: { url, token: token?.reveal() } } : {}),
-  });
+  const database = wrapDatabase(
+    await openDatabase({
+      file,
+      durability: settings.durability,
+      now,
+      ...(file === undefined && url !== undefined
+        ? { server: { url, token: token?.reveal() } }
+        : {}),
+    }),
+  );
   return {
     config,
     database,
@@ -88,7 +94,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   const catalog = new Catalog(settings);
   await using built = new AsyncDisposableStack();
 
-  const parts = built.use(await assembleParts(config, { now }));
+  const parts = built.use(await assembleParts(config, around));
   const { database, accounts, keys } = parts;
   const { owner, firstKey } = await ensureOwner(parts, now);
 

@@ -51,7 +51,8 @@ export const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 function jsonLine(nowMs: number, level: LogLevel, message: string, fields: LogFields): string {
   const cut = Object.entries(fields).map(([key, value]) => [key, shorten(value)]);
   const time = new Date(nowMs).toISOString();
-  return `${JSON.stringify({ time, level, message, ...Object.fromEntries(cut) })}\n`;
+  const json = JSON.stringify({ time, level, message, ...Object.fromEntries(cut) });
+  return `${json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")}\n`;
 }
 
 function prettyLine(nowMs: number, level: LogLevel, message: string, fields: LogFields): string {

@@ -1,0 +1,112 @@
+import { fromFileUrl } from "../../src/std.ts";
+
+const ROOT = fromFileUrl(new URL("../../", import.meta.url));
+
+/** The arguments that run the program as `deno task start` does. */
+export const PROGRAM = [
+  "run",
+  "--quiet",
+  "--allow-net",
+  "--allow-read",
+  "--allow-write",
+  "--allow-env",
+  "--allow-ffi",
+  "--allow-sys",
+  `--config=${ROOT}deno.json`,
+  `${ROOT}main.ts`,
+];
+
+/** What a finished command left. */
+export interface Finished {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The surroundings that a program of ours gets: nothing of the tests' own settings. */
+export function environment(more: Record<string, string> = {}): Record<string, string> {
+  const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("SLUICE_"));
+  return { ...Object.fromEntries(kept), NO_COLOR: "1", ...more };
+}
+
+/** Runs `sluice ARGS` to its end, in `directory`. */
+export async function sluice(
+  args: readonly string[],
+  { directory, env = {} }: { directory: string; env?: Record<string, string> },
+): Promise<Finished> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...PROGRAM, ...args],
+    cwd: directory,
+    clearEnv: true,
+    env: environment(env),
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+/** A program that is running. */
+export interface RunningCommand extends AsyncDisposable {
+  readonly pid: number;
+  /** Standard output so far. */
+  readonly out: () => string;
+  /** Standard error so far. */
+  readonly err: () => string;
+  readonly status: Promise<Deno.CommandStatus>;
+  signal(signal: Deno.Signal): void;
+  /** Waits for `pattern` on standard output; answers the match. */
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+/** Starts `sluice ARGS`, or another program. Disposing kills it. */
+export function startCommand(
+  args: readonly string[],
+  { directory, env = {}, program = Deno.execPath(), programArgs = PROGRAM }: {
+    directory: string;
+    env?: Record<string, string>;
+    program?: string;
+    programArgs?: readonly string[];
+  },
+): RunningCommand {
+  const child = new Deno.Command(program, {
+    args: [...programArgs, ...args],
+    cwd: directory,
+    clearEnv: true,
+    env: environment(env),
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let [out, err] = ["", ""];
+  let ended = false;
+  const read = async (stream: ReadableStream<Uint8Array>, add: (text: string) => void) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) add(text);
+  };
+  const reading = Promise.all([
+    read(child.stdout, (text) => out += text),
+    read(child.stderr, (text) => err += text),
+  ]);
+  const status = child.status.then((one) => {
+    ended = true;
+    return one;
+  });
+  return {
+    pid: child.pid,
+    out: () => out,
+    err: () => err,
+    status,
+    signal: (signal) => child.kill(signal),
+    async waitFor(pattern) {
+      for (let tries = 0; tries < 1_500; tries++) {
+        const found = pattern.exec(out);
+        if (found !== null) return found;
+        if (ended) break;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      throw new Error(`${pattern} was not printed.\nstdout: ${out}\nstderr: ${err}`);
+    },
+    async [Symbol.asyncDispose]() {
+      if (!ended) child.kill("SIGKILL");
+      await status;
+      await reading;
+    },
+  };
+}

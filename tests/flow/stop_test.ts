@@ -1,0 +1,65 @@
+import { assert, assertEquals, assertMatch } from "../assert.ts";
+import { startCommand } from "../fake/command.ts";
+import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { sleep, tempDir, until } from "../fake/temp.ts";
+
+function ask(url: string, key: string, prompt: string): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      model: "svc-k2",
+      stream: true,
+      max_tokens: 4_000,
+      messages: [{ role: "user", content: prompt }],
+    }),
+  });
+}
+
+Deno.test("SIGTERM during 20 running streams loses none of them", async () => {
+  await using dir = await tempDir();
+  await using gateway = startCommand(["--port", "0"], { directory: dir.path });
+  const [, url, key] = await gateway.waitFor(
+    /listening on (\S+)[\s\S]*?(sk-[A-Za-z0-9]+)[\s\S]*curl/,
+  );
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => ask(url!, key!, "[[tokens 150]] [[pace 10ms]]")),
+  );
+  const texts = replies.map((reply) => reply.text());
+  await sleep(300);
+  gateway.signal("SIGTERM");
+  await sleep(100);
+  const refused = await ask(url!, key!, "too late").then(async (reply) => {
+    await reply.body?.cancel();
+    return reply.status;
+  }, () => 503);
+  assertEquals(refused, 503);
+  for (const text of await Promise.all(texts)) {
+    assert(text.endsWith("data: [DONE]\n\n"), text.slice(-200));
+    assertEquals(text.split("\n\n").length, 154);
+  }
+  assertEquals((await gateway.status).code, 0);
+  assertMatch(gateway.err(), /"message":"stopped","cut_off":0/);
+});
+
+Deno.test("what runs longer than the patience is cut off with an error event, and recorded", async () => {
+  const started = performance.now();
+  await using gateway = await startGateway({ settings: { limits: { drainMs: 300 } } });
+  const reply = await gateway.chat("[[tokens 4000]] [[pace 50ms]]", {
+    stream: true,
+    max_tokens: 4_000,
+  });
+  const text = reply.text();
+  await until(() => gateway.gateway.running.count === 1);
+  const database = gateway.gateway.database;
+  const close = database.close.bind(database);
+  let records: Awaited<ReturnType<typeof usageRecords>> = [];
+  database.close = async () => {
+    records = await usageRecords(gateway);
+    await close();
+  };
+  assertEquals(await gateway.gateway.stop(), { cutOff: 1 });
+  assertMatch(await text, /"code":"service_unavailable"[^\n]*\n\n$/);
+  assertEquals([records[0]!.ending, records[0]!.status], ["upstream_failed", 503]);
+  assert(performance.now() - started < 5_000);
+});
