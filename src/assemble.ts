@@ -7,6 +7,7 @@ import {
   newId,
   randomText,
 } from "./accounts/mod.ts";
+import { CoarseTimers } from "./coarse_timers.ts";
 import { Catalog } from "./catalog/mod.ts";
 import { type Config, databaseFile, upstreamSettings } from "./config/mod.ts";
 import { type Database, DatabaseError, openDatabase } from "./database/mod.ts";
@@ -110,7 +111,11 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   );
   const running = new Running();
   const app = new App({ catalog, upstreams, database, running, log, now, keyRing }, {
-    bodyLimits: { bytes: settings.limits.bodyBytes, idleMs: settings.limits.bodyIdleMs },
+    bodyLimits: {
+      bytes: settings.limits.bodyBytes,
+      idleMs: settings.limits.bodyIdleMs,
+      timers: built.adopt(new CoarseTimers(), (timers) => timers.close()),
+    },
     corsOrigins: settings.cors.origins,
   });
 

@@ -9,7 +9,7 @@ const LAYERS = [
   ["catalog", "ledger", "accounts", "usage"],
   ["dialects", "database"],
   ["tokens", "pixels", "telemetry", "config", "refusal.ts", "version.ts"],
-  ["std.ts"],
+  ["bytes.ts", "coarse_timers.ts", "std.ts"],
 ];
 
 const SRC = new URL("../src/", import.meta.url);

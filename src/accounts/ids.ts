@@ -1,13 +1,25 @@
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
 
+/** Random bytes, fetched from the system a few hundred ids' worth at a time. */
+const pool = new Uint8Array(8_192);
+let used = pool.length;
+
+function randomByte(): number {
+  if (used === pool.length) {
+    crypto.getRandomValues(pool);
+    used = 0;
+  }
+  const byte = pool[used]!;
+  pool[used++] = 0; // given out once, and not to be found in memory afterwards
+  return byte;
+}
+
 /** Random text of letters and digits that are not mistaken for each other. */
 export function randomText(length: number): string {
   let text = "";
   while (text.length < length) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-      // the alphabet has 57 characters; larger bytes would favour the first ones
-      if (byte < 228 && text.length < length) text += ALPHABET[byte % 57];
-    }
+    const byte = randomByte();
+    if (byte < 228) text += ALPHABET[byte % 57]; // larger bytes would favour the first characters
   }
   return text;
 }

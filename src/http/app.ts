@@ -1,5 +1,4 @@
 import { type Context, Hono } from "@hono/hono";
-import { cors } from "@hono/hono/cors";
 import { type KeyRing, randomText } from "../accounts/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import { type Database, databaseRefusal } from "../database/mod.ts";
@@ -7,9 +6,11 @@ import { chatDialect, type Dialect } from "../dialects/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import { relay, type RelayParts } from "../relay/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
-import { errorAnswer, idHeaders } from "./answer.ts";
+import { type AnswerBase, errorAnswer } from "./answer.ts";
 import { type BodyLimits, readJson } from "./body.ts";
+import { crossOriginHeaders, preflight } from "./cross_origin.ts";
 import { hasSaneHost, presentedKeys } from "./guard.ts";
+import { watchLeaving } from "./leaving.ts";
 import { modelInfo, modelList } from "./models.ts";
 
 /** What the door leads to. */
@@ -29,24 +30,8 @@ export interface AppOptions {
 
 /** What a request carries through the door. */
 interface Env {
-  Variables: { requestId: string };
+  Bindings: AnswerBase;
 }
-
-/** Headers that browsers may read. */
-const EXPOSED = [
-  "X-Request-Id",
-  "request-id",
-  "X-Credits-Remaining",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "Retry-After",
-  "x-should-retry",
-  "X-Sluice-Upstream",
-  "X-Sluice-Credits",
-  "X-Sluice-Ignored",
-  "X-Sluice-Simulated",
-];
 
 /** A write that commits: a database that only reads is not ready. */
 const PROBE = `insert into revisions (noun, number) values ('probe', 1)
@@ -72,96 +57,62 @@ export class App {
 
   /** Answers one request; never rejects. */
   readonly fetch = (request: Request): Response | Promise<Response> => {
+    const base = this.#base(request);
     if (!hasSaneHost(request)) {
-      const refusal = new Refusal(
-        "request_invalid",
-        "The Host header must be a host name with an optional port.",
-      );
-      return errorAnswer("", refusal, newRequestId());
+      const message = "The Host header must be a host name with an optional port.";
+      return errorAnswer(base, new Refusal("request_invalid", message));
     }
-    return this.#hono.fetch(request);
+    if (isApi(base.path)) {
+      if (request.method === "OPTIONS") return preflight(request, base.headers);
+      if (this.#stopping) return errorAnswer(base, stopping());
+    }
+    return this.#hono.fetch(request, base);
   };
+
+  #base(request: Request): AnswerBase {
+    const requestId = `req_${randomText(24)}`;
+    const path = pathOf(request.url);
+    const ids = { "x-request-id": requestId, "request-id": requestId };
+    const headers = isApi(path)
+      ? { ...ids, ...crossOriginHeaders(request, this.#options.corsOrigins) }
+      : ids;
+    return { requestId, path, headers };
+  }
 
   #routes(): Hono<Env> {
     const app = new Hono<Env>();
-    const origins = this.#options.corsOrigins;
-    const crossOrigin = cors({
-      origin: origins.includes("*") ? "*" : [...origins],
-      allowMethods: ["GET", "POST", "OPTIONS"],
-      exposeHeaders: EXPOSED,
-      maxAge: 600,
-    });
-
-    app.use(async function requestId(c, next) {
-      c.set("requestId", newRequestId());
-      await next();
-    });
-    for (const path of ["/v1/*", "/user/*"]) {
-      app.use(path, crossOrigin);
-      app.use(path, this.#refuseWhenStopping);
-    }
-
     app.post("/v1/chat/completions", (c) => this.#relay(c, chatDialect));
     app.get("/v1/models", (c) => {
       const withAliases = c.req.header("anthropic-version") !== undefined;
-      return c.json(
-        modelList(this.#parts.catalog, { withAliases }),
-        200,
-        idHeaders(c.var.requestId),
-      );
+      return c.json(modelList(this.#parts.catalog, { withAliases }), 200, c.env.headers);
     });
     app.get("/v1/models/:id{.+}", (c) => {
       const id = c.req.param("id");
       const route = this.#parts.catalog.resolve(id);
-      return c.json(modelInfo(id, route), 200, idHeaders(c.var.requestId));
+      return c.json(modelInfo(id, route), 200, c.env.headers);
     });
     app.get("/healthz", (c) => c.json({ status: "ok" }));
     app.get("/readyz", (c) => this.#ready(c));
 
     app.notFound((c) => {
-      const message = `There is no endpoint ${c.req.method} ${c.req.path.slice(0, 200)}.`;
-      return errorAnswer(c.req.path, new Refusal("path_unknown", message), c.var.requestId);
+      const message = `There is no endpoint ${c.req.method} ${c.env.path.slice(0, 200)}.`;
+      return errorAnswer(c.env, new Refusal("path_unknown", message));
     });
     app.onError((error, c) => this.#answerError(error, c));
     return app;
   }
 
-  readonly #refuseWhenStopping = async (_c: Context<Env>, next: () => Promise<void>) => {
-    if (this.#stopping) {
-      throw new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.", {
-        retryAfterMs: 2_000,
-      });
-    }
-    await next();
-  };
-
   async #relay(c: Context<Env>, dialect: Dialect): Promise<Response> {
     const startedTick = performance.now();
     const request = c.req.raw;
-    const requestId = c.var.requestId;
-    // Reading the signal makes the platform watch the connection from now on.
-    const signal = request.signal;
+    const { requestId, headers } = c.env;
     const caller = await this.#parts.keyRing.identify(presentedKeys(request.headers));
     const body = await readJson(request, this.#options.bodyLimits);
-    const reply = await relay(this.#parts, {
-      dialect,
-      caller,
-      body,
-      requestId,
-      signal,
-      startedTick,
-    });
-    const streamed = typeof reply.body !== "string";
-    return new Response(reply.body, {
-      headers: {
-        "content-type": streamed ? "text/event-stream; charset=utf-8" : "application/json",
-        ...(streamed
-          ? { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
-          : {}),
-        ...idHeaders(requestId),
-        ...reply.headers,
-      },
-    });
+    const leaving = watchLeaving(request, this.#options.bodyLimits.timers);
+    const asked = { dialect, caller, body, requestId, leaving, startedTick };
+    const reply = await relay(this.#parts, asked);
+    const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
+    return new Response(reply.body, { headers: { ...headers, ...kind, ...reply.headers } });
   }
 
   async #ready(c: Context<Env>): Promise<Response> {
@@ -178,29 +129,42 @@ export class App {
       : c.json({ status: "not ready", faults }, 503, { "retry-after": "2" });
   }
 
-  #answerError(error: Error, c: Context<Env>): Response {
+  #answerError(error: Error, { env: base }: Context<Env>): Response {
     const refusal = asRefusal(databaseRefusal(error));
-    const requestId = c.var.requestId;
+    const { log } = this.#parts;
+    const fields = { id: base.requestId, path: base.path };
     if (refusal.status >= 500 && refusal.reason !== "upstream_unavailable") {
-      this.#parts.log.error("request failed", {
-        id: requestId,
-        path: c.req.path,
-        error: describe(refusal.cause ?? refusal),
-      });
+      log.error("request failed", { ...fields, error: describe(refusal.cause ?? refusal) });
     } else {
-      this.#parts.log.debug("request refused", {
-        id: requestId,
-        path: c.req.path,
-        status: refusal.status,
-        reason: refusal.reason,
-      });
+      log.debug("request refused", { ...fields, status: refusal.status, reason: refusal.reason });
     }
-    return errorAnswer(c.req.path, refusal, requestId);
+    return errorAnswer(base, refusal);
   }
 }
 
-function newRequestId(): string {
-  return `req_${randomText(24)}`;
+const JSON_REPLY = { "content-type": "application/json" };
+const EVENT_STREAM = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+function stopping(): Refusal {
+  return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.", {
+    retryAfterMs: 2_000,
+  });
+}
+
+/** Whether a path is of the API, which serves browsers of other origins and needs a key. */
+function isApi(path: string): boolean {
+  return path.startsWith("/v1/") || path.startsWith("/user/");
+}
+
+/** The path of an absolute address, without its query. */
+function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const query = url.indexOf("?", start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
 }
 
 /** Our own faults are logged whole; their messages hold no keys or prompts. */

@@ -49,6 +49,11 @@ export class AnswerReader {
     return events === "silent" ? this.answer.ping() : this.#take(events);
   }
 
+  /** Lets go of the source; nothing is read any more. */
+  close(): void {
+    this.#source.close();
+  }
+
   #take(events: readonly SseEvent[] | undefined): string {
     if (events === undefined) {
       this.answer.end();

@@ -2,14 +2,20 @@ import { SseDecoder, type SseEvent, StreamFault } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
 
+/** What a read answers: events, undefined at the end, `"silent"` when none came in time. */
+type Read = SseEvent[] | undefined | "silent";
+
 /** An upstream's events, read on demand: nothing is read that the caller has not asked for. */
 export class EventSource {
-  readonly #bytes: AsyncIterator<Uint8Array>;
+  readonly #body: UpstreamReply["body"];
   readonly #decoder = new SseDecoder();
   #reading: Promise<SseEvent[] | undefined> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #readSince = 0;
+  #giveUp: ((silent: "silent") => void) | undefined;
 
-  constructor(reply: UpstreamReply) {
-    this.#bytes = reply.body[Symbol.asyncIterator]();
+  constructor({ body }: UpstreamReply) {
+    this.#body = body;
   }
 
   /** The next events; undefined at the end of the bytes. */
@@ -19,42 +25,46 @@ export class EventSource {
     return events;
   }
 
-  /**
-   * The next events, undefined at the end of the bytes, or `"silent"` after `patienceMs` without
-   * any; what is being read then is kept for the next call.
-   */
-  async readWithin(patienceMs: number): Promise<SseEvent[] | undefined | "silent"> {
-    const reading = this.#reading ??= this.#readSome();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const silence = new Promise<"silent">((resolve) => {
-      timer = setTimeout(() => resolve("silent"), patienceMs);
+  /** As `read`, or `"silent"` after `patienceMs`; what is being read then is kept for the next call. */
+  readWithin(patienceMs: number): Promise<Read> {
+    return new Promise<Read>((resolve, reject) => {
+      this.#giveUp = resolve;
+      this.#readSince = performance.now();
+      this.#watch(patienceMs);
+      this.read().then(resolve, reject);
     });
-    try {
-      const events = await Promise.race([reading, silence]);
-      if (events !== "silent") this.#reading = undefined;
-      return events;
-    } finally {
-      clearTimeout(timer);
-    }
+  }
+
+  /** Stops watching for silence. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#giveUp = undefined;
+  }
+
+  /** One timer serves many reads: it looks how long the present one has lasted when it fires. */
+  #watch(patienceMs: number, waitMs = patienceMs): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#giveUp === undefined) return;
+      const lasted = performance.now() - this.#readSince;
+      if (lasted >= patienceMs) this.#giveUp("silent");
+      else this.#watch(patienceMs, patienceMs - lasted);
+    }, waitMs);
   }
 
   async #readSome(): Promise<SseEvent[] | undefined> {
     try {
       while (true) {
-        const { done, value } = await this.#bytes.next();
-        if (done) return undefined;
-        const events = this.#decoder.push(value);
+        const bytes = await this.#body.read();
+        if (bytes === undefined) return undefined;
+        const events = this.#decoder.push(bytes);
         if (events.length > 0) return events;
       }
     } catch (error) {
       if (!(error instanceof StreamFault)) throw error;
-      throw new Refusal(
-        "upstream_unavailable",
-        `The upstream's stream cannot be followed: ${error.message}.`,
-        {
-          cause: error,
-        },
-      );
+      const message = `The upstream's stream cannot be followed: ${error.message}.`;
+      throw new Refusal("upstream_unavailable", message, { cause: error });
     }
   }
 }

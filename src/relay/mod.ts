@@ -8,5 +8,11 @@
  * @module
  */
 
-export { relay, type RelayParts, type RelayReply, type RelayRequest } from "./relay.ts";
+export {
+  type Leaving,
+  relay,
+  type RelayParts,
+  type RelayReply,
+  type RelayRequest,
+} from "./relay.ts";
 export { Running } from "./running.ts";

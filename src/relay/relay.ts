@@ -22,14 +22,21 @@ export interface RelayParts {
   readonly now: () => number;
 }
 
+/**
+ * Watches for the caller to go away before the answer has begun.
+ *
+ * @param left Called when the caller goes.
+ * @returns Ends the watching.
+ */
+export type Leaving = (left: () => void) => () => void;
+
 /** One request, its key known and its body parsed. */
 export interface RelayRequest {
   readonly dialect: Dialect;
   readonly caller: Caller;
   readonly body: unknown;
   readonly requestId: string;
-  /** Aborted when the caller leaves before the answer begins. */
-  readonly signal: AbortSignal;
+  readonly leaving: Leaving;
   /** `performance.now()` at the request's arrival. */
   readonly startedTick: number;
 }
@@ -87,6 +94,7 @@ class Work {
   readonly #inputTokens: number;
   readonly #left = new AbortController();
   readonly #leave = () => this.#left.abort();
+  readonly #unwatch: () => void;
   readonly #over: () => void;
   readonly #settlement: Settlement;
 
@@ -114,10 +122,10 @@ class Work {
       startedTick: request.startedTick,
     });
     const end = parts.running.begin();
-    request.signal.addEventListener("abort", this.#leave);
+    this.#unwatch = request.leaving(this.#leave);
     parts.running.cutOff.addEventListener("abort", this.#leave);
     this.#over = () => {
-      request.signal.removeEventListener("abort", this.#leave);
+      this.#unwatch();
       parts.running.cutOff.removeEventListener("abort", this.#leave);
       end();
     };
@@ -140,7 +148,7 @@ class Work {
       }),
       open: async (reply) => {
         if (!asked.stream) return bridge.answer(await readWhole(reply), asked, names);
-        if (!/^text\/event-stream\b/i.test(reply.headers["content-type"] ?? "")) {
+        if (!/^text\/event-stream\b/i.test(String(reply.headers["content-type"]))) {
           throw new Refusal(
             "upstream_unavailable",
             "The upstream's answer is not an event stream.",
@@ -156,8 +164,7 @@ class Work {
   /** The answer's body: settled, or a stream that settles itself. */
   async finish({ opened, reply }: Called<Answer | AnswerReader>): Promise<RelayReply["body"]> {
     if (opened instanceof AnswerReader) {
-      // From here on leaving shows as cancelling the stream; the signal also fires on success.
-      this.#request.signal.removeEventListener("abort", this.#leave);
+      this.#unwatch(); // from here on leaving shows as cancelling the stream
       return streamAnswer({
         reader: opened,
         reply,

@@ -38,10 +38,10 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   const encoder = new TextEncoder();
   let over = false;
 
-  const finish = (release: () => void) => {
+  const end = () => {
     over = true;
-    release();
-    options.over();
+    reader.close();
+    reply.discard();
   };
 
   const complete = async (): Promise<string> => {
@@ -82,13 +82,13 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
       controller.enqueue(encoder.encode(text));
       if (!last) return;
       controller.close();
-      finish(() => reply.discard());
+      end();
+      options.over();
     },
     async cancel() {
       if (over) return;
-      over = true;
+      end();
       leave();
-      reply.discard();
       const usage = answer.hasOutput ? counted(answer, options.inputTokens) : undefined;
       try {
         await settlement.settle({

@@ -1,25 +1,25 @@
+import { joinBytes } from "../bytes.ts";
 import { Refusal } from "../refusal.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
 
 /** Bytes of a whole reply at the most. */
 const MAX_REPLY_BYTES = 64 * 1_048_576;
 
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
 /** Reads a whole reply as JSON. */
-export async function readWhole(reply: UpstreamReply): Promise<unknown> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
+export async function readWhole({ body }: UpstreamReply): Promise<unknown> {
+  const pieces: Uint8Array[] = [];
   let size = 0;
+  for (let bytes = await body.read(); bytes !== undefined; bytes = await body.read()) {
+    pieces.push(bytes);
+    size += bytes.byteLength;
+    if (size > MAX_REPLY_BYTES) throw unusable(`it has more than ${MAX_REPLY_BYTES} bytes`);
+  }
   try {
-    for await (const bytes of reply.body) {
-      size += bytes.byteLength;
-      if (size > MAX_REPLY_BYTES) throw unusable(`it has more than ${MAX_REPLY_BYTES} bytes`);
-      text += decoder.decode(bytes, { stream: true });
-    }
-    return JSON.parse(text + decoder.decode());
+    return JSON.parse(decoder.decode(joinBytes(pieces, size)));
   } catch (error) {
-    if (error instanceof TypeError) throw unusable("it is not UTF-8", error);
-    if (error instanceof SyntaxError) throw unusable("it is not JSON", error);
-    throw error;
+    throw unusable(error instanceof TypeError ? "it is not UTF-8" : "it is not JSON", error);
   }
 }
 

@@ -129,25 +129,28 @@ async function errorOf(reply: UpstreamReply, upstream: Upstream) {
   };
 }
 
-async function readSome(reply: UpstreamReply): Promise<string> {
+async function readSome({ body, discard }: UpstreamReply): Promise<string> {
   const decoder = new TextDecoder();
-  let body = "";
+  let text = "";
   try {
-    for await (const bytes of reply.body) {
-      body += decoder.decode(bytes, { stream: true });
-      if (body.length >= MAX_ERROR_BYTES) break;
+    let bytes: Uint8Array | undefined;
+    while (text.length < MAX_ERROR_BYTES && (bytes = await body.read()) !== undefined) {
+      text += decoder.decode(bytes, { stream: true });
     }
   } catch {
     // what came is enough
   } finally {
-    reply.discard();
+    discard();
   }
-  return body;
+  return text;
 }
 
 /** `Retry-After` in milliseconds: seconds or an HTTP date; undefined when it is neither. */
-export function retryAfter(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
+export function retryAfter(
+  value: string | string[] | undefined,
+  nowMs: number,
+): number | undefined {
+  if (typeof value !== "string") return undefined;
   if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Math.min(Number(value), 86_400) * 1_000;
   const at = Date.parse(value);
   return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - nowMs), 86_400_000);

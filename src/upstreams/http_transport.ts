@@ -1,7 +1,12 @@
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { pipeline, Readable } from "node:stream";
-import { Agent } from "undici";
-import { type Transport, TransportFault, type UpstreamReply } from "./transport.ts";
+import { Pool } from "undici";
+import {
+  type ByteSource,
+  type Transport,
+  TransportFault,
+  type UpstreamReply,
+} from "./transport.ts";
 
 /** How an HTTP upstream is reached. */
 export interface HttpTransportOptions {
@@ -25,17 +30,15 @@ export interface HttpTransportOptions {
  * the upstream's key to another host.
  */
 export class HttpTransport {
-  readonly #agent: Agent;
-  readonly #origin: string;
+  readonly #pool: Pool;
   readonly #basePath: string;
   readonly #query: string;
 
   constructor({ url, timeouts, caCert }: HttpTransportOptions) {
     const base = new URL(url);
-    this.#origin = base.origin;
     this.#basePath = base.pathname.replace(/\/+$/, "");
     this.#query = base.search;
-    this.#agent = new Agent({
+    this.#pool = new Pool(base.origin, {
       connect: { timeout: timeouts.connectMs, ...(caCert === undefined ? {} : { ca: caCert }) },
       headersTimeout: timeouts.readMs,
       bodyTimeout: timeouts.streamMs,
@@ -44,10 +47,9 @@ export class HttpTransport {
   }
 
   readonly send: Transport = async ({ path, headers, body, signal }) => {
-    let reply: Awaited<ReturnType<Agent["request"]>>;
+    let reply: Awaited<ReturnType<Pool["request"]>>;
     try {
-      reply = await this.#agent.request({
-        origin: this.#origin,
+      reply = await this.#pool.request({
         path: `${this.#basePath}${path}${this.#query}`,
         method: "POST",
         headers: { ...headers, "accept-encoding": "identity" },
@@ -57,38 +59,77 @@ export class HttpTransport {
     } catch (error) {
       throw faultOf(error, signal);
     }
-    const replyHeaders = flatten(reply.headers);
-    const decoded = decode(reply.body, replyHeaders["content-encoding"]);
+    const decoded = decode(reply.body, reply.headers["content-encoding"]);
     return {
       status: reply.statusCode,
-      headers: replyHeaders,
-      body: guarded(decoded, signal),
-      discard() {
-        reply.body.on("error", () => {}); // destroying an unread body reports an abort
-        reply.body.destroy();
-      },
+      headers: reply.headers,
+      body: new ReadableSource(decoded, signal),
+      discard: () => void reply.body.destroy(),
     } satisfies UpstreamReply;
   };
 
   /** Closes idle connections, and running ones with them. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#pool.destroy();
   }
 }
 
-async function* guarded(body: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    const fault = faultOf(error, signal);
-    throw fault.kind === "not_sent"
+/**
+ * A Node stream, read on demand. Its events are followed directly: an async iterator costs several
+ * promises for each piece, and hands out pieces one by one that have long arrived together.
+ */
+class ReadableSource implements ByteSource {
+  readonly #stream: Readable;
+  readonly #signal: AbortSignal;
+  #ended = false;
+  #failure: { error: unknown } | undefined;
+  #waiting: (() => void) | undefined;
+
+  constructor(stream: Readable, signal: AbortSignal) {
+    this.#stream = stream;
+    this.#signal = signal;
+    stream.on("readable", this.#wake);
+    stream.once("end", () => {
+      this.#ended = true;
+      this.#wake();
+    });
+    stream.on("error", (error: unknown) => {
+      this.#failure ??= { error };
+      this.#wake();
+    });
+    stream.once("close", () => {
+      if (!this.#ended) this.#failure ??= { error: new Error("the connection was closed") };
+      this.#wake();
+    });
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    while (true) {
+      const bytes: Uint8Array | null = this.#stream.read();
+      if (bytes !== null) return bytes;
+      if (this.#ended) return undefined;
+      if (this.#failure !== undefined) throw this.#fault(this.#failure.error);
+      await new Promise<void>((resolve) => this.#waiting = resolve);
+    }
+  }
+
+  readonly #wake = () => {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.();
+  };
+
+  /** The request was sent, whatever the error's name. */
+  #fault(error: unknown): TransportFault {
+    const fault = faultOf(error, this.#signal);
+    return fault.kind === "not_sent"
       ? new TransportFault("broken", fault.message, { cause: error })
       : fault;
   }
 }
 
 /** Some upstreams compress although they are asked not to. */
-function decode(body: Readable, encoding: string | undefined): Readable {
+function decode(body: Readable, encoding: string | string[] | undefined): Readable {
   const decoder = encoding === undefined || encoding === "identity"
     ? undefined
     : encoding === "gzip" || encoding === "x-gzip"
@@ -129,15 +170,4 @@ function faultOf(error: unknown, signal: AbortSignal): TransportFault {
   const text = `${name} ${typeof message === "string" ? message : String(error)}`.trim();
   const notSent = NOT_SENT.has(name) || /invalid peer certificate|certificate/i.test(text);
   return new TransportFault(notSent ? "not_sent" : "broken", text, { cause: error });
-}
-
-function flatten(
-  headers: Record<string, string | string[] | undefined>,
-): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.toLowerCase(),
-      Array.isArray(value) ? value.join(", ") : value,
-    ]),
-  );
 }

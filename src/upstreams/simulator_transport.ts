@@ -9,23 +9,19 @@ export const simulatorTransport: Transport = async ({ path, body, signal }) => {
   } catch (error) {
     throw new TransportFault(signal.aborted ? "left" : "broken", String(error), { cause: error });
   }
-  const stream = response.body;
+  const reader = response.body?.getReader();
   return {
     status: response.status,
     headers: Object.fromEntries(response.headers),
-    body: stream === null ? none() : chunks(stream),
-    discard() {
-      if (stream !== null && !stream.locked) stream.cancel().catch(() => {});
+    body: {
+      async read() {
+        try {
+          return (await reader?.read())?.value;
+        } catch (error) {
+          throw new TransportFault("broken", String(error), { cause: error });
+        }
+      },
     },
+    discard: () => void reader?.cancel().catch(() => {}),
   };
 };
-
-async function* none(): AsyncGenerator<Uint8Array> {}
-
-async function* chunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* stream;
-  } catch (error) {
-    throw new TransportFault("broken", String(error), { cause: error });
-  }
-}

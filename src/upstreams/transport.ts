@@ -11,12 +11,18 @@ export interface UpstreamRequest {
 /** What an upstream answers, before its body is read. */
 export interface UpstreamReply {
   readonly status: number;
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The body, decoded; read on demand, so that a slow caller holds the upstream back. */
-  readonly body: AsyncIterable<Uint8Array>;
+  /** Lower-case names; a list where a header came more than once. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The body, decoded. */
+  readonly body: ByteSource;
   /** Lets go of the connection, whatever of the body has been read. */
   discard(): void;
+}
+
+/** Bytes that are read on demand: what nobody asks for stays with its sender. */
+export interface ByteSource {
+  /** All bytes that have arrived, at least one; undefined at the end. One call at a time. */
+  read(): Promise<Uint8Array | undefined>;
 }
 
 /** Sends one request exactly once. Rejects with a {@linkcode TransportFault}. */

@@ -60,7 +60,6 @@ export const ACCOUNTS_KEYS_USAGE = [
     duration_ms integer not null check (duration_ms >= 0)
   ) strict`,
   `create index usage_records_by_account on usage_records (account_id, started_at_ms)`,
-  `create index usage_records_by_time on usage_records (started_at_ms)`,
 
   `create table usage_hours (
     account_id text not null,

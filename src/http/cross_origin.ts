@@ -1,0 +1,55 @@
+/** Headers that browsers may read. */
+const EXPOSED = [
+  "X-Request-Id",
+  "request-id",
+  "X-Credits-Remaining",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "Retry-After",
+  "x-should-retry",
+  "X-Sluice-Upstream",
+  "X-Sluice-Credits",
+  "X-Sluice-Ignored",
+  "X-Sluice-Simulated",
+].join(", ");
+
+const PREFLIGHT_SECONDS = "600";
+
+/**
+ * What an answer tells browsers, by the Fetch standard's CORS protocol.
+ *
+ * Plain headers of each answer rather than a middleware: that adds them to a finished response,
+ * which the platform has to build twice (a quarter of the throughput of a small request).
+ *
+ * @param origins Origins that are served; `*` for any.
+ */
+export function crossOriginHeaders(
+  request: Request,
+  origins: readonly string[],
+): Record<string, string> {
+  if (origins.includes("*")) {
+    return { "access-control-allow-origin": "*", "access-control-expose-headers": EXPOSED };
+  }
+  const origin = request.headers.get("origin");
+  if (origin === null || !origins.includes(origin)) return { vary: "Origin" };
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": EXPOSED,
+    vary: "Origin",
+  };
+}
+
+/** The answer to a browser that asks before it sends. */
+export function preflight(request: Request, headers: Record<string, string>): Response {
+  const asked = request.headers.get("access-control-request-headers");
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...headers,
+      "access-control-allow-methods": "GET, POST, OPTIONS",
+      "access-control-max-age": PREFLIGHT_SECONDS,
+      ...(asked === null ? {} : { "access-control-allow-headers": asked }),
+    },
+  });
+}
