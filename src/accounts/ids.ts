@@ -28,3 +28,12 @@ export function randomText(length: number): string {
 export function newId(prefix: "acc" | "key"): string {
   return `${prefix}_${randomText(16)}`;
 }
+
+/**
+ * A request's id, such as `req_019a2f3c4d5Kx8mPw2Nc5RyQ3tZ7`: the time in milliseconds, hexadecimal,
+ * then 16 random characters. Later requests sort after earlier ones, so that their records are
+ * appended to the database's trees instead of scattered over them.
+ */
+export function newRequestId(nowMs: number): string {
+  return `req_${nowMs.toString(16).padStart(12, "0")}${randomText(16)}`;
+}

@@ -26,8 +26,8 @@ interface Connection {
   close(): void;
 }
 
-/** Pages of 4 KiB in the write-ahead log before it is copied into the database. */
-const CHECKPOINT_PAGES = 2_000;
+/** Bytes in the write-ahead log before it is copied into the database. */
+const CHECKPOINT_BYTES = 32 * 1_048_576;
 const MAX_PREPARED = 500;
 
 let connection: Connection | undefined;
@@ -105,7 +105,7 @@ function checkpointWhenLong(): void {
   } catch {
     return; // no log yet
   }
-  if (size < CHECKPOINT_PAGES * 4_096) return;
+  if (size < CHECKPOINT_BYTES) return;
   try {
     connection!.prepare("pragma wal_checkpoint(truncate)").get([]);
   } catch {

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "@hono/hono";
-import { type KeyRing, randomText } from "../accounts/mod.ts";
+import { type KeyRing, newRequestId } from "../accounts/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import { type Database, databaseRefusal } from "../database/mod.ts";
 import { chatDialect, type Dialect } from "../dialects/mod.ts";
@@ -70,7 +70,7 @@ export class App {
   };
 
   #base(request: Request): AnswerBase {
-    const requestId = `req_${randomText(24)}`;
+    const requestId = newRequestId(this.#parts.now());
     const path = pathOf(request.url);
     const ids = { "x-request-id": requestId, "request-id": requestId };
     const headers = isApi(path)

@@ -38,6 +38,7 @@ export const ACCOUNTS_KEYS_USAGE = [
     )
   ),
 
+  // Request ids begin with their time: the table is in order of time, and is pruned from its front.
   `create table usage_records (
     request_id text primary key,
     account_id text not null references accounts (id),
@@ -58,7 +59,7 @@ export const ACCOUNTS_KEYS_USAGE = [
     started_at_ms integer not null check (started_at_ms >= 0),
     first_token_ms integer check (first_token_ms >= 0),
     duration_ms integer not null check (duration_ms >= 0)
-  ) strict`,
+  ) strict, without rowid`,
   `create index usage_records_by_account on usage_records (account_id, started_at_ms)`,
 
   `create table usage_hours (
