@@ -38,10 +38,10 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   const encoder = new TextEncoder();
   let over = false;
 
-  const end = () => {
+  const end = (release: () => void) => {
     over = true;
     reader.close();
-    reply.discard();
+    release();
   };
 
   const complete = async (): Promise<string> => {
@@ -82,12 +82,12 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
       controller.enqueue(encoder.encode(text));
       if (!last) return;
       controller.close();
-      end();
+      end(reader.finished ? reply.drain : reply.discard);
       options.over();
     },
     async cancel() {
       if (over) return;
-      end();
+      end(reply.discard);
       leave();
       const usage = answer.hasOutput ? counted(answer, options.inputTokens) : undefined;
       try {

@@ -1,6 +1,8 @@
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { pipeline, Readable } from "node:stream";
+import { pipeline, Readable, type Transform } from "node:stream";
 import { Pool } from "undici";
+import { IncomingReply } from "./incoming_reply.ts";
+import { ReadableSource } from "./readable_source.ts";
 import {
   type ByteSource,
   type Transport,
@@ -47,24 +49,23 @@ export class HttpTransport {
   }
 
   readonly send: Transport = async ({ path, headers, body, signal }) => {
-    let reply: Awaited<ReturnType<Pool["request"]>>;
-    try {
-      reply = await this.#pool.request({
-        path: `${this.#basePath}${path}${this.#query}`,
-        method: "POST",
-        headers: { ...headers, "accept-encoding": "identity" },
-        body,
-        signal,
-      });
-    } catch (error) {
-      throw faultOf(error, signal);
-    }
-    const decoded = decode(reply.body, reply.headers["content-encoding"]);
+    const incoming = new IncomingReply(signal);
+    this.#pool.dispatch({
+      path: `${this.#basePath}${path}${this.#query}`,
+      method: "POST",
+      headers: { ...headers, "accept-encoding": "identity" },
+      body,
+    }, incoming);
+    const { status, headers: replyHeaders } = await incoming.began;
+    const encoding = replyHeaders["content-encoding"];
     return {
-      status: reply.statusCode,
-      headers: reply.headers,
-      body: new ReadableSource(decoded, signal),
-      discard: () => void reply.body.destroy(),
+      status,
+      headers: replyHeaders,
+      body: encoding === undefined || encoding === "identity"
+        ? incoming
+        : decoded(incoming, String(encoding)),
+      discard: () => incoming.discard(),
+      drain: () => incoming.drain(),
     } satisfies UpstreamReply;
   };
 
@@ -74,100 +75,28 @@ export class HttpTransport {
   }
 }
 
-/**
- * A Node stream, read on demand. Its events are followed directly: an async iterator costs several
- * promises for each piece, and hands out pieces one by one that have long arrived together.
- */
-class ReadableSource implements ByteSource {
-  readonly #stream: Readable;
-  readonly #signal: AbortSignal;
-  #ended = false;
-  #failure: { error: unknown } | undefined;
-  #waiting: (() => void) | undefined;
-
-  constructor(stream: Readable, signal: AbortSignal) {
-    this.#stream = stream;
-    this.#signal = signal;
-    stream.on("readable", this.#wake);
-    stream.once("end", () => {
-      this.#ended = true;
-      this.#wake();
-    });
-    stream.on("error", (error: unknown) => {
-      this.#failure ??= { error };
-      this.#wake();
-    });
-    stream.once("close", () => {
-      if (!this.#ended) this.#failure ??= { error: new Error("the connection was closed") };
-      this.#wake();
-    });
-  }
-
-  async read(): Promise<Uint8Array | undefined> {
-    while (true) {
-      const bytes: Uint8Array | null = this.#stream.read();
-      if (bytes !== null) return bytes;
-      if (this.#ended) return undefined;
-      if (this.#failure !== undefined) throw this.#fault(this.#failure.error);
-      await new Promise<void>((resolve) => this.#waiting = resolve);
-    }
-  }
-
-  readonly #wake = () => {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.();
-  };
-
-  /** The request was sent, whatever the error's name. */
-  #fault(error: unknown): TransportFault {
-    const fault = faultOf(error, this.#signal);
-    return fault.kind === "not_sent"
-      ? new TransportFault("broken", fault.message, { cause: error })
-      : fault;
-  }
-}
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
 
 /** Some upstreams compress although they are asked not to. */
-function decode(body: Readable, encoding: string | string[] | undefined): Readable {
-  const decoder = encoding === undefined || encoding === "identity"
-    ? undefined
-    : encoding === "gzip" || encoding === "x-gzip"
-    ? createGunzip()
-    : encoding === "deflate"
-    ? createInflate()
-    : encoding === "br"
-    ? createBrotliDecompress()
-    : null;
-  if (decoder === undefined) return body;
-  if (decoder === null) throw new TransportFault("broken", `the reply is encoded as ${encoding}`);
+function decoded(incoming: IncomingReply, encoding: string): ByteSource {
+  const decoder = DECODERS[encoding]?.();
+  if (decoder === undefined) {
+    incoming.discard();
+    throw new TransportFault("broken", `the reply is encoded as ${encoding}`);
+  }
   // a failure of either end reaches the reader through the decoder
-  return pipeline(body, decoder, () => {});
+  return new ReadableSource(
+    pipeline(Readable.from(pieces(incoming)), decoder, () => {}),
+  );
 }
 
-const NOT_SENT = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EAI_FAIL",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EADDRNOTAVAIL",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "CERT_HAS_EXPIRED",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-]);
-
-function faultOf(error: unknown, signal: AbortSignal): TransportFault {
-  if (error instanceof TransportFault) return error;
-  if (signal.aborted) return new TransportFault("left", "the caller left", { cause: error });
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  const name = typeof code === "string" ? code : "";
-  const text = `${name} ${typeof message === "string" ? message : String(error)}`.trim();
-  const notSent = NOT_SENT.has(name) || /invalid peer certificate|certificate/i.test(text);
-  return new TransportFault(notSent ? "not_sent" : "broken", text, { cause: error });
+async function* pieces(source: ByteSource): AsyncGenerator<Uint8Array> {
+  for (let bytes = await source.read(); bytes !== undefined; bytes = await source.read()) {
+    yield bytes;
+  }
 }

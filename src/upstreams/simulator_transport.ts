@@ -10,6 +10,7 @@ export const simulatorTransport: Transport = async ({ path, body, signal }) => {
     throw new TransportFault(signal.aborted ? "left" : "broken", String(error), { cause: error });
   }
   const reader = response.body?.getReader();
+  const discard = () => void reader?.cancel().catch(() => {});
   return {
     status: response.status,
     headers: Object.fromEntries(response.headers),
@@ -22,6 +23,7 @@ export const simulatorTransport: Transport = async ({ path, body, signal }) => {
         }
       },
     },
-    discard: () => void reader?.cancel().catch(() => {}),
+    discard,
+    drain: discard,
   };
 };

@@ -15,8 +15,10 @@ export interface UpstreamReply {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The body, decoded. */
   readonly body: ByteSource;
-  /** Lets go of the connection, whatever of the body has been read. */
+  /** Gives the reply up, and its connection with it. */
   discard(): void;
+  /** Everything wanted has been read: lets the rest pass, so that the connection can be used again. */
+  drain(): void;
 }
 
 /** Bytes that are read on demand: what nobody asks for stays with its sender. */

@@ -1,0 +1,157 @@
+import type { Dispatcher } from "undici";
+import { joinBytes } from "../bytes.ts";
+import { type ByteSource, TransportFault } from "./transport.ts";
+
+/** Bytes that may wait here before the upstream's socket is paused. */
+const PAUSE_AT_BYTES = 65_536;
+/** Bytes and time after a complete answer for which a connection is kept open to be used again. */
+const DRAIN_BYTES = 65_536;
+const DRAIN_MS = 1_000;
+
+/** The first line and headers of a reply. */
+export interface ReplyHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/**
+ * One reply as undici delivers it, without a stream object in between: pieces that arrive together
+ * are read together, and the socket is paused while too many wait.
+ */
+export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
+  /** Resolves with the reply's head; rejects with a {@linkcode TransportFault}. */
+  readonly began: Promise<ReplyHead>;
+  readonly #began = Promise.withResolvers<ReplyHead>();
+  readonly #signal: AbortSignal;
+  #controller: Dispatcher.DispatchController | undefined;
+  #pieces: Uint8Array[] = [];
+  #size = 0;
+  #ended = false;
+  #fault: TransportFault | undefined;
+  #wake: (() => void) | undefined;
+  #draining: { left: number; timer: ReturnType<typeof setTimeout> } | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.began = this.#began.promise;
+    this.#signal = signal;
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener("abort", this.#leave);
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    while (this.#size === 0) {
+      if (this.#fault !== undefined) throw this.#fault;
+      if (this.#ended) return undefined;
+      await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+    const bytes = joinBytes(this.#pieces, this.#size);
+    this.#pieces = [];
+    this.#size = 0;
+    if (this.#controller?.paused) this.#controller.resume();
+    return bytes;
+  }
+
+  /** Gives the reply up, and its connection with it. */
+  discard(): void {
+    this.#pieces = [];
+    this.#size = 0;
+    this.#abort(new TransportFault("broken", "the reply was discarded"));
+  }
+
+  /** Lets what little may follow a complete answer pass, so that the connection can be used again. */
+  drain(): void {
+    if (this.#ended || this.#fault !== undefined) return;
+    this.#draining = {
+      left: DRAIN_BYTES,
+      timer: setTimeout(() => this.discard(), DRAIN_MS),
+    };
+    if (this.#controller?.paused) this.#controller.resume();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#fault !== undefined) controller.abort(this.#fault);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[]>,
+  ): void {
+    if (status >= 200) this.#began.resolve({ status, headers }); // others only announce it
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Uint8Array): void {
+    if (this.#draining !== undefined) {
+      this.#draining.left -= piece.byteLength;
+      if (this.#draining.left < 0) this.discard();
+      return;
+    }
+    this.#pieces.push(piece);
+    this.#size += piece.byteLength;
+    if (this.#size >= PAUSE_AT_BYTES) controller.pause();
+    this.#notify();
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true;
+    this.#over();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fault ??= faultOf(error);
+    this.#began.reject(this.#fault);
+    this.#over();
+  }
+
+  readonly #leave = () => this.#abort(new TransportFault("left", "the caller left"));
+
+  #abort(fault: TransportFault): void {
+    if (this.#ended || this.#fault !== undefined) return;
+    this.#fault = fault;
+    this.#began.reject(fault);
+    this.began.catch(() => {}); // nobody may be waiting for it any more
+    this.#controller?.abort(fault);
+    this.#over();
+  }
+
+  #over(): void {
+    this.#signal.removeEventListener("abort", this.#leave);
+    clearTimeout(this.#draining?.timer);
+    this.#notify();
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}
+
+const NOT_SENT = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EAI_FAIL",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "CERT_HAS_EXPIRED",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** What an error of undici or of the platform's sockets means for the request. */
+function faultOf(error: Error): TransportFault {
+  if (error instanceof TransportFault) return error;
+  const { code, message } = error as { code?: unknown; message: string };
+  const name = typeof code === "string" ? code : "";
+  const text = `${name} ${message}`.trim();
+  // Deno 2.4 gives certificate errors no code
+  const notSent = NOT_SENT.has(name) || (name === "" && /invalid peer certificate/i.test(text));
+  return new TransportFault(notSent ? "not_sent" : "broken", text, { cause: error });
+}
