@@ -1,5 +1,6 @@
 import { bufferedWriter, createLog } from "../../src/telemetry/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { sleep } from "../fake/temp.ts";
 
 function logged(format: "json" | "pretty", level: "debug" | "warn" = "debug") {
   const lines: string[] = [];
@@ -38,7 +39,7 @@ Deno.test("createLog leaves out what is below its level", () => {
   assertEquals(lines.length, 2);
 });
 
-Deno.test("bufferedWriter writes whole lines, however little is taken at a time", () => {
+Deno.test("bufferedWriter writes whole lines, however little is taken at a time", async () => {
   let written = "";
   const write = bufferedWriter({
     writeSync(bytes) {
@@ -49,6 +50,11 @@ Deno.test("bufferedWriter writes whole lines, however little is taken at a time"
   });
   write("first line\n");
   write("second line\n");
-  write.flush();
+  assertEquals(written, "");
+  await sleep(5);
   assertEquals(written, "first line\nsecond line\n");
+  write("third\n");
+  write.flush();
+  assertEquals(written, "first line\nsecond line\nthird\n");
+  await sleep(5);
 });

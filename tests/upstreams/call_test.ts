@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { startGateway, statusOf, usageRecords } from "../fake/gateway.ts";
 import { sleep, until } from "../fake/temp.ts";
 import { completion, fakeUpstream, rawServer, readRequest } from "../fake/upstream.ts";
 
@@ -75,7 +75,7 @@ Deno.test("a 5xx of the only target is asked once more, after a wait", async () 
     ++calls === 1 ? new Response("oops", { status: 502 }) : completion("ok")
   );
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-  assertEquals((await gateway.chat("Hi")).status, 200);
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
   assertEquals(upstream.received.length, 2);
   assertStringIncludes(gateway.log(), "upstream attempt failed");
 });
@@ -90,7 +90,7 @@ Deno.test("Retry-After is honoured within the caller's patience, else passed on"
   );
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
   const start = performance.now();
-  assertEquals((await gateway.chat("Hi")).status, 200);
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
   assert(performance.now() - start >= 1_000);
   wait = "120";
   const busy = await gateway.chat("Hi");
@@ -103,9 +103,10 @@ Deno.test("all targets busy is 429; one busy and one broken is 503", async () =>
   await using busy = fakeUpstream(() => new Response("", { status: 429 }));
   await using broken = fakeUpstream(() => new Response("", { status: 500 }));
   await using both = await startGateway({ settings: twoTargets(busy.url, busy.url) });
-  assertEquals((await both.chat("Hi")).status, 429);
+  assertEquals(await statusOf(both.chat("Hi")), 429);
   await using mixed = await startGateway({ settings: twoTargets(busy.url, broken.url) });
   const reply = await mixed.chat("Hi");
+  await reply.body?.cancel();
   assertEquals(reply.status, 503);
   assertMatch(reply.headers.get("retry-after")!, /^\d+$/);
 });
@@ -124,15 +125,18 @@ Deno.test("a pooled connection that dies before the response: exactly one POST a
     }
   });
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-  assertEquals((await gateway.chat("one")).status, 200);
-  assertEquals((await gateway.chat("two")).status, 503);
+  assertEquals(await statusOf(gateway.chat("one")), 200);
+  assertEquals(await statusOf(gateway.chat("two")), 503);
   await sleep(100);
   assertEquals([posts, upstream.connections], [2, 1]);
   const [, second] = await usageRecords(gateway);
   assertEquals([second!.attempts, second!.ending], [1, "upstream_failed"]);
 });
 
-Deno.test("the connect timeout is one: a server that accepts nothing", async () => {
+Deno.test("the connect timeout is one: a server that accepts nothing", {
+  // Deno 2.4 cannot cancel a connection that is being made: it ends when the system gives up
+  sanitizeOps: false,
+}, async () => {
   // a listener whose backlog is full: connections are neither accepted nor refused
   const python = new Deno.Command("python3", {
     args: [
@@ -182,6 +186,7 @@ sys.stdin.read()`,
     await python.stdin.close();
     await reader.cancel();
     await python.status;
+    if (Deno.version.deno.startsWith("2.4.")) await sleep(3_000);
   }
 });
 
