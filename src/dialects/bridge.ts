@@ -1,5 +1,5 @@
 import type { JsonObject } from "./json.ts";
-import type { Reasoning } from "./reasoning.ts";
+import type { Reasoning, ReasoningAsk } from "./reasoning.ts";
 import type { SseEvent } from "./sse/mod.ts";
 import type { Usage } from "./usage.ts";
 import type { Refusal } from "../refusal.ts";
@@ -25,6 +25,14 @@ export interface Asked {
   readonly images: readonly ImageView[];
   /** Fields that hold a video, as paths. */
   readonly videos: readonly string[];
+  /** What is asked of reasoning, where the body's own words are not carried on. */
+  readonly reasoning?: ReasoningAsk;
+}
+
+/** What a dialect needs to know besides a body. */
+export interface ReadOptions {
+  /** The caller sends `anthropic-beta`. */
+  readonly beta: boolean;
 }
 
 /** What an upstream departs from its dialect in, as far as a request's shape goes. */
@@ -50,6 +58,8 @@ export interface AnswerNames {
   readonly id: string;
   /** The model as the caller named it. */
   readonly model: string;
+  /** Input tokens as counted here. */
+  readonly inputTokens: number;
 }
 
 /** A whole reply in the caller's dialect. */
@@ -91,11 +101,18 @@ export interface AnswerStream {
   ping(): string;
 }
 
+/** A request in an upstream's dialect. */
+export interface BridgedRequest {
+  readonly body: JsonObject;
+  /** Names of the caller's fields that it could not say. */
+  readonly ignored: readonly string[];
+}
+
 /** One caller's dialect, towards upstreams of one dialect. */
 export interface Bridge {
   /** Path below the upstream's base. */
   readonly path: string;
-  request(asked: Asked, options: RequestOptions): JsonObject;
+  request(asked: Asked, options: RequestOptions): BridgedRequest;
   answer(reply: unknown, asked: Asked, names: AnswerNames): Answer;
   stream(asked: Asked, names: AnswerNames): AnswerStream;
 }
@@ -110,8 +127,10 @@ export interface Reasoned {
 /** A wire format in front. */
 export interface Dialect {
   readonly name: "chat" | "messages";
+  /** The id of an answer to a request. */
+  answerId(requestId: string): string;
   /** Validates a body. Throws {@linkcode Refusal} naming the field at fault. */
-  read(body: unknown): Asked;
+  read(body: unknown, options: ReadOptions): Asked;
   /** Holds a body against how its route reasons. */
   reason(asked: Asked, reasoning: Reasoning): Reasoned;
   /** Input tokens as counted here. */

@@ -31,7 +31,7 @@ export {
   writeChatUsage,
 } from "./chat/mod.ts";
 export { isObject, type JsonObject, type JsonValue, objects, text } from "./json.ts";
-export { messagesErrorBody } from "./messages/mod.ts";
+export { messagesDialect, messagesErrorBody, messagesOverChat, readCount } from "./messages/mod.ts";
 export type { Reasoning } from "./reasoning.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export type { Usage } from "./usage.ts";

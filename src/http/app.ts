@@ -2,7 +2,7 @@ import { type Context, Hono } from "@hono/hono";
 import { type KeyRing, newRequestId } from "../accounts/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import { type Database, databaseRefusal } from "../database/mod.ts";
-import { chatDialect, type Dialect } from "../dialects/mod.ts";
+import { chatDialect, type Dialect, messagesDialect, readCount } from "../dialects/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import { relay, type RelayParts } from "../relay/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
@@ -82,6 +82,8 @@ export class App {
   #routes(): Hono<Env> {
     const app = new Hono<Env>();
     app.post("/v1/chat/completions", (c) => this.#relay(c, chatDialect));
+    app.post("/v1/messages", (c) => this.#relay(c, messagesDialect));
+    app.post("/v1/messages/count_tokens", (c) => this.#count(c));
     app.get("/v1/models", (c) => {
       const withAliases = c.req.header("anthropic-version") !== undefined;
       return c.json(modelList(this.#parts.catalog, { withAliases }), 200, c.env.headers);
@@ -109,10 +111,21 @@ export class App {
     const caller = await this.#parts.keyRing.identify(presentedKeys(request.headers));
     const body = await readJson(request, this.#options.bodyLimits);
     const leaving = watchLeaving(request, this.#options.bodyLimits.timers);
-    const asked = { dialect, caller, body, requestId, leaving, startedTick };
+    const beta = request.headers.has("anthropic-beta");
+    const asked = { dialect, caller, body, requestId, beta, leaving, startedTick };
     const reply = await relay(this.#parts, asked);
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
     return new Response(reply.body, { headers: { ...headers, ...kind, ...reply.headers } });
+  }
+
+  /** Counts a messages request's input here; nothing is sent upstream, nothing is charged. */
+  async #count(c: Context<Env>): Promise<Response> {
+    const request = c.req.raw;
+    await this.#parts.keyRing.identify(presentedKeys(request.headers));
+    const body = await readJson(request, this.#options.bodyLimits);
+    const asked = readCount(body, { beta: request.headers.has("anthropic-beta") });
+    this.#parts.catalog.resolve(asked.model);
+    return c.json({ input_tokens: messagesDialect.countInput(asked) }, 200, c.env.headers);
   }
 
   async #ready(c: Context<Env>): Promise<Response> {

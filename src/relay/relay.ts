@@ -1,7 +1,14 @@
 import type { Caller } from "../accounts/mod.ts";
 import { type Catalog, checkMedia, permittedOutput, type Route } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
-import { type Answer, type Asked, type Bridge, chatCarry, type Dialect } from "../dialects/mod.ts";
+import {
+  type Answer,
+  type Asked,
+  type Bridge,
+  chatCarry,
+  type Dialect,
+  messagesOverChat,
+} from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { type Called, CallFailed, SIMULATED_HEADER, type Upstreams } from "../upstreams/mod.ts";
@@ -36,6 +43,8 @@ export interface RelayRequest {
   readonly caller: Caller;
   readonly body: unknown;
   readonly requestId: string;
+  /** The caller sends `anthropic-beta`. */
+  readonly beta: boolean;
   readonly leaving: Leaving;
   /** `performance.now()` at the request's arrival. */
   readonly startedTick: number;
@@ -50,7 +59,7 @@ export interface RelayReply {
 /** One request, from a parsed body to a reply that settles itself. */
 export async function relay(parts: RelayParts, request: RelayRequest): Promise<RelayReply> {
   const { dialect, caller } = request;
-  const read = dialect.read(request.body);
+  const read = dialect.read(request.body, { beta: request.beta });
   const route = parts.catalog.resolve(read.model);
   allow(caller, route);
   checkMedia(route, read);
@@ -61,12 +70,13 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   const work = new Work(parts, request, route, asked, inputTokens);
   try {
     const called = await work.call(permitted);
+    const left = [...new Set([...ignored, ...work.ignored])];
     const headers = {
       "x-sluice-upstream": called.target.upstream,
       ...(called.reply.headers[SIMULATED_HEADER] === undefined
         ? {}
         : { [SIMULATED_HEADER]: "true" }),
-      ...(ignored.length === 0 ? {} : { "x-sluice-ignored": ignored.join(", ") }),
+      ...(left.length === 0 ? {} : { "x-sluice-ignored": left.join(", ") }),
     };
     return { headers, body: await work.finish(called) };
   } catch (error) {
@@ -85,6 +95,12 @@ function allow(caller: Caller, route: Route): void {
   );
 }
 
+/** How each dialect reaches upstreams of the chat dialect. */
+const BRIDGES: Readonly<Record<Dialect["name"], Bridge>> = {
+  chat: chatCarry,
+  messages: messagesOverChat,
+};
+
 /** The part of a request that other machines take part in. */
 class Work {
   readonly #parts: RelayParts;
@@ -97,6 +113,7 @@ class Work {
   readonly #unwatch: () => void;
   readonly #over: () => void;
   readonly #settlement: Settlement;
+  #ignored: readonly string[] = [];
 
   constructor(
     parts: RelayParts,
@@ -131,21 +148,34 @@ class Work {
     };
   }
 
+  /** Names of the caller's fields that could not be carried to the target that answered. */
+  get ignored(): readonly string[] {
+    return this.#ignored;
+  }
+
   /** Finds a target that answers. */
   async call(permitted: number): Promise<Called<Answer | AnswerReader>> {
     const { requestId } = this.#request;
     const asked = this.#asked;
-    const names = { id: `chatcmpl-${requestId.replace(/^req_/, "")}`, model: asked.model };
-    const bridge: Bridge = chatCarry;
+    const names = {
+      id: this.#request.dialect.answerId(requestId),
+      model: asked.model,
+      inputTokens: this.#inputTokens,
+    };
+    const bridge = BRIDGES[this.#request.dialect.name];
     const called = await this.#parts.upstreams.call<Answer | AnswerReader>({
       route: this.#route,
       signal: this.#left.signal,
       requestId,
-      prepare: ({ model }, { shaping }) => ({
-        path: bridge.path,
-        headers: { accept: asked.stream ? "text/event-stream" : "application/json" },
-        body: JSON.stringify(bridge.request(asked, { model, permittedOutput: permitted, shaping })),
-      }),
+      prepare: ({ model }, { shaping }) => {
+        const sent = bridge.request(asked, { model, permittedOutput: permitted, shaping });
+        this.#ignored = sent.ignored;
+        return {
+          path: bridge.path,
+          headers: { accept: asked.stream ? "text/event-stream" : "application/json" },
+          body: JSON.stringify(sent.body),
+        };
+      },
       open: async (reply) => {
         if (!asked.stream) return bridge.answer(await readWhole(reply), asked, names);
         if (!/^text\/event-stream\b/i.test(String(reply.headers["content-type"]))) {

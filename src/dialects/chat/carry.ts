@@ -6,12 +6,14 @@ import type {
   AnswerStream,
   Asked,
   Bridge,
+  BridgedRequest,
   RequestOptions,
 } from "../bridge.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { upstreamFault } from "./upstream_error.ts";
+import { parseChunk } from "./events.ts";
 import { CHAT_DEFAULTS } from "./schema.ts";
 import { readChatUsage, writeChatUsage } from "./usage.ts";
 
@@ -34,7 +36,7 @@ const SAMPLING = ["temperature", "top_p", "frequency_penalty", "presence_penalty
 function carryRequest(
   { body, stream }: Asked,
   { model, permittedOutput, shaping }: RequestOptions,
-): JsonObject {
+): BridgedRequest {
   const sent: JsonObject = { ...body, model };
   const asked = (body.max_completion_tokens ?? undefined) !== undefined;
   const limit = shaping.outputLimit ?? (asked ? "max_completion_tokens" : "max_tokens");
@@ -51,7 +53,7 @@ function carryRequest(
     const options = isObject(body.stream_options) ? body.stream_options : {};
     sent.stream_options = { ...options, include_usage: true };
   }
-  return sent;
+  return { body: sent, ignored: [] };
 }
 
 function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
@@ -179,14 +181,4 @@ class CarriedChatStream implements AnswerStream {
       }
     }
   }
-}
-
-function parseChunk(data: string): JsonObject {
-  try {
-    const chunk: unknown = JSON.parse(data);
-    if (isObject(chunk)) return chunk;
-  } catch {
-    // said below
-  }
-  throw new Refusal("upstream_unavailable", "The upstream's stream is not of the chat dialect.");
 }

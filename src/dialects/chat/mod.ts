@@ -26,6 +26,7 @@ export { readChatUsage, writeChatUsage } from "./usage.ts";
 /** Chat in front. */
 export const chatDialect: Dialect = {
   name: "chat",
+  answerId: (requestId) => requestId.replace(/^req_/, "chatcmpl-"),
   read: readChat,
   reason: reasonChat,
   countInput: countChatInput,

@@ -1,6 +1,7 @@
 import { invalid } from "../../refusal.ts";
 import type { Asked, ImageView } from "../bridge.ts";
 import { isObject, type JsonObject, objects, text } from "../json.ts";
+import { isVideoUrl } from "../media.ts";
 import { refusalOf } from "../validation.ts";
 import { CHAT_DEFAULTS, type ChatRequest, chatRequest } from "./schema.ts";
 
@@ -96,10 +97,4 @@ function urlOf(image: unknown): string | undefined {
 
 function sourceOf(url: string): "inline" | "remote" {
   return /^\s*data:/i.test(url) ? "inline" : "remote";
-}
-
-/** Whether an address says that it holds a video. */
-export function isVideoUrl(url: string): boolean {
-  return /^\s*data:\s*video\//i.test(url) ||
-    /^\s*https?:[^?#]*\.(mp4|m4v|mov|webm|avi|mkv|mpe?g|3gp|flv|wmv)(?:[?#]|$)/i.test(url);
 }

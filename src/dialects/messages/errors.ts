@@ -25,3 +25,8 @@ export function messagesErrorBody(refusal: Refusal, requestId: string): JsonObje
     request_id: requestId,
   };
 }
+
+/** The last event of a messages stream that failed. */
+export function messagesErrorEvent(refusal: Refusal, requestId: string): string {
+  return `event: error\ndata: ${JSON.stringify(messagesErrorBody(refusal, requestId))}\n\n`;
+}

@@ -1,7 +1,29 @@
 /**
- * The messages dialect: `POST /v1/messages`. So far its errors only.
+ * The messages dialect: `POST /v1/messages` and `POST /v1/messages/count_tokens`.
+ *
+ * Promise: nothing that a coding tool sends fails because an upstream cannot say it; a stream is
+ * well-formed whatever the upstream sends.
  *
  * @module
  */
 
+import type { Dialect } from "../bridge.ts";
+import { countMessagesInput } from "./count.ts";
+import { messagesErrorBody, messagesErrorEvent } from "./errors.ts";
+import { readMessages } from "./read.ts";
+import { reasonMessages } from "./reasoning.ts";
+
 export { messagesErrorBody } from "./errors.ts";
+export { messagesOverChat } from "./over_chat.ts";
+export { readCount } from "./read.ts";
+
+/** Messages in front. */
+export const messagesDialect: Dialect = {
+  name: "messages",
+  answerId: (requestId) => requestId.replace(/^req_/, "msg_"),
+  read: readMessages,
+  reason: reasonMessages,
+  countInput: countMessagesInput,
+  errorBody: messagesErrorBody,
+  errorEvent: messagesErrorEvent,
+};

@@ -1,0 +1,35 @@
+import { TokenCounter } from "../../tokens/mod.ts";
+import type { Asked } from "../bridge.ts";
+import { isObject, items, type JsonValue, objects, text } from "../json.ts";
+
+/** Tokens that frame each message. */
+const PER_MESSAGE = 4;
+/** Tokens of an image whose pixel size is not known. */
+const PER_IMAGE = 1_000;
+
+/** Input tokens of a messages body: system, messages, tool calls and results, tools, images. */
+export function countMessagesInput({ body, images }: Asked): number {
+  const counter = new TokenCounter();
+  let framing = 3;
+  addContent(counter, body.system);
+  for (const message of objects(body.messages)) {
+    framing += PER_MESSAGE;
+    addContent(counter, message.content);
+  }
+  for (const tool of objects(body.tools)) counter.add(`${JSON.stringify(tool)}\n`);
+  return counter.tokens + framing + images.length * PER_IMAGE;
+}
+
+function addContent(counter: TokenCounter, content: JsonValue | undefined): void {
+  if (typeof content === "string") counter.add(`${content}\n`);
+  for (const block of items(content)) {
+    if (!isObject(block)) continue;
+    for (const said of [text(block.text), text(block.thinking), text(block.name)]) {
+      if (said !== undefined) counter.add(`${said}\n`);
+    }
+    if (block.type === "tool_use") counter.add(`${JSON.stringify(block.input ?? {})}\n`);
+    if (block.type === "tool_result") addContent(counter, block.content);
+    const source = isObject(block.source) ? block.source : {};
+    if (block.type === "document" && source.type === "text") counter.add(text(source.data) ?? "");
+  }
+}

@@ -1,0 +1,170 @@
+import { Refusal } from "../../refusal.ts";
+import { TokenCounter } from "../../tokens/mod.ts";
+import type {
+  Answer,
+  AnswerNames,
+  AnswerStream,
+  Asked,
+  Bridge,
+  BridgedRequest,
+  RequestOptions,
+} from "../bridge.ts";
+import { ChatEvents } from "../chat/events.ts";
+import { chatFromNeutral } from "../chat/from_neutral.ts";
+import { CHAT_DEFAULTS } from "../chat/schema.ts";
+import { upstreamFault } from "../chat/upstream_error.ts";
+import { readChatUsage } from "../chat/usage.ts";
+import { isObject, type JsonObject, objects } from "../json.ts";
+import { type AnswerEvent, parseArgs } from "../neutral.ts";
+import type { SseEvent } from "../sse/mod.ts";
+import type { Usage } from "../usage.ts";
+import { MessagesEncoder, SIGNATURE, stopReason } from "./encoder.ts";
+import { MESSAGES_DEFAULTS } from "./schema.ts";
+import { toNeutral } from "./to_neutral.ts";
+import { writeMessagesUsage } from "./usage.ts";
+
+/** Messages in front, chat behind: translated through the neutral form. */
+export const messagesOverChat: Bridge = {
+  path: "/chat/completions",
+  request: translateRequest,
+  answer: translateAnswer,
+  stream: (_asked, names) => new TranslatedStream(names),
+};
+
+function translateRequest(
+  asked: Asked,
+  { model, permittedOutput, shaping }: RequestOptions,
+): BridgedRequest {
+  const { body, ignored } = chatFromNeutral(toNeutral(asked));
+  const limit = shaping.outputLimit ?? "max_tokens";
+  const sent: JsonObject = { model, ...body, [limit]: permittedOutput };
+  if (shaping.fixedSampling) {
+    delete sent.temperature;
+    delete sent.top_p;
+  } else {
+    sent.temperature ??= MESSAGES_DEFAULTS.temperature;
+    sent.top_p ??= CHAT_DEFAULTS.top_p;
+  }
+  const { thinking, effort } = asked.reasoning ?? {};
+  if (thinking !== undefined) sent.thinking = { type: thinking ? "enabled" : "disabled" };
+  if (effort !== undefined) sent.reasoning_effort = effort;
+  if (asked.stream) {
+    sent.stream = true;
+    sent.stream_options = { include_usage: true };
+  }
+  return { body: sent, ignored };
+}
+
+function translateAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
+  const choice = isObject(reply) ? objects(reply.choices)[0] : undefined;
+  if (!isObject(reply) || choice === undefined || !isObject(choice.message)) {
+    if (isObject(reply) && isObject(reply.error)) throw upstreamFault(reply.error);
+    throw new Refusal("upstream_unavailable", "The upstream's answer is not a chat completion.");
+  }
+  // A whole reply is a stream of one chunk: the same reading serves both.
+  const events = new ChatEvents().read(JSON.stringify({ choices: [{ ...choice, index: 0 }] }));
+  const content = contentOf(events, names);
+  const finish = events.find((event) => event.type === "finish");
+  const called = content.some(({ type }) => type === "tool_use");
+  const stopped = finish?.stopped !== undefined && !called;
+  const withUsage = (usage: Usage): JsonObject => ({
+    id: names.id,
+    type: "message",
+    role: "assistant",
+    model: names.model,
+    content,
+    stop_reason: stopReason(finish?.finish ?? "stop", { called, stopped }),
+    stop_sequence: stopped ? finish!.stopped! : null,
+    usage: writeMessagesUsage(usage),
+  });
+  const usage = readChatUsage(reply.usage) ?? readChatUsage(choice.usage);
+  return {
+    usage,
+    body: usage === undefined ? {} : withUsage(usage),
+    withUsage,
+    countOutput() {
+      const counter = new TokenCounter();
+      for (const event of events) count(counter, event);
+      return counter.tokens;
+    },
+  };
+}
+
+function contentOf(events: readonly AnswerEvent[], names: AnswerNames): JsonObject[] {
+  const content: JsonObject[] = [];
+  for (const event of events) {
+    if (event.type === "reasoning") {
+      content.push({ type: "thinking", thinking: event.text, signature: SIGNATURE });
+    } else if (event.type === "text") {
+      content.push({ type: "text", text: event.text });
+    } else if (event.type === "call" && event.name !== undefined) {
+      const input = parseArgs(event.args);
+      if (input === undefined) {
+        const message =
+          "The upstream called a tool with arguments that are not JSON. Please try again.";
+        throw new Refusal("upstream_unavailable", message);
+      }
+      const id = event.id ?? `toolu_${names.id.replace(/^msg_/, "")}_${content.length}`;
+      content.push({ type: "tool_use", id, name: event.name, input });
+    }
+  }
+  return content;
+}
+
+/** Adds what an event says; answers whether it says anything. */
+function count(counter: TokenCounter, event: AnswerEvent): boolean {
+  const said = event.type === "call"
+    ? `${event.name ?? ""}${event.args}`
+    : event.type === "text" || event.type === "reasoning"
+    ? event.text
+    : "";
+  counter.add(said);
+  return said !== "";
+}
+
+class TranslatedStream implements AnswerStream {
+  hasOutput = false;
+  usage: Usage | undefined;
+  readonly #events = new ChatEvents();
+  readonly #encoder: MessagesEncoder;
+  readonly #counter = new TokenCounter();
+  #ended = false;
+
+  constructor(names: AnswerNames) {
+    this.#encoder = new MessagesEncoder(names, names.inputTokens);
+  }
+
+  get finished(): boolean {
+    return this.#ended || this.#events.done;
+  }
+
+  get countedOutput(): number {
+    return this.#counter.tokens;
+  }
+
+  push({ data }: SseEvent): string {
+    let written = "";
+    for (const event of this.#events.read(data)) {
+      if (event.type === "usage") this.usage = event.usage;
+      if (count(this.#counter, event)) this.hasOutput = true;
+      written += this.#encoder.write(event);
+    }
+    return written;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (!this.#encoder.finished) {
+      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
+    }
+    this.#ended = true; // some upstreams send no [DONE]
+  }
+
+  close(usage: Usage): string {
+    return this.#encoder.close(usage);
+  }
+
+  ping(): string {
+    return this.#encoder.ping();
+  }
+}

@@ -1,0 +1,103 @@
+import type { z } from "zod";
+import { invalid } from "../../refusal.ts";
+import type { Asked, ImageView, ReadOptions } from "../bridge.ts";
+import { isObject, items, type JsonObject, objects, text } from "../json.ts";
+import { isVideoUrl } from "../media.ts";
+import { refusalOf } from "../validation.ts";
+import { blockSchema, countRequest, messagesRequest } from "./schema.ts";
+
+/** Validates a messages body. Throws a refusal that names the field at fault. */
+export function readMessages(body: unknown, options: ReadOptions): Asked {
+  const request = check(messagesRequest, body, options);
+  return {
+    body: body as JsonObject,
+    model: request.model,
+    stream: request.stream ?? false,
+    maxOutput: request.max_tokens,
+    choices: 1,
+    ...media(body as JsonObject),
+  };
+}
+
+/** Validates the body of a request that is only counted. */
+export function readCount(body: unknown, options: ReadOptions): Asked {
+  const request = check(countRequest, body, options);
+  return {
+    body: body as JsonObject,
+    model: request.model,
+    stream: false,
+    maxOutput: 1,
+    choices: 1,
+    ...media(body as JsonObject),
+  };
+}
+
+function check<S extends typeof countRequest>(
+  schema: S,
+  body: unknown,
+  { beta }: ReadOptions,
+): z.infer<S> {
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) throw refusalOf(parsed.error, body);
+  for (const [at, message] of objects((body as JsonObject).messages).entries()) {
+    if (message.role === "system" && !beta) {
+      throw invalid(
+        `messages[${at}].role`,
+        `messages[${at}].role must be "user" or "assistant": put instructions into the field system.`,
+      );
+    }
+    for (const [index, block] of items(message.content).entries()) {
+      if (!isObject(block)) continue;
+      const known = blockSchema(text(block.type) ?? "")?.safeParse(block);
+      if (known === undefined || known.success) continue;
+      const path = ["messages", at, "content", index];
+      const [issue] = known.error.issues;
+      throw refusalOf(
+        { ...known.error, issues: [{ ...issue!, path: [...path, ...issue!.path] }] },
+        body,
+      );
+    }
+  }
+  return parsed.data;
+}
+
+/** Images and videos of all messages, those inside tool results included. */
+function media(body: JsonObject): { images: ImageView[]; videos: string[] } {
+  const images: ImageView[] = [];
+  const videos: string[] = [];
+  const look = (block: unknown, param: string) => {
+    if (!isObject(block)) return;
+    const type = text(block.type) ?? "";
+    if (type.includes("video")) videos.push(param);
+    if (type === "tool_result") {
+      items(block.content).forEach((inner, index) => look(inner, `${param}.content[${index}]`));
+    }
+    if (type !== "image" || !isObject(block.source)) return;
+    const { source } = block;
+    const url = imageUrl(source);
+    if (url === undefined) {
+      throw invalid(`${param}.source`, `${param}.source must be of type "base64" or "url".`);
+    }
+    if (isVideoUrl(url)) videos.push(`${param}.source`);
+    else {
+      images.push({
+        param: `${param}.source`,
+        source: source.type === "base64" || /^\s*data:/i.test(url) ? "inline" : "remote",
+        url,
+      });
+    }
+  };
+  objects(body.messages).forEach((message, at) =>
+    items(message.content).forEach((block, index) =>
+      look(block, `messages[${at}].content[${index}]`)
+    )
+  );
+  return { images, videos };
+}
+
+/** An image's or document's source as an address; undefined for a kind that is not taken. */
+export function imageUrl(source: JsonObject): string | undefined {
+  if (source.type === "url") return text(source.url);
+  if (source.type !== "base64") return undefined;
+  return `data:${text(source.media_type) ?? ""};base64,${text(source.data) ?? ""}`;
+}

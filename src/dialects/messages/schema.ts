@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { oneOf } from "../validation.ts";
+
+const block = z.looseObject({ type: z.string() });
+
+const imageSource = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("base64"), media_type: z.string(), data: z.string() }),
+  z.looseObject({ type: z.literal("url"), url: z.string() }),
+  z.looseObject({ type: z.literal("file"), file_id: z.string() }),
+], oneOf("base64", "url"));
+
+const resultBlock = z.union([
+  z.looseObject({ type: z.literal("image"), source: imageSource }),
+  block.refine(({ type }) => type !== "image"),
+]);
+
+/** A content block whose shape matters here; others are carried or named. */
+const KNOWN_BLOCKS = {
+  text: z.looseObject({ type: z.literal("text"), text: z.string() }),
+  image: z.looseObject({ type: z.literal("image"), source: imageSource }),
+  tool_use: z.looseObject({
+    type: z.literal("tool_use"),
+    id: z.string().min(1),
+    name: z.string().min(1),
+    input: z.looseObject({}),
+  }),
+  tool_result: z.looseObject({
+    type: z.literal("tool_result"),
+    tool_use_id: z.string().min(1),
+    content: z.union([z.string(), z.array(resultBlock)]).nullish(),
+    is_error: z.boolean().nullish(),
+  }),
+  thinking: z.looseObject({ type: z.literal("thinking"), thinking: z.string() }),
+  redacted_thinking: z.looseObject({ type: z.literal("redacted_thinking"), data: z.string() }),
+  document: z.looseObject({
+    type: z.literal("document"),
+    source: z.looseObject({ type: z.string() }),
+  }),
+};
+
+/** The block kinds that are checked. */
+export function blockSchema(type: string): z.ZodType | undefined {
+  return Object.hasOwn(KNOWN_BLOCKS, type)
+    ? KNOWN_BLOCKS[type as keyof typeof KNOWN_BLOCKS]
+    : undefined;
+}
+
+const content = z.union([z.string(), z.array(block).min(1)]);
+
+/** One message of a conversation. `system` is for callers of a beta only. */
+export const message = z.looseObject({
+  role: z.enum(["user", "assistant", "system"]),
+  content,
+});
+
+const tool = z.looseObject({ name: z.string().min(1), type: z.string().nullish() });
+
+const toolChoice = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("auto") }),
+  z.looseObject({ type: z.literal("any") }),
+  z.looseObject({ type: z.literal("none") }),
+  z.looseObject({ type: z.literal("tool"), name: z.string().min(1) }),
+], oneOf("auto", "any", "tool", "none"));
+
+/** Body of `POST /v1/messages`, without `max_tokens`, which `count_tokens` does not take. */
+export const countRequest = z.looseObject({
+  model: z.string().min(1),
+  messages: z.array(message).min(1),
+  system: z.union([
+    z.string(),
+    z.array(z.looseObject({ type: z.literal("text"), text: z.string() })),
+  ])
+    .nullish(),
+  tools: z.array(tool).nullish(),
+  tool_choice: toolChoice.nullish(),
+  thinking: z.looseObject({ type: z.string() }).nullish(),
+  metadata: z.looseObject({}).nullish(),
+});
+
+/** Defaults that are sent to the upstream when the caller leaves the field out. */
+export const MESSAGES_DEFAULTS = { temperature: 0.6 } as const;
+
+/** Body of `POST /v1/messages`. Fields not named here are carried on, or named as ignored. */
+export const messagesRequest = countRequest.extend({
+  max_tokens: z.int().min(1),
+  temperature: z.number().min(0).max(1).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish(),
+  stop_sequences: z.array(z.string()).max(4).nullish(),
+  stream: z.boolean().nullish(),
+});

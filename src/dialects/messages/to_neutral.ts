@@ -1,0 +1,175 @@
+import { invalid } from "../../refusal.ts";
+import type { Asked } from "../bridge.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral.ts";
+import { imageUrl } from "./read.ts";
+
+/** Fields that the neutral form holds, or that are ours to decide. */
+const UNDERSTOOD = new Set([
+  "model",
+  "messages",
+  "max_tokens",
+  "stream",
+  "system",
+  "tools",
+  "tool_choice",
+  "temperature",
+  "top_p",
+  "stop_sequences",
+  "thinking",
+  "output_config",
+  "output_format",
+  "cache_control",
+]);
+
+/**
+ * A messages request in the neutral form.
+ *
+ * @throws {Refusal} for what must not be dropped silently: `safeguards`, server tools, file ids.
+ */
+export function toNeutral({ body }: Asked): Conversation {
+  if ((body.safeguards ?? undefined) !== undefined) {
+    // The tool that sends it repeats without and then checks by itself; unchecked nothing must pass.
+    throw invalid(
+      "safeguards",
+      "safeguards: this upstream cannot carry it out. Repeat without it.",
+    );
+  }
+  const choice = isObject(body.tool_choice) ? body.tool_choice : {};
+  return {
+    instructions: instructionsOf(body.system),
+    turns: objects(body.messages).flatMap(turnsOf),
+    tools: objects(body.tools).filter(({ name }) => name !== "DeferredToolPlaceholder").map(toolOf),
+    toolChoice: choiceOf(choice),
+    parallelTools: choice.disable_parallel_tool_use === true ? false : undefined,
+    temperature: numberOf(body.temperature),
+    topP: numberOf(body.top_p),
+    stop: items(body.stop_sequences).filter((one) => typeof one === "string"),
+    schema: schemaOf(body),
+    ignored: Object.keys(body).filter((field) =>
+      !UNDERSTOOD.has(field) && (body[field] ?? undefined) !== undefined
+    ),
+  };
+}
+
+/** One text, without the block that names the conversation's bill: it would spoil prompt caches. */
+function instructionsOf(system: JsonValue | undefined): string {
+  const blocks = typeof system === "string"
+    ? [system]
+    : objects(system).map((block) => text(block.text) ?? "");
+  return blocks.filter((one) => one !== "" && !one.startsWith("x-anthropic-billing-header:"))
+    .join("\n\n");
+}
+
+function turnsOf(message: JsonObject): Turn[] {
+  const blocks = typeof message.content === "string"
+    ? [{ type: "text", text: message.content }]
+    : objects(message.content);
+  if (message.role === "assistant") return [assistantTurn(blocks)];
+  if (message.role === "system") {
+    return [{ role: "system", text: blocks.map((block) => text(block.text) ?? "").join("\n") }];
+  }
+  const results = blocks.filter(({ type }) => type === "tool_result").map((block): Turn => ({
+    role: "tool",
+    callId: text(block.tool_use_id) ?? "",
+    parts: typeof block.content === "string"
+      ? [{ type: "text", text: block.content }]
+      : objects(block.content).flatMap(partOf),
+    failed: block.is_error === true,
+  }));
+  const parts = blocks.filter(({ type }) => type !== "tool_result").flatMap(partOf);
+  return [...results, ...(parts.length === 0 ? [] : [{ role: "user", parts } as const])];
+}
+
+function assistantTurn(blocks: readonly JsonObject[]): Turn {
+  const joined = (type: string, field: string, between: string) =>
+    blocks.filter((block) => block.type === type).map((block) => text(block[field]) ?? "")
+      .join(between);
+  return {
+    role: "assistant",
+    reasoning: joined("thinking", "thinking", "\n"),
+    text: joined("text", "text", ""),
+    calls: blocks.filter(({ type }) => type === "tool_use").map((block): ToolCall => ({
+      id: text(block.id) ?? "",
+      name: text(block.name) ?? "",
+      args: JSON.stringify(block.input ?? {}),
+    })),
+  };
+}
+
+function partOf(block: JsonObject): Part[] {
+  const source = isObject(block.source) ? block.source : {};
+  switch (block.type) {
+    case "text":
+      return [{ type: "text", text: text(block.text) ?? "" }];
+    case "image":
+      return [{ type: "image", url: imageUrl(source) ?? "" }];
+    case "document":
+      return documentOf(block, source);
+    case "search_result":
+      return objects(block.content).flatMap(partOf);
+    case "tool_reference":
+      return [{ type: "text", text: `Tool ${text(block.tool_name) ?? ""} is now available.` }];
+    default:
+      return [];
+  }
+}
+
+function documentOf(block: JsonObject, source: JsonObject): Part[] {
+  if (source.type === "text") return [{ type: "text", text: text(source.data) ?? "" }];
+  if (source.type === "content") {
+    return typeof source.content === "string"
+      ? [{ type: "text", text: source.content }]
+      : objects(source.content).flatMap(partOf);
+  }
+  const url = imageUrl(source);
+  if (url === undefined) {
+    throw invalid("messages", "A document's source must be of type base64, url, text or content.");
+  }
+  return [{ type: "document", title: text(block.title), url }];
+}
+
+function toolOf(tool: JsonObject): Tool {
+  const type = text(tool.type);
+  if (type !== undefined && type !== "custom") {
+    throw invalid(
+      "tools",
+      `The tool '${
+        text(tool.name)
+      }' (${type}) runs on the server, which this model's upstream cannot do.`,
+    );
+  }
+  return {
+    name: text(tool.name) ?? "",
+    description: text(tool.description),
+    schema: isObject(tool.input_schema) ? tool.input_schema : { type: "object", properties: {} },
+    strict: typeof tool.strict === "boolean" ? tool.strict : undefined,
+  };
+}
+
+function choiceOf(choice: JsonObject): Conversation["toolChoice"] {
+  switch (choice.type) {
+    case "auto":
+    case "none":
+      return choice.type;
+    case "any":
+      return "required";
+    case "tool":
+      return { name: text(choice.name) ?? "" };
+    default:
+      return undefined;
+  }
+}
+
+/** `output_config.format`, or under its old name `output_format`. */
+function schemaOf(body: JsonObject): JsonObject | undefined {
+  const config = isObject(body.output_config) ? body.output_config : {};
+  for (const format of [config.format, body.output_format]) {
+    if (isObject(format) && isObject(format.schema)) return format.schema;
+  }
+  return undefined;
+}
+
+function numberOf(value: JsonValue | undefined): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
