@@ -81,6 +81,7 @@ export function chatReply(
       message,
       logprobs: null,
       finish_reason: finish,
+      ...(plan.stopped === undefined ? {} : { stop_reason: plan.stopped }),
     })),
     ...usageOf(ask, plan, directives),
   };
@@ -97,7 +98,13 @@ export function* chatEvents(
   const chunk = (index: number, delta: JsonObject, finish: string | null = null) =>
     JSON.stringify({
       ...head,
-      choices: [{ index, delta, logprobs: null, finish_reason: finish }],
+      choices: [{
+        index,
+        delta,
+        logprobs: null,
+        finish_reason: finish,
+        ...(finish === null || plan.stopped === undefined ? {} : { stop_reason: plan.stopped }),
+      }],
       ...(wantsUsage ? { usage: null } : {}),
     });
   for (let index = 0; index < ask.choices; index++) {

@@ -1,0 +1,187 @@
+import Anthropic from "@anthropic-ai/sdk";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../assert.ts";
+import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { simulateServer } from "../fake/simulate.ts";
+
+const TOOLS: Anthropic.Tool[] = ["get_weather", "get_population"].map((name) => ({
+  name,
+  description: "About a city",
+  input_schema: {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+  },
+}));
+
+function sdk({ url, key }: { url: string; key: string }): Anthropic {
+  return new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0 });
+}
+
+const hello: Anthropic.MessageParam[] = [{ role: "user", content: "Hello there" }];
+const base = { model: "svc-k2", max_tokens: 200, messages: hello };
+
+function textOf(message: Anthropic.Message): string {
+  return message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
+}
+
+const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>>> = {
+  "answers a plain request": async (gateway) => {
+    const reply = await sdk(gateway).messages.create({ ...base, system: "Be brief." });
+    assertStringIncludes(textOf(reply), "Hello there");
+    assertEquals([reply.type, reply.role, reply.model], ["message", "assistant", "svc-k2"]);
+    assertEquals([reply.stop_reason, reply.stop_sequence], ["end_turn", null]);
+    assertMatch(reply.id, /^msg_/);
+    assertMatch(reply._request_id!, /^req_/);
+    assert(reply.usage.input_tokens > 0 && reply.usage.output_tokens > 0);
+  },
+
+  "streams": async (gateway) => {
+    const stream = sdk(gateway).messages.stream(base);
+    let text = "";
+    stream.on("text", (delta) => text += delta);
+    const message = await stream.finalMessage();
+    assertEquals(textOf(message), text);
+    assertStringIncludes(text, "Hello there");
+    assertEquals(message.stop_reason, "end_turn");
+    assert(message.usage.output_tokens > 0);
+  },
+
+  "makes a full round with parallel tools": async (gateway) => {
+    for (const streamed of [false, true]) {
+      const client = sdk(gateway);
+      const ask = (messages: Anthropic.MessageParam[]) => {
+        const request = { ...base, messages, tools: TOOLS };
+        return streamed
+          ? client.messages.stream(request).finalMessage()
+          : client.messages.create(request);
+      };
+      const messages: Anthropic.MessageParam[] = [
+        { role: "user", content: "What is the weather and the population of Paris?" },
+      ];
+      const first = await ask(messages);
+      const calls = first.content.filter((block) => block.type === "tool_use");
+      assertEquals(first.stop_reason, "tool_use");
+      assertEquals(calls.map(({ name, input }) => [name, input]), [
+        ["get_weather", { city: "Paris" }],
+        ["get_population", { city: "Paris" }],
+      ]);
+      messages.push({ role: "assistant", content: first.content }, {
+        role: "user",
+        // in reverse, as coding tools do, and one of them failed
+        content: [
+          { type: "tool_result", tool_use_id: calls[1]!.id, content: "unknown", is_error: true },
+          {
+            type: "tool_result",
+            tool_use_id: calls[0]!.id,
+            content: [{ type: "text", text: "sunny" }],
+          },
+        ],
+      });
+      const second = await ask(messages);
+      assertStringIncludes(textOf(second), "sunny; Error: unknown");
+      assertEquals(second.stop_reason, "end_turn");
+    }
+  },
+
+  "reasons, and takes its reasoning back": async (gateway) => {
+    for (const streamed of [false, true]) {
+      const client = sdk(gateway);
+      const request = { ...base, model: "svc-k3", thinking: { type: "adaptive" as const } };
+      const reply = streamed
+        ? await client.messages.stream(request).finalMessage()
+        : await client.messages.create(request);
+      const [thinking, text] = reply.content;
+      assert(thinking?.type === "thinking" && text?.type === "text");
+      assert(thinking.thinking.length > 0 && thinking.signature.length > 0);
+      const next = await client.messages.create({
+        ...request,
+        messages: [...hello, { role: "assistant", content: reply.content }, {
+          role: "user",
+          content: "And now?",
+        }],
+      });
+      assertStringIncludes(textOf(next), "And now?");
+    }
+  },
+
+  "stops at a stop sequence and at its token limit": async (gateway) => {
+    const client = sdk(gateway);
+    const short = await client.messages.create({ ...base, max_tokens: 5 });
+    assertEquals([short.stop_reason, short.usage.output_tokens], ["max_tokens", 5]);
+    const stopped = await client.messages.create({
+      ...base,
+      messages: [{ role: "user", content: "[[say one STOP two]]" }],
+      stop_sequences: ["STOP"],
+    });
+    assertEquals([textOf(stopped), stopped.stop_reason, stopped.stop_sequence], [
+      "one ",
+      "stop_sequence",
+      "STOP",
+    ]);
+  },
+
+  "counts tokens, and lists models with aliases": async (gateway) => {
+    const client = sdk(gateway);
+    const counted = await client.messages.countTokens({ model: "svc-k3", messages: hello });
+    assert(counted.input_tokens > 0);
+    const ids = [];
+    for await (const model of client.models.list()) ids.push(model.id);
+    assert(ids.includes("svc-k3") && ids.includes("claude-svc-k3"));
+    assertEquals((await client.models.retrieve("claude-svc-k3")).type, "model");
+  },
+
+  "raises the SDK's errors for the right causes": async (gateway) => {
+    const client = sdk(gateway);
+    const unknown = sdk({ ...gateway, key: `sk-${"x".repeat(40)}` });
+    const directed = (content: string) => ({
+      ...base,
+      messages: [{ role: "user" as const, content }],
+    });
+    await assertRejects(() => unknown.messages.create(base), Anthropic.AuthenticationError);
+    await assertRejects(
+      () => client.messages.create({ ...base, model: "nope" }),
+      Anthropic.NotFoundError,
+    );
+    await assertRejects(
+      () => client.messages.create({ ...base, max_tokens: 0 }),
+      Anthropic.BadRequestError,
+    );
+    await assertRejects(
+      () => client.messages.create(directed("[[status 429]]")),
+      Anthropic.RateLimitError,
+    );
+    const failed = await assertRejects(
+      () => client.messages.create(directed("[[status 500]]")),
+      Anthropic.InternalServerError,
+    );
+    assertEquals(failed.status, 503);
+    for (const directive of ["error after 6", "cut after 6", "end after 6"]) {
+      await assertRejects(
+        () => client.messages.stream(directed(`[[${directive}]]`)).finalMessage(),
+        Anthropic.APIError,
+        "api_error",
+      );
+    }
+  },
+};
+
+for (const way of ["in-process simulator", "sluice simulate"] as const) {
+  Deno.test(`anthropic SDK against the ${way}`, async (t) => {
+    await using stack = new AsyncDisposableStack();
+    const server = way === "sluice simulate" ? stack.use(simulateServer()) : undefined;
+    const gateway = stack.use(
+      await startGateway(
+        server === undefined ? {} : { settings: { upstream: { url: server.url } } },
+      ),
+    );
+    for (const [name, scenario] of Object.entries(SCENARIOS)) {
+      await t.step(name, () => scenario(gateway));
+    }
+  });
+}
