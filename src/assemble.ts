@@ -9,7 +9,7 @@ import {
 } from "./accounts/mod.ts";
 import { CoarseTimers } from "./coarse_timers.ts";
 import { Catalog } from "./catalog/mod.ts";
-import { type Config, ConfigError, databaseFile, upstreamSettings } from "./config/mod.ts";
+import { type Config, databaseFile, upstreamSettings } from "./config/mod.ts";
 import { type Database, DatabaseError, openDatabase } from "./database/mod.ts";
 import { App, serve, type Server } from "./http/mod.ts";
 import { Running } from "./relay/mod.ts";
@@ -153,10 +153,6 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
 async function makeUpstreams(config: Config, now: () => number): Promise<Upstream[]> {
   const { settings } = config;
   const byDefault = defaultUpstreamSettings(settings, (input) => upstreamSettings.parse(input));
-  const unspoken = Object.entries({ ...settings.upstreams, default: byDefault })
-    .filter(([, own]) => own?.dialect === "messages")
-    .map(([name]) => `upstreams.${name}.dialect: "messages" is not supported yet; use "chat"`);
-  if (unspoken.length > 0) throw new ConfigError(unspoken);
   return [
     simulatorUpstream(now),
     ...(byDefault === undefined ? [] : [await httpUpstream("default", byDefault, now)]),

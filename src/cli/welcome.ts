@@ -34,7 +34,8 @@ export function welcome(
   }
   if (firstKey !== undefined || ownKey) {
     const key = firstKey ?? "$SLUICE_OWNER_KEY";
-    lines.push("", "Try it:", "", `  ${curlChat(address, key)}`);
+    lines.push("", "Try it, in either dialect:", "");
+    lines.push(`  ${curl(address, key, "chat")}`, "", `  ${curl(address, key, "messages")}`);
   }
   return `${lines.join("\n")}\n\n`;
 }
@@ -58,9 +59,12 @@ function answering(config: Config, catalog: Catalog): string[] {
 }
 
 /** One line that works as pasted. */
-export function curlChat(address: string, key: string): string {
+function curl(address: string, key: string, dialect: "chat" | "messages"): string {
   const quote = key.startsWith("$") ? '"' : "'";
-  const body = JSON.stringify({ model: "svc-k2", messages: [{ role: "user", content: "Hello" }] });
-  return `curl ${address}/v1/chat/completions -H ${quote}Authorization: Bearer ${key}${quote} ` +
-    `-H 'Content-Type: application/json' -d '${body}'`;
+  const messages = [{ role: "user", content: "Hello" }];
+  const [path, header, body] = dialect === "chat"
+    ? ["/v1/chat/completions", `Authorization: Bearer ${key}`, { model: "svc-k2", messages }]
+    : ["/v1/messages", `X-API-Key: ${key}`, { model: "svc-k2", max_tokens: 200, messages }];
+  return `curl ${address}${path} -H ${quote}${header}${quote} ` +
+    `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
 }

@@ -8,6 +8,7 @@ export const dialectName = z.enum(["chat", "messages"]);
 export const quirkName = z.enum([
   "moonshot",
   "openai",
+  "anthropic",
   "openrouter",
   "deepseek",
   "vllm",

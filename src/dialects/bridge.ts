@@ -41,6 +41,8 @@ export interface Shaping {
   readonly fixedSampling?: boolean;
   /** The field that limits the output; by default the one the caller used. */
   readonly outputLimit?: "max_tokens" | "max_completion_tokens";
+  /** Signatures of reasoning are verified there: what it did not sign is not sent. */
+  readonly signedReasoning?: boolean;
 }
 
 /** How one request is put to one target. */

@@ -24,14 +24,22 @@ export {
   chatCarry,
   chatDialect,
   chatErrorBody,
+  chatOverMessages,
   isContextError,
   readUpstreamError,
   ReportedError,
   type UpstreamError,
   writeChatUsage,
 } from "./chat/mod.ts";
-export { isObject, type JsonObject, type JsonValue, objects, text } from "./json.ts";
-export { messagesDialect, messagesErrorBody, messagesOverChat, readCount } from "./messages/mod.ts";
+export { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
+export {
+  messagesCarry,
+  messagesDialect,
+  messagesErrorBody,
+  messagesOverChat,
+  readCount,
+  writeMessagesUsage,
+} from "./messages/mod.ts";
 export type { Reasoning } from "./reasoning.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export type { Usage } from "./usage.ts";

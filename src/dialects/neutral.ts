@@ -3,6 +3,7 @@
  * into it, the other is written from it.
  */
 
+import type { TokenCounter } from "../tokens/mod.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { Usage } from "./usage.ts";
 
@@ -89,4 +90,15 @@ export function parseArgs(args: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Adds what an event says to a count; answers whether it says anything. */
+export function countEvent(counter: TokenCounter, event: AnswerEvent): boolean {
+  const said = event.type === "call"
+    ? `${event.name ?? ""}${event.args}`
+    : event.type === "text" || event.type === "reasoning"
+    ? event.text
+    : "";
+  counter.add(said);
+  return said !== "";
 }

@@ -111,8 +111,8 @@ export class App {
     const caller = await this.#parts.keyRing.identify(presentedKeys(request.headers));
     const body = await readJson(request, this.#options.bodyLimits);
     const leaving = watchLeaving(request, this.#options.bodyLimits.timers);
-    const beta = request.headers.has("anthropic-beta");
-    const asked = { dialect, caller, body, requestId, beta, leaving, startedTick };
+    const versions = apiVersions(request.headers);
+    const asked = { dialect, caller, body, requestId, versions, leaving, startedTick };
     const reply = await relay(this.#parts, asked);
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
     return new Response(reply.body, { headers: { ...headers, ...kind, ...reply.headers } });
@@ -161,6 +161,18 @@ const EVENT_STREAM = {
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
 };
+
+/** The version that is sent to an upstream when the caller names none. */
+const DEFAULT_VERSION = "2023-06-01";
+
+/** The messages dialect's version headers as they came. */
+function apiVersions(headers: Headers): Record<string, string> {
+  const beta = headers.get("anthropic-beta");
+  return {
+    "anthropic-version": headers.get("anthropic-version") ?? DEFAULT_VERSION,
+    ...(beta === null ? {} : { "anthropic-beta": beta }),
+  };
+}
 
 function stopping(): Refusal {
   return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.", {

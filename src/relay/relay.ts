@@ -6,7 +6,9 @@ import {
   type Asked,
   type Bridge,
   chatCarry,
+  chatOverMessages,
   type Dialect,
+  messagesCarry,
   messagesOverChat,
 } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
@@ -43,8 +45,8 @@ export interface RelayRequest {
   readonly caller: Caller;
   readonly body: unknown;
   readonly requestId: string;
-  /** The caller sends `anthropic-beta`. */
-  readonly beta: boolean;
+  /** `anthropic-version` and `anthropic-beta`, for upstreams of the messages dialect. */
+  readonly versions: Readonly<Record<string, string>>;
   readonly leaving: Leaving;
   /** `performance.now()` at the request's arrival. */
   readonly startedTick: number;
@@ -59,7 +61,7 @@ export interface RelayReply {
 /** One request, from a parsed body to a reply that settles itself. */
 export async function relay(parts: RelayParts, request: RelayRequest): Promise<RelayReply> {
   const { dialect, caller } = request;
-  const read = dialect.read(request.body, { beta: request.beta });
+  const read = dialect.read(request.body, { beta: "anthropic-beta" in request.versions });
   const route = parts.catalog.resolve(read.model);
   allow(caller, route);
   checkMedia(route, read);
@@ -95,10 +97,10 @@ function allow(caller: Caller, route: Route): void {
   );
 }
 
-/** How each dialect reaches upstreams of the chat dialect. */
-const BRIDGES: Readonly<Record<Dialect["name"], Bridge>> = {
-  chat: chatCarry,
-  messages: messagesOverChat,
+/** The caller's dialect, then the upstream's. */
+const BRIDGES: Readonly<Record<Dialect["name"], Readonly<Record<Dialect["name"], Bridge>>>> = {
+  chat: { chat: chatCarry, messages: chatOverMessages },
+  messages: { chat: messagesOverChat, messages: messagesCarry },
 };
 
 /** The part of a request that other machines take part in. */
@@ -162,21 +164,26 @@ class Work {
       model: asked.model,
       inputTokens: this.#inputTokens,
     };
-    const bridge = BRIDGES[this.#request.dialect.name];
+    const bridges = BRIDGES[this.#request.dialect.name];
     const called = await this.#parts.upstreams.call<Answer | AnswerReader>({
       route: this.#route,
       signal: this.#left.signal,
       requestId,
-      prepare: ({ model }, { shaping }) => {
+      prepare: ({ model }, { shaping, dialect }) => {
+        const bridge = bridges[dialect];
         const sent = bridge.request(asked, { model, permittedOutput: permitted, shaping });
         this.#ignored = sent.ignored;
         return {
           path: bridge.path,
-          headers: { accept: asked.stream ? "text/event-stream" : "application/json" },
+          headers: {
+            accept: asked.stream ? "text/event-stream" : "application/json",
+            ...(dialect === "messages" ? this.#request.versions : {}),
+          },
           body: JSON.stringify(sent.body),
         };
       },
-      open: async (reply) => {
+      open: async (reply, _target, { dialect }) => {
+        const bridge = bridges[dialect];
         if (!asked.stream) return bridge.answer(await readWhole(reply), asked, names);
         if (!/^text\/event-stream\b/i.test(String(reply.headers["content-type"]))) {
           throw new Refusal(

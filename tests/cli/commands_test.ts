@@ -8,14 +8,16 @@ Deno.test("first start: address, key and a curl line that works as pasted; later
   let key: string;
   {
     await using gateway = startCommand(["--port", "0"], options);
-    const [, curl] = await gateway.waitFor(/^ {2}(curl .+)$/m);
-    key = /sk-[A-Za-z0-9]+/.exec(curl!)![0];
+    const [, chat, messages] = await gateway.waitFor(/^ {2}(curl .+)\n\n {2}(curl .+)$/m);
+    key = /sk-[A-Za-z0-9]+/.exec(chat!)![0];
     assertStringIncludes(gateway.out(), "the built-in simulator answers");
-    const { stdout, code } = await new Deno.Command("bash", { args: ["-c", `${curl} -sS -f`] })
-      .output();
-    assertEquals(code, 0);
-    const reply = JSON.parse(new TextDecoder().decode(stdout));
-    assertStringIncludes(reply.choices[0].message.content, "Hello");
+    for (const curl of [chat, messages]) {
+      const { stdout, code } = await new Deno.Command("bash", { args: ["-c", `${curl} -sS -f`] })
+        .output();
+      assertEquals(code, 0);
+      const reply = JSON.parse(new TextDecoder().decode(stdout));
+      assertStringIncludes(reply.choices?.[0].message.content ?? reply.content[0].text, "Hello");
+    }
     gateway.signal("SIGTERM");
     assertEquals((await gateway.status).code, 0);
     assert(!gateway.err().includes(key), "the key is in the log");

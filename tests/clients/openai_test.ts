@@ -278,21 +278,33 @@ const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>
       const error = await assertRejects(async () => {
         for await (const _ of stream) chunks++;
       }, OpenAI.APIError);
-      assertEquals([chunks, error.code], [6, "upstream_unavailable"], directive);
+      assert(chunks >= 5 && chunks <= 6, `${chunks} chunks before the error`);
+      assertEquals(error.code, "upstream_unavailable", directive);
     }
   },
 };
 
-for (const way of ["in-process simulator", "sluice simulate"] as const) {
+/** What an upstream of the messages dialect cannot do yet. */
+const CHAT_ONLY = ["gives three choices for n: 3"];
+
+for (
+  const way of [
+    "in-process simulator",
+    "sluice simulate, chat",
+    "sluice simulate, messages",
+  ] as const
+) {
   Deno.test(`openai SDK against the ${way}`, async (t) => {
     await using stack = new AsyncDisposableStack();
-    const server = way === "sluice simulate" ? stack.use(simulateServer()) : undefined;
+    const server = way === "in-process simulator" ? undefined : stack.use(simulateServer());
+    const dialect = way === "sluice simulate, messages" ? "messages" : "chat";
     const gateway = stack.use(
       await startGateway(
-        server === undefined ? {} : { settings: { upstream: { url: server.url } } },
+        server === undefined ? {} : { settings: { upstream: { url: server.url, dialect } } },
       ),
     );
     for (const [name, scenario] of Object.entries(SCENARIOS)) {
+      if (way === "sluice simulate, messages" && CHAT_ONLY.includes(name)) continue;
       await t.step(name, () => scenario(gateway));
     }
   });

@@ -42,6 +42,7 @@ Deno.test("every block of the README is run by a test", () => {
     "npx -y deno@2 task start", // tests/cli/commands_test.ts: first start
     "export SLUICE_OWNER_KEY",
     'import OpenAI from "openai"',
+    "ANTHROPIC_BASE_URL=http", // tests/clients/claude_code_test.ts
     "SLUICE_UPSTREAM_URL=https://host.example/v1",
     '"upstreams"',
     "account create --email ada@example.com",

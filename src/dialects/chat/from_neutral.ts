@@ -1,3 +1,4 @@
+import { foldInstructions } from "../fold.ts";
 import type { JsonObject } from "../json.ts";
 import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral.ts";
 
@@ -32,36 +33,6 @@ export function chatFromNeutral(conversation: Conversation): WrittenChat {
     };
   }
   return { body, ignored: conversation.ignored };
-}
-
-/**
- * Instructions in mid-conversation as reminders in the user's turn beside them: many upstreams take a
- * system message only at the front, and moving it there would spoil their prompt caches.
- */
-function foldInstructions(turns: readonly Turn[]): Turn[] {
-  const folded: Turn[] = [];
-  const waiting: Part[] = [];
-  for (const turn of turns) {
-    if (turn.role === "system") {
-      const reminder: Part = {
-        type: "text",
-        text: `<system-reminder>\n${turn.text}\n</system-reminder>`,
-      };
-      const last = folded.at(-1);
-      if (last?.role === "user") {
-        folded[folded.length - 1] = { ...last, parts: [...last.parts, reminder] };
-      } else waiting.push(reminder);
-    } else if (turn.role === "user") {
-      folded.push({ ...turn, parts: [...waiting.splice(0), ...turn.parts] });
-    } else {
-      if (turn.role === "assistant" && waiting.length > 0) {
-        folded.push({ role: "user", parts: waiting.splice(0) });
-      }
-      folded.push(turn);
-    }
-  }
-  if (waiting.length > 0) folded.push({ role: "user", parts: waiting });
-  return folded;
 }
 
 function messagesOf(turns: readonly Turn[]): JsonObject[] {

@@ -13,6 +13,7 @@ import { readChat } from "./read.ts";
 import { reasonChat } from "./reasoning.ts";
 
 export { chatCarry } from "./carry.ts";
+export { chatOverMessages } from "./over_messages.ts";
 export { chatErrorBody } from "./errors.ts";
 export { type ChatRequest, chatRequest } from "./schema.ts";
 export {

@@ -13,9 +13,11 @@ import { messagesErrorBody, messagesErrorEvent } from "./errors.ts";
 import { readMessages } from "./read.ts";
 import { reasonMessages } from "./reasoning.ts";
 
+export { messagesCarry } from "./carry.ts";
 export { messagesErrorBody } from "./errors.ts";
 export { messagesOverChat } from "./over_chat.ts";
 export { readCount } from "./read.ts";
+export { writeMessagesUsage } from "./usage.ts";
 
 /** Messages in front. */
 export const messagesDialect: Dialect = {

@@ -15,7 +15,7 @@ import { CHAT_DEFAULTS } from "../chat/schema.ts";
 import { upstreamFault } from "../chat/upstream_error.ts";
 import { readChatUsage } from "../chat/usage.ts";
 import { isObject, type JsonObject, objects } from "../json.ts";
-import { type AnswerEvent, parseArgs } from "../neutral.ts";
+import { type AnswerEvent, countEvent, parseArgs } from "../neutral.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { MessagesEncoder, SIGNATURE, stopReason } from "./encoder.ts";
@@ -84,7 +84,7 @@ function translateAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Ans
     withUsage,
     countOutput() {
       const counter = new TokenCounter();
-      for (const event of events) count(counter, event);
+      for (const event of events) countEvent(counter, event);
       return counter.tokens;
     },
   };
@@ -111,17 +111,6 @@ function contentOf(events: readonly AnswerEvent[], names: AnswerNames): JsonObje
   return content;
 }
 
-/** Adds what an event says; answers whether it says anything. */
-function count(counter: TokenCounter, event: AnswerEvent): boolean {
-  const said = event.type === "call"
-    ? `${event.name ?? ""}${event.args}`
-    : event.type === "text" || event.type === "reasoning"
-    ? event.text
-    : "";
-  counter.add(said);
-  return said !== "";
-}
-
 class TranslatedStream implements AnswerStream {
   hasOutput = false;
   usage: Usage | undefined;
@@ -146,7 +135,7 @@ class TranslatedStream implements AnswerStream {
     let written = "";
     for (const event of this.#events.read(data)) {
       if (event.type === "usage") this.usage = event.usage;
-      if (count(this.#counter, event)) this.hasOutput = true;
+      if (countEvent(this.#counter, event)) this.hasOutput = true;
       written += this.#encoder.write(event);
     }
     return written;

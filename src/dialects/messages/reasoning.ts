@@ -21,8 +21,13 @@ export function reasonMessages(asked: Asked, reasoning: Reasoning): Reasoned {
         : { asked: { ...asked, reasoning: { thinking: !off } }, ignored: [] };
     case "always":
       return { asked, ignored: off ? ["thinking"] : [] };
-    case "none":
-      return { asked, ignored: thinking === undefined || off ? [] : ["thinking"] };
+    case "none": {
+      const { thinking: _, ...rest } = body;
+      return {
+        asked: { ...asked, body: rest },
+        ignored: thinking === undefined || off ? [] : ["thinking"],
+      };
+    }
   }
 }
 

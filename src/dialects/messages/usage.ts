@@ -1,5 +1,5 @@
-import type { JsonObject } from "../json.ts";
-import type { Usage } from "../usage.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { firstCount, inner, type Usage } from "../usage.ts";
 
 /** Usage as a messages client reads it: cached input stands beside the input, not in it. */
 export function writeMessagesUsage(usage: Usage): JsonObject {
@@ -10,4 +10,34 @@ export function writeMessagesUsage(usage: Usage): JsonObject {
     output_tokens: usage.outputTokens,
     output_tokens_details: { thinking_tokens: usage.reasoningTokens },
   };
+}
+
+/** What a messages upstream reports: in the first event, in the last, or in both; the last wins. */
+export class MessagesUsage {
+  #input: number | undefined;
+  #written = 0;
+  #read = 0;
+  #output: number | undefined;
+  #thinking = 0;
+
+  add(reported: JsonValue | undefined): void {
+    if (!isObject(reported)) return;
+    this.#input = firstCount(reported.input_tokens) ?? this.#input;
+    this.#written = firstCount(reported.cache_creation_input_tokens) ?? this.#written;
+    this.#read = firstCount(reported.cache_read_input_tokens) ?? this.#read;
+    this.#output = firstCount(reported.output_tokens) ?? this.#output;
+    const details = inner(reported, "output_tokens_details");
+    this.#thinking = firstCount(details.thinking_tokens) ?? this.#thinking;
+  }
+
+  /** In our meaning; undefined until both input and output were reported. */
+  get usage(): Usage | undefined {
+    if (this.#input === undefined || this.#output === undefined) return undefined;
+    return {
+      inputTokens: this.#input + this.#written + this.#read,
+      cachedTokens: this.#read,
+      outputTokens: this.#output,
+      reasoningTokens: Math.min(this.#thinking, this.#output),
+    };
+  }
 }

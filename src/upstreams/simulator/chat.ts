@@ -6,12 +6,12 @@ import {
   text,
   writeChatUsage,
 } from "../../dialects/mod.ts";
-import { inspect, type Picture } from "../../pixels/mod.ts";
+import type { Picture } from "../../pixels/mod.ts";
+import { pictureOf } from "./data_url.ts";
 import type { Directives } from "./directives.ts";
 import type { Plan, SimulatedAsk } from "./plan.ts";
 
 const CREATED = 1_750_000_000;
-const INSPECTED_BASE64 = 64 * 1_024;
 
 /** Reads a chat body the way a lenient upstream does. */
 export function readChatAsk(body: JsonObject): SimulatedAsk {
@@ -194,18 +194,6 @@ function imagesOf(content: JsonValue | undefined): (Picture | undefined)[] {
     const url = text(image) ?? (isObject(image) ? text(image.url) : undefined) ?? "";
     return pictureOf(url);
   });
-}
-
-/** Kind and size of an image in a `data:` address; undefined for any other. */
-export function pictureOf(url: string): Picture | undefined {
-  const [, base64] = /^data:[^,]*;base64,([\s\S]*)$/.exec(url) ?? [];
-  if (base64 === undefined) return undefined;
-  const head = base64.slice(0, INSPECTED_BASE64);
-  try {
-    return inspect(Uint8Array.from(atob(head.slice(0, head.length & ~3)), (c) => c.charCodeAt(0)));
-  } catch {
-    return undefined;
-  }
 }
 
 function choiceOf(choice: JsonValue | undefined): SimulatedAsk["toolChoice"] {

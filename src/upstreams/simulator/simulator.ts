@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../../dialects/mod.ts";
 import { chatError, chatEvents, chatReply, readChatAsk } from "./chat.ts";
 import { type Directives, readDirectives } from "./directives.ts";
-import { plan } from "./plan.ts";
+import { messagesError, messagesEvents, messagesReply, readMessagesAsk } from "./messages.ts";
+import { type Plan, plan, type SimulatedAsk } from "./plan.ts";
 
 /** What the simulated upstream is asked. */
 export interface SimulatedRequest {
@@ -14,6 +15,45 @@ export interface SimulatedRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What differs between the dialects. */
+interface SimulatedDialect {
+  read(body: JsonObject): SimulatedAsk;
+  reply(ask: SimulatedAsk, plan: Plan, directives: Directives, seed: string): JsonObject;
+  events(
+    ask: SimulatedAsk,
+    plan: Plan,
+    directives: Directives,
+    seed: string,
+    body: JsonObject,
+  ): Generator<string>;
+  error(status: number): JsonObject;
+  /** One event's lines. */
+  frame(data: string): string;
+}
+
+const DIALECTS: Readonly<Record<string, SimulatedDialect>> = {
+  "/chat/completions": {
+    read: readChatAsk,
+    reply: chatReply,
+    events: (ask, plan, directives, seed, body) => {
+      const options = isObject(body.stream_options) ? body.stream_options : {};
+      return chatEvents(ask, plan, directives, {
+        seed,
+        wantsUsage: options.include_usage === true,
+      });
+    },
+    error: chatError,
+    frame: (data) => `data: ${data}\n\n`,
+  },
+  "/messages": {
+    read: readMessagesAsk,
+    reply: messagesReply,
+    events: messagesEvents,
+    error: messagesError,
+    frame: (data) => `event: ${JSON.parse(data).type}\ndata: ${data}\n\n`,
+  },
+};
+
 /** What marks every answer of the simulated upstream. */
 export const SIMULATED_HEADER = "x-sluice-simulated";
 
@@ -23,39 +63,35 @@ export const SIMULATED_HEADER = "x-sluice-simulated";
  * Rejects when the request's signal aborts.
  */
 export async function simulate(request: SimulatedRequest): Promise<Response> {
-  if (request.path !== "/chat/completions") return answer(404, chatError(404));
+  const dialect = DIALECTS[request.path];
+  if (dialect === undefined) return answer(404, chatError(404));
   let body: unknown;
   try {
     body = JSON.parse(request.body);
   } catch {
-    return answer(400, chatError(400));
+    return answer(400, dialect.error(400));
   }
-  if (!isObject(body)) return answer(400, chatError(400));
-  const ask = readChatAsk(body);
+  if (!isObject(body)) return answer(400, dialect.error(400));
+  const ask = dialect.read(body);
   const directives = readDirectives(ask.prompt, ask.step);
   const { stall, status } = directives;
   if (stall?.afterEvents === 0) await pause(stall.ms, request.signal);
   if (status !== undefined && status >= 300) {
     const seconds = directives.retryAfterSeconds;
-    return answer(
-      status,
-      chatError(status),
-      seconds === undefined ? {} : { "retry-after": `${seconds}` },
-    );
+    const headers: Record<string, string> = seconds === undefined
+      ? {}
+      : { "retry-after": `${seconds}` };
+    return answer(status, dialect.error(status), headers);
   }
   const planned = plan(ask, directives);
   const seed = createHash("sha256").update(request.body).digest("hex").slice(0, 24);
   if (!ask.stream) {
     if (directives.cutAfter !== undefined) return broken();
-    if (directives.errorAfter !== undefined) return answer(500, chatError(500));
-    return answer(200, chatReply(ask, planned, directives, seed));
+    if (directives.errorAfter !== undefined) return answer(500, dialect.error(500));
+    return answer(200, dialect.reply(ask, planned, directives, seed));
   }
-  const options = isObject(body.stream_options) ? body.stream_options : {};
-  const events = chatEvents(ask, planned, directives, {
-    seed,
-    wantsUsage: options.include_usage === true,
-  });
-  return new Response(paced(events, directives), {
+  const events = dialect.events(ask, planned, directives, seed, body);
+  return new Response(paced(events, directives, dialect), {
     headers: {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
@@ -94,14 +130,18 @@ function broken(): Response {
 }
 
 /** Events one by one, each when it is asked for and its pace has passed. */
-function paced(events: Generator<string>, directives: Directives): ReadableStream<Uint8Array> {
+function paced(
+  events: Generator<string>,
+  directives: Directives,
+  { frame, error }: SimulatedDialect,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const left = new AbortController();
   const { stall, paceMs, cutAfter, errorAfter, endAfter } = directives;
   let sent = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const write = (data: string) => controller.enqueue(encoder.encode(`data: ${data}\n\n`));
+      const write = (data: string) => controller.enqueue(encoder.encode(frame(data)));
       try {
         if (stall !== undefined && stall.afterEvents > 0 && stall.afterEvents === sent) {
           await pause(stall.ms, left.signal);
@@ -114,7 +154,7 @@ function paced(events: Generator<string>, directives: Directives): ReadableStrea
       if (cutAfter === sent) return controller.error(new Error("simulated break"));
       if (endAfter === sent) return controller.close();
       if (errorAfter === sent) {
-        write(JSON.stringify(chatError(500)));
+        write(JSON.stringify(error(500)));
         return controller.close();
       }
       const next = events.next();

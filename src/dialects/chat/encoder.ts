@@ -1,0 +1,106 @@
+import type { JsonObject } from "../json.ts";
+import type { AnswerEvent, Finish } from "../neutral.ts";
+import type { Usage } from "../usage.ts";
+import { writeChatUsage } from "./usage.ts";
+
+/** Why an answer ended, as chat clients read it. */
+export function finishReason(finish: Finish, called: boolean): string {
+  if (finish === "length") return "length";
+  if (finish === "refused") return "content_filter";
+  return called ? "tool_calls" : "stop";
+}
+
+/**
+ * Neutral events to a chat stream: the role first; a call's id, type and name in its first piece and
+ * nowhere else; one finish; the usage in a chunk of its own when it is wanted.
+ */
+export class ChatEncoder {
+  readonly #head: JsonObject;
+  readonly #wantsUsage: boolean;
+  readonly #calls = new Map<
+    string,
+    { index: number; named: boolean; waiting: string; id?: string }
+  >();
+  #started = false;
+  #finish: Finish | undefined;
+
+  constructor(names: { id: string; model: string }, { wantsUsage, created }: {
+    wantsUsage: boolean;
+    /** Unix seconds. */
+    created: number;
+  }) {
+    this.#head = { id: names.id, object: "chat.completion.chunk", created, model: names.model };
+    this.#wantsUsage = wantsUsage;
+  }
+
+  /** Whether the upstream has said why its answer ended. */
+  get finished(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  write(event: AnswerEvent): string {
+    switch (event.type) {
+      case "reasoning":
+        return this.#chunk({ reasoning_content: event.text });
+      case "text":
+        return this.#chunk({ content: event.text });
+      case "call":
+        return this.#call(event);
+      case "finish":
+        this.#finish = event.finish;
+        return "";
+      case "usage":
+        return "";
+    }
+  }
+
+  /** The end of a complete answer. */
+  close(usage: Usage): string {
+    const called = [...this.#calls.values()].some(({ named }) => named);
+    const finish = this.#chunk({}, finishReason(this.#finish ?? "stop", called));
+    const last = this.#wantsUsage
+      ? `data: ${JSON.stringify({ ...this.#head, choices: [], usage: writeChatUsage(usage) })}\n\n`
+      : "";
+    return `${finish}${last}data: [DONE]\n\n`;
+  }
+
+  #call({ key, id, name, args }: AnswerEvent & { type: "call" }): string {
+    let call = this.#calls.get(key);
+    if (call === undefined) {
+      call = { index: this.#calls.size, named: false, waiting: "" };
+      this.#calls.set(key, call);
+    }
+    if (id !== undefined) call.id ??= id;
+    if (call.named) return args === "" ? "" : this.#args(call.index, args);
+    call.waiting += args;
+    if (name === undefined) return "";
+    call.named = true;
+    const first = {
+      index: call.index,
+      id: call.id ?? `call_${String(this.#head.id).replace(/^chatcmpl-/, "")}_${call.index}`,
+      type: "function",
+      function: { name, arguments: "" },
+    };
+    const opened = this.#chunk({ tool_calls: [first] });
+    return call.waiting === "" ? opened : opened + this.#args(call.index, call.waiting);
+  }
+
+  #args(index: number, args: string): string {
+    return this.#chunk({ tool_calls: [{ index, function: { arguments: args } }] });
+  }
+
+  #chunk(delta: JsonObject, finish: string | null = null): string {
+    const role = this.#started ? "" : this.#line({ role: "assistant", content: "" }, null);
+    this.#started = true;
+    return role + this.#line(delta, finish);
+  }
+
+  #line(delta: JsonObject, finish: string | null): string {
+    const chunk = {
+      ...this.#head,
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      ...(this.#wantsUsage ? { usage: null } : {}),
+    };
+    return `data: ${JSON.stringify(chunk)}\n\n`;
+  }
+}

@@ -1,0 +1,182 @@
+import { invalid, Refusal } from "../../refusal.ts";
+import { TokenCounter } from "../../tokens/mod.ts";
+import type {
+  Answer,
+  AnswerNames,
+  AnswerStream,
+  Asked,
+  Bridge,
+  BridgedRequest,
+  RequestOptions,
+} from "../bridge.ts";
+import { isObject, type JsonObject, objects } from "../json.ts";
+import { finishOf, MessagesEvents } from "../messages/events.ts";
+import { messagesFromNeutral } from "../messages/from_neutral.ts";
+import { MessagesUsage } from "../messages/usage.ts";
+import { type AnswerEvent, countEvent } from "../neutral.ts";
+import type { SseEvent } from "../sse/mod.ts";
+import type { Usage } from "../usage.ts";
+import { ChatEncoder, finishReason } from "./encoder.ts";
+import { CHAT_DEFAULTS } from "./schema.ts";
+import { chatToNeutral } from "./to_neutral.ts";
+import { upstreamFault } from "./upstream_error.ts";
+import { writeChatUsage } from "./usage.ts";
+
+/** Chat in front, messages behind: translated through the neutral form. */
+export const chatOverMessages: Bridge = {
+  path: "/messages",
+  request: translateRequest,
+  answer: translateAnswer,
+  stream: (asked, names) => new TranslatedStream(asked, names),
+};
+
+/** Tokens that thinking may take when it is switched on without saying how many. */
+const THINKING_BUDGET = 16_000;
+const LEAST_BUDGET = 1_024;
+
+function translateRequest(
+  asked: Asked,
+  { model, permittedOutput, shaping }: RequestOptions,
+): BridgedRequest {
+  if (asked.choices > 1) {
+    throw invalid("n", "n must be 1 for this model: its upstream gives one answer at a time.");
+  }
+  const conversation = chatToNeutral(asked);
+  const written = messagesFromNeutral(conversation, { signed: shaping.signedReasoning ?? false });
+  const sent: JsonObject = { model, ...written, max_tokens: permittedOutput };
+  const thinking = thinkingOf(asked.body, permittedOutput);
+  if (thinking !== undefined) sent.thinking = thinking;
+  if (typeof asked.body.reasoning_effort === "string") {
+    const config = isObject(sent.output_config) ? sent.output_config : {};
+    sent.output_config = { ...config, effort: asked.body.reasoning_effort };
+  }
+  if (shaping.fixedSampling || thinking?.type === "enabled") {
+    delete sent.temperature;
+    delete sent.top_p;
+  } else {
+    sent.temperature ??= CHAT_DEFAULTS.temperature;
+  }
+  if (asked.stream) sent.stream = true;
+  return { body: sent, ignored: conversation.ignored };
+}
+
+function thinkingOf({ thinking }: JsonObject, permittedOutput: number): JsonObject | undefined {
+  if (!isObject(thinking)) return undefined;
+  if (thinking.type !== "enabled") return { type: "disabled" };
+  const budget = Math.min(THINKING_BUDGET, permittedOutput - 1);
+  return budget < LEAST_BUDGET ? undefined : { type: "enabled", budget_tokens: budget };
+}
+
+function translateAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
+  if (!isObject(reply) || !Array.isArray(reply.content)) {
+    if (isObject(reply) && isObject(reply.error)) throw upstreamFault(reply.error);
+    throw new Refusal("upstream_unavailable", "The upstream's answer is not a message.");
+  }
+  const reader = new MessagesEvents();
+  const events = objects(reply.content).flatMap((
+    block,
+    at,
+  ) => [...reader.begin(at, block), ...reader.end(at)]);
+  const [finish] = finishOf(reply);
+  const message = messageOf(events);
+  const reason = finishReason(
+    finish?.type === "finish" ? finish.finish : "stop",
+    message.tool_calls !== undefined,
+  );
+  const reported = new MessagesUsage();
+  reported.add(reply.usage);
+  const withUsage = (usage: Usage): JsonObject => ({
+    id: names.id,
+    object: "chat.completion",
+    created: Math.floor(Date.now() / 1_000),
+    model: names.model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: reason }],
+    usage: writeChatUsage(usage),
+  });
+  return {
+    usage: reported.usage,
+    body: reported.usage === undefined ? {} : withUsage(reported.usage),
+    withUsage,
+    countOutput() {
+      const counter = new TokenCounter();
+      for (const event of events) countEvent(counter, event);
+      return counter.tokens;
+    },
+  };
+}
+
+function messageOf(events: readonly AnswerEvent[]): JsonObject {
+  const joined = (type: "text" | "reasoning") =>
+    events.map((event) => (event.type === type ? event.text : "")).join("");
+  const calls: JsonObject[] = [];
+  for (const event of events) {
+    if (event.type !== "call") continue;
+    if (event.name !== undefined) {
+      calls.push({ id: event.id, type: "function", function: { name: event.name, arguments: "" } });
+    } else if (isObject(calls.at(-1)?.function)) {
+      const own = calls.at(-1)!.function as JsonObject;
+      own.arguments = `${own.arguments}${event.args}`;
+    }
+  }
+  const [text, reasoning] = [joined("text"), joined("reasoning")];
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    refusal: null,
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+class TranslatedStream implements AnswerStream {
+  hasOutput = false;
+  readonly #events = new MessagesEvents();
+  readonly #encoder: ChatEncoder;
+  readonly #counter = new TokenCounter();
+  #ended = false;
+
+  constructor({ body }: Asked, names: AnswerNames) {
+    const options = body.stream_options;
+    this.#encoder = new ChatEncoder(names, {
+      wantsUsage: isObject(options) && options.include_usage === true,
+      created: Math.floor(Date.now() / 1_000),
+    });
+  }
+
+  get finished(): boolean {
+    return this.#ended || this.#events.done;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#events.usage;
+  }
+
+  get countedOutput(): number {
+    return this.#counter.tokens;
+  }
+
+  push({ data }: SseEvent): string {
+    let written = "";
+    for (const event of this.#events.read(data)) {
+      if (countEvent(this.#counter, event)) this.hasOutput = true;
+      written += this.#encoder.write(event);
+    }
+    return written;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (!this.#encoder.finished) {
+      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
+    }
+    this.#ended = true;
+  }
+
+  close(usage: Usage): string {
+    return this.#encoder.close(usage);
+  }
+
+  ping(): string {
+    return ": ping\n\n";
+  }
+}

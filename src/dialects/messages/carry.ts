@@ -1,0 +1,144 @@
+import { Refusal } from "../../refusal.ts";
+import { TokenCounter } from "../../tokens/mod.ts";
+import type {
+  Answer,
+  AnswerNames,
+  AnswerStream,
+  Asked,
+  Bridge,
+  BridgedRequest,
+  RequestOptions,
+} from "../bridge.ts";
+import { upstreamFault } from "../chat/upstream_error.ts";
+import { isObject, type JsonObject, objects, text } from "../json.ts";
+import type { SseEvent } from "../sse/mod.ts";
+import type { Usage } from "../usage.ts";
+import { parseEvent } from "./events.ts";
+import { MESSAGES_DEFAULTS } from "./schema.ts";
+import { MessagesUsage, writeMessagesUsage } from "./usage.ts";
+
+/**
+ * Messages in front, messages behind: bodies go on as the objects they were.
+ *
+ * Changed in a request: `model`, `max_tokens`, and `temperature` where it was left out and the model
+ * does not think. Changed in a reply: `id` and `model`.
+ */
+export const messagesCarry: Bridge = {
+  path: "/messages",
+  request: carryRequest,
+  answer: carryAnswer,
+  stream: (_asked, names) => new CarriedMessagesStream(names),
+};
+
+function carryRequest(
+  { body }: Asked,
+  { model, permittedOutput, shaping }: RequestOptions,
+): BridgedRequest {
+  const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
+  const thinks = isObject(body.thinking) && body.thinking.type !== "disabled";
+  if (shaping.fixedSampling) {
+    for (const field of ["temperature", "top_p", "top_k"]) delete sent[field];
+  } else if (!thinks) {
+    sent.temperature ??= MESSAGES_DEFAULTS.temperature;
+  }
+  return { body: sent, ignored: [] };
+}
+
+function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
+  if (!isObject(reply) || !Array.isArray(reply.content)) {
+    if (isObject(reply) && isObject(reply.error)) throw upstreamFault(reply.error);
+    throw new Refusal("upstream_unavailable", "The upstream's answer is not a message.");
+  }
+  const body: JsonObject = { ...reply, id: names.id, model: names.model };
+  const reported = new MessagesUsage();
+  reported.add(reply.usage);
+  return {
+    usage: reported.usage,
+    body,
+    withUsage: (usage) => ({ ...body, usage: writeMessagesUsage(usage) }),
+    countOutput() {
+      const counter = new TokenCounter();
+      for (const block of objects(reply.content)) {
+        counter.add(text(block.text) ?? text(block.thinking) ?? "");
+        if (block.type === "tool_use") {
+          counter.add(`${text(block.name)}${JSON.stringify(block.input)}`);
+        }
+      }
+      return counter.tokens;
+    },
+  };
+}
+
+class CarriedMessagesStream implements AnswerStream {
+  finished = false;
+  hasOutput = false;
+  readonly #names: AnswerNames;
+  readonly #usage = new MessagesUsage();
+  readonly #counter = new TokenCounter();
+  #stopped = false;
+
+  constructor(names: AnswerNames) {
+    this.#names = names;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage.usage;
+  }
+
+  get countedOutput(): number {
+    return this.#counter.tokens;
+  }
+
+  push({ data }: SseEvent): string {
+    const event = parseEvent(data);
+    switch (event.type) {
+      case "message_start":
+        if (isObject(event.message)) {
+          this.#usage.add(event.message.usage);
+          event.message = { ...event.message, id: this.#names.id, model: this.#names.model };
+        }
+        break;
+      case "content_block_start":
+        if (isObject(event.content_block)) this.#count(text(event.content_block.name));
+        break;
+      case "content_block_delta":
+        if (isObject(event.delta)) {
+          const { delta } = event;
+          this.#count(text(delta.text) ?? text(delta.thinking) ?? text(delta.partial_json));
+        }
+        break;
+      case "message_delta":
+        this.#usage.add(event.usage);
+        if (isObject(event.delta) && typeof event.delta.stop_reason === "string") {
+          this.#stopped = true;
+        }
+        break;
+      case "message_stop":
+        this.finished = true;
+        return ""; // said when the usage is settled
+    }
+    return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (!this.#stopped) {
+      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
+    }
+    this.finished = true;
+  }
+
+  close(_usage: Usage): string {
+    return 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+  }
+
+  ping(): string {
+    return 'event: ping\ndata: {"type":"ping"}\n\n';
+  }
+
+  #count(said: string | undefined): void {
+    if (said === undefined || said === "") return;
+    this.#counter.add(said);
+    this.hasOutput = true;
+  }
+}

@@ -1,0 +1,121 @@
+import { foldInstructions } from "../fold.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { type Conversation, parseArgs, type Part, type Turn } from "../neutral.ts";
+import { SIGNATURE } from "./encoder.ts";
+
+/** How a conversation is written for one upstream. */
+export interface MessagesOptions {
+  /** The upstream verifies signatures, so that reasoning which it did not sign is left out. */
+  readonly signed: boolean;
+}
+
+/** The fields of a messages request that a conversation fills. */
+export function messagesFromNeutral(
+  { instructions, turns, tools, toolChoice, parallelTools, temperature, topP, stop, schema }:
+    Conversation,
+  options: MessagesOptions,
+): JsonObject {
+  const choice = choiceOf(toolChoice);
+  const sequences = stop.filter((one) => one.trim() !== "");
+  return {
+    ...(instructions === "" ? {} : { system: instructions }),
+    messages: messagesOf(foldInstructions(turns), options),
+    ...(tools.length === 0 ? {} : {
+      tools: tools.map(({ name, description, schema, strict }) => ({
+        name,
+        ...(description === undefined ? {} : { description }),
+        input_schema: schema,
+        ...(strict === undefined ? {} : { strict }),
+      })),
+      ...(choice === undefined && parallelTools !== false ? {} : {
+        tool_choice: {
+          ...(choice ?? { type: "auto" }),
+          ...(parallelTools === false && choice?.type !== "none"
+            ? { disable_parallel_tool_use: true }
+            : {}),
+        },
+      }),
+    }),
+    ...(temperature === undefined ? {} : { temperature: Math.min(1, temperature) }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(sequences.length === 0 ? {} : { stop_sequences: sequences }),
+    ...(schema === undefined ? {} : { output_config: { format: { type: "json_schema", schema } } }),
+  };
+}
+
+function choiceOf(choice: Conversation["toolChoice"]): JsonObject | undefined {
+  if (choice === undefined) return undefined;
+  if (choice === "required") return { type: "any" };
+  return typeof choice === "string" ? { type: choice } : { type: "tool", name: choice.name };
+}
+
+/** Turns of the same side are one message, in which the results of tools stand first. */
+function messagesOf(turns: readonly Turn[], options: MessagesOptions): JsonObject[] {
+  const messages: { role: "user" | "assistant"; results: JsonObject[]; blocks: JsonObject[] }[] =
+    [];
+  for (const turn of turns) {
+    const role = turn.role === "assistant" ? "assistant" : "user";
+    let last = messages.at(-1);
+    if (last?.role !== role) messages.push(last = { role, results: [], blocks: [] });
+    if (turn.role === "assistant") last.blocks.push(...assistantBlocks(turn, options));
+    else if (turn.role === "user") last.blocks.push(...turn.parts.flatMap(blockOf));
+    else if (turn.role === "tool") last.results.push(resultOf(turn));
+  }
+  return messages.map(({ role, results, blocks }) => ({ role, content: [...results, ...blocks] }))
+    .filter(({ content }) => content.length > 0);
+}
+
+function assistantBlocks(
+  { reasoning, text, calls }: Turn & { role: "assistant" },
+  { signed }: MessagesOptions,
+): JsonObject[] {
+  return [
+    ...(reasoning === "" || signed
+      ? []
+      : [{ type: "thinking", thinking: reasoning, signature: SIGNATURE }]),
+    ...(text === "" ? [] : [{ type: "text", text }]),
+    ...calls.map(({ id, name, args }) => ({
+      type: "tool_use",
+      id: plainId(id),
+      name,
+      // a history may hold what a model once wrote and was no JSON
+      input: parseArgs(args) ?? { _raw: args },
+    })),
+  ];
+}
+
+function resultOf({ callId, parts, failed }: Turn & { role: "tool" }): JsonObject {
+  return {
+    type: "tool_result",
+    tool_use_id: plainId(callId),
+    content: parts.flatMap(blockOf),
+    ...(failed ? { is_error: true } : {}),
+  };
+}
+
+function blockOf(part: Part): JsonObject[] {
+  switch (part.type) {
+    case "text":
+      return part.text === "" ? [] : [{ type: "text", text: part.text }];
+    case "image":
+      return [{ type: "image", source: sourceOf(part.url) }];
+    case "document":
+      return [{
+        type: "document",
+        source: sourceOf(part.url),
+        ...(part.title === undefined ? {} : { title: part.title }),
+      }];
+  }
+}
+
+function sourceOf(url: string): JsonValue {
+  const [, type, data] = /^\s*data:([^;,]*)[^,]*;base64,([\s\S]*)$/i.exec(url) ?? [];
+  return data === undefined
+    ? { type: "url", url }
+    : { type: "base64", media_type: type!.toLowerCase(), data };
+}
+
+/** Ids of this dialect are letters, digits, `_` and `-`; others are written so, always in the same way. */
+function plainId(id: string): string {
+  return id.replace(/[^A-Za-z0-9_-]/g, (other) => `_${other.codePointAt(0)!.toString(16)}_`);
+}

@@ -1,0 +1,591 @@
+import fc from "fast-check";
+import {
+  type AnswerStream,
+  type Asked,
+  type Bridge,
+  chatDialect,
+  chatOverMessages,
+  type JsonObject,
+  messagesCarry,
+  messagesDialect,
+  messagesOverChat,
+  SseDecoder,
+} from "../../src/dialects/mod.ts";
+import { asRefusal, Refusal } from "../../src/refusal.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
+import { checkChatStream, checkMessagesStream, type Rebuilt } from "./legal_streams.ts";
+
+const SHAPING = { model: "upstream-model", permittedOutput: 1_000, shaping: {} };
+const chatAsked = chatDialect.read({ model: "m", messages: [{ role: "user", content: "x" }] }, {
+  beta: false,
+});
+
+function readMessages(body: JsonObject, beta = true): Asked {
+  return messagesDialect.read({ model: "m", max_tokens: 100, ...body }, { beta });
+}
+
+/** A messages request as a chat upstream gets it. */
+function asChat(body: JsonObject): JsonObject {
+  return messagesOverChat.request(readMessages(body), SHAPING).body;
+}
+
+/** A chat request as a messages upstream gets it. */
+function asMessages(body: JsonObject): JsonObject {
+  const asked = chatDialect.read({ model: "m", ...body }, { beta: false });
+  return chatOverMessages.request(asked, SHAPING).body;
+}
+
+/** A whole stream of one dialect as the client of the other sees it, errors included. */
+function translate(
+  bridge: Bridge,
+  text: string,
+  names = { id: "id", model: "m", inputTokens: 3 },
+): string {
+  const stream: AnswerStream = bridge.stream(chatAsked, names);
+  const dialect = bridge === messagesOverChat || bridge === messagesCarry
+    ? messagesDialect
+    : chatDialect;
+  let out = "";
+  try {
+    for (const event of new SseDecoder().push(new TextEncoder().encode(text))) {
+      if (!stream.finished) out += stream.push(event);
+    }
+    stream.end();
+    const counted = {
+      inputTokens: 3,
+      cachedTokens: 0,
+      outputTokens: stream.countedOutput,
+      reasoningTokens: 0,
+    };
+    return out + stream.close(stream.usage ?? counted);
+  } catch (error) {
+    assert(error instanceof Refusal, `${error}`);
+    return out + dialect.errorEvent(asRefusal(error), "req_1");
+  }
+}
+
+function chatStream(deltas: readonly JsonObject[], finish: string | null = "stop"): string {
+  const chunks = deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] }));
+  const last = finish === null
+    ? []
+    : [{ choices: [{ index: 0, delta: {}, finish_reason: finish }] }];
+  return [...chunks, ...last].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("") +
+    (finish === null ? "" : "data: [DONE]\n\n");
+}
+
+const call = (index: number, args: string, id?: string, name?: string): JsonObject => ({
+  tool_calls: [{
+    index,
+    ...(id === undefined ? {} : { id, type: "function" }),
+    function: { ...(name === undefined ? {} : { name }), arguments: args },
+  }],
+});
+
+const plain = ({ blocks, stopReason }: Rebuilt) => ({
+  blocks: blocks.map(({ type, text, name }) => [type, name ?? "", text]),
+  stopReason,
+});
+
+const STREAMS: readonly {
+  why: string;
+  deltas: JsonObject[];
+  finish?: string;
+  blocks: string[][];
+  stop: string;
+}[] = [
+  {
+    why: "reasoning, text, two interleaved calls (Kimi)",
+    deltas: [
+      { role: "assistant", content: "" },
+      { reasoning_content: "R" },
+      { content: "T" },
+      call(0, "", "functions.Read:0", "Read"),
+      call(1, '{"q":', "functions.Grep:1", "Grep"),
+      call(0, '{"p":1}'),
+      call(1, "2}"),
+    ],
+    finish: "tool_calls",
+    blocks: [["thinking", "", "R"], ["text", "", "T"], ["tool_use", "Read", '{"p":1}'], [
+      "tool_use",
+      "Grep",
+      '{"q":2}',
+    ]],
+    stop: "tool_use",
+  },
+  {
+    why: "two calls under index 0, finish stop (Ollama)",
+    deltas: [call(0, '{"a":1}', "x", "A"), call(0, '{"b":2}', "y", "B")],
+    blocks: [["tool_use", "A", '{"a":1}'], ["tool_use", "B", '{"b":2}']],
+    stop: "tool_use",
+  },
+  {
+    why: "text and a call in one delta",
+    deltas: [{ content: "T", ...call(0, "{}", "x", "A") }],
+    blocks: [["text", "", "T"], ["tool_use", "A", "{}"]],
+    stop: "tool_use",
+  },
+  {
+    why: "empty deltas of every kind",
+    deltas: [{ content: "", tool_calls: [] }, { content: null, reasoning_content: "" }, {}, {
+      content: "T",
+    }],
+    blocks: [["text", "", "T"]],
+    stop: "end_turn",
+  },
+  {
+    why: "text while a call is open, and after it",
+    deltas: [call(0, '{"a":', "x", "A"), { content: "held" }, call(0, "1}"), { content: " on" }],
+    blocks: [["tool_use", "A", '{"a":1}'], ["text", "", "held on"]],
+    stop: "tool_use",
+  },
+  {
+    why: "reasoning after text",
+    deltas: [{ content: "T" }, { reasoning: "R" }, { content: "U" }],
+    blocks: [["text", "", "T"], ["thinking", "", "R"], ["text", "", "U"]],
+    stop: "end_turn",
+  },
+  {
+    why: "a name that comes late, without an id",
+    deltas: [call(0, '{"a"'), call(0, ":1}", undefined, "A")],
+    blocks: [["tool_use", "A", '{"a":1}']],
+    stop: "tool_use",
+  },
+  {
+    why: "a call without arguments",
+    deltas: [call(0, "", "x", "A")],
+    blocks: [["tool_use", "A", ""]],
+    stop: "tool_use",
+  },
+  { why: "nothing at all", deltas: [], blocks: [], stop: "end_turn" },
+  {
+    why: "a refusal",
+    deltas: [{ refusal: "No." }],
+    finish: "content_filter",
+    blocks: [["text", "", "No."]],
+    stop: "refusal",
+  },
+  {
+    why: "the token limit",
+    deltas: [{ content: "T" }],
+    finish: "length",
+    blocks: [["text", "", "T"]],
+    stop: "max_tokens",
+  },
+];
+
+for (const { why, deltas, finish, blocks, stop } of STREAMS) {
+  Deno.test(`chat stream → messages stream: ${why}`, () => {
+    const rebuilt = checkMessagesStream(translate(messagesOverChat, chatStream(deltas, finish)));
+    assertEquals(plain(rebuilt), { blocks, stopReason: stop });
+  });
+}
+
+Deno.test("chat stream → messages stream: cached input stands beside the input", () => {
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 20,
+    cached_tokens: 60,
+    completion_tokens_details: { reasoning_tokens: 8 },
+  };
+  const text = translate(
+    messagesOverChat,
+    chatStream([{ content: "T" }]).replace(
+      "data: [DONE]",
+      `data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]`,
+    ),
+  );
+  assertStringIncludes(
+    text,
+    '"usage":{"input_tokens":40,"cache_creation_input_tokens":0,"cache_read_input_tokens":60,"output_tokens":20,' +
+      '"output_tokens_details":{"thinking_tokens":8}}',
+  );
+});
+
+/** What a model says, piece by piece: reasoning, text, then calls. */
+const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
+const saying = fc.record({
+  reasoning: fc.array(word, { maxLength: 4 }),
+  text: fc.array(word, { maxLength: 4 }),
+  calls: fc.array(
+    fc.tuple(
+      fc.stringMatching(/^[a-z]{1,8}$/),
+      fc.dictionary(fc.stringMatching(/^[a-z]{1,4}$/), word),
+    ),
+    {
+      maxLength: 3,
+    },
+  ),
+});
+
+Deno.test("a legal chat stream → messages → chat rebuilds to the same message (property)", () => {
+  fc.assert(
+    fc.property(saying, fc.integer({ min: 1, max: 5 }), ({ reasoning, text, calls }, cut) => {
+      const deltas = [
+        { role: "assistant", content: "" },
+        ...reasoning.map((piece) => ({ reasoning_content: piece })),
+        ...text.map((piece) => ({ content: piece })),
+        ...calls.flatMap(([name, args], index) => [
+          call(index, "", `id_${index}`, name),
+          ...(JSON.stringify(args).match(new RegExp(`[\\s\\S]{1,${cut}}`, "g")) ?? []).map((
+            piece,
+          ) => call(index, piece)),
+        ]),
+      ];
+      const source = chatStream(deltas, calls.length > 0 ? "tool_calls" : "stop");
+      const messages = translate(messagesOverChat, source);
+      const between = checkMessagesStream(messages);
+      const back = checkChatStream(translate(chatOverMessages, messages));
+      const expected = [
+        ["thinking", "", reasoning.join("")],
+        ["text", "", text.join("")],
+        ...calls.map(([name, args]) => ["tool_use", name, JSON.stringify(args)]),
+      ].filter(([type, , said]) => type === "tool_use" || said !== "");
+      assertEquals(plain(between).blocks, expected);
+      assertEquals(plain(back), {
+        blocks: expected,
+        stopReason: calls.length > 0 ? "tool_calls" : "stop",
+      });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** Chunks as a broken upstream may send them. */
+const odd = fc.oneof(
+  fc.constantFrom<JsonObject[string]>(null, "", "text", 0, -1, 7, true, [], {}),
+  word,
+);
+const oddChunk = fc.record({
+  choices: fc.oneof(
+    odd,
+    fc.array(
+      fc.record({
+        index: fc.oneof(fc.constant(0), odd),
+        delta: fc.oneof(
+          odd,
+          fc.record({
+            content: odd,
+            reasoning_content: odd,
+            tool_calls: fc.oneof(
+              odd,
+              fc.array(
+                fc.record({
+                  index: fc.oneof(fc.integer({ min: 0, max: 2 }), odd),
+                  id: odd,
+                  function: fc.oneof(
+                    odd,
+                    fc.record({
+                      name: odd,
+                      arguments: fc.oneof(odd, fc.constantFrom("{", "}", '{"a":1}')),
+                    }),
+                  ),
+                }, { requiredKeys: [] }),
+                { maxLength: 3 },
+              ),
+            ),
+          }, { requiredKeys: [] }),
+        ),
+        finish_reason: fc.oneof(
+          fc.constantFrom<JsonObject[string]>(null, "stop", "tool_calls", "error"),
+          odd,
+        ),
+        usage: odd,
+      }, { requiredKeys: [] }),
+      { maxLength: 2 },
+    ),
+  ),
+  usage: odd,
+  error: fc.constantFrom<JsonObject[string]>(undefined, undefined, undefined, null, "oops", {
+    message: "x",
+  }),
+}, { requiredKeys: [] });
+const oddEvent = fc.oneof(
+  { weight: 6, arbitrary: oddChunk.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      "data: [DONE]\n\n",
+      ": ping\n\n",
+      "data: nonsense\n\n",
+      "data:\n\n",
+      "\n\n",
+    ),
+  },
+);
+
+Deno.test("a thousand malformed chat streams never become an ill-formed messages stream (property)", () => {
+  fc.assert(
+    fc.property(fc.array(oddEvent, { maxLength: 12 }), (events) => {
+      checkMessagesStream(translate(messagesOverChat, events.join("")));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+const oddMessagesEvent = fc.record({
+  type: fc.constantFrom(
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "ping",
+    "error",
+    "vendor_event",
+  ),
+  index: odd,
+  message: fc.oneof(odd, fc.record({ usage: odd })),
+  content_block: fc.oneof(
+    odd,
+    fc.record({
+      type: fc.constantFrom("text", "thinking", "tool_use", "other"),
+      id: odd,
+      name: odd,
+      input: odd,
+      text: odd,
+    }),
+  ),
+  delta: fc.oneof(
+    odd,
+    fc.record({
+      type: fc.constantFrom("text_delta", "thinking_delta", "input_json_delta", "x"),
+      text: odd,
+      thinking: odd,
+      partial_json: odd,
+      stop_reason: odd,
+    }, { requiredKeys: [] }),
+  ),
+  usage: odd,
+}, { requiredKeys: ["type"] });
+
+Deno.test("a thousand malformed messages streams never become an ill-formed chat stream (property)", () => {
+  fc.assert(
+    fc.property(fc.array(oddMessagesEvent, { maxLength: 12 }), (events) => {
+      const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+        .join("");
+      checkChatStream(translate(chatOverMessages, text));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+Deno.test("messages request → chat: what a coding tool sends", () => {
+  const sent = asChat({
+    system: [
+      { type: "text", text: "x-anthropic-billing-header: cc_version=1;" },
+      { type: "text", text: "You are a tool.", cache_control: { type: "ephemeral" } },
+      { type: "text", text: "Be brief." },
+    ],
+    messages: [
+      { role: "user", content: [{ type: "text", text: "Read it" }] },
+      { role: "system", content: "Today is Friday." },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm", signature: "s" },
+          { type: "tool_use", id: "functions.Read:0", name: "Read", input: { p: 1 } },
+          { type: "tool_use", id: "functions.Look:1", name: "Look", input: {} },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          {
+            type: "tool_result",
+            tool_use_id: "functions.Look:1",
+            content: [{
+              type: "image",
+              source: { type: "base64", media_type: "image/png", data: "AAAA" },
+            }],
+          },
+          { type: "tool_result", tool_use_id: "functions.Read:0", content: "gone", is_error: true },
+          { type: "text", text: "Go on" },
+        ],
+      },
+    ],
+    tools: [
+      {
+        name: "Read",
+        description: "reads",
+        input_schema: { $schema: "x", type: "object" },
+        cache_control: {},
+      },
+      { name: "DeferredToolPlaceholder", input_schema: {}, defer_loading: true },
+    ],
+    tool_choice: { type: "auto", disable_parallel_tool_use: true },
+    stop_sequences: ["X"],
+  });
+  assertEquals(sent.messages, [
+    { role: "system", content: "You are a tool.\n\nBe brief." },
+    { role: "user", content: "Read it\n\n<system-reminder>\nToday is Friday.\n</system-reminder>" },
+    {
+      role: "assistant",
+      content: null,
+      reasoning_content: "hm",
+      tool_calls: [
+        {
+          id: "functions.Read:0",
+          type: "function",
+          function: { name: "Read", arguments: '{"p":1}' },
+        },
+        { id: "functions.Look:1", type: "function", function: { name: "Look", arguments: "{}" } },
+      ],
+    },
+    { role: "tool", tool_call_id: "functions.Read:0", content: "Error: gone" },
+    { role: "tool", tool_call_id: "functions.Look:1", content: "[image 1, see below]" },
+    {
+      role: "user",
+      content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }],
+    },
+    { role: "user", content: "Go on" },
+  ]);
+  assertEquals(sent.tools, [
+    {
+      type: "function",
+      function: { name: "Read", description: "reads", parameters: { type: "object" } },
+    },
+  ]);
+  assertEquals([sent.tool_choice, sent.parallel_tool_calls, sent.stop], ["auto", false, ["X"]]);
+});
+
+Deno.test("messages request → chat: missing and stray tool results", () => {
+  const sent = asChat({
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: [{ type: "tool_use", id: "a", name: "A", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "b", content: "stray" }] },
+    ],
+  });
+  assertEquals((sent.messages as JsonObject[]).slice(2), [
+    { role: "tool", tool_call_id: "a", content: "[no result]" },
+    { role: "user", content: "Result of a tool: stray" },
+  ]);
+});
+
+Deno.test("messages request → chat: what cannot be said is named or refused", () => {
+  const messages = [{ role: "user", content: "Hi" }];
+  const named = messagesOverChat.request(
+    readMessages({
+      messages,
+      top_k: 5,
+      metadata: { user_id: "private" },
+      service_tier: "auto",
+      unknown: 1,
+    }),
+    SHAPING,
+  );
+  assertEquals(named.ignored, ["top_k", "metadata", "service_tier", "unknown"]);
+  assert(!JSON.stringify(named.body).includes("private"));
+  assertStringIncludes(
+    assertThrows(() => asChat({ messages, safeguards: [{}] }), Refusal).message,
+    "safeguards",
+  );
+  const search = [{ type: "web_search_20250305", name: "web_search" }];
+  assertStringIncludes(
+    assertThrows(() => asChat({ messages, tools: search }), Refusal).message,
+    "web_search",
+  );
+  const refusal = assertThrows(
+    () => readMessages({ messages: [{ role: "system", content: "x" }] }, false),
+    Refusal,
+  );
+  assertEquals(refusal.param, "messages[0].role");
+  assertStringIncludes(refusal.message, "system");
+});
+
+Deno.test("chat request → messages: tools, results, instructions, images", () => {
+  const sent = asMessages({
+    messages: [
+      { role: "system", content: "One." },
+      { role: "developer", content: "Two." },
+      {
+        role: "user",
+        content: [{
+          type: "image_url",
+          image_url: { url: "data:image/PNG;charset=x;base64,AAAA" },
+        }],
+      },
+      {
+        role: "assistant",
+        content: "",
+        reasoning_content: "hm",
+        tool_calls: [
+          { id: "functions.A:0", type: "function", function: { name: "A", arguments: "" } },
+          { id: "b", type: "function", function: { name: "B", arguments: "{broken" } },
+        ],
+      },
+      { role: "tool", tool_call_id: "functions.A:0", content: "1" },
+      { role: "tool", tool_call_id: "b", content: "2" },
+      { role: "user", content: "Go on" },
+    ],
+    temperature: 1.5,
+    tool_choice: "required",
+    parallel_tool_calls: false,
+    tools: [{ type: "function", function: { name: "A" } }],
+    response_format: {
+      type: "json_schema",
+      json_schema: { name: "x", schema: { type: "object" } },
+    },
+    stop: "X",
+    seed: 1,
+  });
+  assertEquals(sent.system, "One.\n\nTwo.");
+  assertEquals(sent.messages, [
+    {
+      role: "user",
+      content: [{
+        type: "image",
+        source: { type: "base64", media_type: "image/png", data: "AAAA" },
+      }],
+    },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "hm", signature: "sluice.1" },
+        { type: "tool_use", id: "functions_2e_A_3a_0", name: "A", input: {} },
+        { type: "tool_use", id: "b", name: "B", input: { _raw: "{broken" } },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        {
+          type: "tool_result",
+          tool_use_id: "functions_2e_A_3a_0",
+          content: [{ type: "text", text: "1" }],
+        },
+        { type: "tool_result", tool_use_id: "b", content: [{ type: "text", text: "2" }] },
+        { type: "text", text: "Go on" },
+      ],
+    },
+  ]);
+  assertEquals(
+    [sent.temperature, sent.max_tokens, sent.tool_choice, sent.stop_sequences, sent.output_config],
+    [1, 1_000, { type: "any", disable_parallel_tool_use: true }, ["X"], {
+      format: { type: "json_schema", schema: { type: "object" } },
+    }],
+  );
+});
+
+Deno.test("a messages body is carried to a messages upstream but for model, limit and temperature", () => {
+  const body = {
+    model: "svc-k3",
+    max_tokens: 50_000,
+    messages: [{
+      role: "user",
+      content: [{ type: "text", text: "Hi", cache_control: { type: "ephemeral" } }],
+    }],
+    metadata: { user_id: "x" },
+    context_management: { edits: [] },
+    safeguards: [{}],
+    unknown: { deep: [null, 1.5] },
+  };
+  const sent = messagesCarry.request(readMessages(body), SHAPING).body;
+  assertEquals<unknown>(sent, {
+    ...body,
+    model: "upstream-model",
+    max_tokens: 1_000,
+    temperature: 0.6,
+  });
+});
