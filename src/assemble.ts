@@ -110,7 +110,8 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     (all) => all.close(),
   );
   const running = new Running();
-  const app = new App({ catalog, upstreams, database, running, log, now, keyRing }, {
+  const { pingMs: pingAfterMs } = settings.limits;
+  const app = new App({ catalog, upstreams, database, running, log, now, pingAfterMs, keyRing }, {
     bodyLimits: {
       bytes: settings.limits.bodyBytes,
       idleMs: settings.limits.bodyIdleMs,

@@ -147,6 +147,9 @@ export const settings = z.strictObject({
   limits: z.strictObject({
     bodyBytes: z.int().positive().default(64 * 1_048_576).describe("Of one request body."),
     bodyIdleMs: milliseconds.default(30_000).describe("Between two chunks of a request body."),
+    pingMs: milliseconds.default(15_000).describe(
+      "Silence of an upstream after which a stream's caller is sent a ping.",
+    ),
     drainMs: milliseconds.default(30_000).describe("For running requests when stopping."),
   }).prefault({}),
   cors: z.strictObject({

@@ -1,9 +1,6 @@
 import type { AnswerStream, SseEvent } from "../dialects/mod.ts";
 import type { EventSource } from "./event_source.ts";
 
-/** After how much silence of the upstream the caller is sent a ping. */
-const PING_AFTER_MS = 15_000;
-
 /**
  * The caller's text, piece by piece, as the upstream's events become it.
  *
@@ -13,21 +10,27 @@ const PING_AFTER_MS = 15_000;
 export class AnswerReader {
   readonly answer: AnswerStream;
   readonly #source: EventSource;
+  readonly #pingAfterMs: number;
   #ready = "";
   #failure: { error: unknown } | undefined;
 
-  constructor(source: EventSource, answer: AnswerStream) {
+  /** @param pingAfterMs Silence of the upstream after which the caller is sent a ping. */
+  constructor(source: EventSource, answer: AnswerStream, pingAfterMs: number) {
     this.#source = source;
     this.answer = answer;
+    this.#pingAfterMs = pingAfterMs;
   }
 
   /**
    * Reads until the upstream has said something for the caller: what goes wrong before is still an
-   * HTTP status, and another target can be asked.
+   * HTTP status, and another target can be asked. An upstream that has promised a stream and is
+   * silent for long has begun as well, since clients and proxies on the way give up on silence.
    */
   async begin(): Promise<this> {
     while (this.#ready === "" && !this.answer.finished) {
-      this.#ready = this.#take(await this.#source.read());
+      const events = await this.#source.readWithin(this.#pingAfterMs);
+      if (events === "silent") this.#ready = this.answer.ping();
+      else this.#ready = this.#take(events);
     }
     return this;
   }
@@ -45,7 +48,7 @@ export class AnswerReader {
       this.#ready = "";
       return text;
     }
-    const events = await this.#source.readWithin(PING_AFTER_MS);
+    const events = await this.#source.readWithin(this.#pingAfterMs);
     return events === "silent" ? this.answer.ping() : this.#take(events);
   }
 

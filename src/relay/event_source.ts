@@ -18,20 +18,13 @@ export class EventSource {
     this.#body = body;
   }
 
-  /** The next events; undefined at the end of the bytes. */
-  async read(): Promise<SseEvent[] | undefined> {
-    const events = await (this.#reading ??= this.#readSome());
-    this.#reading = undefined;
-    return events;
-  }
-
-  /** As `read`, or `"silent"` after `patienceMs`; what is being read then is kept for the next call. */
+  /** The next events; what is being read at a silence is kept for the next call. */
   readWithin(patienceMs: number): Promise<Read> {
     return new Promise<Read>((resolve, reject) => {
       this.#giveUp = resolve;
       this.#readSince = performance.now();
       this.#watch(patienceMs);
-      this.read().then(resolve, reject);
+      this.#read().then(resolve, reject);
     });
   }
 
@@ -51,6 +44,12 @@ export class EventSource {
       if (lasted >= patienceMs) this.#giveUp("silent");
       else this.#watch(patienceMs, patienceMs - lasted);
     }, waitMs);
+  }
+
+  async #read(): Promise<SseEvent[] | undefined> {
+    const events = await (this.#reading ??= this.#readSome());
+    this.#reading = undefined;
+    return events;
   }
 
   async #readSome(): Promise<SseEvent[] | undefined> {

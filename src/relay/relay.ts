@@ -29,6 +29,8 @@ export interface RelayParts {
   readonly running: Running;
   readonly log: Log;
   readonly now: () => number;
+  /** Silence of an upstream after which a stream's caller is sent a ping. */
+  readonly pingAfterMs: number;
 }
 
 /**
@@ -191,7 +193,9 @@ class Work {
             "The upstream's answer is not an event stream.",
           );
         }
-        return await new AnswerReader(new EventSource(reply), bridge.stream(asked, names)).begin();
+        const answer = bridge.stream(asked, names);
+        return await new AnswerReader(new EventSource(reply), answer, this.#parts.pingAfterMs)
+          .begin();
       },
     });
     this.#settlement.asked = called;

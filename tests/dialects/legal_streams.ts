@@ -6,8 +6,10 @@ type Event = any;
 /** The events of a stream's text. */
 export function eventsOf(text: string): { event: string | undefined; data: Event }[] {
   return text.split("\n\n").filter((one) => one !== "" && !one.startsWith(":")).map((one) => {
-    const event = /^event: (.*)$/m.exec(one)?.[1];
-    const data = /^data: (.*)$/m.exec(one)![1]!;
+    // lines end at line feeds only: U+2028 may stand in JSON as it is
+    const field = (name: string) =>
+      one.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+    const [event, data] = [field("event"), field("data")!];
     return { event, data: data === "[DONE]" ? data : JSON.parse(data) };
   });
 }

@@ -226,6 +226,42 @@ for (const stream of [false, true]) {
   });
 }
 
+for (
+  const [path, ping] of [["/v1/chat/completions", ": ping"], [
+    "/v1/messages",
+    "event: ping",
+  ]] as const
+) {
+  Deno.test(`${path}: an upstream that is silent, before its first event too, is covered by pings`, async () => {
+    await using upstream = fakeUpstream(() => {
+      const events = [chunk({ content: "late" }), chunk({}, "stop"), "[DONE]"];
+      const body = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          const next = events.shift();
+          if (next === undefined) return controller.close();
+          if (next !== "[DONE]") await new Promise((resolve) => setTimeout(resolve, 250));
+          controller.enqueue(encoder.encode(sse(next)));
+        },
+      }, { highWaterMark: 0 });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    });
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url }, limits: { pingMs: 100 } },
+    });
+    const reply = await gateway.post(path, {
+      model: "svc-k2",
+      max_tokens: 10,
+      stream: true,
+      messages: [{ role: "user", content: "Hi" }],
+    });
+    const text = await reply.text();
+    const [before, after] = text.split("late");
+    assert(before!.split(ping).length >= 3, `two pings before the first words: ${text}`);
+    assert(after!.includes(ping), `a ping before the end: ${text}`);
+    assert(/\[DONE\]|message_stop/.test(after!));
+  });
+}
+
 Deno.test("a reader that stops reading holds the upstream back", async () => {
   let written = 0;
   const piece = encoder.encode(sse(chunk({ content: "x".repeat(16_000) })));

@@ -1,0 +1,63 @@
+import { LLMock } from "@copilotkit/aimock";
+import OpenAI from "openai";
+import Anthropic from "@anthropic-ai/sdk";
+import { assertEquals, assertRejects } from "../assert.ts";
+import { startGateway } from "../fake/gateway.ts";
+
+/** An upstream that others wrote, in either dialect. */
+async function mock() {
+  const one = new LLMock({ port: 0 });
+  one.on({ userMessage: "hello" }, { content: "Hello from the mock", reasoning: "It greets." });
+  one.on({ userMessage: "weather" }, {
+    toolCalls: [{ id: "call_1", name: "get_weather", arguments: '{"city":"Paris"}' }],
+  });
+  one.on({ userMessage: "limit" }, {
+    error: { message: "slow down", type: "rate_limit_error" },
+    status: 429,
+  });
+  await one.start();
+  return { url: `${one.url}/v1`, [Symbol.asyncDispose]: async () => void await one.stop() };
+}
+
+for (const dialect of ["chat", "messages"] as const) {
+  Deno.test(`aimock as an upstream of the ${dialect} dialect`, {
+    sanitizeOps: false, // the mock's server keeps its sockets a little longer than its stop
+    sanitizeResources: false,
+  }, async () => {
+    await using upstream = await mock();
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url, dialect } },
+    });
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+    const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
+    const ask = (content: string) => ({
+      model: "svc-k3",
+      max_tokens: 100,
+      messages: [{ role: "user" as const, content }],
+    });
+
+    const chat = await openai.chat.completions.create(ask("hello"));
+    assertEquals(chat.choices[0]!.message.content, "Hello from the mock");
+    const streamed = await openai.chat.completions.stream(ask("hello")).finalChatCompletion();
+    assertEquals(streamed.choices[0]!.message.content, "Hello from the mock");
+    const message = await anthropic.messages.create(ask("hello"));
+    assertEquals(message.content.map(({ type }) => type), ["thinking", "text"]);
+    const stream = await anthropic.messages.stream(ask("hello")).finalMessage();
+    assertEquals(stream.content.map(({ type }) => type), ["thinking", "text"]);
+
+    const called = await openai.chat.completions.create(ask("weather"));
+    const call = called.choices[0]!.message.tool_calls![0]!;
+    assertEquals(call.type === "function" && call.function.arguments, '{"city":"Paris"}');
+    const used = await anthropic.messages.stream(ask("weather")).finalMessage();
+    assertEquals(used.content.find(({ type }) => type === "tool_use"), {
+      type: "tool_use",
+      id: "call_1",
+      name: "get_weather",
+      input: { city: "Paris" },
+    } as unknown as Anthropic.ContentBlock);
+    assertEquals(used.stop_reason, "tool_use");
+
+    await assertRejects(() => openai.chat.completions.create(ask("limit")), OpenAI.RateLimitError);
+    await assertRejects(() => anthropic.messages.create(ask("limit")), Anthropic.RateLimitError);
+  });
+}
