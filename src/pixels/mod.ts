@@ -7,4 +7,5 @@
  * @module
  */
 
+export { inspectDataUrl } from "./data_url.ts";
 export { inspect, type Picture } from "./inspect.ts";

@@ -1,11 +1,10 @@
 import { TokenCounter } from "../../tokens/mod.ts";
 import type { Asked } from "../bridge.ts";
+import { imageTokens } from "../image_tokens.ts";
 import { isObject, type JsonObject, objects, text } from "../json.ts";
 
 /** Tokens that frame each message. */
 const PER_MESSAGE = 4;
-/** Tokens of an image whose pixel size is not known. */
-const PER_IMAGE = 1_000;
 
 /** Input tokens of a chat body: instructions, messages, tool calls and results, tools, images. */
 export function countChatInput({ body, images }: Asked): number {
@@ -17,7 +16,7 @@ export function countChatInput({ body, images }: Asked): number {
   }
   for (const tool of objects(body.tools)) counter.add(`${JSON.stringify(tool)}\n`);
   if (isObject(body.response_format)) counter.add(JSON.stringify(body.response_format));
-  return counter.tokens + framing + images.length * PER_IMAGE;
+  return counter.tokens + framing + imageTokens(images);
 }
 
 function addMessage(counter: TokenCounter, message: JsonObject): void {

@@ -1,11 +1,10 @@
 import { TokenCounter } from "../../tokens/mod.ts";
 import type { Asked } from "../bridge.ts";
+import { imageTokens } from "../image_tokens.ts";
 import { isObject, items, type JsonValue, objects, text } from "../json.ts";
 
 /** Tokens that frame each message. */
 const PER_MESSAGE = 4;
-/** Tokens of an image whose pixel size is not known. */
-const PER_IMAGE = 1_000;
 
 /** Input tokens of a messages body: system, messages, tool calls and results, tools, images. */
 export function countMessagesInput({ body, images }: Asked): number {
@@ -17,7 +16,7 @@ export function countMessagesInput({ body, images }: Asked): number {
     addContent(counter, message.content);
   }
   for (const tool of objects(body.tools)) counter.add(`${JSON.stringify(tool)}\n`);
-  return counter.tokens + framing + images.length * PER_IMAGE;
+  return counter.tokens + framing + imageTokens(images);
 }
 
 function addContent(counter: TokenCounter, content: JsonValue | undefined): void {

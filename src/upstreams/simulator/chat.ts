@@ -6,8 +6,7 @@ import {
   text,
   writeChatUsage,
 } from "../../dialects/mod.ts";
-import type { Picture } from "../../pixels/mod.ts";
-import { pictureOf } from "./data_url.ts";
+import { inspectDataUrl, type Picture } from "../../pixels/mod.ts";
 import type { Directives } from "./directives.ts";
 import type { Plan, SimulatedAsk } from "./plan.ts";
 
@@ -192,7 +191,7 @@ function textOf(content: JsonValue | undefined): string {
 function imagesOf(content: JsonValue | undefined): (Picture | undefined)[] {
   return objects(content).filter(({ type }) => type === "image_url").map(({ image_url: image }) => {
     const url = text(image) ?? (isObject(image) ? text(image.url) : undefined) ?? "";
-    return pictureOf(url);
+    return inspectDataUrl(url);
   });
 }
 

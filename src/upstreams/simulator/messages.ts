@@ -7,8 +7,7 @@ import {
   text,
   writeMessagesUsage,
 } from "../../dialects/mod.ts";
-import type { Picture } from "../../pixels/mod.ts";
-import { pictureOf } from "./data_url.ts";
+import { inspectDataUrl, type Picture } from "../../pixels/mod.ts";
 import type { Directives } from "./directives.ts";
 import type { Plan, SimulatedAsk } from "./plan.ts";
 
@@ -192,5 +191,5 @@ function textOf(content: JsonValue | undefined): string {
 
 function imageOf({ source }: JsonObject): Picture | undefined {
   if (!isObject(source) || source.type !== "base64") return undefined;
-  return pictureOf(`data:${text(source.media_type)};base64,${text(source.data)}`);
+  return inspectDataUrl(`data:${text(source.media_type)};base64,${text(source.data)}`);
 }

@@ -1,0 +1,19 @@
+import { inspectDataUrl } from "../pixels/mod.ts";
+import type { ImageView } from "./bridge.ts";
+
+/** Pixels that one token stands for (Anthropic's documented rule, close to what others count). */
+const PIXELS_PER_TOKEN = 750;
+/** Models scale larger images down before they look. */
+const MOST_TOKENS = 1_600;
+/** Tokens of an image whose size is not known: it stands at a remote address. */
+const UNKNOWN = 1_000;
+
+/** Input tokens of images, by their pixel sizes. */
+export function imageTokens(images: readonly ImageView[]): number {
+  return images.reduce((sum, { url }) => {
+    const picture = inspectDataUrl(url);
+    if (picture === undefined) return sum + UNKNOWN;
+    const tokens = Math.ceil((picture.width * picture.height) / PIXELS_PER_TOKEN);
+    return sum + Math.min(MOST_TOKENS, Math.max(1, tokens));
+  }, 0);
+}
