@@ -27,10 +27,15 @@ export class AnswerReader {
    * silent for long has begun as well, since clients and proxies on the way give up on silence.
    */
   async begin(): Promise<this> {
-    while (this.#ready === "" && !this.answer.finished) {
-      const events = await this.#source.readWithin(this.#pingAfterMs);
-      if (events === "silent") this.#ready = this.answer.ping();
-      else this.#ready = this.#take(events);
+    try {
+      while (this.#ready === "" && !this.answer.finished) {
+        const events = await this.#source.readWithin(this.#pingAfterMs);
+        if (events === "silent") this.#ready = this.answer.ping();
+        else this.#ready = this.#take(events);
+      }
+    } catch (error) {
+      this.close();
+      throw error;
     }
     return this;
   }

@@ -13,7 +13,11 @@ const CLIENTS: Readonly<Record<string, (base: string, apiKey: string) => Languag
 
 for (const upstream of ["chat", "messages"] as const) {
   for (const [front, connect] of Object.entries(CLIENTS)) {
-    Deno.test(`Vercel AI SDK (${front}) runs a tool over a ${upstream} upstream`, async (t) => {
+    Deno.test(`Vercel AI SDK (${front}) runs a tool over a ${upstream} upstream`, {
+      // the SDK leaves a stream's connection open, for which the server of Deno 2.4 waits
+      sanitizeOps: !Deno.version.deno.startsWith("2.4."),
+      sanitizeResources: !Deno.version.deno.startsWith("2.4."),
+    }, async (t) => {
       await using server = simulateServer();
       await using gateway = await startGateway({
         settings: { upstream: { url: server.url, dialect: upstream } },
