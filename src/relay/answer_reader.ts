@@ -47,12 +47,12 @@ export class AnswerReader {
 
   /** The next text for the caller: empty when there is none yet, a ping when the upstream is silent. */
   async next(): Promise<string> {
-    if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#ready !== "") {
       const text = this.#ready;
       this.#ready = "";
       return text;
     }
+    if (this.#failure !== undefined) throw this.#failure.error;
     const events = await this.#source.readWithin(this.#pingAfterMs);
     return events === "silent" ? this.answer.ping() : this.#take(events);
   }

@@ -148,6 +148,7 @@ for (const [what, { pieces, says }] of Object.entries(BROKEN)) {
     const reply = await gateway.chat("Hi", { stream: true });
     assertEquals(reply.status, 200);
     const events = (await reply.text()).trim().split("\n\n");
+    assertStringIncludes(events[0]!, '"content":"hi"', "what was said before is delivered");
     const last = JSON.parse(events.at(-1)!.slice("data: ".length));
     assertEquals([last.error.code, last.error.type], ["upstream_unavailable", "api_error"]);
     assertStringIncludes(last.error.message, says);
