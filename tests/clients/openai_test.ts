@@ -278,7 +278,7 @@ const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>
       const error = await assertRejects(async () => {
         for await (const _ of stream) chunks++;
       }, OpenAI.APIError);
-      assert(chunks >= 5 && chunks <= 6, `${chunks} chunks before the error`);
+      assert(chunks >= 5 && chunks <= 6, `${directive}: ${chunks} chunks before ${error}`);
       assertEquals(error.code, "upstream_unavailable", directive);
     }
   },
