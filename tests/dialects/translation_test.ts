@@ -359,6 +359,28 @@ const oddMessagesEvent = fc.record({
   usage: odd,
 }, { requiredKeys: ["type"] });
 
+Deno.test("messages stream → chat stream: a call that was never named takes no index", () => {
+  const events = [
+    {
+      type: "content_block_delta",
+      index: 5,
+      delta: { type: "input_json_delta", partial_json: "{" },
+    },
+    {
+      type: "content_block_start",
+      index: 6,
+      content_block: { type: "tool_use", id: "b", name: "B" },
+    },
+    { type: "content_block_stop", index: 6 },
+    { type: "message_delta", delta: { stop_reason: "tool_use" } },
+    { type: "message_stop" },
+  ];
+  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join("");
+  const rebuilt = checkChatStream(translate(chatOverMessages, text));
+  assertEquals(plain(rebuilt), { blocks: [["tool_use", "B", "{}"]], stopReason: "tool_calls" });
+});
+
 Deno.test("a thousand malformed messages streams never become an ill-formed chat stream (property)", () => {
   fc.assert(
     fc.property(fc.array(oddMessagesEvent, { maxLength: 12 }), (events) => {

@@ -17,10 +17,12 @@ export function finishReason(finish: Finish, called: boolean): string {
 export class ChatEncoder {
   readonly #head: JsonObject;
   readonly #wantsUsage: boolean;
+  /** Calls by key; one gets its index when its name is known. */
   readonly #calls = new Map<
     string,
-    { index: number; named: boolean; waiting: string; id?: string }
+    { index: number | undefined; waiting: string; id?: string }
   >();
+  #named = 0;
   #started = false;
   #finish: Finish | undefined;
 
@@ -56,8 +58,7 @@ export class ChatEncoder {
 
   /** The end of a complete answer. */
   close(usage: Usage): string {
-    const called = [...this.#calls.values()].some(({ named }) => named);
-    const finish = this.#chunk({}, finishReason(this.#finish ?? "stop", called));
+    const finish = this.#chunk({}, finishReason(this.#finish ?? "stop", this.#named > 0));
     const last = this.#wantsUsage
       ? `data: ${JSON.stringify({ ...this.#head, choices: [], usage: writeChatUsage(usage) })}\n\n`
       : "";
@@ -67,14 +68,14 @@ export class ChatEncoder {
   #call({ key, id, name, args }: AnswerEvent & { type: "call" }): string {
     let call = this.#calls.get(key);
     if (call === undefined) {
-      call = { index: this.#calls.size, named: false, waiting: "" };
+      call = { index: undefined, waiting: "" };
       this.#calls.set(key, call);
     }
     if (id !== undefined) call.id ??= id;
-    if (call.named) return args === "" ? "" : this.#args(call.index, args);
+    if (call.index !== undefined) return args === "" ? "" : this.#args(call.index, args);
     call.waiting += args;
     if (name === undefined) return "";
-    call.named = true;
+    call.index = this.#named++;
     const first = {
       index: call.index,
       id: call.id ?? `call_${String(this.#head.id).replace(/^chatcmpl-/, "")}_${call.index}`,
