@@ -35,6 +35,7 @@ let walPath = "";
 const prepared = new Map<string, Prepared>();
 
 function open(path: string, synchronous: "FULL" | "NORMAL"): void {
+  // the driver's own types do not know that statements take their arguments as one array
   connection = new DatabaseConstructor(path) as unknown as Connection;
   walPath = `${path}-wal`;
   const pragma = (text: string) =>

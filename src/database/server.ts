@@ -51,6 +51,7 @@ export class ServerDatabase implements Database {
       intMode: "number",
       ...(token === undefined ? {} : { authToken: token }),
     });
+    // narrowed to what is used: rows as numbers, texts and nulls (`intMode`, no blobs)
     const database = new ServerDatabase(client as unknown as Client, new URL(url).host);
     try {
       await database.one("select 1");

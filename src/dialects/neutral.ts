@@ -5,7 +5,6 @@
 
 import type { TokenCounter } from "../tokens/mod.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
-import type { Usage } from "./usage.ts";
 
 /** A piece of what a user says or a tool answers. */
 export type Part =
@@ -78,8 +77,7 @@ export type AnswerEvent =
     readonly name: string | undefined;
     readonly args: string;
   }
-  | { readonly type: "finish"; readonly finish: Finish; readonly stopped: string | undefined }
-  | { readonly type: "usage"; readonly usage: Usage };
+  | { readonly type: "finish"; readonly finish: Finish; readonly stopped: string | undefined };
 
 /** JSON text of a call's arguments as an object; undefined when it is not one. */
 export function parseArgs(args: string): JsonObject | undefined {

@@ -51,8 +51,6 @@ export class ChatEncoder {
       case "finish":
         this.#finish = event.finish;
         return "";
-      case "usage":
-        return "";
     }
   }
 
@@ -63,6 +61,11 @@ export class ChatEncoder {
       ? `data: ${JSON.stringify({ ...this.#head, choices: [], usage: writeChatUsage(usage) })}\n\n`
       : "";
     return `${finish}${last}data: [DONE]\n\n`;
+  }
+
+  /** What keeps a silent connection open. */
+  ping(): string {
+    return ": ping\n\n";
   }
 
   #call({ key, id, name, args }: AnswerEvent & { type: "call" }): string {

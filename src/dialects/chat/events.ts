@@ -1,6 +1,7 @@
 import { Refusal } from "../../refusal.ts";
 import { isObject, type JsonObject, objects, text } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
+import type { Usage } from "../usage.ts";
 import { upstreamFault } from "./upstream_error.ts";
 import { readChatUsage } from "./usage.ts";
 
@@ -28,6 +29,8 @@ export function parseChunk(data: string): JsonObject {
 export class ChatEvents {
   /** Whether `[DONE]` came. */
   done = false;
+  /** As the upstream reported it. */
+  usage: Usage | undefined;
   #calls = 0;
   /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
   readonly #byIndex = new Map<number, { key: string; id: string | undefined }>();
@@ -48,7 +51,7 @@ export class ChatEvents {
       if (isObject(said)) events.push(...this.#said(said));
     }
     const usage = readChatUsage(chunk.usage) ?? readChatUsage(choice?.usage);
-    if (usage !== undefined) events.push({ type: "usage", usage });
+    if (usage !== undefined) this.usage = usage; // on every chunk with some: the last one counts
     const reason = text(choice?.finish_reason);
     if (reason === "error") {
       throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its answer.");

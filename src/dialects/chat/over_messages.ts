@@ -3,7 +3,6 @@ import { TokenCounter } from "../../tokens/mod.ts";
 import type {
   Answer,
   AnswerNames,
-  AnswerStream,
   Asked,
   Bridge,
   BridgedRequest,
@@ -14,7 +13,7 @@ import { finishOf, MessagesEvents } from "../messages/events.ts";
 import { messagesFromNeutral } from "../messages/from_neutral.ts";
 import { MessagesUsage } from "../messages/usage.ts";
 import { type AnswerEvent, countEvent } from "../neutral.ts";
-import type { SseEvent } from "../sse/mod.ts";
+import { TranslatedStream } from "../translated_stream.ts";
 import type { Usage } from "../usage.ts";
 import { ChatEncoder, finishReason } from "./encoder.ts";
 import { CHAT_DEFAULTS } from "./schema.ts";
@@ -27,7 +26,7 @@ export const chatOverMessages: Bridge = {
   path: "/messages",
   request: translateRequest,
   answer: translateAnswer,
-  stream: (asked, names) => new TranslatedStream(asked, names),
+  stream: (asked, names) => new TranslatedStream(new MessagesEvents(), encoderFor(asked, names)),
 };
 
 /** Tokens that thinking may take when it is switched on without saying how many. */
@@ -128,55 +127,10 @@ function messageOf(events: readonly AnswerEvent[]): JsonObject {
   };
 }
 
-class TranslatedStream implements AnswerStream {
-  hasOutput = false;
-  readonly #events = new MessagesEvents();
-  readonly #encoder: ChatEncoder;
-  readonly #counter = new TokenCounter();
-  #ended = false;
-
-  constructor({ body }: Asked, names: AnswerNames) {
-    const options = body.stream_options;
-    this.#encoder = new ChatEncoder(names, {
-      wantsUsage: isObject(options) && options.include_usage === true,
-      created: Math.floor(Date.now() / 1_000),
-    });
-  }
-
-  get finished(): boolean {
-    return this.#ended || this.#events.done;
-  }
-
-  get usage(): Usage | undefined {
-    return this.#events.usage;
-  }
-
-  get countedOutput(): number {
-    return this.#counter.tokens;
-  }
-
-  push({ data }: SseEvent): string {
-    let written = "";
-    for (const event of this.#events.read(data)) {
-      if (countEvent(this.#counter, event)) this.hasOutput = true;
-      written += this.#encoder.write(event);
-    }
-    return written;
-  }
-
-  end(): void {
-    if (this.finished) return;
-    if (!this.#encoder.finished) {
-      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
-    }
-    this.#ended = true;
-  }
-
-  close(usage: Usage): string {
-    return this.#encoder.close(usage);
-  }
-
-  ping(): string {
-    return ": ping\n\n";
-  }
+function encoderFor({ body }: Asked, names: AnswerNames): ChatEncoder {
+  const options = body.stream_options;
+  return new ChatEncoder(names, {
+    wantsUsage: isObject(options) && options.include_usage === true,
+    created: Math.floor(Date.now() / 1_000),
+  });
 }

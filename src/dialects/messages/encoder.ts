@@ -90,8 +90,6 @@ export class MessagesEncoder {
         this.#finish = event.finish;
         this.#stopped = event.stopped;
         return "";
-      case "usage":
-        return "";
     }
   }
 

@@ -3,7 +3,6 @@ import { TokenCounter } from "../../tokens/mod.ts";
 import type {
   Answer,
   AnswerNames,
-  AnswerStream,
   Asked,
   Bridge,
   BridgedRequest,
@@ -16,7 +15,7 @@ import { upstreamFault } from "../chat/upstream_error.ts";
 import { readChatUsage } from "../chat/usage.ts";
 import { isObject, type JsonObject, objects } from "../json.ts";
 import { type AnswerEvent, countEvent, parseArgs } from "../neutral.ts";
-import type { SseEvent } from "../sse/mod.ts";
+import { TranslatedStream } from "../translated_stream.ts";
 import type { Usage } from "../usage.ts";
 import { MessagesEncoder, SIGNATURE, stopReason } from "./encoder.ts";
 import { MESSAGES_DEFAULTS } from "./schema.ts";
@@ -28,7 +27,8 @@ export const messagesOverChat: Bridge = {
   path: "/chat/completions",
   request: translateRequest,
   answer: translateAnswer,
-  stream: (_asked, names) => new TranslatedStream(names),
+  stream: (_asked, names) =>
+    new TranslatedStream(new ChatEvents(), new MessagesEncoder(names, names.inputTokens)),
 };
 
 function translateRequest(
@@ -109,51 +109,4 @@ function contentOf(events: readonly AnswerEvent[], names: AnswerNames): JsonObje
     }
   }
   return content;
-}
-
-class TranslatedStream implements AnswerStream {
-  hasOutput = false;
-  usage: Usage | undefined;
-  readonly #events = new ChatEvents();
-  readonly #encoder: MessagesEncoder;
-  readonly #counter = new TokenCounter();
-  #ended = false;
-
-  constructor(names: AnswerNames) {
-    this.#encoder = new MessagesEncoder(names, names.inputTokens);
-  }
-
-  get finished(): boolean {
-    return this.#ended || this.#events.done;
-  }
-
-  get countedOutput(): number {
-    return this.#counter.tokens;
-  }
-
-  push({ data }: SseEvent): string {
-    let written = "";
-    for (const event of this.#events.read(data)) {
-      if (event.type === "usage") this.usage = event.usage;
-      if (countEvent(this.#counter, event)) this.hasOutput = true;
-      written += this.#encoder.write(event);
-    }
-    return written;
-  }
-
-  end(): void {
-    if (this.finished) return;
-    if (!this.#encoder.finished) {
-      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
-    }
-    this.#ended = true; // some upstreams send no [DONE]
-  }
-
-  close(usage: Usage): string {
-    return this.#encoder.close(usage);
-  }
-
-  ping(): string {
-    return this.#encoder.ping();
-  }
 }

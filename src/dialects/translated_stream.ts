@@ -1,0 +1,76 @@
+import { Refusal } from "../refusal.ts";
+import { TokenCounter } from "../tokens/mod.ts";
+import type { AnswerStream } from "./bridge.ts";
+import { type AnswerEvent, countEvent } from "./neutral.ts";
+import type { SseEvent } from "./sse/mod.ts";
+import type { Usage } from "./usage.ts";
+
+/** An upstream's stream in neutral events. */
+export interface EventReader {
+  /** Whether the upstream has said that it is done. */
+  readonly done: boolean;
+  /** As the upstream reported it. */
+  readonly usage: Usage | undefined;
+  /** @throws {Refusal} for an error in the stream, or what is not of the dialect. */
+  read(data: string): AnswerEvent[];
+}
+
+/** Neutral events in the caller's dialect. */
+export interface EventEncoder {
+  /** Whether the upstream has said why its answer ended. */
+  readonly finished: boolean;
+  write(event: AnswerEvent): string;
+  close(usage: Usage): string;
+  ping(): string;
+}
+
+/** A stream from one dialect to the other, through the neutral form; no transcript is kept. */
+export class TranslatedStream implements AnswerStream {
+  hasOutput = false;
+  readonly #reader: EventReader;
+  readonly #encoder: EventEncoder;
+  readonly #counter = new TokenCounter();
+  #ended = false;
+
+  constructor(reader: EventReader, encoder: EventEncoder) {
+    this.#reader = reader;
+    this.#encoder = encoder;
+  }
+
+  get finished(): boolean {
+    return this.#ended || this.#reader.done;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#reader.usage;
+  }
+
+  get countedOutput(): number {
+    return this.#counter.tokens;
+  }
+
+  push({ data }: SseEvent): string {
+    let written = "";
+    for (const event of this.#reader.read(data)) {
+      if (countEvent(this.#counter, event)) this.hasOutput = true;
+      written += this.#encoder.write(event);
+    }
+    return written;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (!this.#encoder.finished) {
+      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
+    }
+    this.#ended = true; // some upstreams send no last event of their own
+  }
+
+  close(usage: Usage): string {
+    return this.#encoder.close(usage);
+  }
+
+  ping(): string {
+    return this.#encoder.ping();
+  }
+}
