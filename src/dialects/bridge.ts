@@ -43,6 +43,8 @@ export interface Shaping {
   readonly outputLimit?: "max_tokens" | "max_completion_tokens";
   /** Signatures of reasoning are verified there: what it did not sign is not sent. */
   readonly signedReasoning?: boolean;
+  /** One answer at a time is given there, although its dialect can ask for several. */
+  readonly singleAnswer?: boolean;
 }
 
 /** How one request is put to one target. */
@@ -62,6 +64,8 @@ export interface AnswerNames {
   readonly model: string;
   /** Input tokens as counted here. */
   readonly inputTokens: number;
+  /** Which of the caller's several answers this is, where they are fetched one by one. */
+  readonly choice?: number;
 }
 
 /** A whole reply in the caller's dialect. */
@@ -97,7 +101,10 @@ export interface AnswerStream {
   readonly usage: Usage | undefined;
   /** Output tokens so far, as counted here. */
   readonly countedOutput: number;
-  /** The last text of a complete answer, with the usage that was settled. */
+  /**
+   * The last text of a complete answer, with the usage that was settled. Of one of several answers
+   * (`choice`) it is what ends that one; the end of them all is said once, by who joins them.
+   */
   close(usage: Usage): string;
   /** What keeps a silent connection open. */
   ping(): string;
@@ -114,6 +121,8 @@ export interface BridgedRequest {
 export interface Bridge {
   /** Path below the upstream's base. */
   readonly path: string;
+  /** Whether one request gets one answer there: a caller's `n` has to be asked for one by one. */
+  readonly singleAnswer: boolean;
   request(asked: Asked, options: RequestOptions): BridgedRequest;
   answer(reply: unknown, asked: Asked, names: AnswerNames): Answer;
   stream(asked: Asked, names: AnswerNames): AnswerStream;

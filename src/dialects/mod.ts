@@ -21,11 +21,14 @@ export type {
   Shaping,
 } from "./bridge.ts";
 export {
+  type AnswerState,
   chatCarry,
   chatDialect,
   chatErrorBody,
   chatOverMessages,
   isContextError,
+  joinAnswers,
+  joinStreams,
   readUpstreamError,
   ReportedError,
   type UpstreamError,

@@ -1,5 +1,6 @@
 import type { AnswerStream, SseEvent } from "../dialects/mod.ts";
 import type { EventSource } from "./event_source.ts";
+import type { TextReader } from "./text_reader.ts";
 
 /**
  * The caller's text, piece by piece, as the upstream's events become it.
@@ -7,7 +8,7 @@ import type { EventSource } from "./event_source.ts";
  * What was said before a failure is given out before the failure is thrown, so that the caller sees
  * the same however the upstream's bytes happened to arrive.
  */
-export class AnswerReader {
+export class AnswerReader implements TextReader {
   readonly answer: AnswerStream;
   readonly #source: EventSource;
   readonly #pingAfterMs: number;

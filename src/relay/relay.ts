@@ -2,7 +2,7 @@ import type { Caller } from "../accounts/mod.ts";
 import { type Catalog, checkMedia, permittedOutput, type Route } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
 import {
-  type Answer,
+  type AnswerNames,
   type Asked,
   type Bridge,
   chatCarry,
@@ -13,9 +13,16 @@ import {
 } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
-import { type Called, CallFailed, SIMULATED_HEADER, type Upstreams } from "../upstreams/mod.ts";
+import {
+  type Called,
+  CallFailed,
+  SIMULATED_HEADER,
+  type Upstream,
+  type Upstreams,
+} from "../upstreams/mod.ts";
 import { AnswerReader } from "./answer_reader.ts";
 import { EventSource } from "./event_source.ts";
+import { type Opened, openedJoined, openedOne } from "./opened.ts";
 import type { Running } from "./running.ts";
 import { Settlement } from "./settlement.ts";
 import { settledUsage, streamAnswer } from "./stream.ts";
@@ -157,36 +164,80 @@ class Work {
     return this.#ignored;
   }
 
-  /** Finds a target that answers. */
-  async call(permitted: number): Promise<Called<Answer | AnswerReader>> {
-    const { requestId } = this.#request;
-    const asked = this.#asked;
-    const names = {
-      id: this.#request.dialect.answerId(requestId),
-      model: asked.model,
+  /** Finds a target that answers, once for each of the caller's answers where it gives only one. */
+  async call(permitted: number): Promise<Called<Opened>> {
+    const { choices } = this.#asked;
+    const first = await this.#ask(permitted, 0);
+    const missing = choices - first.opened.choices;
+    if (missing <= 0) return this.#found(first);
+    const rest = Array.from({ length: missing }, (_, at) => this.#ask(permitted, at + 1));
+    const ended = await Promise.allSettled(rest);
+    const more = ended.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
+    const failed = ended.find((one) => one.status === "rejected");
+    if (failed !== undefined) {
+      for (const { opened } of [first, ...more]) opened.discard();
+      throw failed.reason;
+    }
+    const all = [first, ...more];
+    return this.#found({
+      ...first,
+      opened: openedJoined(all.map(({ opened }) => opened), this.#asked, this.#names()),
+      attempts: all.reduce((sum, { attempts }) => sum + attempts, 0),
+    });
+  }
+
+  #found(called: Called<Opened>): Called<Opened> {
+    this.#settlement.asked = called;
+    return called;
+  }
+
+  #names(): AnswerNames {
+    return {
+      id: this.#request.dialect.answerId(this.#request.requestId),
+      model: this.#asked.model,
       inputTokens: this.#inputTokens,
     };
-    const bridges = BRIDGES[this.#request.dialect.name];
-    const called = await this.#parts.upstreams.call<Answer | AnswerReader>({
+  }
+
+  /**
+   * Puts the request to the route's targets.
+   *
+   * @param choice Which of the caller's answers this is for, where a target gives one at a time.
+   */
+  #ask(permitted: number, choice: number): Promise<Called<Opened>> {
+    const single = { ...this.#asked, choices: 1, body: { ...this.#asked.body, n: 1 } };
+    const wayTo = ({ dialect, shaping }: Upstream) => {
+      const bridge = BRIDGES[this.#request.dialect.name][dialect];
+      const oneByOne = this.#asked.choices > 1 &&
+        (choice > 0 || bridge.singleAnswer || shaping.singleAnswer === true);
+      return oneByOne
+        ? { bridge, asked: single, names: { ...this.#names(), choice } }
+        : { bridge, asked: this.#asked, names: this.#names() };
+    };
+    return this.#parts.upstreams.call<Opened>({
       route: this.#route,
       signal: this.#left.signal,
-      requestId,
-      prepare: ({ model }, { shaping, dialect }) => {
-        const bridge = bridges[dialect];
+      requestId: this.#request.requestId,
+      prepare: ({ model }, upstream) => {
+        const { bridge, asked } = wayTo(upstream);
+        const { shaping } = upstream;
         const sent = bridge.request(asked, { model, permittedOutput: permitted, shaping });
         this.#ignored = sent.ignored;
         return {
           path: bridge.path,
           headers: {
             accept: asked.stream ? "text/event-stream" : "application/json",
-            ...(dialect === "messages" ? this.#request.versions : {}),
+            ...(upstream.dialect === "messages" ? this.#request.versions : {}),
           },
-          body: JSON.stringify(sent.body),
+          body: JSON.stringify(upstream.adjust(sent.body)),
         };
       },
-      open: async (reply, _target, { dialect }) => {
-        const bridge = bridges[dialect];
-        if (!asked.stream) return bridge.answer(await readWhole(reply), asked, names);
+      open: async (reply, _target, upstream) => {
+        const { bridge, asked, names } = wayTo(upstream);
+        if (!asked.stream) {
+          const answer = bridge.answer(await readWhole(reply), asked, names);
+          return openedOne({ answer }, asked.choices, reply);
+        }
         if (!/^text\/event-stream\b/i.test(String(reply.headers["content-type"]))) {
           throw new Refusal(
             "upstream_unavailable",
@@ -194,39 +245,39 @@ class Work {
           );
         }
         const answer = bridge.stream(asked, names);
-        return await new AnswerReader(new EventSource(reply), answer, this.#parts.pingAfterMs)
-          .begin();
+        const source = new EventSource(reply);
+        const reader = await new AnswerReader(source, answer, this.#parts.pingAfterMs).begin();
+        return openedOne({ reader }, asked.choices, reply);
       },
     });
-    this.#settlement.asked = called;
-    return called;
   }
 
   /** The answer's body: settled, or a stream that settles itself. */
-  async finish({ opened, reply }: Called<Answer | AnswerReader>): Promise<RelayReply["body"]> {
-    if (opened instanceof AnswerReader) {
+  async finish({ opened }: Called<Opened>): Promise<RelayReply["body"]> {
+    const inputTokens = this.#inputTokens * opened.requests;
+    if (opened.kind === "stream") {
       this.#unwatch(); // from here on leaving shows as cancelling the stream
       return streamAnswer({
-        reader: opened,
-        reply,
+        opened,
         dialect: this.#request.dialect,
         requestId: this.#request.requestId,
         settlement: this.#settlement,
         log: this.#parts.log,
-        inputTokens: this.#inputTokens,
+        inputTokens,
         leave: this.#leave,
         cutOff: this.#parts.running.cutOff,
         over: this.#over,
       });
     }
+    const { answer } = opened;
     this.#settlement.outputBegan();
     const { usage, source } = settledUsage(
-      { usage: opened.usage, countedOutput: opened.usage === undefined ? opened.countOutput() : 0 },
-      this.#inputTokens,
+      { usage: answer.usage, countedOutput: answer.usage === undefined ? answer.countOutput() : 0 },
+      inputTokens,
     );
     await this.#settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });
     this.#over();
-    return JSON.stringify(opened.usage === undefined ? opened.withUsage(usage) : opened.body);
+    return JSON.stringify(answer.usage === undefined ? answer.withUsage(usage) : answer.body);
   }
 
   /** Records a failure; answers what to throw for it. */

@@ -2,17 +2,16 @@ import { databaseRefusal } from "../database/mod.ts";
 import type { Dialect, Usage } from "../dialects/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
-import { TransportFault, type UpstreamReply } from "../upstreams/mod.ts";
-import type { AnswerReader } from "./answer_reader.ts";
+import { TransportFault } from "../upstreams/mod.ts";
+import type { OpenedStream } from "./opened.ts";
 import type { Settlement } from "./settlement.ts";
 
 /** What a stream needs from its request. */
 export interface StreamOptions {
   /** The answer, begun. */
-  readonly reader: AnswerReader;
+  readonly opened: OpenedStream;
   readonly dialect: Dialect;
   readonly requestId: string;
-  readonly reply: UpstreamReply;
   readonly settlement: Settlement;
   readonly log: Log;
   /** Input tokens as counted here. */
@@ -33,7 +32,8 @@ export interface StreamOptions {
  * failed (an error event is the last one), or the caller leaves (the upstream is cancelled).
  */
 export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array> {
-  const { reader, dialect, settlement, reply, leave, cutOff } = options;
+  const { opened, dialect, settlement, leave, cutOff } = options;
+  const { reader } = opened;
   const { answer } = reader;
   const encoder = new TextEncoder();
   let over = false;
@@ -82,12 +82,12 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
       controller.enqueue(encoder.encode(text));
       if (!last) return;
       controller.close();
-      end(reader.finished ? reply.drain : reply.discard);
+      end(reader.finished ? opened.drain : opened.discard);
       options.over();
     },
     async cancel() {
       if (over) return;
-      end(reply.discard);
+      end(opened.discard);
       leave();
       const usage = answer.hasOutput ? counted(answer, options.inputTokens) : undefined;
       try {

@@ -1,21 +1,32 @@
 import type { QuirkName } from "../config/mod.ts";
-import type { Shaping } from "../dialects/mod.ts";
+import type { JsonObject, Shaping } from "../dialects/mod.ts";
+import { adjustForMoonshot } from "./quirks/moonshot.ts";
+
+/** What a known upstream departs from its dialect in. */
+export interface Quirk {
+  readonly shaping: Shaping;
+  /** Changes a finished request body to what the upstream takes. */
+  readonly adjust?: (body: JsonObject) => JsonObject;
+}
 
 /**
- * What known upstreams depart from their dialect in.
+ * The known upstreams.
  *
- * - `moonshot`: sampling is fixed and other values are refused; the output limit is
- *   `max_completion_tokens` (platform.moonshot.ai, chat API).
+ * - `moonshot`: sampling and `n` are fixed and other values are refused; the output limit is
+ *   `max_completion_tokens` (platform.moonshot.ai, chat API); the rest is in `quirks/moonshot.ts`.
  * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`.
  * - `anthropic`: signatures of reasoning are verified.
  * - the others take the dialect as it is; the name documents the upstream.
  */
-export const QUIRKS: Readonly<Record<QuirkName, Shaping>> = {
-  moonshot: { fixedSampling: true, outputLimit: "max_completion_tokens" },
-  openai: { outputLimit: "max_completion_tokens" },
-  anthropic: { signedReasoning: true },
-  openrouter: {},
-  deepseek: { outputLimit: "max_tokens" },
-  vllm: { outputLimit: "max_tokens" },
-  ollama: { outputLimit: "max_tokens" },
+export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
+  moonshot: {
+    shaping: { fixedSampling: true, outputLimit: "max_completion_tokens", singleAnswer: true },
+    adjust: adjustForMoonshot,
+  },
+  openai: { shaping: { outputLimit: "max_completion_tokens" } },
+  anthropic: { shaping: { signedReasoning: true } },
+  openrouter: { shaping: {} },
+  deepseek: { shaping: { outputLimit: "max_tokens" } },
+  vllm: { shaping: { outputLimit: "max_tokens" } },
+  ollama: { shaping: { outputLimit: "max_tokens" } },
 };

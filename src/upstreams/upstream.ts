@@ -1,5 +1,5 @@
 import type { Secret, Settings, UpstreamSettings } from "../config/mod.ts";
-import type { Shaping } from "../dialects/mod.ts";
+import type { JsonObject, Shaping } from "../dialects/mod.ts";
 import { Health } from "./health.ts";
 import { HttpTransport } from "./http_transport.ts";
 import { QUIRKS } from "./quirks.ts";
@@ -11,6 +11,8 @@ export interface Upstream {
   readonly name: string;
   readonly dialect: "chat" | "messages";
   readonly shaping: Shaping;
+  /** Changes a finished request body to what this upstream takes. */
+  adjust(body: JsonObject): JsonObject;
   readonly headers: Readonly<Record<string, string>>;
   readonly send: Transport;
   readonly health: Health;
@@ -31,10 +33,12 @@ export async function httpUpstream(
     caCert: await readCertificate(settings.caCert),
   });
   const { host, hostname } = new URL(settings.url);
+  const quirk = settings.quirks === undefined ? undefined : QUIRKS[settings.quirks];
   return {
     name,
     dialect: settings.dialect,
-    shaping: settings.quirks === undefined ? {} : QUIRKS[settings.quirks],
+    shaping: quirk?.shaping ?? {},
+    adjust: quirk?.adjust ?? unchanged,
     headers: headersOf(settings),
     send: transport.send,
     health: new Health(now),
@@ -52,6 +56,7 @@ export function simulatorUpstream(now: () => number): Upstream {
     name: "simulator",
     dialect: "chat",
     shaping: {},
+    adjust: unchanged,
     headers: {},
     send: simulatorTransport,
     health: new Health(now),
@@ -69,6 +74,8 @@ export function defaultUpstreamSettings(
   const settings = parse({ url: upstream.url, dialect: upstream.dialect });
   return upstream.key === undefined ? settings : { ...settings, key: upstream.key };
 }
+
+const unchanged = (body: JsonObject) => body;
 
 function headersOf({ key, dialect, headers }: UpstreamSettings): Record<string, string> {
   const sent: Record<string, string> = {

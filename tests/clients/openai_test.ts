@@ -284,9 +284,6 @@ const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>
   },
 };
 
-/** What an upstream of the messages dialect cannot do yet. */
-const CHAT_ONLY = ["gives three choices for n: 3"];
-
 for (
   const way of [
     "in-process simulator",
@@ -304,7 +301,6 @@ for (
       ),
     );
     for (const [name, scenario] of Object.entries(SCENARIOS)) {
-      if (way === "sluice simulate, messages" && CHAT_ONLY.includes(name)) continue;
       await t.step(name, () => scenario(gateway));
     }
   });

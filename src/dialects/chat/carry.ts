@@ -15,6 +15,7 @@ import type { Usage } from "../usage.ts";
 import { upstreamFault } from "./upstream_error.ts";
 import { parseChunk } from "./events.ts";
 import { CHAT_DEFAULTS } from "./schema.ts";
+import { chatStreamEnd } from "./stream_end.ts";
 import { readChatUsage, writeChatUsage } from "./usage.ts";
 
 /**
@@ -26,6 +27,7 @@ import { readChatUsage, writeChatUsage } from "./usage.ts";
  */
 export const chatCarry: Bridge = {
   path: "/chat/completions",
+  singleAnswer: false,
   request: carryRequest,
   answer: carryAnswer,
   stream: (asked, names) => new CarriedChatStream(asked, names),
@@ -61,9 +63,11 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
     if (isObject(reply) && reply.error !== undefined) throw upstreamFault(reply.error);
     throw new Refusal("upstream_unavailable", "The upstream's answer is not a chat completion.");
   }
+  const { choice } = names;
   const choices = objects(reply.choices);
   const usage = readChatUsage(reply.usage) ?? readChatUsage(choices[0]?.usage);
-  const body = { ...reply, id: names.id, model: names.model };
+  const body: JsonObject = { ...reply, id: names.id, model: names.model };
+  if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
     usage,
@@ -129,6 +133,8 @@ class CarriedChatStream implements AnswerStream {
     this.#take(chunk, choices);
     if (choices.length === 0) return ""; // a usage chunk; ours is sent at the end
     const sent: JsonObject = { ...chunk, id: this.#names.id, model: this.#names.model };
+    const { choice } = this.#names;
+    if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
     else delete sent.usage;
     return `data: ${JSON.stringify(sent)}\n\n`;
@@ -143,16 +149,9 @@ class CarriedChatStream implements AnswerStream {
   }
 
   close(usage: Usage): string {
-    if (!this.#wantsUsage) return "data: [DONE]\n\n";
-    const last = {
-      id: this.#names.id,
-      object: "chat.completion.chunk",
-      created: this.#created,
-      model: this.#names.model,
-      choices: [],
-      usage: this.#rawUsage ?? writeChatUsage(usage),
-    };
-    return `data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`;
+    if (this.#names.choice !== undefined) return "";
+    const last = this.#wantsUsage ? this.#rawUsage ?? writeChatUsage(usage) : undefined;
+    return chatStreamEnd(this.#names, this.#created, last);
   }
 
   ping(): string {

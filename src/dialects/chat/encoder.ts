@@ -1,6 +1,8 @@
+import type { AnswerNames } from "../bridge.ts";
 import type { JsonObject } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
 import type { Usage } from "../usage.ts";
+import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
 
 /** Why an answer ended, as chat clients read it. */
@@ -25,14 +27,18 @@ export class ChatEncoder {
   #named = 0;
   #started = false;
   #finish: Finish | undefined;
+  readonly #names: AnswerNames;
+  readonly #created: number;
 
-  constructor(names: { id: string; model: string }, { wantsUsage, created }: {
+  constructor(names: AnswerNames, { wantsUsage, created }: {
     wantsUsage: boolean;
     /** Unix seconds. */
     created: number;
   }) {
     this.#head = { id: names.id, object: "chat.completion.chunk", created, model: names.model };
     this.#wantsUsage = wantsUsage;
+    this.#names = names;
+    this.#created = created;
   }
 
   /** Whether the upstream has said why its answer ended. */
@@ -57,10 +63,9 @@ export class ChatEncoder {
   /** The end of a complete answer. */
   close(usage: Usage): string {
     const finish = this.#chunk({}, finishReason(this.#finish ?? "stop", this.#named > 0));
-    const last = this.#wantsUsage
-      ? `data: ${JSON.stringify({ ...this.#head, choices: [], usage: writeChatUsage(usage) })}\n\n`
-      : "";
-    return `${finish}${last}data: [DONE]\n\n`;
+    if (this.#names.choice !== undefined) return finish;
+    const last = this.#wantsUsage ? writeChatUsage(usage) : undefined;
+    return finish + chatStreamEnd(this.#names, this.#created, last);
   }
 
   /** What keeps a silent connection open. */
@@ -81,7 +86,7 @@ export class ChatEncoder {
     call.index = this.#named++;
     const first = {
       index: call.index,
-      id: call.id ?? `call_${String(this.#head.id).replace(/^chatcmpl-/, "")}_${call.index}`,
+      id: call.id ?? `call_${this.#names.id.replace(/^chatcmpl-/, "")}_${call.index}`,
       type: "function",
       function: { name, arguments: "" },
     };
@@ -102,7 +107,7 @@ export class ChatEncoder {
   #line(delta: JsonObject, finish: string | null): string {
     const chunk = {
       ...this.#head,
-      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      choices: [{ index: this.#names.choice ?? 0, delta, logprobs: null, finish_reason: finish }],
       ...(this.#wantsUsage ? { usage: null } : {}),
     };
     return `data: ${JSON.stringify(chunk)}\n\n`;

@@ -1,4 +1,4 @@
-import { invalid, Refusal } from "../../refusal.ts";
+import { Refusal } from "../../refusal.ts";
 import { TokenCounter } from "../../tokens/mod.ts";
 import type {
   Answer,
@@ -24,6 +24,7 @@ import { writeChatUsage } from "./usage.ts";
 /** Chat in front, messages behind: translated through the neutral form. */
 export const chatOverMessages: Bridge = {
   path: "/messages",
+  singleAnswer: true,
   request: translateRequest,
   answer: translateAnswer,
   stream: (asked, names) => new TranslatedStream(new MessagesEvents(), encoderFor(asked, names)),
@@ -37,9 +38,6 @@ function translateRequest(
   asked: Asked,
   { model, permittedOutput, shaping }: RequestOptions,
 ): BridgedRequest {
-  if (asked.choices > 1) {
-    throw invalid("n", "n must be 1 for this model: its upstream gives one answer at a time.");
-  }
   const conversation = chatToNeutral(asked);
   const written = messagesFromNeutral(conversation, { signed: shaping.signedReasoning ?? false });
   const sent: JsonObject = { model, ...written, max_tokens: permittedOutput };
@@ -89,7 +87,7 @@ function translateAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Ans
     object: "chat.completion",
     created: Math.floor(Date.now() / 1_000),
     model: names.model,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: reason }],
+    choices: [{ index: names.choice ?? 0, message, logprobs: null, finish_reason: reason }],
     usage: writeChatUsage(usage),
   });
   return {

@@ -25,6 +25,7 @@ import { MessagesUsage, writeMessagesUsage } from "./usage.ts";
  */
 export const messagesCarry: Bridge = {
   path: "/messages",
+  singleAnswer: true,
   request: carryRequest,
   answer: carryAnswer,
   stream: (_asked, names) => new CarriedMessagesStream(names),

@@ -25,6 +25,7 @@ import { writeMessagesUsage } from "./usage.ts";
 /** Messages in front, chat behind: translated through the neutral form. */
 export const messagesOverChat: Bridge = {
   path: "/chat/completions",
+  singleAnswer: true,
   request: translateRequest,
   answer: translateAnswer,
   stream: (_asked, names) =>

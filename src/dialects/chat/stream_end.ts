@@ -1,0 +1,12 @@
+import type { JsonObject, JsonValue } from "../json.ts";
+
+/** What ends a chat stream: the usage in a chunk of its own where it is wanted, then `[DONE]`. */
+export function chatStreamEnd(
+  { id, model }: { readonly id: string; readonly model: string },
+  created: JsonValue,
+  usage: JsonObject | undefined,
+): string {
+  if (usage === undefined) return "data: [DONE]\n\n";
+  const last = { id, object: "chat.completion.chunk", created, model, choices: [], usage };
+  return `data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`;
+}

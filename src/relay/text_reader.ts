@@ -1,0 +1,13 @@
+import type { AnswerState } from "../dialects/mod.ts";
+
+/** The caller's text, read on demand. */
+export interface TextReader {
+  /** What is known of the answer so far. */
+  readonly answer: AnswerState;
+  /** Whether the answer is complete and all of its text has been given out. */
+  readonly finished: boolean;
+  /** The next text: empty when there is none yet. Throws when the answer failed. */
+  next(): Promise<string>;
+  /** Lets go of the source; nothing is read any more. */
+  close(): void;
+}

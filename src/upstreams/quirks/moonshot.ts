@@ -1,0 +1,65 @@
+import { isObject, type JsonObject, objects, text } from "../../dialects/mod.ts";
+
+/**
+ * A chat body as Moonshot's service takes it.
+ *
+ * Sources: platform.moonshot.ai (chat API, partial mode, thinking models);
+ * `reasoning_content is missing in assistant tool call message`: continuedev/continue#11711;
+ * `tool_choice … is incompatible with thinking enabled`: UKGovernmentBEIS/inspect_ai#5152.
+ */
+export function adjustForMoonshot(body: JsonObject): JsonObject {
+  const { n: _, ...rest } = body;
+  const model = text(body.model) ?? "";
+  const adjusted = withFreeChoice(rest, model);
+  const messages = withReasoning(objects(body.messages), reasons(adjusted, model));
+  return { ...adjusted, messages: withPartial(messages, adjusted) };
+}
+
+const alwaysReasons = (model: string) => /k3|k2\.7|thinking/.test(model);
+
+/** Whether the model will reason; k2.5 and k2.6 do unless it is switched off. */
+function reasons({ thinking }: JsonObject, model: string): boolean {
+  if (alwaysReasons(model)) return true;
+  return /k2\.[56]/.test(model) && !(isObject(thinking) && thinking.type === "disabled");
+}
+
+/**
+ * A model that reasons cannot be made to call one tool. k3 takes `required`, so it is offered that
+ * tool alone; k2.5 and k2.6 give up reasoning where the caller did not ask for it; the others are
+ * left to choose.
+ */
+function withFreeChoice(body: JsonObject, model: string): JsonObject {
+  const { tool_choice: choice, ...rest } = body;
+  const name = isObject(choice) && isObject(choice.function)
+    ? text(choice.function.name)
+    : undefined;
+  if (name === undefined && choice !== "required" || !reasons(body, model)) return body;
+  if (/k3/.test(model)) {
+    const only = objects(body.tools).filter(({ function: own }) =>
+      isObject(own) && own.name === name
+    );
+    return { ...rest, ...(name === undefined ? {} : { tools: only }), tool_choice: "required" };
+  }
+  if (!alwaysReasons(model) && body.thinking === undefined) {
+    return { ...body, thinking: { type: "disabled" } };
+  }
+  return { ...rest, tool_choice: "auto" };
+}
+
+/** Every turn that calls tools has its reasoning, an empty one if the client did not keep it. */
+function withReasoning(messages: readonly JsonObject[], reasoning: boolean): JsonObject[] {
+  return messages.map((message) =>
+    reasoning && message.role === "assistant" && objects(message.tool_calls).length > 0 &&
+      text(message.reasoning_content) === undefined
+      ? { ...message, reasoning_content: text(message.reasoning) ?? "" }
+      : message
+  );
+}
+
+/** The beginning of an answer is marked as one; with `json_object` the service takes none. */
+function withPartial(messages: readonly JsonObject[], body: JsonObject): JsonObject[] {
+  const last = messages.at(-1);
+  const format = isObject(body.response_format) ? body.response_format.type : undefined;
+  if (last?.role !== "assistant" || format === "json_object") return [...messages];
+  return [...messages.slice(0, -1), { ...last, partial: true }];
+}
