@@ -6,8 +6,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../assert.ts";
-import { startGateway, type TestGateway } from "../fake/gateway.ts";
-import { simulateServer } from "../fake/simulate.ts";
+import { leaves, onEveryPairing, PNG_BASE64, reasonedTurns } from "./pairings.ts";
 
 const TOOLS: Anthropic.Tool[] = ["get_weather", "get_population"].map((name) => ({
   name,
@@ -19,8 +18,8 @@ const TOOLS: Anthropic.Tool[] = ["get_weather", "get_population"].map((name) => 
   },
 }));
 
-function sdk({ url, key }: { url: string; key: string }): Anthropic {
-  return new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0 });
+function sdk({ url, key }: { url: string; key: string }, options = {}): Anthropic {
+  return new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0, ...options });
 }
 
 const hello: Anthropic.MessageParam[] = [{ role: "user", content: "Hello there" }];
@@ -30,7 +29,7 @@ function textOf(message: Anthropic.Message): string {
   return message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
-const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>>> = {
+onEveryPairing("anthropic SDK", {
   "answers a plain request": async (gateway) => {
     const reply = await sdk(gateway).messages.create({ ...base, system: "Be brief." });
     assertStringIncludes(textOf(reply), "Hello there");
@@ -170,26 +169,96 @@ const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>
       );
     }
   },
-};
 
-for (
-  const way of [
-    "in-process simulator",
-    "sluice simulate, chat",
-    "sluice simulate, messages",
-  ] as const
-) {
-  Deno.test(`anthropic SDK against the ${way}`, async (t) => {
-    await using stack = new AsyncDisposableStack();
-    const server = way === "in-process simulator" ? undefined : stack.use(simulateServer());
-    const dialect = way === "sluice simulate, messages" ? "messages" : "chat";
-    const gateway = stack.use(
-      await startGateway(
-        server === undefined ? {} : { settings: { upstream: { url: server.url, dialect } } },
-      ),
-    );
-    for (const [name, scenario] of Object.entries(SCENARIOS)) {
-      await t.step(name, () => scenario(gateway));
+  "says what pictures are, those in the results of tools too": async (gateway) => {
+    const image = (media_type: "image/png") => ({
+      type: "image" as const,
+      source: { type: "base64" as const, media_type, data: PNG_BASE64 },
+    });
+    const reply = await sdk(gateway).messages.create({
+      ...base,
+      model: "svc-k2.6",
+      messages: [{
+        role: "user",
+        content: [image("image/png"), { type: "text", text: "What is this?" }],
+      }],
+    });
+    assertStringIncludes(textOf(reply), "PNG of 640 × 480 pixels");
+    const result = await sdk(gateway).messages.create({
+      ...base,
+      model: "svc-k2.6",
+      tools: TOOLS,
+      messages: [
+        { role: "user", content: "[[call get_weather {}]] [[then]] [[say done]]" },
+        {
+          role: "assistant",
+          content: [{ type: "tool_use", id: "toolu_1", name: "get_weather", input: {} }],
+        },
+        {
+          role: "user",
+          content: [{
+            type: "tool_result",
+            tool_use_id: "toolu_1",
+            content: [image("image/png"), { type: "text", text: "a map" }],
+          }],
+        },
+      ],
+    });
+    assertEquals(result.stop_reason, "end_turn");
+  },
+
+  "sends a long history of reasoning and tools back": async (gateway, upstream) => {
+    const client = sdk(gateway);
+    const messages: Anthropic.MessageParam[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      messages.push({ role: "user", content: "The weather and the population of Paris?" });
+      const request = { ...base, model: "svc-k3", max_tokens: 2_000, messages, tools: TOOLS };
+      const first = turn % 2 === 0
+        ? await client.messages.create(request)
+        : await client.messages.stream(request).finalMessage();
+      const kinds = first.content.map(({ type }) => type);
+      assertEquals(kinds.filter((kind) => kind !== "text"), ["thinking", "tool_use", "tool_use"]);
+      const calls = first.content.filter((block) => block.type === "tool_use");
+      messages.push({ role: "assistant", content: first.content }, {
+        role: "user",
+        content: calls.map(({ id }, at) => ({
+          type: "tool_result",
+          tool_use_id: id,
+          content: `result ${turn}.${at}`,
+        })),
+      });
+      const second = await client.messages.create({ ...request, messages });
+      assertStringIncludes(textOf(second), `result ${turn}.0`);
+      assertStringIncludes(textOf(second), `result ${turn}.1`);
+      messages.push({ role: "assistant", content: second.content });
     }
-  });
-}
+    if (upstream !== undefined) assertEquals(reasonedTurns(upstream.bodies.at(-1)), 7);
+  },
+
+  "leaves in the middle of a stream": (gateway, upstream) =>
+    leaves(gateway, upstream, async (signal) => {
+      const stream = await sdk(gateway).messages.create({
+        ...base,
+        max_tokens: 1_000,
+        messages: [{ role: "user", content: "[[tokens 900]] [[pace 20ms]]" }],
+        stream: true,
+      }, { signal });
+      return stream;
+    }),
+
+  "repeats what the upstream had no room for": async (gateway, upstream) => {
+    if (upstream === undefined) return; // there is nobody to be busy
+    const before = upstream.requests;
+    upstream.busyFor(2);
+    const reply = await sdk(gateway, { maxRetries: 1 }).messages.create(base);
+    assertStringIncludes(textOf(reply), "Hello there");
+    assertEquals(upstream.requests - before, 3);
+  },
+
+  "sends once what cannot succeed": async (gateway) => {
+    const client = sdk({ ...gateway, key: `sk-${"y".repeat(40)}` }, { maxRetries: 5 });
+    const before = gateway.log().split("request refused").length;
+    await assertRejects(() => client.messages.create(base), Anthropic.AuthenticationError);
+    assertEquals(gateway.log().split("request refused").length, before + 1);
+  },
+});

@@ -6,9 +6,9 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../assert.ts";
-import { startGateway, type TestGateway } from "../fake/gateway.ts";
-import { simulateServer } from "../fake/simulate.ts";
+import { startGateway } from "../fake/gateway.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
+import { leaves, onEveryPairing, PNG_BASE64, reasonedTurns } from "./pairings.ts";
 
 const WEATHER: OpenAI.ChatCompletionFunctionTool = {
   type: "function",
@@ -30,8 +30,7 @@ function sdk({ url, key }: { url: string; key: string }, options = {}): OpenAI {
 
 const hello = [{ role: "user" as const, content: "Hello there" }];
 
-/** The same scenarios for each way in which a gateway can reach the simulated upstream. */
-const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>>> = {
+onEveryPairing("openai SDK", {
   "answers a plain request": async (gateway) => {
     const reply = await sdk(gateway).chat.completions.create({ model: "svc-k2", messages: hello });
     assertStringIncludes(reply.choices[0]!.message.content!, "Hello there");
@@ -282,29 +281,87 @@ const SCENARIOS: Readonly<Record<string, (gateway: TestGateway) => Promise<void>
       assertEquals(error.code, "upstream_unavailable", directive);
     }
   },
-};
 
-for (
-  const way of [
-    "in-process simulator",
-    "sluice simulate, chat",
-    "sluice simulate, messages",
-  ] as const
-) {
-  Deno.test(`openai SDK against the ${way}`, async (t) => {
-    await using stack = new AsyncDisposableStack();
-    const server = way === "in-process simulator" ? undefined : stack.use(simulateServer());
-    const dialect = way === "sluice simulate, messages" ? "messages" : "chat";
-    const gateway = stack.use(
-      await startGateway(
-        server === undefined ? {} : { settings: { upstream: { url: server.url, dialect } } },
-      ),
-    );
-    for (const [name, scenario] of Object.entries(SCENARIOS)) {
-      await t.step(name, () => scenario(gateway));
+  "says what a picture is": async (gateway) => {
+    const image_url = { url: `data:image/png;base64,${PNG_BASE64}` };
+    const reply = await sdk(gateway).chat.completions.create({
+      model: "svc-k2.6",
+      messages: [{
+        role: "user",
+        content: [{ type: "text", text: "What is this?" }, { type: "image_url", image_url }],
+      }],
+    });
+    assertStringIncludes(reply.choices[0]!.message.content!, "PNG of 640 × 480 pixels");
+  },
+
+  "stops at a stop sequence": async (gateway) => {
+    const reply = await sdk(gateway).chat.completions.create({
+      model: "svc-k2",
+      messages: [{ role: "user", content: "[[say one STOP two]]" }],
+      stop: ["STOP"],
+    });
+    const [choice] = reply.choices;
+    assertEquals([choice!.message.content, choice!.finish_reason], ["one ", "stop"]);
+  },
+
+  "reasons, calls two tools at once, and sends the whole history back": async (
+    gateway,
+    upstream,
+  ) => {
+    const client = sdk(gateway);
+    const tools = ["get_weather", "get_population"].map((name) => ({
+      ...WEATHER,
+      function: { ...WEATHER.function, name },
+    }));
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: "system", content: "Be brief." },
+    ];
+    for (let turn = 0; turn < 4; turn++) {
+      messages.push({ role: "user", content: "The weather and the population of Paris?" });
+      const request = { model: "svc-k3", messages, tools };
+      const first = turn % 2 === 0
+        ? await client.chat.completions.create(request)
+        : await client.chat.completions.stream(request).finalChatCompletion();
+      const { message, finish_reason } = first.choices[0]!;
+      assertEquals(finish_reason, "tool_calls");
+      assert(message.tool_calls!.length === 2);
+      assert("reasoning_content" in message && message.reasoning_content !== "");
+      messages.push(message as OpenAI.ChatCompletionMessageParam);
+      message.tool_calls!.forEach(({ id }, at) =>
+        messages.push({ role: "tool", tool_call_id: id, content: `result ${turn}.${at}` })
+      );
+      const second = await client.chat.completions.create({ model: "svc-k3", messages, tools });
+      const said = second.choices[0]!.message;
+      assertStringIncludes(said.content!, `result ${turn}.0`);
+      assertStringIncludes(said.content!, `result ${turn}.1`);
+      messages.push(said as OpenAI.ChatCompletionMessageParam);
     }
-  });
-}
+    if (upstream !== undefined) assertEquals(reasonedTurns(upstream.bodies.at(-1)), 7);
+  },
+
+  "leaves in the middle of a stream": (gateway, upstream) =>
+    leaves(gateway, upstream, async (signal) => {
+      const stream = await sdk(gateway).chat.completions.create({
+        model: "svc-k2",
+        messages: [{ role: "user", content: "[[tokens 900]] [[pace 20ms]]" }],
+        max_tokens: 1_000,
+        stream: true,
+      }, { signal });
+      return stream;
+    }),
+
+  "repeats what the upstream had no room for": async (gateway, upstream) => {
+    if (upstream === undefined) return; // there is nobody to be busy
+    const before = upstream.requests;
+    upstream.busyFor(2);
+    const reply = await sdk(gateway, { maxRetries: 1 }).chat.completions.create({
+      model: "svc-k2",
+      messages: hello,
+    });
+    assertStringIncludes(reply.choices[0]!.message.content!, "Hello there");
+    assertEquals(upstream.requests - before, 3);
+  },
+});
 
 Deno.test("openai SDK: its own retries meet the right statuses and headers", async () => {
   let calls = 0;

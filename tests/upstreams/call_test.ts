@@ -1,7 +1,15 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway, statusOf, usageRecords } from "../fake/gateway.ts";
 import { sleep, until } from "../fake/temp.ts";
-import { completion, fakeUpstream, rawServer, readRequest } from "../fake/upstream.ts";
+import {
+  chunk,
+  completion,
+  eventStream,
+  fakeUpstream,
+  rawServer,
+  readRequest,
+  sse,
+} from "../fake/upstream.ts";
 
 const encoder = new TextEncoder();
 
@@ -324,6 +332,160 @@ Deno.test("quirks: moonshot is sent no sampling, and its own output limit", asyn
     "messages",
     "model",
   ]);
+});
+
+const tool = (name: string) => ({ type: "function", function: { name, parameters: {} } });
+const named = { type: "function", function: { name: "b" } };
+
+for (
+  const { why, body, sent } of [
+    {
+      why: "k3 calls a named tool because it is offered that one alone",
+      body: { model: "svc-k3", tools: [tool("a"), tool("b")], tool_choice: named },
+      sent: { tools: [tool("b")], tool_choice: "required", reasoning_effort: "max" },
+    },
+    {
+      why: "k2.6 gives up reasoning for a demanded tool",
+      body: { model: "svc-k2.6", tools: [tool("b")], tool_choice: "required" },
+      sent: { tool_choice: "required", thinking: { type: "disabled" } },
+    },
+    {
+      why: "k2.6 that is told to reason chooses freely",
+      body: {
+        model: "svc-k2.6",
+        tools: [tool("b")],
+        tool_choice: "required",
+        thinking: { type: "enabled" },
+      },
+      sent: { tool_choice: "auto", thinking: { type: "enabled" } },
+    },
+    {
+      why: "a model that does not reason takes any choice",
+      body: { model: "svc-k2", tools: [tool("b")], tool_choice: named },
+      sent: { tool_choice: named },
+    },
+    {
+      why: "the beginning of an answer is marked",
+      body: {
+        model: "svc-k2",
+        messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: "{" }],
+      },
+      sent: {
+        messages: [{ role: "user", content: "Hi" }, {
+          role: "assistant",
+          content: "{",
+          partial: true,
+        }],
+      },
+    },
+    {
+      why: "a turn that calls tools has reasoning, if an empty one",
+      body: {
+        model: "svc-k3",
+        messages: [
+          { role: "user", content: "Hi" },
+          {
+            role: "assistant",
+            tool_calls: [{ id: "x", type: "function", function: { name: "b", arguments: "{}" } }],
+          },
+          { role: "tool", tool_call_id: "x", content: "1" },
+        ],
+      },
+      sent: {
+        messages: [
+          { role: "user", content: "Hi" },
+          {
+            role: "assistant",
+            tool_calls: [{ id: "x", type: "function", function: { name: "b", arguments: "{}" } }],
+            reasoning_content: "",
+          },
+          { role: "tool", tool_call_id: "x", content: "1" },
+        ],
+      },
+    },
+  ]
+) {
+  Deno.test(`quirks: moonshot: ${why}`, async () => {
+    await using upstream = fakeUpstream(() => completion("ok"));
+    const target = (model: string) => ({ targets: [{ upstream: "one", model }] });
+    await using gateway = await startGateway({
+      settings: {
+        upstreams: { one: { url: upstream.url, quirks: "moonshot" } },
+        routes: {
+          "svc-k2": target("kimi-k2"),
+          "svc-k2.6": target("kimi-k2.6"),
+          "svc-k3": target("kimi-k3"),
+        },
+      },
+    });
+    assertEquals(await statusOf(gateway.chat("Hi", body)), 200);
+    const got = upstream.received[0]!.body;
+    const wanted = Object.fromEntries(Object.keys(sent).map((field) => [field, got[field]]));
+    assertEquals<unknown>(wanted, sent);
+  });
+}
+
+Deno.test("n is asked for one by one where the upstream gives one answer at a time", async () => {
+  let calls = 0;
+  await using upstream = fakeUpstream(({ body }) => {
+    const which = ++calls;
+    assertEquals([body.n, body.max_completion_tokens], [undefined, 50]);
+    return body.stream
+      ? eventStream(
+        sse(chunk({ role: "assistant", content: `${which}` }), chunk({}, "stop")),
+        sse(
+          JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } }),
+          "[DONE]",
+        ),
+      )
+      : completion(`${which}`);
+  });
+  await using gateway = await startGateway({
+    settings: { upstreams: { one: { url: upstream.url, quirks: "moonshot" } } },
+  });
+  const whole = await (await gateway.chat("Hi", { n: 3, max_tokens: 50 })).json();
+  assertEquals(
+    // deno-lint-ignore no-explicit-any -- a reply as it came
+    whole.choices.map(({ index, message }: any) => [index, message.content]).toSorted(),
+    [[0, "1"], [1, "2"], [2, "3"]],
+  );
+  assertEquals([whole.usage.prompt_tokens, whole.usage.completion_tokens], [21, 9]);
+  const streamed = await (await gateway.chat("Hi", {
+    n: 3,
+    max_tokens: 50,
+    stream: true,
+    stream_options: { include_usage: true },
+  })).text();
+  const datas = streamed.split("\n\n").filter((one) => one.startsWith("data: {"))
+    .map((one) => JSON.parse(one.slice(6)));
+  const ended = datas.filter(({ choices }) => choices[0]?.finish_reason === "stop");
+  assertEquals(ended.map(({ choices }) => choices[0].index).toSorted(), [0, 1, 2]);
+  assertEquals(datas.at(-1).usage.total_tokens, 30);
+  assertEquals(streamed.split("[DONE]").length, 2);
+  const records = await usageRecords(gateway);
+  assertEquals(records.map((one) => [one.attempts, one.input_tokens, one.output_tokens]), [
+    [3, 21, 9],
+    [3, 21, 9],
+  ]);
+});
+
+Deno.test("n: one answer that fails fails them all, and the others are given up", async () => {
+  for (const stream of [false, true]) {
+    let calls = 0;
+    await using upstream = fakeUpstream(() =>
+      ++calls === 2
+        ? new Response("no", { status: 400 })
+        : stream
+        ? eventStream(sse(chunk({ role: "assistant", content: "a" })), sse(chunk({}, "stop")))
+        : completion("a")
+    );
+    await using gateway = await startGateway({
+      settings: { upstreams: { one: { url: upstream.url, quirks: "moonshot" } } },
+    });
+    assertEquals(await statusOf(gateway.chat("Hi", { n: 3, stream })), 400);
+    const [record] = await usageRecords(gateway);
+    assertEquals([record!.ending, record!.usage_source], ["refused", null]);
+  }
 });
 
 Deno.test("a target that keeps failing rests: others are asked first until it is probed", async () => {

@@ -1,0 +1,71 @@
+import { assert, assertEquals } from "../assert.ts";
+import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import { until } from "../fake/temp.ts";
+import { type SimulateServer, simulateServer } from "../fake/simulate.ts";
+
+/** What a client does, and what it must see; the upstream is there where a socket leads to it. */
+export type Scenarios = Readonly<
+  Record<string, (gateway: TestGateway, upstream: SimulateServer | undefined) => Promise<void>>
+>;
+
+const WAYS = {
+  "in-process simulator": undefined,
+  "sluice simulate, chat": "chat",
+  "sluice simulate, messages": "messages",
+} as const;
+
+/** Runs the same scenarios for each way in which a gateway can reach the simulated upstream. */
+export function onEveryPairing(client: string, scenarios: Scenarios): void {
+  for (const [way, dialect] of Object.entries(WAYS)) {
+    Deno.test(`${client} against the ${way}`, async (t) => {
+      await using stack = new AsyncDisposableStack();
+      const upstream = dialect === undefined ? undefined : stack.use(simulateServer());
+      const settings = upstream === undefined ? {} : { upstream: { url: upstream.url, dialect } };
+      const gateway = stack.use(await startGateway({ settings }));
+      for (const [name, scenario] of Object.entries(scenarios)) {
+        await t.step(name, () => scenario(gateway, upstream));
+      }
+    });
+  }
+}
+
+/** A PNG of 640 × 480 pixels: its header, which is all that is looked at. */
+export const PNG_BASE64 = btoa(String.fromCharCode(
+  ...[0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52],
+  ...[0, 0, 2, 0x80, 0, 0, 1, 0xe0, 8, 6, 0, 0, 0, 0, 0, 0, 0],
+));
+
+/** A client that leaves after some events of a stream: the upstream is cancelled, what was heard is recorded. */
+export async function leaves(
+  gateway: TestGateway,
+  upstream: SimulateServer | undefined,
+  start: (signal: AbortSignal) => Promise<AsyncIterable<unknown>>,
+): Promise<void> {
+  const cancelled = upstream?.cancelled ?? 0;
+  const before = (await usageRecords(gateway)).length;
+  const leave = new AbortController();
+  const stream = await start(leave.signal);
+  let events = 0;
+  try {
+    for await (const _ of stream) if (++events === 12) leave.abort();
+  } catch (error) {
+    assert(leave.signal.aborted, `${error}`);
+  }
+  assert(events >= 12 && events < 100, `${events} events`);
+  await until(async () => (await usageRecords(gateway)).length > before);
+  const record = (await usageRecords(gateway)).at(-1)!;
+  assertEquals([record.ending, record.usage_source], ["client_left", "counted"]);
+  assert(Number(record.output_tokens) < 200, `${record.output_tokens} tokens`);
+  if (upstream !== undefined) await until(() => upstream.cancelled > cancelled);
+}
+
+/** Assistant turns of a request of either dialect that have their reasoning with them. */
+// deno-lint-ignore no-explicit-any -- a body as it was sent
+export function reasonedTurns({ messages }: any): number {
+  // deno-lint-ignore no-explicit-any -- a message of either dialect
+  return messages.filter(({ reasoning_content: own, content }: any) =>
+    typeof own === "string" && own !== "" ||
+    // deno-lint-ignore no-explicit-any -- a block of the messages dialect
+    Array.isArray(content) && content.some(({ type }: any) => type === "thinking")
+  ).length;
+}
