@@ -117,6 +117,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
       idleMs: settings.limits.bodyIdleMs,
       timers: built.adopt(new CoarseTimers(), (timers) => timers.close()),
     },
+    countsPerMinute: settings.limits.countsPerMinute,
     corsOrigins: settings.cors.origins,
   });
 

@@ -150,6 +150,9 @@ export const settings = z.strictObject({
     pingMs: milliseconds.default(15_000).describe(
       "Silence of an upstream after which a stream's caller is sent a ping.",
     ),
+    countsPerMinute: z.int().positive().default(600).describe(
+      "Requests to count_tokens of one key in a minute.",
+    ),
     drainMs: milliseconds.default(30_000).describe("For running requests when stopping."),
   }).prefault({}),
   cors: z.strictObject({

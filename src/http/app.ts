@@ -11,6 +11,7 @@ import { type BodyLimits, readJson } from "./body.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
 import { hasSaneHost, presentedKeys } from "./guard.ts";
 import { watchLeaving } from "./leaving.ts";
+import { MinuteBound } from "./minute_bound.ts";
 import { modelInfo, modelList } from "./models.ts";
 
 /** What the door leads to. */
@@ -24,6 +25,8 @@ export interface AppParts extends RelayParts {
 /** How the door behaves. */
 export interface AppOptions {
   readonly bodyLimits: BodyLimits;
+  /** Requests to `count_tokens` that a key has per minute. */
+  readonly countsPerMinute: number;
   /** Browser origins served below `/v1` and `/user`; `*` for any. */
   readonly corsOrigins: readonly string[];
 }
@@ -42,11 +45,13 @@ export class App {
   readonly #parts: AppParts;
   readonly #options: AppOptions;
   readonly #hono: Hono<Env>;
+  readonly #counts: MinuteBound;
   #stopping = false;
 
   constructor(parts: AppParts, options: AppOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#counts = new MinuteBound(options.countsPerMinute, parts.now);
     this.#hono = this.#routes();
   }
 
@@ -121,7 +126,8 @@ export class App {
   /** Counts a messages request's input here; nothing is sent upstream, nothing is charged. */
   async #count(c: Context<Env>): Promise<Response> {
     const request = c.req.raw;
-    await this.#parts.keyRing.identify(presentedKeys(request.headers));
+    const { keyId } = await this.#parts.keyRing.identify(presentedKeys(request.headers));
+    this.#counts.take(keyId);
     const body = await readJson(request, this.#options.bodyLimits);
     const asked = readCount(body, { beta: request.headers.has("anthropic-beta") });
     this.#parts.catalog.resolve(asked.model);

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-import { startGateway, statusOf } from "../fake/gateway.ts";
+import { startGateway, statusOf, usageRecords } from "../fake/gateway.ts";
 import { sleep } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 
@@ -552,6 +552,32 @@ Deno.test("reasoning fields that a route cannot use are dropped and named", asyn
     (await ask({ model: "svc-k2.7-code", thinking: { type: "disabled" } })).ignored,
     "thinking",
   );
+});
+
+Deno.test("count_tokens has a bound of its own, for each key", async () => {
+  await using gateway = await startGateway({
+    settings: { limits: { countsPerMinute: 24 } },
+    now: () => Date.UTC(2030, 0, 1, 0, 0, 30),
+  });
+  const body = { model: "svc-k3", messages: [{ role: "user", content: "Hi" }] };
+  const count = (key?: string) =>
+    gateway.post("/v1/messages/count_tokens", body, key === undefined ? {} : { key });
+  const statuses = await Promise.all(
+    Array.from({ length: 25 }, async () => {
+      const reply = await count();
+      const answer = await reply.json();
+      return reply.status === 200 ? [200, answer.input_tokens > 0] : [
+        reply.status,
+        answer.error.type,
+        Number(reply.headers.get("retry-after")) <= 60,
+      ];
+    }),
+  );
+  assertEquals(statuses.filter(([status]) => status === 200), Array(24).fill([200, true]));
+  assertEquals(statuses.filter(([status]) => status !== 200), [[429, "rate_limit_error", true]]);
+  const other = await gateway.gateway.keys.issue(gateway.gateway.owner, {});
+  assertEquals(await statusOf(count(other.secret)), 200);
+  assertEquals((await usageRecords(gateway)).length, 0);
 });
 
 Deno.test("/healthz and /readyz", async () => {
