@@ -1,0 +1,46 @@
+import { chatChecks } from "./chat_checks.ts";
+import { commonChecks } from "./common_checks.ts";
+import { messagesChecks } from "./messages_checks.ts";
+import type { Target } from "./target.ts";
+
+/** One thing that clients rely on. */
+export interface Check {
+  /** What must hold, as a sentence. */
+  readonly holds: string;
+  /** Throws when it does not. */
+  run(target: Target): Promise<void>;
+}
+
+/** The outcome of a check. */
+export interface Outcome {
+  readonly group: string;
+  readonly holds: string;
+  /** Why it does not hold; undefined when it does. */
+  readonly fault: string | undefined;
+}
+
+const GROUPS: Readonly<Record<string, readonly Check[]>> = {
+  chat: chatChecks,
+  messages: messagesChecks,
+  both: commonChecks,
+};
+
+/** Runs every check, one after the other, telling each outcome as it comes. */
+export async function* runChecks(target: Target): AsyncGenerator<Outcome> {
+  for (const [group, checks] of Object.entries(GROUPS)) {
+    for (const { holds, run } of checks) {
+      yield { group, holds, fault: await faultOf(run(target)) };
+    }
+  }
+}
+
+async function faultOf(running: Promise<void>): Promise<string | undefined> {
+  try {
+    await running;
+    return undefined;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    // deno-lint-ignore no-control-regex -- colours of the assertion's text
+    return message.replaceAll(/\x1b\[[0-9;]*m/g, "").replaceAll(/\s+/g, " ").trim().slice(0, 240);
+  }
+}

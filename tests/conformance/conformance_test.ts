@@ -1,0 +1,47 @@
+import { assert, assertEquals } from "../assert.ts";
+import { startGateway } from "../fake/gateway.ts";
+import { simulateServer } from "../fake/simulate.ts";
+import { type Outcome, runChecks } from "./checks.ts";
+
+async function outcomesOf(base: string, key: string): Promise<Outcome[]> {
+  const models = { chat: "svc-k2", messages: "svc-k2" };
+  return await Array.fromAsync(runChecks({ base, key, models }));
+}
+
+for (const dialect of ["chat", "messages"] as const) {
+  Deno.test(`every conformance check holds over a ${dialect} upstream`, async () => {
+    await using server = simulateServer();
+    await using gateway = await startGateway({
+      settings: { upstream: { url: server.url, dialect } },
+    });
+    const outcomes = await outcomesOf(gateway.url, gateway.key);
+    assertEquals(outcomes.filter(({ fault }) => fault !== undefined), []);
+    assert(outcomes.length >= 30);
+  });
+}
+
+Deno.test("a gateway that bends the formats is found out", async () => {
+  await using gateway = await startGateway();
+  // what others do: drop the role, repeat a call's name, forget [DONE], say 200 to everything
+  const crooked = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const { pathname } = new URL(request.url);
+    const reply = await fetch(`${gateway.url}${pathname}`, {
+      method: request.method,
+      headers: request.headers,
+      ...(request.method === "POST" ? { body: await request.text() } : {}),
+    });
+    const text = (await reply.text())
+      .replace(/data: \[DONE\]\n\n$/, "")
+      .replaceAll('"role":"assistant"', '"role":"model"')
+      .replaceAll('"stop_reason":"tool_use"', '"stop_reason":"end_turn"')
+      .replaceAll('"type":"text_delta"', '"type":"thinking_delta"')
+      .replaceAll(/"(input|prompt)_tokens":\d+/g, '"$1_tokens":0');
+    return new Response(text, { headers: { "content-type": reply.headers.get("content-type")! } });
+  });
+  const outcomes = await outcomesOf(`http://127.0.0.1:${crooked.addr.port}`, gateway.key);
+  const faults = outcomes.filter(({ fault }) => fault !== undefined);
+  assert(faults.length >= 15, `${faults.length} of ${outcomes.length}`);
+  assert(faults.some(({ group, holds }) => group === "chat" && holds.startsWith("a stream is")));
+  assert(faults.some(({ group, holds }) => group === "messages" && holds.includes("demanded")));
+  await crooked.shutdown();
+});
