@@ -4,10 +4,15 @@ import { assemble } from "../src/assemble.ts";
 import { loadConfig } from "../src/config/mod.ts";
 import { SILENT } from "../src/telemetry/mod.ts";
 
-const [port = "0", upstream = "", data = "", writes = "yes"] = Deno.args;
+const [port = "0", upstream = "", data = "", writes = "yes", dialect = "chat"] = Deno.args;
 
 const config = await loadConfig({
-  env: { SLUICE_PORT: port, SLUICE_DATA: data, SLUICE_UPSTREAM_URL: upstream },
+  env: {
+    SLUICE_PORT: port,
+    SLUICE_DATA: data,
+    SLUICE_UPSTREAM_URL: upstream,
+    SLUICE_UPSTREAM_DIALECT: dialect,
+  },
   directory: data,
 });
 const gateway = await assemble(config, {

@@ -3,7 +3,8 @@
 const [port = "0", upstream = ""] = Deno.args;
 
 Deno.serve({ hostname: "127.0.0.1", port: Number(port), onListen() {} }, async (request) => {
-  const reply = await fetch(`${upstream}/chat/completions`, {
+  const path = request.url.endsWith("/messages") ? "/messages" : "/chat/completions";
+  const reply = await fetch(`${upstream}${path}`, {
     method: "POST",
     body: request.body,
     headers: { "content-type": "application/json" },

@@ -1,52 +1,109 @@
-/** The bare upstream: answers at once, whole or as a stream of `chunks` events. */
+/**
+ * The bare upstream, in both dialects: answers at once, whole or as a stream of as many texts as
+ * `max_tokens` says; with a pace (milliseconds) a stream waits between its events.
+ */
 
 const encoder = new TextEncoder();
-const [port = "0", chunks = "50"] = Deno.args;
+const [port = "0", pace = "0"] = Deno.args;
 
-const whole = encoder.encode(JSON.stringify({
-  id: "chatcmpl-1",
-  object: "chat.completion",
-  created: 1,
-  model: "m",
-  choices: [{
-    index: 0,
-    message: { role: "assistant", content: "hello ".repeat(50) },
-    finish_reason: "stop",
-  }],
-  usage: { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 },
-}));
+const message = "hello ".repeat(50);
+const chatUsage = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 };
+const messagesUsage = { input_tokens: 10, output_tokens: 50 };
+const chatHead = { id: "chatcmpl-1", created: 1, model: "m" };
+const messagesHead = { id: "msg_1", type: "message", role: "assistant", model: "m" };
 
-const event = (delta: unknown, finish: string | null = null) =>
-  `data: ${
-    JSON.stringify({
-      id: "chatcmpl-1",
-      object: "chat.completion.chunk",
-      created: 1,
-      model: "m",
-      choices: [{ index: 0, delta, finish_reason: finish }],
-    })
-  }\n\n`;
-const usage =
-  'data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":50,"total_tokens":60}}\n\n';
-const events = [
-  event({ role: "assistant", content: "" }),
-  ...Array.from({ length: Number(chunks) }, (_, index) => event({ content: `word${index} ` })),
-  event({}, "stop"),
-  usage,
-  "data: [DONE]\n\n",
-].map((text) => encoder.encode(text));
+const WHOLE = {
+  chat: encoder.encode(JSON.stringify({
+    ...chatHead,
+    object: "chat.completion",
+    choices: [{
+      index: 0,
+      message: { role: "assistant", content: message },
+      finish_reason: "stop",
+    }],
+    usage: chatUsage,
+  })),
+  messages: encoder.encode(JSON.stringify({
+    ...messagesHead,
+    content: [{ type: "text", text: message }],
+    stop_reason: "end_turn",
+    stop_sequence: null,
+    usage: messagesUsage,
+  })),
+};
+
+function chatEvents(texts: number): string[] {
+  const event = (delta: unknown, finish: string | null = null) =>
+    `data: ${
+      JSON.stringify({
+        ...chatHead,
+        object: "chat.completion.chunk",
+        choices: [{ index: 0, delta, finish_reason: finish }],
+      })
+    }\n\n`;
+  return [
+    event({ role: "assistant", content: "" }),
+    ...Array.from({ length: texts }, (_, index) => event({ content: `word${index} ` })),
+    event({}, "stop"),
+    `data: ${JSON.stringify({ choices: [], usage: chatUsage })}\n\n`,
+    "data: [DONE]\n\n",
+  ];
+}
+
+function messagesEvents(texts: number): string[] {
+  const event = (type: string, fields: Record<string, unknown> = {}) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+  return [
+    event("message_start", {
+      message: { ...messagesHead, content: [], usage: { ...messagesUsage, output_tokens: 0 } },
+    }),
+    event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+    ...Array.from(
+      { length: texts },
+      (_, index) =>
+        event("content_block_delta", {
+          index: 0,
+          delta: { type: "text_delta", text: `word${index} ` },
+        }),
+    ),
+    event("content_block_stop", { index: 0 }),
+    event("message_delta", {
+      delta: { stop_reason: "end_turn", stop_sequence: null },
+      usage: messagesUsage,
+    }),
+    event("message_stop"),
+  ];
+}
+
+const EVENTS = { chat: chatEvents, messages: messagesEvents };
+const made = new Map<string, Uint8Array[]>();
+
+function eventsOf(dialect: "chat" | "messages", texts: number): Uint8Array[] {
+  const key = `${dialect} ${texts}`;
+  const known = made.get(key) ?? EVENTS[dialect](texts).map((text) => encoder.encode(text));
+  made.set(key, known);
+  return known;
+}
 
 Deno.serve({ hostname: "127.0.0.1", port: Number(port), onListen() {} }, async (request) => {
   const body = await request.text();
+  const dialect = request.url.includes("/messages") ? "messages" : "chat";
   if (!body.includes('"stream":true')) {
-    return new Response(whole, { headers: { "content-type": "application/json" } });
+    return new Response(WHOLE[dialect], { headers: { "content-type": "application/json" } });
   }
+  const events = eventsOf(dialect, Number(/"max_tokens":(\d+)/.exec(body)?.[1] ?? "50"));
   let at = 0;
   const stream = new ReadableStream<Uint8Array>({
-    pull(controller) {
+    async pull(controller) {
       const next = events[at++];
-      if (next === undefined) controller.close();
-      else controller.enqueue(next);
+      if (next === undefined) return controller.close();
+      if (pace !== "0" && at > 3) {
+        await new Promise((resolve) => setTimeout(resolve, Number(pace)));
+      }
+      controller.enqueue(next);
+    },
+    cancel() {
+      at = events.length;
     },
   }, { highWaterMark: 0 });
   return new Response(stream, { headers: { "content-type": "text/event-stream" } });
