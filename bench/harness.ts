@@ -47,11 +47,11 @@ export async function listening(port: number): Promise<void> {
 /** A gateway over an upstream, and the headers with its owner's key. */
 export async function startSluice(
   upstream: string,
-  { writes = true, dialect = "chat" }: { writes?: boolean; dialect?: "chat" | "messages" } = {},
+  { metering = true, dialect = "chat" }: { metering?: boolean; dialect?: "chat" | "messages" } = {},
 ): Promise<{ port: number; headers: Record<string, string>; pid: number } & AsyncDisposable> {
   const port = freePort();
   const data = await Deno.makeTempDir();
-  const child = start("sluice.ts", String(port), upstream, data, writes ? "yes" : "no", dialect);
+  const child = start("sluice.ts", String(port), upstream, data, metering ? "yes" : "no", dialect);
   await listening(port);
   let key = "";
   while (key === "") {

@@ -1,10 +1,26 @@
-/** Sluice as it is served, or with its writes left out, to see what they cost. */
+/** Sluice as it is served, or with metering bypassed, to see what it costs. */
 
 import { assemble } from "../src/assemble.ts";
 import { loadConfig } from "../src/config/mod.ts";
+import type { Json } from "../src/database/mod.ts";
 import { SILENT } from "../src/telemetry/mod.ts";
 
-const [port = "0", upstream = "", data = "", writes = "yes", dialect = "chat"] = Deno.args;
+const [port = "0", upstream = "", data = "", metering = "yes", dialect = "chat"] = Deno.args;
+
+/** Nobody meets a window, and nobody runs out of credits. */
+const settings = {
+  tiers: [{ above: 0, minute: 1e12, hour: 1e12, day: 1e12 }],
+  credits: { ownerGrant: 1e12 },
+};
+const file = `${data}/sluice.jsonc`;
+await Deno.writeTextFile(file, JSON.stringify(settings));
+
+/** What the database would have answered: admitted, settled. */
+const BYPASSED: Readonly<Record<string, (key: Json) => readonly Json[]>> = {
+  admission: (key) => [key, "admitted", 1e6, 1e12, 1e12, 0, 1e12, 0, 1e12, 0],
+  settlement: (key) => [key, 1, 1e12],
+  growth: (key) => [key, 1e9],
+};
 
 const config = await loadConfig({
   env: {
@@ -14,16 +30,22 @@ const config = await loadConfig({
     SLUICE_UPSTREAM_DIALECT: dialect,
   },
   directory: data,
+  file,
 });
 const gateway = await assemble(config, {
   log: SILENT,
   wrapDatabase: (database) =>
-    writes === "yes" ? database : Object.create(database, {
+    metering === "yes" ? database : Object.create(database, {
       all: { value: database.all.bind(database) },
       one: { value: database.one.bind(database) },
       batch: { value: database.batch.bind(database) },
       close: { value: database.close.bind(database) },
-      write: { value: () => Promise.resolve() },
+      write: {
+        value: (
+          { name, read }: { name: string; read?: (row: readonly Json[]) => unknown },
+          [key]: readonly [string],
+        ) => Promise.resolve(read?.(BYPASSED[name]!(key))),
+      },
     }),
 });
 gateway.listen();

@@ -1,16 +1,14 @@
-import {
-  type Account,
-  Accounts,
-  insertAccount,
-  KeyRing,
-  Keys,
-  newId,
-  randomText,
-} from "./accounts/mod.ts";
+import { type Account, Accounts, insertAccount, KeyRing, Keys } from "./accounts/mod.ts";
+import { Admission } from "./admission/mod.ts";
+import { Registration, Sales } from "./billing/mod.ts";
 import { CoarseTimers } from "./coarse_timers.ts";
 import { Catalog } from "./catalog/mod.ts";
 import { type Config, databaseFile, upstreamSettings } from "./config/mod.ts";
 import { type Database, DatabaseError, openDatabase } from "./database/mod.ts";
+import { gatewayIdentity } from "./gateway_identity.ts";
+import { newId, randomText } from "./ids.ts";
+import { TierList } from "./ledger/mod.ts";
+import { Retention } from "./usage/mod.ts";
 import { App, serve, type Server } from "./http/mod.ts";
 import { Running } from "./relay/mod.ts";
 import type { Log } from "./telemetry/mod.ts";
@@ -41,6 +39,8 @@ export interface Parts extends AsyncDisposable {
   readonly database: Database;
   readonly accounts: Accounts;
   readonly keys: Keys;
+  readonly registration: Registration;
+  readonly sales: Sales;
 }
 
 /** The whole gateway, not yet listening. */
@@ -49,6 +49,8 @@ export interface Gateway extends Parts {
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
   readonly running: Running;
+  readonly admission: Admission;
+  readonly retention: Retention;
   /** The key made at the first start; shown once, undefined ever after. */
   readonly firstKey: string | undefined;
   readonly owner: Account;
@@ -79,11 +81,14 @@ export async function assembleParts(
         : {}),
     }),
   );
+  const accounts = new Accounts(database, now);
   return {
     config,
     database,
-    accounts: new Accounts(database, now),
+    accounts,
     keys: new Keys(database, now),
+    registration: new Registration(database, accounts, settings.credits),
+    sales: new Sales(database, settings.packages, settings.credits, now),
     [Symbol.asyncDispose]: () => database.close(),
   };
 }
@@ -95,6 +100,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   const catalog = new Catalog(settings);
   await using built = new AsyncDisposableStack();
 
+  const identity = built.use(await gatewayIdentity(settings.data));
   const parts = built.use(await assembleParts(config, around));
   const { database, accounts, keys } = parts;
   const { owner, firstKey } = await ensureOwner(parts, now);
@@ -110,8 +116,37 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     (all) => all.close(),
   );
   const running = new Running();
-  const { pingMs: pingAfterMs } = settings.limits;
-  const app = new App({ catalog, upstreams, database, running, log, now, pingAfterMs, keyRing }, {
+  const admission = built.adopt(
+    new Admission({
+      database,
+      tierList: new TierList(settings.tiers),
+      gatewayId: identity.id,
+      leaseMs: settings.limits.holdLeaseMs,
+      log,
+      now,
+    }),
+    (one) => one.close(),
+  );
+  await admission.start();
+  const { requestDays: days, requestRows: rows } = settings.retention;
+  const retention = built.adopt(
+    new Retention({ database, log, now, days, rows }),
+    (one) => one.close(),
+  );
+  retention.start();
+  const { onClientDisconnect, limits: { pingMs: pingAfterMs } } = settings;
+  const app = new App({
+    catalog,
+    upstreams,
+    database,
+    admission,
+    running,
+    log,
+    now,
+    pingAfterMs,
+    onClientDisconnect,
+    keyRing,
+  }, {
     bodyLimits: {
       bytes: settings.limits.bodyBytes,
       idleMs: settings.limits.bodyIdleMs,
@@ -132,6 +167,10 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     database,
     accounts,
     keys,
+    registration: parts.registration,
+    sales: parts.sales,
+    retention,
+    admission,
     app,
     catalog,
     upstreams,
@@ -166,7 +205,7 @@ async function makeUpstreams(config: Config, now: () => number): Promise<Upstrea
 
 /** The owner's account, made at the first start together with a key, unless the settings give one. */
 async function ensureOwner(
-  { config, accounts, keys, database }: Parts,
+  { config, accounts, keys, database, registration }: Parts,
   now: () => number,
 ): Promise<{ owner: Account; firstKey: string | undefined }> {
   const { email, key } = config.settings.owner;
@@ -195,6 +234,7 @@ async function ensureOwner(
       owner = await accounts.get(email);
     }
   }
+  await database.batch(registration.ownerGrant(owner, now())); // once, whenever it is done
   if (key !== undefined) await keys.adopt(owner, key.reveal());
   return { owner, firstKey };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
-import { newId } from "./ids.ts";
+import { newId, randomText } from "../ids.ts";
 
 const accountRow = z.object({
   id: z.string(),
@@ -30,9 +30,15 @@ const COLUMNS = "id, email, name, role, created_at_ms, disabled_at_ms";
 const BY_EMAIL = `select ${COLUMNS} from accounts where email = ?`;
 const ALL = `select ${COLUMNS} from accounts order by created_at_ms, id`;
 const OWNER = `select ${COLUMNS} from accounts where role = 'owner' order by created_at_ms limit 1`;
-const INSERT = `insert into accounts (${COLUMNS}) values (?, ?, ?, ?, ?, null)`;
+const BY_INVITE_CODE = `select ${COLUMNS} from accounts where invite_code = ?`;
+const INVITE_CODE = "select invite_code from accounts where id = ?";
+const INSERT = `insert into accounts (${COLUMNS}, invite_code, invited_by)
+  values (?, ?, ?, ?, ?, null, ?, ?)`;
 const DISABLE =
   "update accounts set disabled_at_ms = ? where id = ? and disabled_at_ms is null and role <> 'owner'";
+
+/** Long enough that nobody guesses one, short enough to be read out. */
+const INVITE_CODE_LENGTH = 12;
 
 const emailAddress = z.email().or(z.literal("owner@localhost"));
 
@@ -46,9 +52,19 @@ export class Accounts {
     this.#now = now;
   }
 
-  /** Creates an account. Throws {@linkcode AccountError} for a bad or a used address. */
+  /**
+   * Creates an account. Throws {@linkcode AccountError} for a bad or a used address.
+   *
+   * @param also Statements of the same transaction.
+   */
   async create(
-    { email, name = "", role = "user" }: { email: string; name?: string; role?: "owner" | "user" },
+    { email, name = "", role = "user", invitedBy = null }: {
+      readonly email: string;
+      readonly name?: string;
+      readonly role?: "owner" | "user";
+      readonly invitedBy?: string | null;
+    },
+    also: (account: Account) => readonly Statement[] = () => [],
   ): Promise<Account> {
     if (!emailAddress.safeParse(email).success) {
       throw new AccountError(
@@ -69,7 +85,7 @@ export class Accounts {
       disabledAtMs: null,
     };
     try {
-      await this.#database.batch([insertAccount(account)]);
+      await this.#database.batch([insertAccount(account, invitedBy), ...also(account)]);
     } catch (error) {
       if (error instanceof DatabaseError && error.isDuplicate) {
         throw new AccountError(`There is already an account ${account.email}`, { cause: error });
@@ -96,6 +112,23 @@ export class Accounts {
     return account;
   }
 
+  /** The account whose invite code it is. */
+  async byInviteCode(code: string): Promise<Account | undefined> {
+    const row = await this.#database.one(BY_INVITE_CODE, [code]);
+    return row === undefined ? undefined : read(row);
+  }
+
+  /** An account's invite code. */
+  async inviteCode(account: Account): Promise<string> {
+    const known = await this.#database.one(INVITE_CODE, [account.id]);
+    if (typeof known?.invite_code === "string") return known.invite_code;
+    await this.#database.batch([{
+      sql: "update accounts set invite_code = ? where id = ? and invite_code is null",
+      args: [randomText(INVITE_CODE_LENGTH), account.id],
+    }]);
+    return String((await this.#database.one(INVITE_CODE, [account.id]))!.invite_code);
+  }
+
   /** The owner's account, once there is one. */
   async owner(): Promise<Account | undefined> {
     const row = await this.#database.one(OWNER);
@@ -119,9 +152,10 @@ export class Accounts {
 }
 
 /** The statement that creates `account`. */
-export function insertAccount(account: Account): Statement {
+export function insertAccount(account: Account, invitedBy: string | null = null): Statement {
   const { id, email, name, role, createdAtMs } = account;
-  return { sql: INSERT, args: [id, email, name, role, createdAtMs] };
+  const code = randomText(INVITE_CODE_LENGTH);
+  return { sql: INSERT, args: [id, email, name, role, createdAtMs, code, invitedBy] };
 }
 
 function read(row: Row): Account {

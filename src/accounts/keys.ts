@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Database, Row, Statement } from "../database/mod.ts";
 import { type Account, AccountError } from "./accounts.ts";
-import { newId, randomText } from "./ids.ts";
+import { newId, randomText } from "../ids.ts";
 
 const modelList = z.array(z.string());
 

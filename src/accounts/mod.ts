@@ -9,6 +9,5 @@
  */
 
 export { type Account, AccountError, Accounts, insertAccount } from "./accounts.ts";
-export { newId, newRequestId, randomText } from "./ids.ts";
 export { type Key, KEY_PATTERN, type KeyOptions, Keys } from "./keys.ts";
 export { type Caller, KeyRing } from "./key_ring.ts";

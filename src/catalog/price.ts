@@ -27,3 +27,25 @@ export function priceOf(route: Route, use: TokenUse): number {
   const credits = (millionths + 999_999n) / 1_000_000n;
   return Math.max(route.minimum, Number(credits));
 }
+
+/**
+ * Output tokens that so many credits pay for beside the input, none of it cached; infinite where
+ * output is free.
+ *
+ * @example
+ * ```ts
+ * import { affordableOutput, BUILTIN_ROUTES, priceOf } from "./mod.ts";
+ *
+ * const route = { id: "svc-k2", targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
+ * affordableOutput(route, { inputTokens: 1_000, credits: 1 }); // 2250: 0.1 and 0.9 credits
+ * ```
+ */
+export function affordableOutput(
+  route: Route,
+  { inputTokens, credits }: { readonly inputTokens: number; readonly credits: number },
+): number {
+  const { input, output } = route.prices;
+  const left = BigInt(credits) * 1_000_000n - BigInt(inputTokens) * BigInt(input);
+  if (credits < route.minimum || left < 0n) return 0;
+  return output === 0 ? Infinity : Number(left / BigInt(output));
+}

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Account } from "../accounts/mod.ts";
+import { creditsOf } from "../ledger/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { table, time } from "./format.ts";
 import { type PlaceOptions, print, withJson, withParts, withPlace } from "./settings.ts";
@@ -15,14 +16,16 @@ export function accountCommand(program: Command, context: CommandContext): void 
   withJson(withPlace(
     account.command("create").description("create an account")
       .requiredOption("--email <address>", "email address, also its name in other commands")
-      .option("--name <name>", "for people", ""),
+      .option("--name <name>", "for people", "")
+      .option("--invite <code>", "the invite code of whoever recommended the gateway"),
   )).addHelpText("after", "\nExample:\n  sluice account create --email ada@example.com --name Ada")
-    .action((options: Options & { email: string; name: string }) =>
-      withParts(context, options, async ({ accounts }) => {
+    .action((options: Options & { email: string; name: string; invite?: string }) =>
+      withParts(context, options, async ({ registration }) => {
+        const { email, name, invite: inviteCode } = options;
         print(
           context,
           options,
-          plain(await accounts.create(options)),
+          plain(await registration.register({ email, name, inviteCode })),
           (made) => `Created ${made.email}. Next: sluice key create --account ${made.email}\n`,
         );
       })
@@ -41,15 +44,16 @@ export function accountCommand(program: Command, context: CommandContext): void 
       "its email address",
     ),
   )).action((email: string, options: Options) =>
-    withParts(context, options, async ({ accounts, keys }) => {
+    withParts(context, options, async ({ accounts, keys, database }) => {
       const found = await accounts.get(email);
       const own = await keys.list(found);
+      const { balance } = await creditsOf(database, found.id, context.now());
       const active = own.filter(({ revokedAtMs }) => revokedAtMs === null).length;
       print(
         context,
         options,
-        { ...plain(found), keys: own.length, active_keys: active },
-        (value) => table([{ ...row(value), keys: value.active_keys }]),
+        { ...plain(found), credits: balance, keys: own.length, active_keys: active },
+        (value) => table([{ ...row(value), credits: value.credits, keys: value.active_keys }]),
       );
     })
   );

@@ -1,4 +1,5 @@
 import type { Accounts, Keys } from "../accounts/mod.ts";
+import type { Registration, Sales } from "../billing/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
@@ -8,6 +9,8 @@ export interface CommandParts extends AsyncDisposable {
   readonly database: Database;
   readonly accounts: Accounts;
   readonly keys: Keys;
+  readonly registration: Registration;
+  readonly sales: Sales;
 }
 
 /** A gateway as `serve` runs it. */

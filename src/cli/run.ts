@@ -6,6 +6,7 @@ import { VERSION } from "../version.ts";
 import { accountCommand } from "./account.ts";
 import { configCommand } from "./config.ts";
 import { type CommandContext, UsageError } from "./context.ts";
+import { creditCommands } from "./credits.ts";
 import { keyCommand } from "./key.ts";
 import { reportCommands } from "./report.ts";
 import { serveCommand } from "./serve.ts";
@@ -48,6 +49,7 @@ function build(context: CommandContext): Command {
   serveCommand(program, context);
   accountCommand(program, context);
   keyCommand(program, context);
+  creditCommands(program, context);
   reportCommands(program, context);
   configCommand(program, context);
   simulateCommand(program, context);

@@ -153,6 +153,9 @@ export const settings = z.strictObject({
     countsPerMinute: z.int().positive().default(600).describe(
       "Requests to count_tokens of one key in a minute.",
     ),
+    holdLeaseMs: milliseconds.default(60_000).describe(
+      "How long credits of running requests are held after their gateway died.",
+    ),
     drainMs: milliseconds.default(30_000).describe("For running requests when stopping."),
   }).prefault({}),
   cors: z.strictObject({

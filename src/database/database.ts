@@ -10,6 +10,8 @@ export type Row = Readonly<Record<string, Value>>;
 export interface Statement {
   readonly sql: string;
   readonly args?: readonly Value[];
+  /** Only its first row is wanted, which is flat in memory however often it is asked for. */
+  readonly first?: boolean;
 }
 
 /**
@@ -19,10 +21,19 @@ export interface Statement {
  * All run in one transaction with everything else that waits; an item's promise resolves after the
  * commit. When a batch fails, each item is tried alone, so one bad item fails alone.
  */
-export interface GroupWrite<Item extends Json> {
+export interface GroupWrite<Item extends readonly [string, ...Json[]], Outcome = undefined> {
   /** For logs and metrics. */
   readonly name: string;
   readonly statements: readonly string[];
+  /**
+   * Reads what became of each item: one row with one text, a JSON array of `[key, …]`, where the key
+   * is the item's first element. Runs after `statements`, before `cleanUp`.
+   */
+  readonly outcomes?: string;
+  /** Runs last, without arguments. */
+  readonly cleanUp?: string;
+  /** Makes an outcome of what `outcomes` read for an item; undefined when it read nothing. */
+  readonly read?: (row: readonly Json[] | undefined) => Outcome;
   /** Never set: ties a write to the shape of its items. */
   readonly item?: Item;
 }
@@ -42,8 +53,11 @@ export interface Database {
   one(sql: string, args?: readonly Value[]): Promise<Row | undefined>;
   /** Runs statements in one write transaction of their own; answers each one's rows. */
   batch(statements: readonly Statement[]): Promise<Row[][]>;
-  /** Joins the next group commit; resolves when it is durable. */
-  write<Item extends Json>(write: GroupWrite<Item>, item: Item): Promise<void>;
+  /** Joins the next group commit; resolves when it is durable, with what became of the item. */
+  write<Item extends readonly [string, ...Json[]], Outcome>(
+    write: GroupWrite<Item, Outcome>,
+    item: Item,
+  ): Promise<Outcome>;
   /** Commits what waits, then lets go of the file or connection. */
   close(): Promise<void>;
 }

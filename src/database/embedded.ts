@@ -30,9 +30,9 @@ export class EmbeddedDatabase implements Database {
       event.preventDefault();
       this.#failAll(`the database's thread died: ${event.message}`);
     };
-    this.#writer = new GroupWriter(async (statements) => {
-      await this.#ask({ type: "commit", statements, rows: false });
-    });
+    this.#writer = new GroupWriter((statements) =>
+      this.#ask({ type: "commit", statements, rows: false })
+    );
   }
 
   /** Opens the file at `path`, creating it when it is not there. */
@@ -68,7 +68,10 @@ export class EmbeddedDatabase implements Database {
     return this.#ask({ type: "commit", statements, rows: true });
   }
 
-  write<Item extends Json>(write: GroupWrite<Item>, item: Item): Promise<void> {
+  write<Item extends readonly [string, ...Json[]], Outcome>(
+    write: GroupWrite<Item, Outcome>,
+    item: Item,
+  ): Promise<Outcome> {
     return this.#writer.write(write, item);
   }
 

@@ -8,7 +8,7 @@ export type Ask =
   | {
     readonly type: "commit";
     readonly statements: readonly Statement[];
-    /** Whether the statements' rows are wanted; not asking keeps memory flat. */
+    /** Whether all rows of all statements are wanted; not asking keeps memory flat. */
     readonly rows: boolean;
   }
   | { readonly type: "close" };

@@ -77,8 +77,12 @@ function plain(row: Record<string, Value>): Row {
 function commit(statements: readonly Statement[], rows: boolean): Row[][] {
   statement("begin immediate").run([]);
   try {
-    const answers = statements.map(({ sql, args = [] }): Row[] => {
+    const answers = statements.map(({ sql, args = [], first }): Row[] => {
       const ready = statement(sql);
+      if (first) {
+        const row = ready.get(args);
+        return row === undefined ? [] : [plain(row)];
+      }
       if (rows && ready.reader) return ready.all(args).map(plain);
       ready.run(args);
       return [];

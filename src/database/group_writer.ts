@@ -1,17 +1,20 @@
-import { DatabaseError, type GroupWrite, type Json, type Statement } from "./database.ts";
+import { DatabaseError, type GroupWrite, type Json, type Row, type Statement } from "./database.ts";
 
-/** Commits statements in one transaction; all of them or none. */
-export type Commit = (statements: readonly Statement[]) => Promise<void>;
+/** Commits statements in one transaction, all of them or none; answers each one's rows. */
+export type Commit = (statements: readonly Statement[]) => Promise<Row[][]>;
 
 /** Items that wait at the most; beyond it writes are refused rather than memory filled. */
 const MAX_WAITING = 100_000;
 /** Items in one transaction at the most, so that no single commit takes long. */
 const MAX_BATCH = 2_000;
 
+type Keyed = readonly [string, ...Json[]];
+type AnyWrite = GroupWrite<Keyed, unknown>;
+
 interface Waiting {
-  readonly write: GroupWrite<Json>;
-  readonly item: Json;
-  readonly done: PromiseWithResolvers<void>;
+  readonly write: AnyWrite;
+  readonly item: Keyed;
+  readonly done: PromiseWithResolvers<unknown>;
 }
 
 /** What the writer has done, for metrics and benchmarks. */
@@ -38,8 +41,11 @@ export class GroupWriter {
     this.#commit = commit;
   }
 
-  /** Joins the next commit. */
-  write<Item extends Json>(write: GroupWrite<Item>, item: Item): Promise<void> {
+  /** Joins the next commit; resolves after it with what became of the item. */
+  write<Item extends Keyed, Outcome>(
+    write: GroupWrite<Item, Outcome>,
+    item: Item,
+  ): Promise<Outcome> {
     if (this.#waiting.length >= MAX_WAITING) {
       return Promise.reject(
         new DatabaseError(
@@ -48,11 +54,12 @@ export class GroupWriter {
         ),
       );
     }
-    const done = Promise.withResolvers<void>();
-    this.#waiting.push({ write: write as GroupWrite<Json>, item, done });
+    const done = Promise.withResolvers<unknown>();
+    // what a write's items and outcomes are is known to its caller only
+    this.#waiting.push({ write: write as unknown as AnyWrite, item, done });
     this.counts.waiting = this.#waiting.length;
     this.#running ??= this.#run();
-    return done.promise;
+    return done.promise as Promise<Outcome>;
   }
 
   /** Resolves when nothing waits and nothing runs. */
@@ -71,11 +78,18 @@ export class GroupWriter {
   }
 
   async #settle(batch: readonly Waiting[]): Promise<void> {
+    const groups = groupsOf(batch);
+    const statements = groups.flatMap(({ statements }) => statements);
     try {
-      await this.#commit(statementsOf(batch));
+      const rows = await this.#commit(statements);
       this.counts.commits++;
       this.counts.items += batch.length;
-      for (const { done } of batch) done.resolve();
+      let at = 0;
+      for (const group of groups) {
+        const end = at + group.statements.length;
+        resolve(group, rows.slice(at, end));
+        at = end;
+      }
     } catch (error) {
       if (batch.length === 1) batch[0]!.done.reject(error);
       else if (isAboutTheData(error)) {
@@ -91,16 +105,45 @@ function isAboutTheData(error: unknown): boolean {
     !/^(SQLITE_(BUSY|FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY)|SLUICE_)/.test(error.code);
 }
 
+/** Items of one write. */
+interface Group {
+  readonly write: AnyWrite;
+  readonly all: readonly Waiting[];
+  readonly statements: readonly Statement[];
+}
+
 /** Items of the same write share its statements; writes keep the order of their first item. */
-function statementsOf(batch: readonly Waiting[]): Statement[] {
-  const groups = new Map<GroupWrite<Json>, Json[]>();
-  for (const { write, item } of batch) {
-    const items = groups.get(write);
-    if (items === undefined) groups.set(write, [item]);
-    else items.push(item);
-  }
-  return [...groups].flatMap(([write, items]) => {
-    const args = [JSON.stringify(items)];
-    return write.statements.map((sql) => ({ sql, args }));
+function groupsOf(batch: readonly Waiting[]): Group[] {
+  const byWrite = Map.groupBy(batch, ({ write }) => write);
+  return [...byWrite].map(([write, all]) => {
+    const args = [JSON.stringify(all.map(({ item }) => item))];
+    return {
+      write,
+      all,
+      statements: [
+        ...write.statements.map((sql) => ({ sql, args })),
+        ...(write.outcomes === undefined ? [] : [{ sql: write.outcomes, args, first: true }]),
+        ...(write.cleanUp === undefined ? [] : [{ sql: write.cleanUp }]),
+      ],
+    };
   });
+}
+
+/** Tells each item what became of it. */
+function resolve({ write, all }: Group, rows: readonly Row[][]): void {
+  if (write.outcomes === undefined) {
+    for (const { done } of all) done.resolve(undefined);
+    return;
+  }
+  const [text] = Object.values(rows[write.statements.length]?.[0] ?? {});
+  const outcomes = new Map(
+    (JSON.parse(String(text ?? "[]")) as Keyed[]).map((row) => [row[0], row]),
+  );
+  for (const { item, done } of all) {
+    try {
+      done.resolve(write.read?.(outcomes.get(item[0])));
+    } catch (error) {
+      done.reject(error);
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import { type Database, DatabaseError } from "./database.ts";
 import { ACCOUNTS_KEYS_USAGE } from "./migrations/0001_accounts_keys_usage.ts";
+import { LEDGER } from "./migrations/0002_ledger.ts";
 
 /** One step of the schema. Released steps are never edited, only followed by others. */
 export interface Migration {
@@ -11,6 +12,7 @@ export interface Migration {
 /** Every step, oldest first. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "accounts, keys and usage", statements: ACCOUNTS_KEYS_USAGE },
+  { version: 2, name: "credits", statements: LEDGER },
 ];
 
 const CREATE_VERSIONS = `

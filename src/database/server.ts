@@ -36,9 +36,7 @@ export class ServerDatabase implements Database {
   private constructor(client: Client, place: string) {
     this.#client = client;
     this.place = place;
-    this.#writer = new GroupWriter(async (statements) => {
-      await this.batch(statements);
-    });
+    this.#writer = new GroupWriter((statements) => this.batch(statements));
   }
 
   /** Connects to the server at `url` and makes sure that it answers. */
@@ -93,7 +91,10 @@ export class ServerDatabase implements Database {
     return results.map(toRows);
   }
 
-  write<Item extends Json>(write: GroupWrite<Item>, item: Item): Promise<void> {
+  write<Item extends readonly [string, ...Json[]], Outcome>(
+    write: GroupWrite<Item, Outcome>,
+    item: Item,
+  ): Promise<Outcome> {
     return this.#writer.write(write, item);
   }
 

@@ -101,6 +101,8 @@ export interface AnswerStream {
   readonly usage: Usage | undefined;
   /** Output tokens so far, as counted here. */
   readonly countedOutput: number;
+  /** Ends the answer here, as if at its token limit; `close` is called next. */
+  truncate(): string;
   /**
    * The last text of a complete answer, with the usage that was settled. Of one of several answers
    * (`choice`) it is what ends that one; the end of them all is said once, by who joins them.

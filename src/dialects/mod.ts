@@ -29,6 +29,7 @@ export {
   isContextError,
   joinAnswers,
   joinStreams,
+  NOTHING,
   readUpstreamError,
   ReportedError,
   type UpstreamError,

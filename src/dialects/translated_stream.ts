@@ -66,6 +66,10 @@ export class TranslatedStream implements AnswerStream {
     this.#ended = true; // some upstreams send no last event of their own
   }
 
+  truncate(): string {
+    return this.#encoder.write({ type: "finish", finish: "length", stopped: undefined });
+  }
+
   close(usage: Usage): string {
     return this.#encoder.close(usage);
   }

@@ -1,8 +1,8 @@
 import { chatErrorBody, messagesErrorBody } from "../dialects/mod.ts";
+import { nearestWindow } from "../admission/mod.ts";
+import type { Caller } from "../accounts/mod.ts";
+import type { Standing } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
-
-/** Longest wait that a `Retry-After` of ours asks for: SDKs ignore longer ones. */
-const MAX_RETRY_AFTER_SECONDS = 60;
 
 /** What every answer to one request begins with. */
 export interface AnswerBase {
@@ -11,18 +11,46 @@ export interface AnswerBase {
   readonly path: string;
   /** Request ids and what browsers are told. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Who asks, once a key is known. */
+  caller?: Caller;
+  /** Where the caller stands, once that is known. */
+  standing?: Standing;
+}
+
+/** The credits and the request window that the caller is told. */
+export function standingHeaders(
+  { balance, windows }: Standing,
+  nowMs: number,
+): Record<string, string> {
+  const window = nearestWindow(windows, nowMs);
+  return {
+    "x-credits-remaining": String(balance),
+    ...(window === undefined ? {} : {
+      "x-ratelimit-limit": String(window.limit),
+      "x-ratelimit-remaining": String(window.remaining),
+      "x-ratelimit-reset": String(window.resetAtMs / 1_000),
+    }),
+  };
 }
 
 /** A refusal in the words of its path: messages below `/v1/messages`, chat everywhere else. */
-export function errorAnswer({ path, requestId, headers }: AnswerBase, refusal: Refusal): Response {
+export function errorAnswer(
+  { path, requestId, headers, standing }: AnswerBase,
+  refusal: Refusal,
+  nowMs = Date.now(),
+): Response {
   const body = path === "/v1/messages" || path.startsWith("/v1/messages/")
     ? messagesErrorBody(refusal, requestId)
     : chatErrorBody(refusal);
-  const own: Record<string, string> = { ...headers, "content-type": "application/json" };
+  const own: Record<string, string> = {
+    ...headers,
+    ...(standing === undefined ? {} : standingHeaders(standing, nowMs)),
+    "content-type": "application/json",
+  };
   if (!refusal.retryable) own["x-should-retry"] = "false";
   if (refusal.status === 429 || refusal.status === 503) {
     const seconds = Math.ceil((refusal.retryAfterMs ?? 5_000) / 1_000);
-    own["retry-after"] = String(Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, seconds)));
+    own["retry-after"] = String(Math.max(1, seconds));
   }
   return new Response(JSON.stringify(body), { status: refusal.status, headers: own });
 }

@@ -1,13 +1,15 @@
 import { type Context, Hono } from "@hono/hono";
-import { type KeyRing, newRequestId } from "../accounts/mod.ts";
-import type { Catalog } from "../catalog/mod.ts";
-import { type Database, databaseRefusal } from "../database/mod.ts";
+import type { Caller, KeyRing } from "../accounts/mod.ts";
+import { databaseRefusal } from "../database/mod.ts";
 import { chatDialect, type Dialect, messagesDialect, readCount } from "../dialects/mod.ts";
+import type { Standing } from "../ledger/mod.ts";
+import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import { relay, type RelayParts } from "../relay/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
-import { type AnswerBase, errorAnswer } from "./answer.ts";
+import { type AnswerBase, errorAnswer, standingHeaders } from "./answer.ts";
 import { type BodyLimits, readJson } from "./body.ts";
+import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
 import { hasSaneHost, presentedKeys } from "./guard.ts";
 import { watchLeaving } from "./leaving.ts";
@@ -17,8 +19,6 @@ import { modelInfo, modelList } from "./models.ts";
 /** What the door leads to. */
 export interface AppParts extends RelayParts {
   readonly keyRing: KeyRing;
-  readonly catalog: Catalog;
-  readonly database: Database;
   readonly upstreams: Upstreams;
 }
 
@@ -89,14 +89,17 @@ export class App {
     app.post("/v1/chat/completions", (c) => this.#relay(c, chatDialect));
     app.post("/v1/messages", (c) => this.#relay(c, messagesDialect));
     app.post("/v1/messages/count_tokens", (c) => this.#count(c));
-    app.get("/v1/models", (c) => {
+    app.get("/user/credits", (c) => this.#credits(c));
+    app.get("/v1/models", async (c) => {
+      const headers = await this.#publicHeaders(c);
       const withAliases = c.req.header("anthropic-version") !== undefined;
-      return c.json(modelList(this.#parts.catalog, { withAliases }), 200, c.env.headers);
+      return c.json(modelList(this.#parts.catalog, { withAliases }), 200, headers);
     });
-    app.get("/v1/models/:id{.+}", (c) => {
+    app.get("/v1/models/:id{.+}", async (c) => {
+      const headers = await this.#publicHeaders(c);
       const id = c.req.param("id");
       const route = this.#parts.catalog.resolve(id);
-      return c.json(modelInfo(id, route), 200, c.env.headers);
+      return c.json(modelInfo(id, route), 200, headers);
     });
     app.get("/healthz", (c) => c.json({ status: "ok" }));
     app.get("/readyz", (c) => this.#ready(c));
@@ -113,25 +116,67 @@ export class App {
     const startedTick = performance.now();
     const request = c.req.raw;
     const { requestId, headers } = c.env;
-    const caller = await this.#parts.keyRing.identify(presentedKeys(request.headers));
+    const caller = await this.#identify(c);
     const body = await readJson(request, this.#options.bodyLimits);
     const leaving = watchLeaving(request, this.#options.bodyLimits.timers);
     const versions = apiVersions(request.headers);
-    const asked = { dialect, caller, body, requestId, versions, leaving, startedTick };
-    const reply = await relay(this.#parts, asked);
+    const stands = (standing: Standing) => c.env.standing = standing;
+    const asked = { dialect, caller, body, requestId, versions, leaving, startedTick, stands };
+    const { settled, ...reply } = await relay(this.#parts, asked);
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
-    return new Response(reply.body, { headers: { ...headers, ...kind, ...reply.headers } });
+    const standing = { ...c.env.standing!, ...(settled && { balance: settled.balance }) };
+    return new Response(reply.body, {
+      headers: {
+        ...headers,
+        ...kind,
+        ...standingHeaders(standing, this.#parts.now()),
+        ...(settled && { "x-sluice-credits": String(settled.charged) }),
+        ...reply.headers,
+      },
+    });
+  }
+
+  /** Who asks; noted for the answer, whatever it will be. */
+  async #identify(c: Context<Env>): Promise<Caller> {
+    const caller = await this.#parts.keyRing.identify(presentedKeys(c.req.raw.headers));
+    c.env.caller = caller;
+    return caller;
+  }
+
+  /** What an answer begins with that any caller may have, with a key or without. */
+  async #publicHeaders(c: Context<Env>): Promise<Record<string, string>> {
+    if (presentedKeys(c.req.raw.headers).length > 0) {
+      await this.#identify(c).catch(() => {}); // a bad key keeps nobody from what is public
+    }
+    return await this.#headers(c);
+  }
+
+  /** What an answer begins with, where the caller stands included. */
+  async #headers({ env }: Context<Env>): Promise<Record<string, string>> {
+    if (env.caller === undefined) return { ...env.headers };
+    env.standing ??= await this.#parts.admission.standing(env.caller);
+    return { ...env.headers, ...standingHeaders(env.standing, this.#parts.now()) };
+  }
+
+  /** The caller's credits, lots and recent use. */
+  async #credits(c: Context<Env>): Promise<Response> {
+    const { accountId } = await this.#identify(c);
+    const query = new URL(c.req.url).searchParams;
+    const { database, now } = this.#parts;
+    const body = await creditUsage(database, { accountId, query, nowMs: now() });
+    return c.json(body, 200, await this.#headers(c));
   }
 
   /** Counts a messages request's input here; nothing is sent upstream, nothing is charged. */
   async #count(c: Context<Env>): Promise<Response> {
     const request = c.req.raw;
-    const { keyId } = await this.#parts.keyRing.identify(presentedKeys(request.headers));
+    const { keyId } = await this.#identify(c);
     this.#counts.take(keyId);
     const body = await readJson(request, this.#options.bodyLimits);
     const asked = readCount(body, { beta: request.headers.has("anthropic-beta") });
     this.#parts.catalog.resolve(asked.model);
-    return c.json({ input_tokens: messagesDialect.countInput(asked) }, 200, c.env.headers);
+    const counted = { input_tokens: messagesDialect.countInput(asked) };
+    return c.json(counted, 200, await this.#headers(c));
   }
 
   async #ready(c: Context<Env>): Promise<Response> {
@@ -148,7 +193,8 @@ export class App {
       : c.json({ status: "not ready", faults }, 503, { "retry-after": "2" });
   }
 
-  #answerError(error: Error, { env: base }: Context<Env>): Response {
+  async #answerError(error: Error, c: Context<Env>): Promise<Response> {
+    const { env: base } = c;
     const refusal = asRefusal(databaseRefusal(error));
     const { log } = this.#parts;
     const fields = { id: base.requestId, path: base.path };
@@ -157,7 +203,9 @@ export class App {
     } else {
       log.debug("request refused", { ...fields, status: refusal.status, reason: refusal.reason });
     }
-    return errorAnswer(base, refusal);
+    // the error is told even if the database cannot say where the caller stands
+    await this.#headers(c).catch(() => {});
+    return errorAnswer(base, refusal, this.#parts.now());
   }
 }
 

@@ -10,10 +10,13 @@ import type { TextReader } from "./text_reader.ts";
  */
 export class AnswerReader implements TextReader {
   readonly answer: AnswerStream;
+  outputLimit = Infinity;
   readonly #source: EventSource;
   readonly #pingAfterMs: number;
   #ready = "";
   #failure: { error: unknown } | undefined;
+  /** Events that came with the one that reached the limit. */
+  #kept: readonly SseEvent[] = [];
 
   /** @param pingAfterMs Silence of the upstream after which the caller is sent a ping. */
   constructor(source: EventSource, answer: AnswerStream, pingAfterMs: number) {
@@ -29,7 +32,7 @@ export class AnswerReader implements TextReader {
    */
   async begin(): Promise<this> {
     try {
-      while (this.#ready === "" && !this.answer.finished) {
+      while (this.#ready === "" && !this.answer.finished && !this.atLimit) {
         const events = await this.#source.readWithin(this.#pingAfterMs);
         if (events === "silent") this.#ready = this.answer.ping();
         else this.#ready = this.#take(events);
@@ -41,12 +44,15 @@ export class AnswerReader implements TextReader {
     return this;
   }
 
-  /** Whether the answer is complete and all of its text has been given out. */
+  get atLimit(): boolean {
+    return !this.finished && this.#ready === "" && this.answer.countedOutput >= this.outputLimit;
+  }
+
   get finished(): boolean {
     return this.answer.finished && this.#ready === "";
   }
 
-  /** The next text for the caller: empty when there is none yet, a ping when the upstream is silent. */
+  /** The next text: a ping when the upstream is silent. */
   async next(): Promise<string> {
     if (this.#ready !== "") {
       const text = this.#ready;
@@ -54,6 +60,7 @@ export class AnswerReader implements TextReader {
       return text;
     }
     if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#kept.length > 0) return this.#take(this.#kept);
     const events = await this.#source.readWithin(this.#pingAfterMs);
     return events === "silent" ? this.answer.ping() : this.#take(events);
   }
@@ -69,8 +76,13 @@ export class AnswerReader implements TextReader {
       return "";
     }
     let text = "";
-    for (const event of events) {
+    this.#kept = [];
+    for (const [at, event] of events.entries()) {
       if (this.answer.finished) break;
+      if (this.answer.countedOutput >= this.outputLimit) {
+        this.#kept = events.slice(at);
+        break;
+      }
       try {
         text += this.answer.push(event);
       } catch (error) {

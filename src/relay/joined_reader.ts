@@ -1,10 +1,8 @@
-import type { AnswerState } from "../dialects/mod.ts";
+import { type AnswerState, NOTHING } from "../dialects/mod.ts";
 import type { TextReader } from "./text_reader.ts";
 
 /** What a part has read, or how it failed. */
 type Turn = { readonly reader: TextReader; readonly text: string } | { readonly error: unknown };
-
-const NOTHING = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
 /**
  * Several streams as one, in the order in which their upstreams speak. Of each part one piece at the
@@ -23,12 +21,27 @@ export class JoinedReader implements TextReader {
     this.answer = answer;
   }
 
+  get outputLimit(): number {
+    return this.#parts.reduce((sum, part) => sum + part.outputLimit, 0);
+  }
+
+  /** Each part has its share of it. */
+  set outputLimit(tokens: number) {
+    for (const part of this.#parts) part.outputLimit = Math.floor(tokens / this.#parts.length);
+  }
+
+  /** Whether all that are not complete wait for the limit. */
+  get atLimit(): boolean {
+    return this.#read.length === 0 && !this.finished &&
+      this.#parts.every((part) => part.finished || part.atLimit);
+  }
+
   get finished(): boolean {
     return this.#read.length === 0 && this.#parts.every((part) => part.finished);
   }
 
   async next(): Promise<string> {
-    for (const reader of this.#idle) this.#start(reader);
+    for (const reader of this.#idle) if (!reader.atLimit) this.#start(reader);
     if (this.#read.length === 0) await new Promise<void>((resolve) => this.#wake = resolve);
     const turn = this.#read.shift()!;
     if ("error" in turn) throw turn.error;

@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/mod.ts";
+import type { Admission, Admitted } from "../admission/mod.ts";
 import { type Catalog, checkMedia, permittedOutput, type Route } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
 import {
@@ -11,6 +12,7 @@ import {
   messagesCarry,
   messagesOverChat,
 } from "../dialects/mod.ts";
+import type { Settled, Standing } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import {
@@ -32,12 +34,15 @@ import { readWhole } from "./whole.ts";
 export interface RelayParts {
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
+  readonly admission: Admission;
   readonly database: Database;
   readonly running: Running;
   readonly log: Log;
   readonly now: () => number;
   /** Silence of an upstream after which a stream's caller is sent a ping. */
   readonly pingAfterMs: number;
+  /** What becomes of an answer whose caller leaves in the middle of it. */
+  readonly onClientDisconnect: "abort" | "drain";
 }
 
 /**
@@ -59,12 +64,16 @@ export interface RelayRequest {
   readonly leaving: Leaving;
   /** `performance.now()` at the request's arrival. */
   readonly startedTick: number;
+  /** Called when it is known where the caller stands, whether the request is admitted or not. */
+  readonly stands: (standing: Standing) => void;
 }
 
 /** A successful answer; a refusal is thrown. */
 export interface RelayReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | ReadableStream<Uint8Array>;
+  /** What was taken; undefined for a stream, which is settled when it ends. */
+  readonly settled: Settled | undefined;
 }
 
 /** One request, from a parsed body to a reply that settles itself. */
@@ -78,9 +87,18 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   const inputTokens = dialect.countInput(asked);
   const permitted = permittedOutput(route, { inputTokens, asked: asked.maxOutput });
 
-  const work = new Work(parts, request, route, asked, inputTokens);
+  const admitted = await parts.admission.admit({
+    requestId: request.requestId,
+    caller,
+    route,
+    stream: asked.stream,
+    inputTokens,
+    permittedOutput: permitted,
+    choices: asked.choices,
+  }, request.stands);
+  const work = new Work(parts, request, route, asked, inputTokens, admitted);
   try {
-    const called = await work.call(permitted);
+    const called = await work.call();
     const left = [...new Set([...ignored, ...work.ignored])];
     const headers = {
       "x-sluice-upstream": called.target.upstream,
@@ -89,7 +107,8 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
         : { [SIMULATED_HEADER]: "true" }),
       ...(left.length === 0 ? {} : { "x-sluice-ignored": left.join(", ") }),
     };
-    return { headers, body: await work.finish(called) };
+    const { body, settled } = await work.finish(called);
+    return { headers, body, settled };
   } catch (error) {
     throw await work.fail(error);
   }
@@ -119,6 +138,7 @@ class Work {
   readonly #route: Route;
   readonly #asked: Asked;
   readonly #inputTokens: number;
+  readonly #admitted: Admitted;
   readonly #left = new AbortController();
   readonly #leave = () => this.#left.abort();
   readonly #unwatch: () => void;
@@ -132,20 +152,24 @@ class Work {
     route: Route,
     asked: Asked,
     inputTokens: number,
+    admitted: Admitted,
   ) {
     this.#parts = parts;
     this.#request = request;
     this.#route = route;
     this.#asked = asked;
     this.#inputTokens = inputTokens;
+    this.#admitted = admitted;
     this.#settlement = new Settlement({
       database: parts.database,
       log: parts.log,
+      now: parts.now,
       requestId: request.requestId,
       caller: request.caller,
       dialect: request.dialect.name,
       route,
       streamed: asked.stream,
+      hold: admitted.hold,
       startedAtMs: parts.now(),
       startedTick: request.startedTick,
     });
@@ -165,12 +189,12 @@ class Work {
   }
 
   /** Finds a target that answers, once for each of the caller's answers where it gives only one. */
-  async call(permitted: number): Promise<Called<Opened>> {
+  async call(): Promise<Called<Opened>> {
     const { choices } = this.#asked;
-    const first = await this.#ask(permitted, 0);
+    const first = await this.#ask(0);
     const missing = choices - first.opened.choices;
     if (missing <= 0) return this.#found(first);
-    const rest = Array.from({ length: missing }, (_, at) => this.#ask(permitted, at + 1));
+    const rest = Array.from({ length: missing }, (_, at) => this.#ask(at + 1));
     const ended = await Promise.allSettled(rest);
     const more = ended.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
     const failed = ended.find((one) => one.status === "rejected");
@@ -204,7 +228,8 @@ class Work {
    *
    * @param choice Which of the caller's answers this is for, where a target gives one at a time.
    */
-  #ask(permitted: number, choice: number): Promise<Called<Opened>> {
+  #ask(choice: number): Promise<Called<Opened>> {
+    const { permittedOutput, hold } = this.#admitted;
     const single = { ...this.#asked, choices: 1, body: { ...this.#asked.body, n: 1 } };
     const wayTo = ({ dialect, shaping }: Upstream) => {
       const bridge = BRIDGES[this.#request.dialect.name][dialect];
@@ -221,7 +246,7 @@ class Work {
       prepare: ({ model }, upstream) => {
         const { bridge, asked } = wayTo(upstream);
         const { shaping } = upstream;
-        const sent = bridge.request(asked, { model, permittedOutput: permitted, shaping });
+        const sent = bridge.request(asked, { model, permittedOutput, shaping });
         this.#ignored = sent.ignored;
         return {
           path: bridge.path,
@@ -246,19 +271,22 @@ class Work {
         }
         const answer = bridge.stream(asked, names);
         const source = new EventSource(reply);
-        const reader = await new AnswerReader(source, answer, this.#parts.pingAfterMs).begin();
-        return openedOne({ reader }, asked.choices, reply);
+        const reader = new AnswerReader(source, answer, this.#parts.pingAfterMs);
+        reader.outputLimit = Math.floor(hold.outputTokens * asked.choices / this.#asked.choices);
+        return openedOne({ reader: await reader.begin() }, asked.choices, reply);
       },
     });
   }
 
   /** The answer's body: settled, or a stream that settles itself. */
-  async finish({ opened }: Called<Opened>): Promise<RelayReply["body"]> {
+  async finish({ opened }: Called<Opened>): Promise<Pick<RelayReply, "body" | "settled">> {
     const inputTokens = this.#inputTokens * opened.requests;
     if (opened.kind === "stream") {
       this.#unwatch(); // from here on leaving shows as cancelling the stream
-      return streamAnswer({
+      const body = streamAnswer({
         opened,
+        hold: this.#admitted.hold,
+        onClientDisconnect: this.#parts.onClientDisconnect,
         dialect: this.#request.dialect,
         requestId: this.#request.requestId,
         settlement: this.#settlement,
@@ -268,6 +296,7 @@ class Work {
         cutOff: this.#parts.running.cutOff,
         over: this.#over,
       });
+      return { body, settled: undefined };
     }
     const { answer } = opened;
     this.#settlement.outputBegan();
@@ -275,9 +304,15 @@ class Work {
       { usage: answer.usage, countedOutput: answer.usage === undefined ? answer.countOutput() : 0 },
       inputTokens,
     );
-    await this.#settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });
+    const settled = await this.#settlement.settle({
+      ending: "complete",
+      status: 200,
+      usage,
+      usageSource: source,
+    });
     this.#over();
-    return JSON.stringify(answer.usage === undefined ? answer.withUsage(usage) : answer.body);
+    const body = answer.usage === undefined ? answer.withUsage(usage) : answer.body;
+    return { body: JSON.stringify(body), settled };
   }
 
   /** Records a failure; answers what to throw for it. */

@@ -1,19 +1,22 @@
 import type { Caller } from "../accounts/mod.ts";
-import type { Route, Target } from "../catalog/mod.ts";
+import type { Hold } from "../admission/mod.ts";
+import { priceOf, type Route, type Target } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
 import type { Usage } from "../dialects/mod.ts";
+import { type Ending, settle, type Settled } from "../ledger/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
-import { type Ending, recordUsage } from "../usage/mod.ts";
 
 /** What is known of a request before it ends. */
 export interface SettlementOptions {
   readonly database: Database;
   readonly log: Log;
+  readonly now: () => number;
   readonly requestId: string;
   readonly caller: Caller;
   readonly dialect: "chat" | "messages";
   readonly route: Route;
   readonly streamed: boolean;
+  readonly hold: Hold;
   readonly startedAtMs: number;
   /** `performance.now()` at the request's arrival. */
   readonly startedTick: number;
@@ -28,10 +31,10 @@ export interface End {
   readonly usageSource?: "upstream" | "counted" | undefined;
 }
 
-/** The end of one request: recorded once, whichever of its several ends comes first. */
+/** The end of one request: charged and recorded once, whichever of its several ends comes first. */
 export class Settlement {
   readonly #options: SettlementOptions;
-  #settled: Promise<void> | undefined;
+  #settled: Promise<Settled> | undefined;
   #firstTokenMs: number | null = null;
   /** Who was asked last, and how often anyone was. */
   asked: { target: Target | undefined; attempts: number } = { target: undefined, attempts: 0 };
@@ -45,19 +48,23 @@ export class Settlement {
     this.#firstTokenMs ??= this.#elapsed();
   }
 
-  /** Records the end. Later calls resolve with the first one and change nothing. */
-  settle(end: End): Promise<void> {
-    this.#settled ??= this.#record(end);
+  /**
+   * Charges and records the end; resolves when that is durable. Later calls resolve with the first
+   * one and change nothing.
+   */
+  settle(end: End): Promise<Settled> {
+    this.#settled ??= this.#settle(end);
     return this.#settled;
   }
 
-  async #record({ ending, status, usage, usageSource }: End): Promise<void> {
-    const { database, log, requestId, caller, dialect, route, streamed, startedAtMs } =
+  async #settle({ ending, status, usage, usageSource }: End): Promise<Settled> {
+    const { database, log, now, requestId, caller, dialect, route, streamed, hold, startedAtMs } =
       this.#options;
     const { target, attempts } = this.asked;
     const durationMs = this.#elapsed();
+    let settled: Settled | undefined;
     try {
-      await recordUsage(database, {
+      settled = await settle(database, {
         requestId,
         accountId: caller.accountId,
         keyId: caller.keyId,
@@ -77,8 +84,12 @@ export class Settlement {
         startedAtMs,
         firstTokenMs: this.#firstTokenMs,
         durationMs,
+        priceCredits: usage === undefined ? 0 : priceOf(route, usage),
+        settledAtMs: now(),
       });
+      return settled;
     } finally {
+      hold.end();
       log.info("request", {
         id: requestId,
         account: caller.accountId,
@@ -93,6 +104,7 @@ export class Settlement {
         input: usage?.inputTokens,
         output: usage?.outputTokens,
         usage: usageSource,
+        credits: settled?.charged,
         first_ms: this.#firstTokenMs ?? undefined,
         ms: durationMs,
       });

@@ -1,3 +1,4 @@
+import type { Hold } from "../admission/mod.ts";
 import { databaseRefusal } from "../database/mod.ts";
 import type { Dialect, Usage } from "../dialects/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
@@ -20,19 +21,26 @@ export interface StreamOptions {
   readonly leave: () => void;
   /** Aborted when the gateway cannot wait any longer. */
   readonly cutOff: AbortSignal;
+  readonly onClientDisconnect: "abort" | "drain";
+  /** What the stream may spend. */
+  readonly hold: Hold;
   /** Called once, when everything including the settlement is over. */
   readonly over: () => void;
 }
+
+/** After so long an answer is not followed any further for the sake of its usage. */
+const DRAIN_MS = 60_000;
 
 /**
  * The caller's event stream: decode theirs → meter → encode ours, one piece of the upstream at a
  * time and only when the caller has room for it.
  *
- * It ends in exactly one of three ways: complete (the usage is committed before the last bytes),
- * failed (an error event is the last one), or the caller leaves (the upstream is cancelled).
+ * It ends in exactly one of four ways: complete (the charge is committed before the last bytes), cut
+ * off as at its token limit because the balance pays for no more, failed (an error event is the last
+ * one), or the caller leaves (the upstream is cancelled, or read to its end for its usage).
  */
 export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array> {
-  const { opened, dialect, settlement, leave, cutOff } = options;
+  const { opened, hold, dialect, settlement, leave, cutOff } = options;
   const { reader } = opened;
   const { answer } = reader;
   const encoder = new TextEncoder();
@@ -44,10 +52,41 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
     release();
   };
 
+  /** Waits for room under the limit; false when the balance has none. */
+  const extend = async (): Promise<boolean> => {
+    if (!await hold.extend()) return false;
+    reader.outputLimit = hold.outputTokens;
+    return true;
+  };
+
+  let reading: Promise<unknown> = Promise.resolve();
+
+  /** The next text, one at a time. Undefined when the balance pays for no more. */
+  const read = (): Promise<string | undefined> => {
+    const next = readNext();
+    reading = next.catch(() => {});
+    return next;
+  };
+
+  const readNext = async (): Promise<string | undefined> => {
+    cutOff.throwIfAborted();
+    if (reader.atLimit && !await extend()) return undefined;
+    const text = await reader.next();
+    if (answer.hasOutput) settlement.outputBegan();
+    hold.lookAhead(answer.countedOutput);
+    return text;
+  };
+
   const complete = async (): Promise<string> => {
     const { usage, source } = settledUsage(answer, options.inputTokens);
     await settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });
     return answer.close(usage);
+  };
+
+  const truncate = async (): Promise<string> => {
+    const usage = counted(answer, options.inputTokens);
+    await settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });
+    return answer.truncate() + answer.close(usage);
   };
 
   const fail = async (error: unknown): Promise<string> => {
@@ -59,47 +98,74 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
     return dialect.errorEvent(refusal, options.requestId);
   };
 
+  /** Reads on without a caller, for the usage at the end. */
+  const drain = async (): Promise<Usage | undefined> => {
+    const timer = setTimeout(() => opened.discard(), DRAIN_MS);
+    try {
+      await reading; // the caller may have left in the middle of a read
+      while (!reader.finished) if (await read() === undefined) return undefined;
+      return answer.usage;
+    } catch {
+      return undefined; // then it is charged as it was heard
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const left = async (): Promise<void> => {
+    const heard = answer.hasOutput ? counted(answer, options.inputTokens) : undefined;
+    const drains = heard !== undefined && options.onClientDisconnect === "drain";
+    const reported = drains ? await drain() : undefined;
+    end(opened.discard);
+    leave();
+    const usage = reported ?? heard;
+    const source = reported === undefined ? "counted" : "upstream";
+    try {
+      await settlement.settle({
+        ending: "client_left",
+        status: 200,
+        usage,
+        usageSource: usage === undefined ? undefined : source,
+      });
+    } finally {
+      options.over();
+    }
+  };
+
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      let text = "";
+      let text: string | undefined = "";
       let last = false;
+      let whole = false;
       try {
         while (text === "" && !reader.finished) {
-          cutOff.throwIfAborted();
-          text = await reader.next();
-          if (answer.hasOutput) settlement.outputBegan();
+          text = await read();
+          if (over) return; // the caller left while we were waiting
         }
-        if (reader.finished) {
+        if (text === undefined) {
           last = true;
+          text = await truncate();
+        } else if (reader.finished) {
+          last = whole = true;
           text += await complete();
         }
       } catch (error) {
-        if (over) return; // the caller left while we were waiting
+        if (over) return;
         last = true;
-        text += await fail(error);
+        whole = false;
+        text = (text ?? "") + await fail(error);
       }
       if (over) return;
       controller.enqueue(encoder.encode(text));
       if (!last) return;
       controller.close();
-      end(reader.finished ? opened.drain : opened.discard);
+      end(whole ? opened.drain : opened.discard);
       options.over();
     },
     async cancel() {
       if (over) return;
-      end(opened.discard);
-      leave();
-      const usage = answer.hasOutput ? counted(answer, options.inputTokens) : undefined;
-      try {
-        await settlement.settle({
-          ending: "client_left",
-          status: 200,
-          usage,
-          usageSource: usage === undefined ? undefined : "counted",
-        });
-      } finally {
-        options.over();
-      }
+      over = true;
+      await left();
     },
   }, { highWaterMark: 0 });
 }

@@ -1,11 +1,11 @@
 /**
- * What was used: one record per request, an hourly roll-up written with it, and reports.
+ * What was used: reports over the hourly roll-ups, and the retention of single records.
  *
- * Promise: record and roll-up agree, each request counts once, and reports cost the same however
- * many requests there were. Leaves to others: what it costs (`ledger/`).
+ * Promise: reports cost the same however many requests there were; pruning goes in small steps.
+ * Leaves to others: writing records and roll-ups, which belongs to settling a request (`ledger/`).
  *
  * @module
  */
 
-export { type Ending, recordUsage, type UsageRecord } from "./records.ts";
 export { type Grouping, GROUPINGS, type ReportRow, usageReport } from "./report.ts";
+export { Retention, type RetentionOptions } from "./retention.ts";

@@ -12,9 +12,10 @@ const reportRow = z.object({
   input_tokens: z.int(),
   cached_tokens: z.int(),
   output_tokens: z.int(),
+  credits: z.int(),
 });
 
-/** Requests and tokens of one group. */
+/** Requests, tokens and credits of one group. */
 export type ReportRow = z.infer<typeof reportRow>;
 
 const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
@@ -32,7 +33,7 @@ export async function usageReport(
   const rows = await database.all(
     `select ${EXPRESSIONS[by]} as "group", sum(requests) as requests, sum(errors) as errors,
             sum(input_tokens) as input_tokens, sum(cached_tokens) as cached_tokens,
-            sum(output_tokens) as output_tokens
+            sum(output_tokens) as output_tokens, sum(credits) as credits
      from usage_hours where account_id = ? and hour_at_ms >= ? group by 1 order by 1`,
     [accountId, sinceMs],
   );

@@ -9,9 +9,12 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "../as
 import { sqldServer } from "../fake/sqld.ts";
 import { tempDir } from "../fake/temp.ts";
 
-const NUMBERS: GroupWrite<readonly number[]> = {
+const NUMBERS: GroupWrite<readonly [string, number], number> = {
   name: "numbers",
   statements: [`insert into numbers (id, n) select value ->> 0, value ->> 1 from json_each(?1)`],
+  outcomes: `select json_group_array(json_array(value ->> 0, numbers.n * 2))
+    from json_each(?1) join numbers on numbers.id = value ->> 0`,
+  read: (row) => Number(row![1]),
 };
 
 /** The same promises for the embedded file and for a server. */
@@ -36,7 +39,10 @@ for (const kind of ["file", "server"] as const) {
   Deno.test(`database (${kind}): concurrent writes share commits, each lands once`, async () => {
     await using opened = await open();
     const { database } = opened;
-    await Promise.all(Array.from({ length: 2_000 }, (_, id) => database.write(NUMBERS, [id, id])));
+    const outcomes = await Promise.all(
+      Array.from({ length: 2_000 }, (_, id) => database.write(NUMBERS, [`${id}`, id])),
+    );
+    assertEquals(outcomes, Array.from({ length: 2_000 }, (_, id) => id * 2));
     const row = await database.one("select count(*) as n, sum(n) as total from numbers");
     assertEquals([row!.n, row!.total], [2_000, 1_999_000]);
   });
@@ -44,9 +50,9 @@ for (const kind of ["file", "server"] as const) {
   Deno.test(`database (${kind}): of a batch only the item at fault fails`, async () => {
     await using opened = await open();
     const { database } = opened;
-    await database.write(NUMBERS, [5, 5]);
+    await database.write(NUMBERS, ["5", 5]);
     const results = await Promise.allSettled(
-      [4, 5, 6].map((id) => database.write(NUMBERS, [id, id])),
+      [4, 5, 6].map((id) => database.write(NUMBERS, [`${id}`, id])),
     );
     assertEquals(results.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
     assert((results[1] as PromiseRejectedResult).reason.isDuplicate);

@@ -148,6 +148,24 @@ class CarriedChatStream implements AnswerStream {
     this.finished = true; // all choices have ended; some upstreams send no [DONE]
   }
 
+  truncate(): string {
+    const { id, model, choice } = this.#names;
+    const indices = choice === undefined
+      ? Array.from({ length: this.#choices }, (_, index) => index)
+      : [choice];
+    return indices.filter((index) => !this.#ended.has(index)).map((index) => {
+      const chunk = {
+        id,
+        object: "chat.completion.chunk",
+        created: this.#created,
+        model,
+        choices: [{ index, delta: {}, logprobs: null, finish_reason: "length" }],
+        ...(this.#wantsUsage ? { usage: null } : {}),
+      };
+      return `data: ${JSON.stringify(chunk)}\n\n`;
+    }).join("");
+  }
+
   close(usage: Usage): string {
     if (this.#names.choice !== undefined) return "";
     const last = this.#wantsUsage ? this.#rawUsage ?? writeChatUsage(usage) : undefined;

@@ -4,8 +4,19 @@ import type { Usage } from "../usage.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
 
+/** What ends one of several answers does not speak of its usage. */
+export const NOTHING: Usage = {
+  inputTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
 /** What can be told of an answer while it comes in, and after. */
-export type AnswerState = Pick<AnswerStream, "hasOutput" | "usage" | "countedOutput" | "close">;
+export type AnswerState = Pick<
+  AnswerStream,
+  "finished" | "hasOutput" | "usage" | "countedOutput" | "truncate" | "close"
+>;
 
 /**
  * Answers that were fetched one by one (each with its `choice`), as the one reply with `n` choices
@@ -35,6 +46,9 @@ export function joinStreams(
   const options = body.stream_options;
   const wantsUsage = isObject(options) && options.include_usage === true;
   return {
+    get finished() {
+      return parts.every((part) => part.finished);
+    },
     get hasOutput() {
       return parts.some((part) => part.hasOutput);
     },
@@ -43,6 +57,10 @@ export function joinStreams(
     },
     get countedOutput() {
       return parts.reduce((sum, part) => sum + part.countedOutput, 0);
+    },
+    truncate() {
+      const running = parts.filter((part) => !part.finished);
+      return running.map((part) => part.truncate() + part.close(NOTHING)).join("");
     },
     close(usage) {
       const created = Math.floor(Date.now() / 1_000);

@@ -10,7 +10,7 @@ import type {
   RequestOptions,
 } from "../bridge.ts";
 import { upstreamFault } from "../chat/upstream_error.ts";
-import { isObject, type JsonObject, objects, text } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { parseEvent } from "./events.ts";
@@ -77,6 +77,8 @@ class CarriedMessagesStream implements AnswerStream {
   readonly #usage = new MessagesUsage();
   readonly #counter = new TokenCounter();
   #stopped = false;
+  /** Index of the block that has begun and not ended. */
+  #open: JsonValue | undefined;
 
   constructor(names: AnswerNames) {
     this.#names = names;
@@ -99,7 +101,11 @@ class CarriedMessagesStream implements AnswerStream {
           event.message = { ...event.message, id: this.#names.id, model: this.#names.model };
         }
         break;
+      case "content_block_stop":
+        this.#open = undefined;
+        break;
       case "content_block_start":
+        this.#open = event.index;
         if (isObject(event.content_block)) this.#count(text(event.content_block.name));
         break;
       case "content_block_delta":
@@ -127,6 +133,19 @@ class CarriedMessagesStream implements AnswerStream {
       throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
     }
     this.finished = true;
+  }
+
+  truncate(): string {
+    const events: JsonObject[] = [
+      ...(this.#open === undefined ? [] : [{ type: "content_block_stop", index: this.#open }]),
+      {
+        type: "message_delta",
+        delta: { stop_reason: "max_tokens", stop_sequence: null },
+        usage: { output_tokens: this.countedOutput },
+      },
+    ];
+    return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join("");
   }
 
   close(_usage: Usage): string {

@@ -1,0 +1,182 @@
+import type { Caller } from "../accounts/mod.ts";
+import { affordableOutput, priceOf, type Route } from "../catalog/mod.ts";
+import { type Database } from "../database/mod.ts";
+import {
+  admit,
+  type Decision,
+  expireLots,
+  growHold,
+  reapHolds,
+  releaseHoldsOf,
+  renewHolds,
+  type Standing,
+  standingOf,
+  type TierList,
+  type WindowState,
+} from "../ledger/mod.ts";
+import { Refusal } from "../refusal.ts";
+import type { Log } from "../telemetry/mod.ts";
+import { Hold, STEP_TOKENS } from "./hold.ts";
+import { nearestWindow } from "./windows.ts";
+
+/** What admission needs from outside. */
+export interface AdmissionOptions {
+  readonly database: Database;
+  readonly tierList: TierList;
+  /** This gateway among those that share the database; the same after a restart. */
+  readonly gatewayId: string;
+  /** How long a hold is kept after its gateway was last heard of. */
+  readonly leaseMs: number;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** A request that wants to run. */
+export interface Asking {
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly route: Route;
+  readonly stream: boolean;
+  /** Input as counted here. */
+  readonly inputTokens: number;
+  /** Output tokens that one answer may have, as far as the route and the context window go. */
+  readonly permittedOutput: number;
+  /** Answers wanted. */
+  readonly choices: number;
+}
+
+/** A request that may run. */
+export interface Admitted {
+  /** Output tokens that one answer may have, as far as the balance goes too. */
+  readonly permittedOutput: number;
+  readonly hold: Hold;
+}
+
+/** Decides who may run. */
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #running = new Set<string>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #keeping: Promise<void> = Promise.resolve();
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** Releases what this gateway held when it last died, and begins to keep its leases. */
+  async start(): Promise<void> {
+    const { database, tierList, gatewayId, leaseMs } = this.#options;
+    await database.batch(tierList.statements);
+    await releaseHoldsOf(database, gatewayId);
+    this.#timer = setInterval(() => {
+      this.#keeping = this.#keeping.then(() => this.keep());
+    }, leaseMs / 4);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#keeping;
+  }
+
+  /**
+   * Counts the request in its key's windows and holds what it may cost.
+   *
+   * @param stands Called with where the caller stands, admitted or not.
+   * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.
+   */
+  async admit(asking: Asking, stands: (standing: Standing) => void): Promise<Admitted> {
+    const { database, gatewayId, leaseMs, tierList, now } = this.#options;
+    const { requestId, caller, route, choices, permittedOutput } = asking;
+    // each answer may have to be asked for on its own, and then each reads the whole input
+    const inputTokens = asking.inputTokens * choices;
+    const mostOutput = permittedOutput * choices;
+    const price = (outputTokens: number) =>
+      priceOf(route, { inputTokens, cachedTokens: 0, outputTokens });
+    const least = price(choices);
+    const wanted = price(
+      asking.stream ? Math.min(mostOutput, STEP_TOKENS * choices) : mostOutput,
+    );
+    const nowMs = now();
+    const decision = await admit(database, {
+      requestId,
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      gatewayId,
+      least,
+      wanted,
+      nowMs,
+      leaseUntilMs: nowMs + leaseMs,
+      tierListId: tierList.id,
+    });
+    const admitted = decision.verdict === "admitted";
+    const windows = admitted ? decision.windows.map(counted) : decision.windows;
+    stands({ balance: decision.balance, windows });
+    if (!admitted) throw refusalOf(decision, least, nowMs);
+
+    this.#running.add(requestId);
+    const hold = new Hold(
+      { route, inputTokens, mostOutput, choices },
+      decision.credits,
+      (more) => growHold(database, requestId, more),
+      () => this.#running.delete(requestId),
+    );
+    const paid = Math.floor(
+      affordableOutput(route, { inputTokens, credits: decision.credits }) / choices,
+    );
+    return {
+      permittedOutput: asking.stream ? permittedOutput : Math.min(permittedOutput, paid),
+      hold,
+    };
+  }
+
+  /** Where a caller stands, without counting anything. */
+  standing(caller: Caller): Promise<Standing> {
+    const { database, tierList, now } = this.#options;
+    return standingOf(database, caller, tierList, now());
+  }
+
+  /** Renews the leases of what runs here, releases holds whose gateway is gone, expires lots. */
+  async keep(): Promise<void> {
+    const { database, leaseMs, log, now } = this.#options;
+    try {
+      const nowMs = now();
+      await renewHolds(database, [...this.#running], nowMs + leaseMs);
+      await reapHolds(database, nowMs);
+      await expireLots(database, nowMs);
+    } catch (error) {
+      log.warn("leases could not be renewed", { error: String(error) });
+    }
+  }
+}
+
+function counted({ span, limit, used }: WindowState): WindowState {
+  return { span, limit, used: used + 1 };
+}
+
+function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs: number): Refusal {
+  if (verdict === "rate") {
+    const { span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
+    const seconds = Math.ceil((resetAtMs - nowMs) / 1_000);
+    return new Refusal(
+      "rate_exceeded",
+      `The limit of ${limit} requests per ${span} is reached for this key. Please try again in ` +
+        `${seconds} s.`,
+      { retryAfterMs: resetAtMs - nowMs },
+    );
+  }
+  if (verdict === "budget") {
+    const message =
+      `The budget of this API key cannot pay for this request, which costs at least ` +
+      `${least} ${creditWord(least)}. Use another key, or one with a larger budget.`;
+    return new Refusal("budget_spent", message);
+  }
+  const message = `The balance of ${balance} ${creditWord(balance)} cannot pay for this request, ` +
+    `which costs at least ${least}${
+      balance >= least ? ", as other requests hold the rest" : ""
+    }. Add credits, or shorten the request.`;
+  return new Refusal("credits_short", message);
+}
+
+function creditWord(number: number): string {
+  return number === 1 ? "credit" : "credits";
+}

@@ -1,0 +1,11 @@
+/**
+ * How credits come to accounts: registration, invitations, packages, grants.
+ *
+ * Promise: each bonus is given once, whatever is repeated; an account and its first credits are one
+ * transaction. Leaves to others: how credits are kept and spent (`ledger/`).
+ *
+ * @module
+ */
+
+export { type Bonuses, type Invitation, Registration } from "./registration.ts";
+export { type CreditPackage, Sales } from "./sales.ts";

@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
+import type { Database, Statement } from "../database/mod.ts";
+import { grantStatements } from "../ledger/mod.ts";
+
+/** Credits that are given away (`credits` of the settings). */
+export interface Bonuses {
+  /** To a new account. */
+  readonly signup: number;
+  /** To whose invite code a new account came with. */
+  readonly inviteSignup: number;
+  /** To the same, at that account's first payment. */
+  readonly inviteFirstPayment: number;
+  /** To the owner, at the first start. */
+  readonly ownerGrant: number;
+}
+
+/** Somebody who came with an invite code. */
+export interface Invitation {
+  readonly email: string;
+  readonly joinedAtMs: number;
+  /** Credits that it earned whose code it was. */
+  readonly earned: number;
+}
+
+const invitationRow = z.object({
+  email: z.string(),
+  created_at_ms: z.int(),
+  earned: z.int(),
+}).transform((row): Invitation => ({
+  email: row.email,
+  joinedAtMs: row.created_at_ms,
+  earned: row.earned,
+}));
+
+const INVITED = `
+  select email, accounts.created_at_ms, coalesce(sum(lots.granted), 0) as earned
+  from accounts left join lots
+    on lots.id in ('lot_invite_' || accounts.id, 'lot_payment_' || accounts.id)
+  where invited_by = ? group by accounts.id order by accounts.created_at_ms, accounts.id`;
+
+/** New accounts, with the credits that go with them. */
+export class Registration {
+  readonly #database: Database;
+  readonly #accounts: Accounts;
+  readonly #bonuses: Bonuses;
+
+  constructor(database: Database, accounts: Accounts, bonuses: Bonuses) {
+    this.#database = database;
+    this.#accounts = accounts;
+    this.#bonuses = bonuses;
+  }
+
+  /** Creates an account with its first credits. Throws {@linkcode AccountError}. */
+  async register(
+    { email, name, inviteCode }: {
+      readonly email: string;
+      readonly name?: string | undefined;
+      readonly inviteCode?: string | undefined;
+    },
+  ): Promise<Account> {
+    const inviter = inviteCode === undefined
+      ? undefined
+      : await this.#accounts.byInviteCode(inviteCode);
+    if (inviteCode !== undefined && inviter === undefined) {
+      throw new AccountError(
+        `There is no invite code ${JSON.stringify(inviteCode.slice(0, 40))}; ask for it again`,
+      );
+    }
+    return await this.#accounts.create(
+      { email, ...(name !== undefined && { name }), ...(inviter && { invitedBy: inviter.id }) },
+      (made) => [
+        ...this.#signup(made),
+        ...(inviter === undefined ? [] : grantStatements({
+          lotId: `lot_invite_${made.id}`,
+          accountId: inviter.id,
+          source: "invite_signup",
+          credits: this.#bonuses.inviteSignup,
+          expiresAtMs: null,
+          atMs: made.createdAtMs,
+        })),
+      ],
+    );
+  }
+
+  /** The statements that give the owner its credits, once. */
+  ownerGrant(owner: Account, atMs: number): Statement[] {
+    return grantStatements({
+      lotId: `lot_owner_${owner.id}`,
+      accountId: owner.id,
+      source: "owner",
+      credits: this.#bonuses.ownerGrant,
+      expiresAtMs: null,
+      atMs,
+    });
+  }
+
+  /** Who came with an account's invite code, oldest first. */
+  async invitations(account: Account): Promise<Invitation[]> {
+    return (await this.#database.all(INVITED, [account.id])).map((row) => invitationRow.parse(row));
+  }
+
+  #signup(account: Account): Statement[] {
+    return grantStatements({
+      lotId: `lot_signup_${account.id}`,
+      accountId: account.id,
+      source: "signup",
+      credits: this.#bonuses.signup,
+      expiresAtMs: null,
+      atMs: account.createdAtMs,
+    });
+  }
+}

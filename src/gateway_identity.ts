@@ -1,0 +1,46 @@
+import { randomText } from "./ids.ts";
+import { joinPath } from "./std.ts";
+
+/** Who a gateway is among those that share a database. */
+export interface GatewayIdentity extends Disposable {
+  /** The same whenever it starts with the same data directory. */
+  readonly id: string;
+}
+
+/** On Deno before 2.5, which can only wait for a lock. */
+const LOCK_PATIENCE_MS = 1_000;
+
+/**
+ * Takes a data directory for this process. The lock is the system's and ends with the process,
+ * however it ends.
+ *
+ * @throws {Error} when another gateway runs on the directory: it would release that one's holds.
+ */
+export async function gatewayIdentity(directory: string): Promise<GatewayIdentity> {
+  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  const path = joinPath(directory, "gateway.id");
+  const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
+  if (!await locked(file)) {
+    file.close();
+    throw new Error(
+      `Cannot run as another gateway uses the directory ${directory}: stop it, or choose another ` +
+        "directory with --data",
+    );
+  }
+  const known = (await Deno.readTextFile(path)).trim();
+  const id = /^gw_[A-Za-z0-9]{16}$/.test(known) ? known : `gw_${randomText(16)}`;
+  if (id !== known) await Deno.writeTextFile(path, `${id}\n`);
+  return { id, [Symbol.dispose]: () => file.close() };
+}
+
+async function locked(file: Deno.FsFile): Promise<boolean> {
+  if ("tryLock" in file) return await file.tryLock(true);
+  const own: Deno.FsFile = file; // declared by newer versions only, so narrowed to never here
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), LOCK_PATIENCE_MS);
+  });
+  const got = await Promise.race([own.lock(true).then(() => true), late]);
+  clearTimeout(timer);
+  return got;
+}

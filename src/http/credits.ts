@@ -1,0 +1,75 @@
+import type { Database } from "../database/mod.ts";
+import { creditsOf } from "../ledger/mod.ts";
+import { invalid } from "../refusal.ts";
+import { usageReport } from "../usage/mod.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const MAX_DAYS = 366;
+const MAX_HOURS = 31 * 24;
+
+/** The body of `GET /user/credits`: the caller's balance, lots and recent use. */
+export async function creditUsage(
+  database: Database,
+  { accountId, query, nowMs }: {
+    readonly accountId: string;
+    readonly query: URLSearchParams;
+    readonly nowMs: number;
+  },
+) {
+  const days = wholeNumber(query, "days", { byDefault: 30, most: MAX_DAYS });
+  const hours = wholeNumber(query, "hours", { byDefault: 48, most: MAX_HOURS });
+  const credits = await creditsOf(database, accountId, nowMs);
+  const since = (span: number, count: number) => (Math.floor(nowMs / span) - count + 1) * span;
+  const [byDay, byHour] = await Promise.all([
+    usageReport(database, { accountId, by: "day", sinceMs: since(DAY_MS, days) }),
+    usageReport(database, { accountId, by: "hour", sinceMs: since(HOUR_MS, hours) }),
+  ]);
+  const tokens = credits.inputTokens + credits.outputTokens;
+  return {
+    object: "credit_usage",
+    credits_remaining: credits.balance,
+    credits_consumed: credits.consumed,
+    credits_held: credits.held,
+    requests: credits.requests,
+    average_tokens_per_request: credits.requests === 0
+      ? 0
+      : Math.round(tokens / credits.requests * 100) / 100,
+    usage_by_day: byDay.map(({ group, ...used }) => ({ date: group, ...shown(used) })),
+    usage_by_hour: byHour.map(({ group, ...used }) => ({ hour: group, ...shown(used) })),
+    lots: credits.lots.map(({ id, source, granted, remaining, expiresAtMs }) => ({
+      id,
+      source,
+      granted,
+      remaining,
+      expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+    })),
+  };
+}
+
+function shown(used: {
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly credits: number;
+}) {
+  const { requests, input_tokens, output_tokens, credits } = used;
+  return { requests, input_tokens, output_tokens, credits };
+}
+
+function wholeNumber(
+  query: URLSearchParams,
+  name: string,
+  { byDefault, most }: { byDefault: number; most: number },
+): number {
+  const text = query.get(name);
+  if (text === null) return byDefault;
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > most) {
+    throw invalid(
+      name,
+      `${name} must be a whole number from 1 to ${most}: got ${JSON.stringify(text.slice(0, 40))}.`,
+    );
+  }
+  return value;
+}

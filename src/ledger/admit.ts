@@ -1,0 +1,96 @@
+import { type Database, type GroupWrite, type Json } from "../database/mod.ts";
+import { insertItems } from "./columns.ts";
+
+/** A request that wants to run. */
+export interface AdmissionAsk {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly gatewayId: string;
+  /** Credits without which it is refused. */
+  readonly least: number;
+  /** Credits that it would hold if there were enough. */
+  readonly wanted: number;
+  readonly nowMs: number;
+  /** Until when the hold is kept unless it is renewed. */
+  readonly leaseUntilMs: number;
+  readonly tierListId: string;
+}
+
+export type Span = "minute" | "hour" | "day";
+
+/** A request window of a key. */
+export interface WindowState {
+  readonly span: Span;
+  readonly limit: number;
+  /** Requests admitted in it before this one. */
+  readonly used: number;
+}
+
+/** How it was decided. */
+export interface Decision {
+  readonly verdict: "admitted" | "rate" | "budget" | "credits";
+  /** Credits held; meaningful when admitted. */
+  readonly credits: number;
+  /** The balance at that moment, what is held included. */
+  readonly balance: number;
+  /** None when the balance is 0, which no tier allows anything. */
+  readonly windows: readonly WindowState[];
+}
+
+type Item = readonly [string, ...Json[]];
+
+const ADMIT: GroupWrite<Item, Decision> = {
+  name: "admission",
+  statements: [
+    insertItems("admissions", [
+      "request_id",
+      "account_id",
+      "key_id",
+      "gateway_id",
+      "least",
+      "wanted",
+      "at_ms",
+      "lease_until_ms",
+      "tier_list",
+    ]),
+  ],
+  outcomes: `
+    select json_group_array(json_array(request_id, verdict, credits, balance, minute_limit,
+      minute_used, hour_limit, hour_used, day_limit, day_used)) from decisions`,
+  cleanUp: "delete from decisions",
+  read,
+};
+
+/** Counts the request in its windows and holds its credits, or says why not: in one commit. */
+export function admit(database: Database, ask: AdmissionAsk): Promise<Decision> {
+  return database.write(ADMIT, [
+    ask.requestId,
+    ask.accountId,
+    ask.keyId,
+    ask.gatewayId,
+    ask.least,
+    ask.wanted,
+    ask.nowMs,
+    ask.leaseUntilMs,
+    ask.tierListId,
+  ]);
+}
+
+function read(row: readonly Json[] | undefined): Decision {
+  if (row === undefined) throw new TypeError("an admission was not decided");
+  const [, verdict, credits, balance, ...counts] = row;
+  const window = (span: Span, at: number): WindowState => ({
+    span,
+    limit: Number(counts[at]),
+    used: Number(counts[at + 1]),
+  });
+  return {
+    verdict: verdict as Decision["verdict"],
+    credits: Number(credits),
+    balance: Number(balance),
+    windows: counts[0] === 0 && counts[2] === 0 && counts[4] === 0
+      ? []
+      : [window("minute", 0), window("hour", 2), window("day", 4)],
+  };
+}

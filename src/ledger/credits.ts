@@ -1,0 +1,110 @@
+import { z } from "zod";
+import type { Database } from "../database/mod.ts";
+import { randomText } from "../ids.ts";
+
+const lotSource = z.enum([
+  "signup",
+  "owner",
+  "invite_signup",
+  "invite_payment",
+  "package",
+  "grant",
+]);
+
+/** Why credits were granted. */
+export type LotSource = z.infer<typeof lotSource>;
+
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+const lotRow = z.object({
+  id: z.string(),
+  source: lotSource,
+  note: z.string(),
+  granted: z.int(),
+  remaining: z.int(),
+  created_at_ms: z.int(),
+  expires_at_ms: z.int(),
+}).transform((row) => ({
+  id: row.id,
+  source: row.source,
+  note: row.note,
+  granted: row.granted,
+  remaining: row.remaining,
+  createdAtMs: row.created_at_ms,
+  /** Null for never. */
+  expiresAtMs: row.expires_at_ms === NEVER ? null : row.expires_at_ms,
+}));
+
+/** Credits that were granted together. */
+export type Lot = z.output<typeof lotRow>;
+
+const balanceRow = z.object({
+  balance: z.int(),
+  held: z.int(),
+  consumed: z.int(),
+  requests: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+});
+
+/** An account's credits. */
+export interface Credits {
+  /** What is left, what running requests hold included. */
+  readonly balance: number;
+  readonly held: number;
+  /** All that was ever charged. */
+  readonly consumed: number;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Lots with something left, in the order in which they are spent. */
+  readonly lots: readonly Lot[];
+}
+
+const EXPIRED = `select 1 as found from lots
+  where account_id = ? and remaining > 0 and expires_at_ms <= ? limit 1`;
+const EXPIRE =
+  "insert into expiries (account_id, at_ms, cause_id) values (?, cast(? as integer), ?)";
+
+/** An account's credits now; what has expired is taken out first. */
+export async function creditsOf(
+  database: Database,
+  accountId: string,
+  nowMs: number,
+): Promise<Credits> {
+  if (await database.one(EXPIRED, [accountId, nowMs]) !== undefined) {
+    await database.batch([{ sql: EXPIRE, args: [accountId, nowMs, expiryId()] }]);
+  }
+  const [balances, lots] = await Promise.all([
+    database.one("select * from balances where account_id = ?", [accountId]),
+    database.all(
+      `select * from lots where account_id = ? and remaining > 0
+        order by expires_at_ms, created_at_ms, id`,
+      [accountId],
+    ),
+  ]);
+  const sums = balanceRow.parse(balances);
+  return {
+    balance: sums.balance,
+    held: sums.held,
+    consumed: sums.consumed,
+    requests: sums.requests,
+    inputTokens: sums.input_tokens,
+    outputTokens: sums.output_tokens,
+    lots: lots.map((row) => lotRow.parse(row)),
+  };
+}
+
+/** Takes what has expired out of every balance. */
+export async function expireLots(database: Database, nowMs: number): Promise<void> {
+  await database.batch([{
+    sql: `insert into expiries (account_id, at_ms, cause_id)
+      select distinct account_id, cast(? as integer), ? from lots
+      where remaining > 0 and expires_at_ms < ${NEVER} and expires_at_ms <= ?`,
+    args: [nowMs, expiryId(), nowMs],
+  }]);
+}
+
+function expiryId(): string {
+  return `expiry_${randomText(16)}`;
+}

@@ -1,0 +1,20 @@
+/**
+ * Credits: lots, entries, holds, settlement, audit.
+ *
+ * Promise: balance = sum of entries = sum of what the lots have left; what is held is never more than
+ * the balance; a request is settled once; no sequence of concurrent requests spends more than there
+ * is. The conditions are inside the statements (`database/migrations/0002_ledger.ts`), so that one
+ * gateway and ten keep them alike. Leaves to others: what a request costs (`catalog/`), what a caller
+ * is told (`admission/`).
+ *
+ * @module
+ */
+
+export { type AdmissionAsk, admit, type Decision, type Span, type WindowState } from "./admit.ts";
+export { audit, type AuditReport, type Mismatch } from "./audit.ts";
+export { type Credits, creditsOf, expireLots, type Lot, type LotSource } from "./credits.ts";
+export { type Grant, grantStatements, newLotId } from "./grants.ts";
+export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
+export { type Ending, settle, type Settled, type UsageRecord } from "./settle.ts";
+export { type Standing, standingOf } from "./standing.ts";
+export { type Tier, TierList } from "./tiers.ts";
