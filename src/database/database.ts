@@ -25,6 +25,8 @@ export interface GroupWrite<Item extends readonly [string, ...Json[]], Outcome =
   /** For logs and metrics. */
   readonly name: string;
   readonly statements: readonly string[];
+  /** Whether losing it with the power would do no harm; then the disk is not waited for. */
+  readonly forgettable?: boolean;
   /**
    * Reads what became of each item: one row with one text, a JSON array of `[key, …]`, where the key
    * is the item's first element. Runs after `statements`, before `cleanUp`.

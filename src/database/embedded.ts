@@ -8,13 +8,14 @@ import {
   type Value,
 } from "./database.ts";
 import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
-import { GroupWriter, type WriterCounts } from "./group_writer.ts";
+import { GroupWriter } from "./group_writer.ts";
 
 /** An embedded libSQL file, owned by a thread of its own. */
 export class EmbeddedDatabase implements Database {
   readonly place: string;
   readonly #worker: Worker;
-  readonly #writer: GroupWriter;
+  readonly #durable: GroupWriter;
+  readonly #forgettable: GroupWriter;
   readonly #open = new Map<number, PromiseWithResolvers<Row[][]>>();
   #nextId = 1;
   #closed = false;
@@ -30,9 +31,12 @@ export class EmbeddedDatabase implements Database {
       event.preventDefault();
       this.#failAll(`the database's thread died: ${event.message}`);
     };
-    this.#writer = new GroupWriter((statements) =>
-      this.#ask({ type: "commit", statements, rows: false })
-    );
+    const writer = (durable: boolean) =>
+      new GroupWriter((statements) =>
+        this.#ask({ type: "commit", statements, rows: false, durable })
+      );
+    this.#durable = writer(true);
+    this.#forgettable = writer(false);
   }
 
   /** Opens the file at `path`, creating it when it is not there. */
@@ -51,11 +55,6 @@ export class EmbeddedDatabase implements Database {
     return database;
   }
 
-  /** What the writer has done so far. */
-  get counts(): Readonly<WriterCounts> {
-    return this.#writer.counts;
-  }
-
   async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {
     return (await this.#ask({ type: "all", sql, args }))[0] ?? [];
   }
@@ -65,19 +64,19 @@ export class EmbeddedDatabase implements Database {
   }
 
   batch(statements: readonly Statement[]): Promise<Row[][]> {
-    return this.#ask({ type: "commit", statements, rows: true });
+    return this.#ask({ type: "commit", statements, rows: true, durable: true });
   }
 
   write<Item extends readonly [string, ...Json[]], Outcome>(
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome> {
-    return this.#writer.write(write, item);
+    return (write.forgettable ? this.#forgettable : this.#durable).write(write, item);
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    await this.#writer.idle();
+    await Promise.all([this.#durable.idle(), this.#forgettable.idle()]);
     await this.#ask({ type: "close" });
     this.#closed = true;
     this.#worker.terminate();

@@ -10,6 +10,8 @@ export type Ask =
     readonly statements: readonly Statement[];
     /** Whether all rows of all statements are wanted; not asking keeps memory flat. */
     readonly rows: boolean;
+    /** Whether the commit waits for the disk, as far as the database's setting goes. */
+    readonly durable: boolean;
   }
   | { readonly type: "close" };
 

@@ -38,6 +38,7 @@ function open(path: string, synchronous: "FULL" | "NORMAL"): void {
   // the driver's own types do not know that statements take their arguments as one array
   connection = new DatabaseConstructor(path) as unknown as Connection;
   walPath = `${path}-wal`;
+  wantedSync = presentSync = synchronous;
   const pragma = (text: string) =>
     Object.values(connection!.prepare(`pragma ${text}`).all([])[0] ?? {});
   pragma("busy_timeout = 5000");
@@ -74,7 +75,19 @@ function plain(row: Record<string, Value>): Row {
   return columns;
 }
 
-function commit(statements: readonly Statement[], rows: boolean): Row[][] {
+let wantedSync: "FULL" | "NORMAL" = "FULL";
+let presentSync: "FULL" | "NORMAL" | undefined;
+
+/** What the next commit waits for. SQLite carries a pragma out when it is parsed: it cannot be prepared. */
+function synchronize(durable: boolean): void {
+  const sync = durable ? wantedSync : "NORMAL";
+  if (sync === presentSync) return;
+  connection!.exec(`pragma synchronous = ${sync}`);
+  presentSync = sync;
+}
+
+function commit(statements: readonly Statement[], rows: boolean, durable: boolean): Row[][] {
+  synchronize(durable);
   statement("begin immediate").run([]);
   try {
     const answers = statements.map(({ sql, args = [], first }): Row[] => {
@@ -132,7 +145,7 @@ function handle(ask: Ask): Row[][] {
     case "all":
       return [statement(ask.sql).all(ask.args).map(plain)];
     case "commit": {
-      const rows = commit(ask.statements, ask.rows);
+      const rows = commit(ask.statements, ask.rows, ask.durable);
       if (++commits % 16 === 0) checkpointWhenLong();
       return rows;
     }

@@ -7,7 +7,7 @@ import {
   type Statement,
   type Value,
 } from "./database.ts";
-import { GroupWriter, type WriterCounts } from "./group_writer.ts";
+import { GroupWriter } from "./group_writer.ts";
 
 /** The face of `@libsql/client` that is used; it is loaded only when a server is. */
 interface Client {
@@ -64,11 +64,6 @@ export class ServerDatabase implements Database {
       );
     }
     return database;
-  }
-
-  /** What the writer has done so far. */
-  get counts(): Readonly<WriterCounts> {
-    return this.#writer.counts;
   }
 
   async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {

@@ -42,6 +42,7 @@ type Item = readonly [string, ...Json[]];
 
 const ADMIT: GroupWrite<Item, Decision> = {
   name: "admission",
+  forgettable: true, // a request that was only admitted has had no answer
   statements: [
     insertItems("admissions", [
       "request_id",
