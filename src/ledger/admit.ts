@@ -58,7 +58,8 @@ const ADMIT: GroupWrite<Item, Decision> = {
   ],
   outcomes: `
     select json_group_array(json_array(request_id, verdict, credits, balance, minute_limit,
-      minute_used, hour_limit, hour_used, day_limit, day_used)) from decisions`,
+      minute_used, hour_limit, hour_used, day_limit, day_used))
+    from json_each(?1) join decisions on request_id = value ->> 0`,
   cleanUp: "delete from decisions",
   read,
 };

@@ -1,0 +1,104 @@
+import { openDatabase } from "../../src/database/mod.ts";
+import { Accounts, Keys } from "../../src/accounts/mod.ts";
+import type { Database } from "../../src/database/mod.ts";
+import { grantStatements, newLotId, settle, type UsageRecord } from "../../src/ledger/mod.ts";
+import { sqldServer } from "./sqld.ts";
+import { tempDir } from "./temp.ts";
+
+/** A database with its schema, embedded or on a real server. */
+export interface LedgerBench extends AsyncDisposable {
+  database: Database;
+  /** Closes the database and opens it anew, as a restart does. */
+  reopen(): Promise<void>;
+  /** Makes an account without credits, and a key of it. */
+  account(options?: { budget?: number }): Promise<{ accountId: string; keyId: string }>;
+  /** Another key of an account. */
+  key(accountId: string): Promise<string>;
+  grant(accountId: string, credits: number, expiresAtMs?: number | null): Promise<string>;
+}
+
+/** Opens one. */
+export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench> {
+  await using stack = new AsyncDisposableStack();
+  const dir = stack.use(await tempDir());
+  const server = kind === "server" ? stack.use(await sqldServer(`${dir.path}/sqld`)) : undefined;
+  const open = () =>
+    openDatabase({
+      file: server === undefined ? `${dir.path}/sluice.db` : undefined,
+      ...(server === undefined ? {} : { server: { url: server.url, token: undefined } }),
+      durability: "full",
+      now: () => 1,
+    });
+  let database = await open();
+  const owned = stack.move();
+  let accounts = 0;
+  return {
+    get database() {
+      return database;
+    },
+    async reopen() {
+      await database.close();
+      database = await open();
+    },
+    async account({ budget } = {}) {
+      const made = await new Accounts(database, () => 0).create({
+        email: `a${accounts++}@example.com`,
+      });
+      const key = await new Keys(database, () => 0).issue(made, { budgetCredits: budget });
+      return { accountId: made.id, keyId: key.id };
+    },
+    async key(accountId) {
+      const account = (await new Accounts(database, () => 0).list())
+        .find(({ id }) => id === accountId)!;
+      return (await new Keys(database, () => 0).issue(account)).id;
+    },
+    async grant(accountId, credits, expiresAtMs = null) {
+      const lotId = newLotId();
+      await database.batch(
+        grantStatements({ lotId, accountId, source: "grant", credits, expiresAtMs, atMs: 0 }),
+      );
+      return lotId;
+    },
+    async [Symbol.asyncDispose]() {
+      await database.close();
+      await owned.disposeAsync();
+    },
+  };
+}
+
+/** Settles a request by its price alone. */
+export function settlePrice(
+  database: Database,
+  { requestId, accountId, keyId, price, nowMs, ending = "complete" }: {
+    requestId: string;
+    accountId: string;
+    keyId: string;
+    price: number;
+    nowMs: number;
+    ending?: UsageRecord["ending"];
+  },
+) {
+  return settle(database, {
+    requestId,
+    accountId,
+    keyId,
+    dialect: "chat",
+    route: "svc-k2",
+    upstream: "one",
+    upstreamModel: "m",
+    attempts: 1,
+    status: 200,
+    ending,
+    streamed: false,
+    usageSource: price === 0 ? null : "upstream",
+    inputTokens: 10,
+    cachedTokens: 0,
+    outputTokens: 5,
+    reasoningTokens: 0,
+    startedAtMs: nowMs,
+    firstTokenMs: 1,
+    durationMs: 2,
+    priceCredits: price,
+    settledAtMs: nowMs,
+  });
+}

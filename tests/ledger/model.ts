@@ -1,0 +1,145 @@
+import type { Decision, Tier } from "../../src/ledger/mod.ts";
+
+/** A lot as the model keeps it. */
+interface ModelLot {
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  remaining: number;
+}
+
+interface ModelHold {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly gatewayId: string;
+  credits: number;
+  leaseUntilMs: number;
+}
+
+const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+/** The ledger's rules as plain code over plain maps: what the database must agree with. */
+export class LedgerModel {
+  readonly lots = new Map<string, ModelLot[]>();
+  readonly holds = new Map<string, ModelHold>();
+  readonly budgets = new Map<string, { readonly credits: number; spent: number }>();
+  readonly settled = new Map<string, { charged: number; balance: number }>();
+  readonly #windows = new Map<string, number>();
+  readonly #tiers: readonly Tier[];
+
+  constructor(tiers: readonly Tier[]) {
+    this.#tiers = tiers;
+  }
+
+  balance(accountId: string): number {
+    return this.#own(accountId).reduce((sum, { remaining }) => sum + remaining, 0);
+  }
+
+  held(accountId: string): number {
+    return [...this.holds.values()].filter((hold) => hold.accountId === accountId)
+      .reduce((sum, { credits }) => sum + credits, 0);
+  }
+
+  grant(accountId: string, id: string, credits: number, expiresAtMs: number): void {
+    this.#own(accountId).push({ id, createdAtMs: 0, expiresAtMs, remaining: credits });
+  }
+
+  /** What has expired and is not held leaves the balance. */
+  expire(accountId: string, nowMs: number): void {
+    let free = this.balance(accountId) - this.held(accountId);
+    for (const lot of this.#inOrder(accountId)) {
+      if (lot.expiresAtMs > nowMs) continue;
+      const taken = Math.min(lot.remaining, free);
+      lot.remaining -= taken;
+      free -= taken;
+    }
+  }
+
+  admit(
+    { requestId, accountId, keyId, gatewayId, least, wanted, nowMs, leaseUntilMs }: {
+      requestId: string;
+      accountId: string;
+      keyId: string;
+      gatewayId: string;
+      least: number;
+      wanted: number;
+      nowMs: number;
+      leaseUntilMs: number;
+    },
+  ): Decision["verdict"] {
+    this.expire(accountId, nowMs);
+    const balance = this.balance(accountId);
+    const free = balance - this.held(accountId);
+    const tier = this.#tiers.filter(({ above }) => above < balance)
+      .toSorted((a, b) => b.above - a.above)[0];
+    if (tier === undefined) return "credits";
+    const keys = Object.entries(SPANS).map(([span, ms]) =>
+      [span, `${keyId} ${span} ${Math.floor(nowMs / ms)}`] as const
+    );
+    for (const [span, key] of keys) {
+      if ((this.#windows.get(key) ?? 0) >= tier[span as keyof typeof SPANS]) return "rate";
+    }
+    const budget = this.#budgetLeft(keyId);
+    if (budget < least) return "budget";
+    if (free < least) return "credits";
+    for (const [, key] of keys) this.#windows.set(key, (this.#windows.get(key) ?? 0) + 1);
+    const credits = Math.min(wanted, free, budget);
+    this.holds.set(requestId, { accountId, keyId, gatewayId, credits, leaseUntilMs });
+    return "admitted";
+  }
+
+  grow(requestId: string, wanted: number): number {
+    const hold = this.holds.get(requestId);
+    if (hold === undefined) return 0;
+    const free = this.balance(hold.accountId) - this.held(hold.accountId);
+    const most = Math.min(
+      wanted,
+      hold.credits + free,
+      hold.credits + this.#budgetLeft(hold.keyId),
+    );
+    hold.credits = Math.max(hold.credits, most);
+    return hold.credits;
+  }
+
+  settle(requestId: string, accountId: string, keyId: string, price: number) {
+    this.holds.delete(requestId);
+    const known = this.settled.get(requestId);
+    if (known !== undefined) return known;
+    let due = Math.min(price, this.balance(accountId) - this.held(accountId));
+    const charged = due;
+    for (const lot of this.#inOrder(accountId)) {
+      const taken = Math.min(lot.remaining, due);
+      lot.remaining -= taken;
+      due -= taken;
+    }
+    const budget = this.budgets.get(keyId);
+    if (budget !== undefined) budget.spent += charged;
+    const outcome = { charged, balance: this.balance(accountId) };
+    this.settled.set(requestId, outcome);
+    return outcome;
+  }
+
+  release(gone: (hold: ModelHold) => boolean): void {
+    for (const [id, hold] of this.holds) if (gone(hold)) this.holds.delete(id);
+  }
+
+  #own(accountId: string): ModelLot[] {
+    let own = this.lots.get(accountId);
+    if (own === undefined) this.lots.set(accountId, own = []);
+    return own;
+  }
+
+  #inOrder(accountId: string): ModelLot[] {
+    return this.#own(accountId).toSorted((a, b) =>
+      a.expiresAtMs - b.expiresAtMs || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
+    );
+  }
+
+  #budgetLeft(keyId: string): number {
+    const budget = this.budgets.get(keyId);
+    if (budget === undefined) return Infinity;
+    const held = [...this.holds.values()].filter((hold) => hold.keyId === keyId)
+      .reduce((sum, { credits }) => sum + credits, 0);
+    return budget.credits - budget.spent - held;
+  }
+}

@@ -1,0 +1,186 @@
+import { newRequestId } from "../../src/ids.ts";
+import {
+  admit,
+  audit,
+  creditsOf,
+  expireLots,
+  growHold,
+  reapHolds,
+  releaseHoldsOf,
+  renewHolds,
+  TierList,
+} from "../../src/ledger/mod.ts";
+import { assertEquals } from "../assert.ts";
+import { ledgerBench, settlePrice } from "../fake/ledger.ts";
+import { Random, testSeed } from "../fake/random.ts";
+import { LedgerModel } from "./model.ts";
+
+const TIERS = [
+  { above: 0, minute: 6, hour: 40, day: 200 },
+  { above: 60, minute: 15, hour: 90, day: 300 },
+];
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** Steps against the embedded file and against a server; the model is the same. */
+const STEPS = { file: 10_000, server: 600 } as const;
+
+for (const kind of ["file", "server"] as const) {
+  Deno.test(`the ledger agrees with its model (${kind}, ${STEPS[kind]} steps)`, async () => {
+    const seed = testSeed();
+    try {
+      await walk(kind, seed);
+    } catch (error) {
+      throw new Error(`SLUICE_TEST_SEED=${seed}`, { cause: error });
+    }
+  });
+}
+
+async function walk(kind: "file" | "server", seed: number): Promise<void> {
+  const random = new Random(seed);
+  await using bench = await ledgerBench(kind);
+  const tierList = new TierList(TIERS);
+  await bench.database.batch(tierList.statements);
+  const model = new LedgerModel(TIERS);
+
+  const callers: { accountId: string; keyId: string }[] = [];
+  for (let index = 0; index < 3; index++) {
+    const budget = index === 0 ? 40 : undefined;
+    const made = await bench.account(budget === undefined ? {} : { budget });
+    if (budget !== undefined) model.budgets.set(made.keyId, { credits: budget, spent: 0 });
+    callers.push(made, { accountId: made.accountId, keyId: await bench.key(made.accountId) });
+  }
+  const gateways = ["gw_a", "gw_b"];
+  let nowMs = 1_790_000_000_000;
+  const running: { requestId: string; accountId: string; keyId: string }[] = [];
+  const ended: typeof running = [];
+  const verdicts = { admitted: 0, rate: 0, budget: 0, credits: 0 };
+
+  const ask = () => {
+    const caller = random.pick(callers);
+    const least = random.integer(1, 5);
+    return {
+      ...caller,
+      requestId: newRequestId(nowMs),
+      gatewayId: random.pick(gateways),
+      least,
+      wanted: least + random.integer(0, 20),
+      nowMs,
+      leaseUntilMs: nowMs + 60_000,
+      tierListId: tierList.id,
+    };
+  };
+
+  const actions: Record<string, () => Promise<void>> = {
+    async grant() {
+      const { accountId } = random.pick(callers);
+      const credits = random.integer(1, 60);
+      const expires = random.next() < 0.5 ? null : nowMs + random.integer(1, 200_000);
+      const lotId = await bench.grant(accountId, credits, expires);
+      model.grant(accountId, lotId, credits, expires ?? NEVER);
+    },
+    async admit() {
+      const asks = Array.from({ length: random.integer(1, 6) }, ask);
+      const decisions = await Promise.all(asks.map((one) => admit(bench.database, one)));
+      asks.forEach((one, at) => {
+        const verdict = model.admit(one);
+        const decision = decisions[at]!;
+        assertEquals(decision.verdict, verdict);
+        verdicts[verdict]++;
+        if (verdict !== "admitted") return;
+        assertEquals(decision.credits, model.holds.get(one.requestId)!.credits);
+        running.push(one);
+      });
+    },
+    async grow() {
+      if (running.length === 0) return;
+      const { requestId } = random.pick(running);
+      const wanted = random.integer(1, 40);
+      assertEquals(
+        await growHold(bench.database, requestId, wanted),
+        model.grow(requestId, wanted),
+      );
+    },
+    async settle() {
+      const some = running.splice(0, random.integer(0, 5));
+      const prices = some.map(() => random.pick([0, 1, 3, 8, 30]));
+      const outcomes = await Promise.all(
+        some.map((one, at) => settlePrice(bench.database, { ...one, price: prices[at]!, nowMs })),
+      );
+      some.forEach((one, at) => {
+        const { charged, balance } = model.settle(
+          one.requestId,
+          one.accountId,
+          one.keyId,
+          prices[at]!,
+        );
+        assertEquals(outcomes[at], { charged, balance });
+        ended.push(one);
+      });
+    },
+    async settleAgain() {
+      if (ended.length === 0) return;
+      const one = random.pick(ended);
+      const first = model.settled.get(one.requestId)!;
+      assertEquals(await settlePrice(bench.database, { ...one, price: 99, nowMs }), first);
+    },
+    async disconnect() {
+      const one = running.shift();
+      if (one === undefined) return;
+      const price = random.integer(0, 4);
+      const ending = "client_left" as const;
+      const outcome = await settlePrice(bench.database, { ...one, price, nowMs, ending });
+      assertEquals(outcome, model.settle(one.requestId, one.accountId, one.keyId, price));
+      ended.push(one);
+    },
+    async expire() {
+      await expireLots(bench.database, nowMs);
+      for (const { accountId } of callers) model.expire(accountId, nowMs);
+    },
+    async leases() {
+      const kept = running.filter(() => random.next() < 0.7).map(({ requestId }) => requestId);
+      await renewHolds(bench.database, kept, nowMs + 60_000);
+      await reapHolds(bench.database, nowMs);
+      for (const id of kept) {
+        const hold = model.holds.get(id);
+        if (hold !== undefined) hold.leaseUntilMs = nowMs + 60_000;
+      }
+      model.release(({ leaseUntilMs }) => leaseUntilMs < nowMs);
+    },
+    async restart() {
+      if (random.next() < 0.9) return;
+      const gatewayId = random.pick(gateways);
+      await bench.reopen();
+      await releaseHoldsOf(bench.database, gatewayId);
+      model.release((hold) => hold.gatewayId === gatewayId);
+    },
+    clock() {
+      // mostly on, now and then back: windows must find their counts again
+      nowMs += random.next() < 0.1 ? -random.integer(0, 90_000) : random.integer(0, 9_000);
+      return Promise.resolve();
+    },
+  };
+  const often = ["admit", "admit", "settle", "settle", "grow", "clock", ...Object.keys(actions)];
+
+  for (let step = 0; step < STEPS[kind]; step++) {
+    await actions[random.pick(often)]!();
+    if (step % 100 !== 0) continue;
+    for (const { accountId } of callers) {
+      model.expire(accountId, nowMs);
+      const credits = await creditsOf(bench.database, accountId, nowMs);
+      assertEquals(credits.balance, model.balance(accountId));
+      assertEquals(credits.held, model.held(accountId));
+      assertEquals(
+        credits.lots.map(({ id, remaining }) => [id, remaining]).toSorted(),
+        model.lots.get(accountId)!.filter(({ remaining }) => remaining > 0)
+          .map(({ id, remaining }) => [id, remaining]).toSorted(),
+      );
+    }
+    assertEquals((await audit(bench.database)).mismatches, []);
+  }
+  // a walk that never meets a refusal proves nothing of them
+  if (kind === "file") {
+    for (const [verdict, times] of Object.entries(verdicts)) {
+      if (times < 20) throw new Error(`${verdict} was met ${times} times only`);
+    }
+  }
+}
