@@ -134,7 +134,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     (one) => one.close(),
   );
   retention.start();
-  const { onClientDisconnect, limits: { pingMs: pingAfterMs } } = settings;
+  const { onClientDisconnect, limits: { pingMs: pingAfterMs, followMs } } = settings;
   const app = new App({
     catalog,
     upstreams,
@@ -145,6 +145,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     now,
     pingAfterMs,
     onClientDisconnect,
+    followMs,
     keyRing,
   }, {
     bodyLimits: {

@@ -33,14 +33,19 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
   return { id, [Symbol.dispose]: () => file.close() };
 }
 
-async function locked(file: Deno.FsFile): Promise<boolean> {
-  if ("tryLock" in file) return await file.tryLock(true);
-  const own: Deno.FsFile = file; // declared by newer versions only, so narrowed to never here
+/** The part of a file that matters here; `tryLock` came with Deno 2.5. */
+interface Lockable {
+  lock(exclusive: boolean): Promise<void>;
+  tryLock?(exclusive: boolean): Promise<boolean>;
+}
+
+async function locked(file: Lockable): Promise<boolean> {
+  if (file.tryLock !== undefined) return await file.tryLock(true);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), LOCK_PATIENCE_MS);
   });
-  const got = await Promise.race([own.lock(true).then(() => true), late]);
+  const got = await Promise.race([file.lock(true).then(() => true), late]);
   clearTimeout(timer);
   return got;
 }

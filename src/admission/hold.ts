@@ -60,13 +60,15 @@ export class Hold {
     }
   }
 
-  /** Waits for the next step; false when the balance has nothing more to give. */
-  async extend(): Promise<boolean> {
-    const before = this.outputTokens;
-    const growing = this.#growing ?? this.#step();
+  /**
+   * Waits until more than `usedTokens` of output are paid for. Answers how many are: not more when the
+   * balance has nothing left to give.
+   */
+  async extend(usedTokens: number): Promise<number> {
+    await this.#growing;
     this.#growing = undefined;
-    await growing;
-    return this.outputTokens > before;
+    if (this.outputTokens <= usedTokens) await this.#step();
+    return this.outputTokens;
   }
 
   /** The request is over: the hold is not kept any longer. */

@@ -153,6 +153,9 @@ export const settings = z.strictObject({
     countsPerMinute: z.int().positive().default(600).describe(
       "Requests to count_tokens of one key in a minute.",
     ),
+    followMs: milliseconds.default(60_000).describe(
+      "How long an answer whose caller left is followed for its usage (onClientDisconnect: drain).",
+    ),
     holdLeaseMs: milliseconds.default(60_000).describe(
       "How long credits of running requests are held after their gateway died.",
     ),

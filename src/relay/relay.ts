@@ -43,6 +43,8 @@ export interface RelayParts {
   readonly pingAfterMs: number;
   /** What becomes of an answer whose caller leaves in the middle of it. */
   readonly onClientDisconnect: "abort" | "drain";
+  /** How long such an answer is followed for its usage. */
+  readonly followMs: number;
 }
 
 /**
@@ -287,6 +289,7 @@ class Work {
         opened,
         hold: this.#admitted.hold,
         onClientDisconnect: this.#parts.onClientDisconnect,
+        followMs: this.#parts.followMs,
         dialect: this.#request.dialect,
         requestId: this.#request.requestId,
         settlement: this.#settlement,

@@ -22,14 +22,13 @@ export interface StreamOptions {
   /** Aborted when the gateway cannot wait any longer. */
   readonly cutOff: AbortSignal;
   readonly onClientDisconnect: "abort" | "drain";
+  /** How long an answer is followed for its usage after the caller has left. */
+  readonly followMs: number;
   /** What the stream may spend. */
   readonly hold: Hold;
   /** Called once, when everything including the settlement is over. */
   readonly over: () => void;
 }
-
-/** After so long an answer is not followed any further for the sake of its usage. */
-const DRAIN_MS = 60_000;
 
 /**
  * The caller's event stream: decode theirs → meter → encode ours, one piece of the upstream at a
@@ -54,9 +53,9 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
 
   /** Waits for room under the limit; false when the balance has none. */
   const extend = async (): Promise<boolean> => {
-    if (!await hold.extend()) return false;
-    reader.outputLimit = hold.outputTokens;
-    return true;
+    const used = reader.outputLimit;
+    reader.outputLimit = await hold.extend(used);
+    return reader.outputLimit > used;
   };
 
   let reading: Promise<unknown> = Promise.resolve();
@@ -100,7 +99,7 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
 
   /** Reads on without a caller, for the usage at the end. */
   const drain = async (): Promise<Usage | undefined> => {
-    const timer = setTimeout(() => opened.discard(), DRAIN_MS);
+    const timer = setTimeout(() => opened.discard(), options.followMs);
     try {
       await reading; // the caller may have left in the middle of a read
       while (!reader.finished) if (await read() === undefined) return undefined;
@@ -116,8 +115,11 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
     const heard = answer.hasOutput ? counted(answer, options.inputTokens) : undefined;
     const drains = heard !== undefined && options.onClientDisconnect === "drain";
     const reported = drains ? await drain() : undefined;
-    end(opened.discard);
-    leave();
+    if (reader.finished) end(opened.drain);
+    else {
+      end(opened.discard);
+      leave();
+    }
     const usage = reported ?? heard;
     const source = reported === undefined ? "counted" : "upstream";
     try {

@@ -1,0 +1,497 @@
+import { audit } from "../../src/ledger/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { assertLedgerClean, customer } from "../fake/customer.ts";
+import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import { simulateServer } from "../fake/simulate.ts";
+import { sleep, until } from "../fake/temp.ts";
+import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
+
+/** Prices that are easy to see: a credit for each output token, nothing for input. */
+const BY_THE_TOKEN = {
+  "token": {
+    context: 100_000,
+    maxOutput: 50_000,
+    minimum: 1,
+    prices: { input: 0, cached: 0, output: 1_000_000 },
+  },
+};
+
+const ask = (content: string, more: Record<string, unknown> = {}) => ({
+  model: "token",
+  messages: [{ role: "user", content }],
+  ...more,
+});
+
+/** The one request that was recorded. */
+async function onlyRecord(gateway: TestGateway) {
+  await until(async () => (await usageRecords(gateway)).length > 0);
+  const records = await usageRecords(gateway);
+  assertEquals(records.length, 1);
+  return records[0]!;
+}
+
+const words = (count: number) =>
+  Array.from({ length: count }, (_, index) => chunk({ content: `word${index} ` }));
+const usage = (output: number) =>
+  JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: output } });
+
+Deno.test("charged: complete, by the upstream's usage; the headers are exact", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key], balance } = await customer(gateway, 100);
+  const reply = await gateway.post("/v1/chat/completions", ask("Hi"), { key: key! });
+  assertEquals(reply.status, 200);
+  await reply.body?.cancel();
+  assertEquals(reply.headers.get("x-sluice-credits"), "3");
+  assertEquals(reply.headers.get("x-credits-remaining"), "97");
+  assertEquals(await balance(), 97);
+  const record = await onlyRecord(gateway);
+  assertEquals([record.usage_source, record.charged_credits], ["upstream", 3]);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("charged: an explicit zero is a report and costs the minimum", async () => {
+  for (const stream of [false, true]) {
+    const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    await using upstream = fakeUpstream(() =>
+      stream
+        ? eventStream(sse(
+          ...words(5),
+          chunk({}, "stop"),
+          JSON.stringify({ choices: [], usage: zero }),
+          "[DONE]",
+        ))
+        : completion("five words are said here", { usage: zero })
+    );
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+    });
+    const { keys: [key], balance } = await customer(gateway, 100);
+    await (await gateway.post("/v1/chat/completions", ask("Hi", { stream }), { key: key! })).text();
+    const record = await onlyRecord(gateway);
+    assertEquals([record.usage_source, record.charged_credits, await balance()], [
+      "upstream",
+      1,
+      99,
+    ]);
+  }
+});
+
+Deno.test("charged: without a report it is counted here", async () => {
+  for (const stream of [false, true]) {
+    await using upstream = fakeUpstream(() =>
+      stream
+        ? eventStream(sse(...words(20), chunk({}, "stop"), "[DONE]"))
+        : completion("some words that are said here", { usage: undefined })
+    );
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+    });
+    const { keys: [key], balance } = await customer(gateway, 500);
+    const reply = await gateway.post("/v1/chat/completions", ask("Hi", { stream }), { key: key! });
+    await reply.text();
+    const record = await onlyRecord(gateway);
+    assertEquals([record.usage_source, record.ending], ["counted", "complete"]);
+    assert(Number(record.charged_credits) >= (stream ? 20 : 5));
+    assertEquals(record.charged_credits, record.output_tokens);
+    assertEquals(await balance(), 500 - Number(record.charged_credits));
+  }
+});
+
+for (
+  const { why, status, answer } of [
+    { why: "a 4xx", status: 400, answer: () => new Response("{}", { status: 400 }) },
+    { why: "a 5xx", status: 503, answer: () => new Response("{}", { status: 500 }) },
+    { why: "what is no answer", status: 503, answer: () => new Response("<html>") },
+  ]
+) {
+  Deno.test(`charged: nothing for ${why} before the first byte`, async () => {
+    for (const stream of [false, true]) {
+      await using upstream = fakeUpstream(answer);
+      await using gateway = await startGateway({
+        settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+      });
+      const { keys: [key], balance } = await customer(gateway, 10);
+      const reply = await gateway.post("/v1/chat/completions", ask("Hi", { stream }), {
+        key: key!,
+      });
+      assertEquals(reply.status, status);
+      await reply.body?.cancel();
+      assertEquals(reply.headers.get("x-credits-remaining"), "10");
+      assertEquals(await balance(), 10);
+      await assertLedgerClean(gateway);
+    }
+  });
+}
+
+Deno.test("charged: nothing for an upstream that times out", async () => {
+  await using upstream = fakeUpstream(async () => {
+    await sleep(1_500);
+    return completion("late");
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: { one: { url: upstream.url, timeouts: { readMs: 300 } } },
+      routes: BY_THE_TOKEN,
+    },
+  });
+  const { keys: [key], balance } = await customer(gateway, 10);
+  const reply = await gateway.post("/v1/chat/completions", ask("Hi"), { key: key! });
+  assertEquals([reply.status, await balance()], [503, 10]);
+  await reply.body?.cancel();
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("charged: nothing for an upstream that dies in mid-stream", async () => {
+  for (const dialect of ["chat", "messages"] as const) {
+    await using server = simulateServer();
+    await using gateway = await startGateway({
+      settings: { upstream: { url: server.url, dialect }, routes: BY_THE_TOKEN },
+    });
+    const { keys: [key], balance } = await customer(gateway, 5_000);
+    for (const directive of ["cut after 6", "end after 6", "error after 6"]) {
+      const body = ask(`[[${directive}]]`, { stream: true, max_tokens: 1_000 });
+      const text = await (await gateway.post("/v1/chat/completions", body, { key: key! })).text();
+      assertStringIncludes(text, "upstream_unavailable");
+    }
+    assertEquals(await balance(), 5_000);
+    await assertLedgerClean(gateway);
+  }
+});
+
+Deno.test("charged: nothing for the attempts before the one that answered", async () => {
+  let calls = 0;
+  await using upstream = fakeUpstream(() =>
+    ++calls === 1 ? new Response("{}", { status: 500 }) : completion("ok")
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key], balance } = await customer(gateway, 10);
+  const reply = await gateway.post("/v1/chat/completions", ask("Hi", { max_tokens: 5 }), {
+    key: key!,
+  });
+  await reply.body?.cancel();
+  const record = await onlyRecord(gateway);
+  assertEquals([reply.status, record.attempts, await balance()], [200, 2, 7]);
+});
+
+Deno.test("charged: nothing for a client that leaves before the first output", async () => {
+  for (const stream of [false, true]) {
+    await using server = simulateServer();
+    await using gateway = await startGateway({
+      settings: { upstream: { url: server.url }, routes: BY_THE_TOKEN },
+    });
+    const { keys: [key], balance } = await customer(gateway, 5_000);
+    const leave = new AbortController();
+    const body = ask("[[stall 5s]]", { stream, max_tokens: 1_000 });
+    const asked = gateway.post("/v1/chat/completions", body, { key: key!, signal: leave.signal });
+    await until(() => server.requests > 0);
+    await sleep(100);
+    leave.abort();
+    await asked.catch(() => {});
+    const record = await onlyRecord(gateway);
+    assertEquals([record.ending, record.charged_credits], ["client_left", 0]);
+    assertEquals(await balance(), 5_000);
+    await assertLedgerClean(gateway);
+  }
+});
+
+/** Reads some of a stream, then leaves. */
+async function hearAndLeave(gateway: TestGateway, key: string, prompt: string): Promise<void> {
+  const leave = new AbortController();
+  const body = ask(prompt, { stream: true, max_tokens: 1_000 });
+  const reply = await gateway.post("/v1/chat/completions", body, { key, signal: leave.signal });
+  const reader = reply.body!.getReader();
+  let heard = "";
+  while (heard.split("\n\n").length < 12) {
+    heard += new TextDecoder().decode((await reader.read()).value);
+  }
+  leave.abort();
+  await reader.cancel().catch(() => {});
+}
+
+Deno.test("charged: a client that leaves later pays for what was delivered (abort)", async () => {
+  for (const dialect of ["chat", "messages"] as const) {
+    await using server = simulateServer();
+    await using gateway = await startGateway({
+      settings: { upstream: { url: server.url, dialect }, routes: BY_THE_TOKEN },
+    });
+    const { keys: [key], balance } = await customer(gateway, 5_000);
+    await hearAndLeave(gateway, key!, "[[tokens 900]] [[pace 20ms]]");
+    const record = await onlyRecord(gateway);
+    assertEquals([record.ending, record.usage_source], ["client_left", "counted"]);
+    const charged = Number(record.charged_credits);
+    assert(charged >= 5 && charged < 100, `${charged}`);
+    assertEquals(await balance(), 5_000 - charged);
+    await until(() => server.cancelled > 0);
+    await assertLedgerClean(gateway);
+  }
+});
+
+Deno.test("charged: a client that leaves later pays by the upstream's usage (drain)", async () => {
+  await using server = simulateServer();
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: server.url },
+      routes: BY_THE_TOKEN,
+      onClientDisconnect: "drain",
+    },
+  });
+  const { keys: [key], balance } = await customer(gateway, 5_000);
+  await hearAndLeave(gateway, key!, "[[tokens 300]] [[pace 2ms]]");
+  const record = await onlyRecord(gateway);
+  assertEquals([record.ending, record.usage_source], ["client_left", "upstream"]);
+  assertEquals([record.charged_credits, await balance()], [300, 4_700]);
+  assertEquals(server.cancelled, 0);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("charged: a drained answer whose usage does not come is charged as it was heard", async () => {
+  await using server = simulateServer();
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: server.url },
+      routes: BY_THE_TOKEN,
+      onClientDisconnect: "drain",
+      limits: { followMs: 300, drainMs: 5_000 },
+    },
+  });
+  const { keys: [key], balance } = await customer(gateway, 5_000);
+  await hearAndLeave(gateway, key!, "[[tokens 900]] [[pace 20ms]]");
+  const record = await onlyRecord(gateway);
+  assertEquals([record.ending, record.usage_source], ["client_left", "counted"]);
+  const charged = Number(record.charged_credits);
+  assert(charged >= 5 && charged < 60, `${charged}`);
+  assertEquals(await balance(), 5_000 - charged);
+  await until(() => server.cancelled > 0);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("not streamed: the output is lowered to what the balance pays", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key] } = await customer(gateway, 40);
+  const reply = await gateway.post("/v1/chat/completions", ask("Hi", { max_tokens: 1_000 }), {
+    key: key!,
+  });
+  await reply.body?.cancel();
+  assertEquals(upstream.received[0]!.body.max_tokens, 40);
+});
+
+for (const front of ["chat", "messages"] as const) {
+  for (const behind of ["chat", "messages"] as const) {
+    Deno.test(`streamed: the hold grows, and the stream ends when the balance does (${front} → ${behind})`, async () => {
+      await using server = simulateServer();
+      await using gateway = await startGateway({
+        settings: { upstream: { url: server.url, dialect: behind }, routes: BY_THE_TOKEN },
+      });
+      // enough for the first step, for another, and for a part of a third
+      const { keys: [key], balance } = await customer(gateway, 9_000);
+      const path = front === "chat" ? "/v1/chat/completions" : "/v1/messages";
+      const body = ask("[[tokens 20000]] [[pace 0ms]]", { stream: true, max_tokens: 20_000 });
+      const text = await (await gateway.post(path, body, { key: key! })).text();
+      assertStringIncludes(
+        text,
+        front === "chat" ? '"finish_reason":"length"' : '"stop_reason":"max_tokens"',
+      );
+      assertStringIncludes(text, front === "chat" ? "[DONE]" : "message_stop");
+      const record = await onlyRecord(gateway);
+      assertEquals([record.ending, record.usage_source], ["complete", "counted"]);
+      assertEquals([record.charged_credits, await balance()], [9_000, 0]);
+      const { uncollected } = await audit(gateway.gateway.database);
+      assert(uncollected.credits < 20, `${uncollected.credits} uncollected`);
+      await assertLedgerClean(gateway);
+    });
+  }
+}
+
+Deno.test("a price above what is left is taken as far as it goes; the rest is told by the audit", async () => {
+  await using upstream = fakeUpstream(() =>
+    completion("ok", { usage: { prompt_tokens: 1, completion_tokens: 70, total_tokens: 71 } })
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key], balance } = await customer(gateway, 50);
+  const reply = await gateway.post("/v1/chat/completions", ask("Hi"), { key: key! });
+  await reply.body?.cancel();
+  assertEquals([reply.headers.get("x-sluice-credits"), await balance()], ["50", 0]);
+  const record = await onlyRecord(gateway);
+  assertEquals([record.price_credits, record.charged_credits], [70, 50]);
+  await assertLedgerClean(gateway);
+});
+
+for (
+  const { why, keys, request } of [
+    { why: "not streamed", keys: 1, request: () => ({ stream: false, messages: false }) },
+    { why: "streamed", keys: 1, request: () => ({ stream: true, messages: false }) },
+    {
+      why: "in both dialects, streamed and not, with two keys",
+      keys: 2,
+      request: (at: number) => ({ stream: at % 2 === 0, messages: at % 4 < 2 }),
+    },
+  ]
+) {
+  Deno.test(`200 requests at once with credits for one: ${why}`, async () => {
+    await using server = simulateServer();
+    await using gateway = await startGateway({
+      settings: { upstream: { url: server.url }, routes: BY_THE_TOKEN },
+    });
+    const one = await customer(gateway, 20, { keys });
+    const statuses = await Promise.all(Array.from({ length: 200 }, async (_, at) => {
+      const { stream, messages } = request(at);
+      const reply = await gateway.post(
+        messages ? "/v1/messages" : "/v1/chat/completions",
+        ask("[[stall 300ms]] Hi", { stream, max_tokens: 20 }),
+        { key: one.keys[at % keys]! },
+      );
+      const text = await reply.text();
+      if (reply.status === 403) {
+        assertStringIncludes(text, messages ? "invalid_request_error" : "insufficient_credits");
+        assertEquals(reply.headers.get("x-should-retry"), "false");
+      }
+      return reply.status;
+    }));
+    assertEquals(statuses.filter((status) => status === 200).length, 1);
+    assertEquals(statuses.filter((status) => status === 403).length, 199);
+    assertEquals(server.requests, 1);
+    assert(await one.balance() >= 0);
+    await assertLedgerClean(gateway);
+  });
+}
+
+Deno.test("a balance that cannot pay the minimum and the input is refused; nothing is sent", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const poor = await customer(gateway, 2);
+  const post = (model: string, content = "Hi") =>
+    gateway.post("/v1/chat/completions", { model, messages: [{ role: "user", content }] }, {
+      key: poor.keys[0]!,
+    });
+  const refused = await post("svc-k3"); // its minimum is 3
+  assertEquals([refused.status, (await refused.json()).error], [403, {
+    message: "The balance of 2 credits cannot pay for this request, which costs at least 3. " +
+      "Add credits, or shorten the request.",
+    type: "insufficient_quota",
+    code: "insufficient_credits",
+    param: null,
+  }]);
+  assertEquals(refused.headers.get("x-credits-remaining"), "2");
+  const long = await post("svc-k2", "word ".repeat(40_000)); // about 4 credits of input
+  assertEquals(long.status, 403);
+  await long.body?.cancel();
+  assertEquals(upstream.received.length, 0);
+  const paid = await post("svc-k2");
+  assertEquals(paid.status, 200);
+  await paid.body?.cancel();
+  const nothing = await customer(gateway, 0);
+  const empty = await gateway.post("/v1/chat/completions", ask("Hi", { model: "svc-k2" }), {
+    key: nothing.keys[0]!,
+  });
+  assertEquals([empty.status, empty.headers.get("x-ratelimit-limit")], [403, null]);
+  await empty.body?.cancel();
+});
+
+Deno.test("a key's budget bounds what it spends, whatever the balance", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key], balance } = await customer(gateway, 100, { budget: 7 });
+  const statuses = [];
+  for (let times = 0; times < 4; times++) {
+    const reply = await gateway.post("/v1/chat/completions", ask("Hi", { max_tokens: 3 }), {
+      key: key!,
+    });
+    statuses.push([reply.status, (await reply.json()).error?.code]);
+  }
+  // 3 each; the third has 1 left, of which the answer's price of 3 takes more than the budget
+  assertEquals(statuses, [
+    [200, undefined],
+    [200, undefined],
+    [200, undefined],
+    [403, "insufficient_credits"],
+  ]);
+  assertEquals(await balance(), 91);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("windows: the headers tell the nearest, 429 tells when, and refusals do not count", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  const now = Date.UTC(2030, 0, 1, 0, 0, 30);
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url },
+      routes: BY_THE_TOKEN,
+      tiers: [{ above: 0, minute: 3, hour: 100, day: 1_000 }],
+    },
+    now: () => now,
+  });
+  const { keys: [key] } = await customer(gateway, 100);
+  const seen = [];
+  for (const body of [ask("Hi"), ask("Hi", { temperature: 9 }), ask("Hi"), ask("Hi"), ask("Hi")]) {
+    const { status, headers, body: stream } = await gateway.post("/v1/chat/completions", body, {
+      key: key!,
+    });
+    await stream?.cancel();
+    seen.push([status, headers.get("x-ratelimit-remaining"), headers.get("retry-after")]);
+    assertEquals(headers.get("x-ratelimit-limit"), "3");
+    assertEquals(headers.get("x-ratelimit-reset"), String(now / 1_000 + 30));
+  }
+  assertEquals(seen, [
+    [200, "2", null],
+    [400, "2", null],
+    [200, "1", null],
+    [200, "0", null],
+    [429, "0", "30"],
+  ]);
+});
+
+Deno.test("GET /user/credits tells balance, holds, lots and recent use", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const one = await customer(gateway, 50);
+  const account = await gateway.gateway.accounts.get(one.email);
+  const expiresAtMs = Date.now() + 86_400_000;
+  await gateway.gateway.sales.grant(account, { credits: 5, expiresAtMs });
+  for (let times = 0; times < 2; times++) {
+    const reply = await gateway.post("/v1/chat/completions", ask("Hi"), { key: one.keys[0]! });
+    await reply.body?.cancel();
+  }
+  const get = (query: string) =>
+    fetch(`${gateway.url}/user/credits${query}`, { headers: { "x-api-key": one.keys[0]! } });
+  const reply = await get("?days=7&hours=2");
+  const body = await reply.json();
+  assertEquals(reply.headers.get("x-credits-remaining"), "49");
+  const used = { requests: 2, input_tokens: 14, output_tokens: 6, credits: 6 };
+  const date = new Date().toISOString();
+  assertEquals(body, {
+    object: "credit_usage",
+    credits_remaining: 49,
+    credits_consumed: 6,
+    credits_held: 0,
+    requests: 2,
+    average_tokens_per_request: 10,
+    usage_by_day: [{ date: date.slice(0, 10), ...used }],
+    usage_by_hour: [{ hour: `${date.slice(0, 13)}:00Z`, ...used }],
+    // the one that expires was spent first
+    lots: [{
+      id: body.lots[0].id,
+      source: "grant",
+      granted: 50,
+      remaining: 49,
+      expires_at: null,
+    }],
+  });
+  assertEquals((await (await get("?days=0")).json()).error.param, "days");
+  const unknown = await fetch(`${gateway.url}/user/credits`);
+  assertEquals(unknown.status, 401);
+  await unknown.body?.cancel();
+});
