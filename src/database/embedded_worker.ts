@@ -30,14 +30,20 @@ interface Connection {
 const CHECKPOINT_BYTES = 32 * 1_048_576;
 const MAX_PREPARED = 500;
 
+/** Files up to this are looked through at the start: 16 ms for each 100,000 rows. */
+const QUICK_CHECK_BYTES = 256 * 1_048_576;
+
 let connection: Connection | undefined;
-let walPath = "";
+let file: { readonly path: string; readonly identity: string } | undefined;
 const prepared = new Map<string, Prepared>();
+/** What the setting says, and what is in force. */
+let wantedSync: "FULL" | "NORMAL" = "FULL";
+let presentSync: "FULL" | "NORMAL" | undefined;
 
 function open(path: string, synchronous: "FULL" | "NORMAL"): void {
   // the driver's own types do not know that statements take their arguments as one array
   connection = new DatabaseConstructor(path) as unknown as Connection;
-  walPath = `${path}-wal`;
+  file = { path, identity: identityOf(path)! };
   wantedSync = presentSync = synchronous;
   const pragma = (text: string) =>
     Object.values(connection!.prepare(`pragma ${text}`).all([])[0] ?? {});
@@ -45,6 +51,15 @@ function open(path: string, synchronous: "FULL" | "NORMAL"): void {
   pragma("journal_mode = wal");
   connection.exec(`pragma synchronous = ${synchronous}`);
   connection.exec("pragma foreign_keys = on");
+  if (Deno.statSync(path).size <= QUICK_CHECK_BYTES) {
+    const [fault] = pragma("quick_check(1)");
+    if (fault !== "ok") {
+      throw Object.assign(
+        new Error(`the file is damaged (quick_check: ${fault}); restore a backup`),
+        { code: "SQLITE_CORRUPT" },
+      );
+    }
+  }
   // Checkpoints are ours, with the write lock held: the bundled SQLite (3.45.1) can lose a commit
   // when one connection checkpoints while another writes (fixed upstream in 3.51.3).
   pragma("wal_autocheckpoint = 0");
@@ -61,6 +76,35 @@ function open(path: string, synchronous: "FULL" | "NORMAL"): void {
   }
 }
 
+/** What tells a file from another of the same name; undefined when there is none. */
+function identityOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = Deno.statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whoever deletes or replaces the file under a running gateway leaves it writing into one that nobody
+ * will ever read again. Nothing is answered from there; what now has the name is opened instead.
+ */
+function holdOn(): void {
+  const { path, identity } = file!;
+  const present = identityOf(path);
+  if (present === identity) return;
+  if (present !== undefined) {
+    prepared.clear();
+    connection!.close();
+    open(path, wantedSync);
+  }
+  throw Object.assign(
+    new Error(`the file ${path} was ${present === undefined ? "deleted" : "replaced"}`),
+    { code: "SLUICE_REPLACED" },
+  );
+}
+
 function statement(sql: string): Prepared {
   const known = prepared.get(sql);
   if (known !== undefined) return known;
@@ -75,9 +119,6 @@ function plain(row: Record<string, Value>): Row {
   return columns;
 }
 
-let wantedSync: "FULL" | "NORMAL" = "FULL";
-let presentSync: "FULL" | "NORMAL" | undefined;
-
 /** What the next commit waits for. SQLite carries a pragma out when it is parsed: it cannot be prepared. */
 function synchronize(durable: boolean): void {
   const sync = durable ? wantedSync : "NORMAL";
@@ -87,7 +128,9 @@ function synchronize(durable: boolean): void {
 }
 
 function commit(statements: readonly Statement[], rows: boolean, durable: boolean): Row[][] {
+  holdOn();
   synchronize(durable);
+  let committed = false;
   statement("begin immediate").run([]);
   try {
     const answers = statements.map(({ sql, args = [], first }): Row[] => {
@@ -101,9 +144,11 @@ function commit(statements: readonly Statement[], rows: boolean, durable: boolea
       return [];
     });
     statement("commit").run([]);
+    committed = true;
+    holdOn();
     return answers;
   } catch (error) {
-    rollBack();
+    if (!committed) rollBack();
     throw error;
   }
 }
@@ -119,7 +164,7 @@ function rollBack(): void {
 function checkpointWhenLong(): void {
   let size: number;
   try {
-    size = Deno.statSync(walPath).size;
+    size = Deno.statSync(`${file!.path}-wal`).size;
   } catch {
     return; // no log yet
   }

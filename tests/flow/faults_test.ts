@@ -1,0 +1,176 @@
+import DatabaseConstructor from "libsql";
+import { openDatabase } from "../../src/database/mod.ts";
+import { audit } from "../../src/ledger/mod.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
+import { startCommand } from "../fake/command.ts";
+import { assertLedgerClean } from "../fake/customer.ts";
+import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import { sleep, tempDir, until } from "../fake/temp.ts";
+
+/** The part of the driver that another process would use. */
+interface OtherProcess {
+  exec(sql: string): void;
+  close(): void;
+}
+
+function fileOf({ directory }: TestGateway): string {
+  return `${directory}/data/sluice.db`;
+}
+
+/** A refusal says that it is worth another try; nothing was sent, nothing is charged. */
+async function assertUnavailable(reply: Response): Promise<void> {
+  const { error } = await reply.json();
+  assertEquals([reply.status, error.code], [503, "service_unavailable"]);
+  assert(Number(reply.headers.get("retry-after")) >= 1);
+}
+
+Deno.test("the database is locked by another process: 503 after five seconds, then all is well", async () => {
+  await using gateway = await startGateway();
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  // the driver's own types do not know its methods under Deno
+  const other = new DatabaseConstructor(fileOf(gateway)) as unknown as OtherProcess;
+  other.exec("begin immediate");
+  const started = performance.now();
+  let lag = 0;
+  let last = performance.now();
+  const ticking = setInterval(() => {
+    lag = Math.max(lag, performance.now() - last - 10);
+    last = performance.now();
+  }, 10);
+  await assertUnavailable(await gateway.chat("Hi"));
+  clearInterval(ticking);
+  const waited = performance.now() - started;
+  assert(waited > 4_500 && waited < 9_000, `${waited} ms`);
+  assert(lag < 500, `the sockets' thread stood still for ${lag} ms`);
+  other.exec("rollback");
+  other.close();
+  const statuses = await Promise.all(
+    Array.from({ length: 100 }, () => statusOf(gateway.chat("Hi"))),
+  );
+  assertEquals(new Set(statuses), new Set([200]));
+  assertEquals((await usageRecords(gateway)).length, 101);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("the database file is deleted, then put back: nothing is answered unpaid in between", async () => {
+  await using gateway = await startGateway();
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  const [path, away] = [fileOf(gateway), `${gateway.directory}/away`];
+  for (const end of ["", "-wal", "-shm"]) await Deno.rename(`${path}${end}`, `${away}${end}`);
+  for (let times = 0; times < 3; times++) await assertUnavailable(await gateway.chat("Hi"));
+  const ready = await fetch(`${gateway.url}/readyz`);
+  assertStringIncludes(await ready.text(), "the database is not writable");
+  for (const end of ["", "-wal", "-shm"]) await Deno.rename(`${away}${end}`, `${path}${end}`);
+  await until(async () => await statusOf(gateway.chat("Hi")) === 200);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("the database file is replaced by a backup: it is used from then on", async () => {
+  await using gateway = await startGateway();
+  const [path, backup] = [fileOf(gateway), `${gateway.directory}/backup.db`];
+  await gateway.gateway.database.all("vacuum into ?", [backup]);
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  assertEquals((await usageRecords(gateway)).length, 1);
+  for (const end of ["-wal", "-shm"]) await Deno.remove(`${path}${end}`);
+  await Deno.rename(backup, path);
+  await until(async () => await statusOf(gateway.chat("Hi")) === 200);
+  const records = await usageRecords(gateway);
+  assertEquals(records.length, 1, "the record of before the backup is gone with the file");
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("a damaged database is not started with: the check is named, once, and the exit is 1", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/data/sluice.db`;
+  {
+    const database = await openDatabase({ file: path, durability: "full", now: () => 1 });
+    await database.all("pragma wal_checkpoint(truncate)");
+    await database.close();
+  }
+  const bytes = await Deno.readFile(path);
+  bytes.fill(0x5a, 8_192, 40_000); // schema pages and a root or two
+  await Deno.writeFile(path, bytes);
+  await assertRejects(
+    () => openDatabase({ file: path, durability: "full", now: () => 1 }),
+    Error,
+    "Cannot open the database",
+  );
+  await using gateway = startCommand(["--port", "0"], { directory: dir.path });
+  assertEquals((await gateway.status).code, 1);
+  assertStringIncludes(gateway.err(), "Cannot open the database");
+  assertStringIncludes(gateway.err(), path);
+});
+
+Deno.test("a page is damaged while running: refused with 503, never a crash", async () => {
+  await using gateway = await startGateway();
+  for (let times = 0; times < 5; times++) await statusOf(gateway.chat("Hi"));
+  await gateway.gateway.database.all("pragma wal_checkpoint(truncate)");
+  const file = await Deno.open(fileOf(gateway), { write: true });
+  const { size } = await file.stat();
+  await file.seek(4_096, Deno.SeekMode.Start);
+  await file.write(new Uint8Array(size - 4_096).fill(0x5a));
+  file.close();
+  const statuses = [];
+  for (let times = 0; times < 5; times++) statuses.push(await statusOf(gateway.chat("Hi")));
+  // pages in the cache may still serve; whatever was answered was recorded
+  for (const status of statuses) assert(status === 503 || status === 200, `${statuses}`);
+  assertEquals(await statusOf(fetch(`${gateway.url}/healthz`)), 200);
+});
+
+Deno.test("two gateways on one data directory: the second is told so", async () => {
+  await using dir = await tempDir();
+  await using first = startCommand(["--port", "0"], { directory: dir.path });
+  await first.waitFor(/listening on/);
+  await using second = startCommand(["--port", "0"], { directory: dir.path });
+  assertEquals((await second.status).code, 1);
+  assertStringIncludes(second.err(), "another gateway uses the directory");
+});
+
+/** A disk of its own, if this system lets us have one. */
+async function smallDisk(path: string, size: string): Promise<AsyncDisposable | undefined> {
+  await Deno.mkdir(path);
+  const mount = async (...args: string[]) =>
+    (await new Deno.Command(args[0]!, { args: args.slice(1), stderr: "null" }).output()).success;
+  const mounted = await mount("mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path)
+    .catch(() => false);
+  if (!mounted) return undefined;
+  return { [Symbol.asyncDispose]: async () => void await mount("umount", "-l", path) };
+}
+
+Deno.test("the disk is full: 503, nothing is answered unpaid; with room again all is well", async () => {
+  await using dir = await tempDir();
+  await using disk = await smallDisk(`${dir.path}/disk`, "6m");
+  if (disk === undefined) {
+    await Deno.stderr.write(new TextEncoder().encode("skipped: no disk can be mounted here\n"));
+    return;
+  }
+  await using gateway = await startGateway({ settings: { data: `${dir.path}/disk/data` } });
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  const filler = `${dir.path}/disk/filler`;
+  const file = await Deno.open(filler, { write: true, create: true });
+  try {
+    while (true) await file.write(new Uint8Array(4_096));
+  } catch {
+    // full
+  }
+  file.close();
+  let answered = 1;
+  let refused = 0;
+  for (let times = 0; times < 400 && refused < 5; times++) {
+    const status = await statusOf(gateway.chat("Hi", { max_tokens: 5 }));
+    if (status === 200) answered++;
+    else {
+      assertEquals(status, 503);
+      refused++;
+    }
+  }
+  assertEquals(refused, 5, "the disk was never full");
+  assertEquals(
+    (await usageRecords(gateway)).filter(({ ending }) => ending === "complete").length,
+    answered,
+  );
+  await Deno.remove(filler);
+  await until(async () => await statusOf(gateway.chat("Hi")) === 200);
+  await sleep(50);
+  assertEquals((await audit(gateway.gateway.database)).mismatches, []);
+});
