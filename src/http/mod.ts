@@ -7,6 +7,7 @@
  * @module
  */
 
+export { creditUsage } from "./credits.ts";
 export { App, type AppOptions, type AppParts } from "./app.ts";
 export { presentedKeys } from "./guard.ts";
 export { serve, type Server } from "./serve.ts";

@@ -200,3 +200,57 @@ Deno.test("sluice simulate is an upstream of its own", async () => {
     /x-sluice-simulated: true[\s\S]*You said: \\"Hello\\"/,
   );
 });
+
+Deno.test("credits and invites from the shell, beside a running gateway", async () => {
+  await using dir = await tempDir();
+  const directory = dir.path;
+  await using gateway = startCommand(["--port", "0"], { directory });
+  const [, url] = await gateway.waitFor(/listening on (\S+)/);
+  await gateway.waitFor(/curl/);
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await sluice([...args, "--json"], { directory });
+    assertEquals([code, err], [0, ""], args.join(" "));
+    return JSON.parse(out);
+  };
+  const ada = ["--account", "ada@example.com"];
+  await run("account", "create", "--email", "ada@example.com");
+  const { code: invite } = await run("invite", "show", ...ada);
+  await run("account", "create", "--email", "bob@example.com", "--invite", invite);
+  const granted = await run("credits", "grant", ...ada, "--credits", "500", "--expires", "30d");
+  assertEquals(granted.balance, 560);
+  const bob = ["--account", "bob@example.com"];
+  const sold = await run("credits", "grant", ...bob, "--package", "starter", "--paid");
+  assertEquals(sold.balance, 510);
+
+  const { key } = await run("key", "create", ...ada);
+  const reply = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: "svc-k3", messages: [{ role: "user", content: "Hi" }] }),
+  });
+  await reply.body?.cancel();
+  assertEquals(reply.headers.get("x-sluice-credits"), "3");
+  const shown = await run("credits", "show", ...ada);
+  assertEquals([shown.balance, shown.held, shown.consumed, shown.requests], [1_057, 0, 3, 1]);
+  // what expires first is spent first
+  assertEquals(
+    shown.lots.map(({ source, remaining }: Record<string, unknown>) => [source, remaining]),
+    [["grant", 497], ["signup", 10], ["invite_signup", 50], ["invite_payment", 500]],
+  );
+  const invites = await run("invite", "show", ...ada);
+  assertEquals([invites.code, invites.joined[0].email, invites.joined[0].credits_earned], [
+    invite,
+    "bob@example.com",
+    550,
+  ]);
+  assertEquals((await run("credits", "audit")).mismatches, []);
+
+  const people = await sluice(["credits", "audit"], { directory });
+  assertEquals(people.code, 0);
+  assertStringIncludes(people.out, "Everything adds up.");
+  const wrong = await sluice(["credits", "grant", ...ada], { directory });
+  assertEquals([wrong.code, wrong.err], [2, "sluice: give --credits or --package\n"]);
+  const unknown = await sluice(["credits", "grant", ...ada, "--package", "gold"], { directory });
+  assertEquals(unknown.code, 1);
+  assertStringIncludes(unknown.err, 'There is no package "gold"; there are starter, standard');
+});

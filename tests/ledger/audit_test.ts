@@ -1,0 +1,66 @@
+import { newRequestId } from "../../src/ids.ts";
+import { audit } from "../../src/ledger/mod.ts";
+import { assert, assertEquals, assertRejects } from "../assert.ts";
+import { ledgerBench, settlePrice } from "../fake/ledger.ts";
+
+const NOW = Date.UTC(2030, 0, 1);
+
+async function usedLedger() {
+  const bench = await ledgerBench("file");
+  const caller = await bench.account();
+  const lotId = await bench.grant(caller.accountId, 100);
+  const requestId = newRequestId(NOW);
+  await settlePrice(bench.database, { ...caller, requestId, price: 30, nowMs: NOW });
+  return { bench, ...caller, lotId, requestId };
+}
+
+/** What somebody could do to the file by hand, and the kinds of rows that are then off. */
+const DAMAGES: Readonly<Record<string, readonly string[]>> = {
+  "update balances set balance = balance + 5": ["balance"],
+  "update balances set consumed = consumed + 1": ["consumed", "hours"],
+  "update lots set remaining = remaining + 1": ["lot", "balance"],
+  "update lots set granted = granted + 1": ["granted"],
+  "update balances set held = 3": ["held"],
+  "update usage_hours set credits = credits + 1": ["hours"],
+  "update usage_records set charged_credits = 29": ["record"],
+  "delete from usage_hours": ["hours"],
+};
+
+for (const [damage, kinds] of Object.entries(DAMAGES)) {
+  Deno.test(`audit: finds what was done by ${damage}`, async () => {
+    const ledger = await usedLedger();
+    await using bench = ledger.bench;
+    assertEquals((await audit(bench.database)).mismatches, []);
+    await bench.database.batch([{ sql: damage }]);
+    const { mismatches } = await audit(bench.database);
+    assertEquals(mismatches.map(({ kind }) => kind).toSorted(), kinds.toSorted());
+    const ids = [ledger.accountId, ledger.lotId, ledger.requestId];
+    assert(mismatches.every(({ id }) => ids.includes(id)), "the row is named");
+  });
+}
+
+Deno.test("audit: an entry without its triggers is found", async () => {
+  const { bench, accountId, lotId } = await usedLedger();
+  await using _bench = bench;
+  await bench.database.batch([
+    { sql: "drop trigger entries_insert_moves_credits" },
+    {
+      sql: "insert into entries values (?, 'req_x', ?, 'charge', -5, 1)",
+      args: [accountId, lotId],
+    },
+  ]);
+  const kinds = (await audit(bench.database)).mismatches.map(({ kind }) => kind);
+  assertEquals(kinds.toSorted(), ["consumed", "lot"]);
+});
+
+Deno.test("entries are only ever added", async () => {
+  const { bench } = await usedLedger();
+  await using _bench = bench;
+  for (const sql of ["update entries set credits = -1", "delete from entries"]) {
+    await assertRejects(
+      () => bench.database.batch([{ sql }]),
+      Error,
+      "entries are only ever added",
+    );
+  }
+});
