@@ -40,10 +40,14 @@ export function openedOne(
   choices: number,
   { discard, drain }: ReplyEnds,
 ): Opened {
-  const base = { choices, requests: 1, discard, drain };
-  return "answer" in read
-    ? { kind: "whole", answer: read.answer, ...base }
-    : { kind: "stream", reader: read.reader, ...base };
+  const base = { choices, requests: 1, drain };
+  if ("answer" in read) return { kind: "whole", answer: read.answer, ...base, discard };
+  const { reader } = read;
+  const giveUp = () => {
+    reader.close();
+    discard();
+  };
+  return { kind: "stream", reader, ...base, discard: giveUp };
 }
 
 /** Answers that were asked for one by one, as the one that the caller asked for. */
