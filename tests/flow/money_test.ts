@@ -32,9 +32,6 @@ async function onlyRecord(gateway: TestGateway) {
 
 const words = (count: number) =>
   Array.from({ length: count }, (_, index) => chunk({ content: `word${index} ` }));
-const usage = (output: number) =>
-  JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: output } });
-
 Deno.test("charged: complete, by the upstream's usage; the headers are exact", async () => {
   await using upstream = fakeUpstream(() => completion("ok"));
   await using gateway = await startGateway({
