@@ -5,6 +5,7 @@ import { CoarseTimers } from "./coarse_timers.ts";
 import { Catalog } from "./catalog/mod.ts";
 import { type Config, databaseFile, upstreamSettings } from "./config/mod.ts";
 import { type Database, DatabaseError, openDatabase } from "./database/mod.ts";
+import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.ts";
 import { gatewayIdentity } from "./gateway_identity.ts";
 import { newId, randomText } from "./ids.ts";
 import { TierList } from "./ledger/mod.ts";
@@ -29,6 +30,8 @@ export interface Surroundings {
   readonly log: Log;
   readonly now?: () => number;
   readonly retries?: RetryPolicy;
+  /** How names of images' hosts become addresses. */
+  readonly resolve?: Resolve;
   /** Stands between the parts and the database; benchmarks and fault tests use it. */
   readonly wrapDatabase?: (database: Database) => Database;
 }
@@ -135,8 +138,17 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   );
   retention.start();
   const { onClientDisconnect, limits: { pingMs: pingAfterMs, followMs } } = settings;
+  const images = new Images({
+    limits: settings.images,
+    fetcher: new ImageFetcher({
+      ...settings.images,
+      resolve: around.resolve ?? systemResolve,
+    }),
+    log,
+  });
   const app = new App({
     catalog,
+    images,
     upstreams,
     database,
     admission,

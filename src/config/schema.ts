@@ -142,7 +142,19 @@ export const settings = z.strictObject({
   images: z.strictObject({
     maxBytes: z.int().positive().default(6 * 1_048_576).describe("Raw bytes of one image."),
     maxEncodedChars: z.int().positive().default(8 * 1_048_576).describe("base64 of one request."),
-    allowPrivateHosts: z.array(z.string().min(1)).default([]),
+    maxPixels: z.int().positive().default(100_000_000).describe("Width times height of one image."),
+    allowPrivateHosts: z.array(z.string().min(1)).default([]).describe(
+      "Hosts (host or host:port) that may be private and on any port.",
+    ),
+    ports: z.array(z.int().min(1).max(65_535)).default([]).describe(
+      "Ports of public hosts besides 80 and 443.",
+    ),
+    connectMs: milliseconds.default(5_000),
+    totalMs: milliseconds.default(20_000).describe(
+      "For names, redirects and transfer of one image.",
+    ),
+    fetchesPerRequest: z.int().positive().default(4),
+    fetches: z.int().positive().default(16).describe("Images fetched at once by the gateway."),
   }).prefault({}),
   limits: z.strictObject({
     bodyBytes: z.int().positive().default(64 * 1_048_576).describe("Of one request body."),

@@ -146,6 +146,8 @@ export interface Dialect {
   read(body: unknown, options: ReadOptions): Asked;
   /** Holds a body against how its route reasons. */
   reason(asked: Asked, reasoning: Reasoning): Reasoned;
+  /** The request with images replaced by others, as base64 data URLs by the fields that hold them. */
+  replaceImages(asked: Asked, urls: ReadonlyMap<string, string>): Asked;
   /** Input tokens as counted here. */
   countInput(asked: Asked): number;
   errorBody(refusal: Refusal, requestId: string): JsonObject;

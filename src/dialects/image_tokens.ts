@@ -5,8 +5,8 @@ import type { ImageView } from "./bridge.ts";
 const PIXELS_PER_TOKEN = 750;
 /** Models scale larger images down before they look. */
 const MOST_TOKENS = 1_600;
-/** Tokens of an image whose size is not known: it stands at a remote address. */
-const UNKNOWN = 1_000;
+/** An image whose size is not known yet, since it stands at a remote address, counts as the largest. */
+const UNKNOWN = MOST_TOKENS;
 
 /** Input tokens of images, by their pixel sizes. */
 export function imageTokens(images: readonly ImageView[]): number {

@@ -13,6 +13,7 @@ import {
   messagesOverChat,
 } from "../dialects/mod.ts";
 import type { Settled, Standing } from "../ledger/mod.ts";
+import type { Images } from "../images/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import {
@@ -35,6 +36,7 @@ export interface RelayParts {
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
   readonly admission: Admission;
+  readonly images: Images;
   readonly database: Database;
   readonly running: Running;
   readonly log: Log;
@@ -100,6 +102,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   }, request.stands);
   const work = new Work(parts, request, route, asked, inputTokens, admitted);
   try {
+    await work.takeImages();
     const called = await work.call();
     const left = [...new Set([...ignored, ...work.ignored])];
     const headers = {
@@ -138,8 +141,8 @@ class Work {
   readonly #parts: RelayParts;
   readonly #request: RelayRequest;
   readonly #route: Route;
-  readonly #asked: Asked;
-  readonly #inputTokens: number;
+  #asked: Asked;
+  #inputTokens: number;
   readonly #admitted: Admitted;
   readonly #left = new AbortController();
   readonly #leave = () => this.#left.abort();
@@ -188,6 +191,15 @@ class Work {
   /** Names of the caller's fields that could not be carried to the target that answered. */
   get ignored(): readonly string[] {
     return this.#ignored;
+  }
+
+  /** Checks the images, fetches those that are elsewhere, and counts them by their real sizes. */
+  async takeImages(): Promise<void> {
+    if (this.#asked.images.length === 0) return;
+    const { dialect, requestId } = this.#request;
+    const signal = this.#left.signal;
+    this.#asked = await this.#parts.images.inline(this.#asked, dialect, { requestId, signal });
+    this.#inputTokens = dialect.countInput(this.#asked);
   }
 
   /** Finds a target that answers, once for each of the caller's answers where it gives only one. */

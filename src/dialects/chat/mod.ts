@@ -9,6 +9,7 @@
 import type { Dialect } from "../bridge.ts";
 import { countChatInput } from "./count.ts";
 import { chatErrorBody, chatErrorEvent } from "./errors.ts";
+import { replaceChatImages } from "./images.ts";
 import { readChat } from "./read.ts";
 import { reasonChat } from "./reasoning.ts";
 
@@ -31,6 +32,7 @@ export const chatDialect: Dialect = {
   answerId: (requestId) => requestId.replace(/^req_/, "chatcmpl-"),
   read: readChat,
   reason: reasonChat,
+  replaceImages: replaceChatImages,
   countInput: countChatInput,
   errorBody: chatErrorBody,
   errorEvent: chatErrorEvent,

@@ -10,6 +10,7 @@
 import type { Dialect } from "../bridge.ts";
 import { countMessagesInput } from "./count.ts";
 import { messagesErrorBody, messagesErrorEvent } from "./errors.ts";
+import { replaceMessagesImages } from "./images.ts";
 import { readMessages } from "./read.ts";
 import { reasonMessages } from "./reasoning.ts";
 
@@ -25,6 +26,7 @@ export const messagesDialect: Dialect = {
   answerId: (requestId) => requestId.replace(/^req_/, "msg_"),
   read: readMessages,
   reason: reasonMessages,
+  replaceImages: replaceMessagesImages,
   countInput: countMessagesInput,
   errorBody: messagesErrorBody,
   errorEvent: messagesErrorEvent,

@@ -1,0 +1,165 @@
+import { inspect, type Picture } from "../pixels/mod.ts";
+import { ImageFault } from "./fault.ts";
+
+/** An image that was let in. */
+export interface Checked extends Picture {
+  /** Such as `image/png`, by its bytes. */
+  readonly mediaType: string;
+}
+
+/**
+ * Looks through an image from its first byte to its last.
+ *
+ * Let in is a whole PNG, JPEG, WEBP or GIF, animated or not, and nothing behind it: what hides in a
+ * file of two kinds is for another reader.
+ *
+ * @param maxPixels Width times height at the most.
+ * @throws {ImageFault} `content`.
+ */
+export function checkPicture(bytes: Uint8Array, maxPixels: number): Checked {
+  const refuse = (why: string) => new ImageFault("content", why);
+  if (bytes.length === 0) throw refuse("is empty");
+  const picture = inspect(bytes);
+  if (picture === undefined) throw refuse("is not a PNG, JPEG, WEBP or GIF");
+  const { kind, width, height } = picture;
+  const fault = WALKS[kind](bytes, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  if (fault !== undefined) throw refuse(`is a ${kind.toUpperCase()} that ${fault}`);
+  if (width === 0 || height === 0) throw refuse("has no pixels");
+  if (width * height > maxPixels) {
+    throw refuse(`has ${width} × ${height} pixels: at most ${maxPixels} are taken`);
+  }
+  return { ...picture, mediaType: `image/${kind}` };
+}
+
+/** What is wrong with an image's structure; undefined when it is whole. */
+type Walk = (bytes: Uint8Array, view: DataView) => string | undefined;
+
+const TRUNCATED = "is not whole";
+const MORE = "has something else behind it";
+
+const WALKS: Readonly<Record<Picture["kind"], Walk>> = {
+  png: walkPng,
+  jpeg: walkJpeg,
+  gif: walkGif,
+  webp: walkWebp,
+};
+
+/** Chunks of length, type, data, checksum; `IHDR` first, `IEND` last (PNG specification, section 5). */
+function walkPng(bytes: Uint8Array, view: DataView): string | undefined {
+  let at = 8;
+  let data = false;
+  while (at + 12 <= bytes.length) {
+    const length = view.getUint32(at);
+    const type = text(bytes, at + 4, 4);
+    if (at === 8 && length !== 13) return "has a broken header";
+    at += 12 + length;
+    if (at > bytes.length) return TRUNCATED;
+    if (type === "IDAT") data = true;
+    if (type !== "IEND") continue;
+    if (!data) return "has no pixels";
+    return at === bytes.length ? undefined : MORE;
+  }
+  return TRUNCATED;
+}
+
+/** Blocks after the screen descriptor, to the trailer (GIF89a specification). */
+function walkGif(bytes: Uint8Array): string | undefined {
+  const tableBytes = (flags: number) => (flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1);
+  const skipBlocks = (from: number): number => {
+    let at = from;
+    while (at < bytes.length && bytes[at] !== 0) at += 1 + bytes[at]!;
+    return at + 1;
+  };
+  if (bytes.length < 13) return TRUNCATED;
+  let at = 13 + tableBytes(bytes[10]!);
+  let frames = 0;
+  while (at < bytes.length) {
+    const block = bytes[at];
+    if (block === 0x3b) {
+      if (frames === 0) return "has no frame";
+      return at + 1 === bytes.length ? undefined : MORE;
+    }
+    if (block === 0x21) at = skipBlocks(at + 2);
+    else if (block === 0x2c) {
+      if (at + 10 > bytes.length) return TRUNCATED;
+      at = skipBlocks(at + 10 + tableBytes(bytes[at + 9]!) + 1);
+      frames++;
+    } else return "has a broken block";
+  }
+  return TRUNCATED;
+}
+
+/** A RIFF of the file's own length, its chunks padded to even lengths (WebP container format). */
+function walkWebp(bytes: Uint8Array, view: DataView): string | undefined {
+  const end = 8 + view.getUint32(4, true);
+  if (end > bytes.length) return TRUNCATED;
+  if (end + (end & 1) < bytes.length) return MORE;
+  let at = 12;
+  let pictures = 0;
+  while (at + 8 <= end) {
+    const type = text(bytes, at, 4);
+    const length = view.getUint32(at + 4, true);
+    at += 8 + length + (length & 1);
+    if (at > end + 1) return TRUNCATED;
+    if (["VP8 ", "VP8L", "ANMF"].includes(type)) pictures++;
+  }
+  return pictures === 0 ? "has no pixels" : undefined;
+}
+
+/**
+ * Segments, then scans of coded data up to the end marker (ITU-T T.81, annex B). Cameras put more whole
+ * JPEGs behind the first one (previews, gain maps): those may follow, nothing else.
+ */
+function walkJpeg(bytes: Uint8Array, view: DataView): string | undefined {
+  let at = 0;
+  while (at < bytes.length) {
+    if (at > 0 && !(bytes[at] === 0xff && bytes[at + 1] === 0xd8 && bytes[at + 2] === 0xff)) {
+      return MORE;
+    }
+    const end = jpegEnd(bytes, view, at);
+    if (typeof end === "string") return end;
+    at = end;
+  }
+  return undefined;
+}
+
+/** Where the JPEG that begins at `from` ends. */
+function jpegEnd(bytes: Uint8Array, view: DataView, from: number): number | string {
+  let at = from + 2;
+  let scans = 0;
+  while (at + 2 <= bytes.length) {
+    if (bytes[at] !== 0xff) return "has a broken segment";
+    const marker = bytes[at + 1]!;
+    if (marker === 0xff) {
+      at++; // fill byte
+    } else if (marker === 0xd9) {
+      return scans === 0 ? "has no pixels" : at + 2;
+    } else if (marker === 0x01 || marker >= 0xd0 && marker <= 0xd8) {
+      at += 2; // stands alone
+    } else {
+      if (at + 4 > bytes.length) return TRUNCATED;
+      const length = view.getUint16(at + 2);
+      if (length < 2) return "has a broken segment";
+      at += 2 + length;
+      if (marker !== 0xda) continue;
+      scans++;
+      at = scanEnd(bytes, at);
+    }
+  }
+  return TRUNCATED;
+}
+
+/** The next marker that is not part of coded data. */
+function scanEnd(bytes: Uint8Array, from: number): number {
+  let at = bytes.indexOf(0xff, from);
+  while (at >= 0 && at + 1 < bytes.length) {
+    const next = bytes[at + 1]!;
+    if (next !== 0 && next !== 0xff && !(next >= 0xd0 && next <= 0xd7)) return at;
+    at = bytes.indexOf(0xff, next === 0xff ? at + 1 : at + 2);
+  }
+  return bytes.length;
+}
+
+function text(bytes: Uint8Array, at: number, length: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + length));
+}

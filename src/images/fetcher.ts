@@ -1,0 +1,194 @@
+import { Agent, buildConnector, fetch as fetchBy } from "undici";
+import { joinBytes } from "../bytes.ts";
+import { isPublicAddress } from "./address.ts";
+import { ImageFault, unreachable } from "./fault.ts";
+import type { Resolve } from "./resolve.ts";
+import { judgeTarget, type Target, type TargetRules } from "./target.ts";
+
+/** How images are fetched. */
+export interface ImageFetcherOptions extends TargetRules {
+  readonly resolve: Resolve;
+  /** Bytes of one image, decoded. */
+  readonly maxBytes: number;
+  readonly connectMs: number;
+  /** For all of it: names, connections, redirects, transfer. */
+  readonly totalMs: number;
+  /** Connects to an address that was judged; tests lead it elsewhere. */
+  readonly connect?: buildConnector.connector;
+}
+
+const MAX_REDIRECTS = 3;
+const FOLLOWED = new Set([301, 302, 303, 307, 308]);
+const RESOLVE_MS = 5_000;
+
+/** What came from an address. */
+export interface Fetched {
+  readonly bytes: Uint8Array;
+  /** The declared media type, without parameters; empty when there was none. */
+  readonly declared: string;
+}
+
+/**
+ * Fetches images of strangers by the web-standard `fetch`.
+ *
+ * A name is resolved once for each hop, all of its addresses are judged, and the connection is made to
+ * one of those: the dispatcher below is told the address and never resolves anything.
+ */
+export class ImageFetcher {
+  readonly #options: ImageFetcherOptions;
+  readonly #connect: buildConnector.connector;
+
+  constructor(options: ImageFetcherOptions) {
+    this.#options = options;
+    this.#connect = options.connect ?? buildConnector({ timeout: options.connectMs });
+  }
+
+  /**
+   * Fetches an image.
+   *
+   * @param signal The caller has left.
+   * @throws {ImageFault}
+   */
+  async fetch(address: string, signal: AbortSignal): Promise<Fetched> {
+    const late = AbortSignal.timeout(this.#options.totalMs);
+    try {
+      return await this.#follow(address, AbortSignal.any([signal, late]));
+    } catch (error) {
+      if (late.aborted && !signal.aborted) {
+        throw new ImageFault("late", `did not arrive within ${this.#options.totalMs} ms`, {
+          cause: error,
+        });
+      }
+      throw error instanceof ImageFault ? error : unreachable(error);
+    }
+  }
+
+  async #follow(address: string, signal: AbortSignal): Promise<Fetched> {
+    let target = judgeTarget(address, this.#options);
+    for (let hop = 0;; hop++) {
+      const result = await this.#hop(target, signal);
+      if ("bytes" in result) return result;
+      if (hop === MAX_REDIRECTS) {
+        throw new ImageFault("unreachable", `is redirected more than ${MAX_REDIRECTS} times`);
+      }
+      target = this.#next(target, result.location);
+    }
+  }
+
+  /** Where a redirect leads, judged like the first address. */
+  #next(from: Target, location: string): Target {
+    // deno-lint-ignore no-control-regex -- control characters are what is looked for
+    if (/[\x00-\x20\x7f\\]/.test(location)) throw unreachable("a redirect that is not an address");
+    let url: URL;
+    try {
+      url = new URL(location, from.url);
+    } catch (cause) {
+      throw unreachable(cause);
+    }
+    if (from.url.protocol === "https:" && url.protocol === "http:") {
+      throw unreachable("a redirect from https to http");
+    }
+    try {
+      return judgeTarget(url.href, this.#options);
+    } catch (cause) {
+      throw unreachable(cause); // where it leads is not the caller's to know
+    }
+  }
+
+  async #hop(
+    target: Target,
+    signal: AbortSignal,
+  ): Promise<Fetched | { readonly location: string }> {
+    const address = await this.#addressOf(target, signal);
+    const agent = new Agent({
+      connect: (options, callback) =>
+        this.#connect({
+          ...options,
+          hostname: address,
+          ...(target.url.protocol === "https:" ? { servername: target.url.hostname } : {}),
+        }, callback),
+      pipelining: 0,
+      headersTimeout: this.#options.totalMs,
+      bodyTimeout: this.#options.totalMs,
+    });
+    try {
+      const asked = fetchBy(target.url, {
+        dispatcher: agent,
+        redirect: "manual",
+        referrerPolicy: "no-referrer",
+        credentials: "omit",
+        headers: {
+          accept: "image/png, image/jpeg, image/webp, image/gif",
+          "accept-encoding": "identity",
+          "user-agent": "sluice-image-fetcher",
+        },
+        signal,
+      });
+      const reply = await within(asked, signal);
+      const location = reply.headers.get("location");
+      if (FOLLOWED.has(reply.status) && location !== null) return { location };
+      if (reply.status !== 200) throw unreachable(`status ${reply.status}`);
+      const declared = (reply.headers.get("content-type") ?? "").split(";")[0]!.trim()
+        .toLowerCase();
+      const length = reply.headers.get("content-length");
+      // the library's own type of the web-standard stream
+      const body = reply.body as ReadableStream<Uint8Array> | null;
+      return { bytes: await this.#read(body, length, signal), declared };
+    } finally {
+      // the reply, if any is left, and its connection with it
+      agent.destroy().catch(() => {});
+    }
+  }
+
+  /**
+   * Counts what was decoded, whatever the headers say, and stops the transfer at the limit. Each read
+   * heeds the signal by itself: under Deno an aborted body stays silent.
+   */
+  async #read(
+    body: ReadableStream<Uint8Array> | null,
+    declaredLength: string | null,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const { maxBytes } = this.#options;
+    const tooLarge = () => new ImageFault("large", `is larger than ${maxBytes} bytes`);
+    if (declaredLength !== null && Number(declaredLength) > maxBytes) throw tooLarge();
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    const reader = body?.getReader();
+    while (reader !== undefined) {
+      const { done, value } = await within(reader.read(), signal);
+      if (done) break;
+      size += value.byteLength;
+      if (size > maxBytes) throw tooLarge();
+      pieces.push(value);
+    }
+    return joinBytes(pieces, size);
+  }
+
+  /** The one address to connect to. Any answer that is not public spoils them all. */
+  async #addressOf({ url, trusted, address }: Target, signal: AbortSignal): Promise<string> {
+    if (address !== undefined) return address;
+    const late = AbortSignal.timeout(Math.min(RESOLVE_MS, this.#options.totalMs));
+    const until = AbortSignal.any([signal, late]);
+    const addresses = await within(
+      this.#options.resolve(url.hostname.replace(/\.$/, ""), until),
+      until,
+    );
+    const [first] = addresses;
+    if (first === undefined) throw unreachable("a name without addresses");
+    if (!trusted && !addresses.every(isPublicAddress)) {
+      throw unreachable("a name that is not public");
+    }
+    return first;
+  }
+}
+
+/** Waits for a promise, but not after the signal: a resolver may not heed it. */
+function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(unreachable(signal.reason));
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

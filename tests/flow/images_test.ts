@@ -1,0 +1,239 @@
+import OpenAI from "openai";
+import Anthropic from "@anthropic-ai/sdk";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { customer } from "../fake/customer.ts";
+import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { simulateServer } from "../fake/simulate.ts";
+import { completion, fakeUpstream } from "../fake/upstream.ts";
+
+const read = (name: string) => Deno.readFile(new URL(`../images/files/${name}`, import.meta.url));
+const base64 = (bytes: Uint8Array) =>
+  btoa(Array.from(bytes, (one) => String.fromCharCode(one)).join(""));
+const png = await read("rgb.png");
+const jpeg = await read("progressive.jpg");
+
+/** A host of images; counts what is asked of it. */
+function imageHost(files: Readonly<Record<string, Uint8Array>>) {
+  const asked: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    const { pathname } = new URL(request.url);
+    asked.push(pathname);
+    const file = files[pathname];
+    return file === undefined
+      ? new Response("no", { status: 404 })
+      : new Response(file.slice(), { headers: { "content-type": "image/png" } });
+  });
+  const host = `127.0.0.1:${server.addr.port}`;
+  return {
+    host,
+    asked,
+    url: (path: string) => `http://${host}${path}`,
+    async [Symbol.asyncDispose]() {
+      await server.shutdown();
+    },
+  };
+}
+
+/** The base64 of all images that a body of either dialect holds. */
+// deno-lint-ignore no-explicit-any -- a body as it was sent
+function imagesIn(body: any): string[] {
+  const found: string[] = [];
+  const look = (value: unknown): void => {
+    if (Array.isArray(value)) return value.forEach(look);
+    if (typeof value !== "object" || value === null) return;
+    const { image_url: part, source, type } = value as Record<
+      string,
+      { url?: string; data?: string }
+    >;
+    if (part?.url !== undefined) found.push(part.url);
+    if (source?.data !== undefined && String(type) === "image") {
+      found.push(`data:${(source as { media_type?: string }).media_type};base64,${source.data}`);
+    }
+    Object.values(value).forEach(look);
+  };
+  look(body.messages);
+  return found;
+}
+
+for (const behind of ["chat", "messages"] as const) {
+  Deno.test(`images of both SDKs reach a ${behind} upstream byte for byte`, async () => {
+    await using images = imageHost({ "/a.png": png, "/b": jpeg });
+    await using server = simulateServer();
+    await using gateway = await startGateway({
+      settings: {
+        upstream: { url: server.url, dialect: behind },
+        images: { allowPrivateHosts: [images.host] },
+      },
+    });
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+    const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
+    const expected = [
+      `data:image/png;base64,${base64(png)}`,
+      `data:image/jpeg;base64,${base64(jpeg)}`, // told by its bytes, not as it was declared
+      `data:image/png;base64,${base64(png)}`,
+    ];
+    for (const model of ["svc-k2.6", "svc-k2.7-code", "svc-k3"]) {
+      for (const stream of [false, true]) {
+        const parts = [images.url("/a.png"), images.url("/b"), expected[0]!].map((url) => ({
+          type: "image_url" as const,
+          image_url: { url },
+        }));
+        const chat = {
+          model,
+          messages: [{
+            role: "user" as const,
+            content: [{ type: "text" as const, text: "What are these?" }, ...parts],
+          }],
+        };
+        const said = stream
+          ? await openai.chat.completions.stream(chat).finalContent()
+          : (await openai.chat.completions.create(chat)).choices[0]!.message.content;
+        assertStringIncludes(said!, "PNG of 48 × 32 pixels");
+        assertEquals(imagesIn(server.bodies.at(-1)), expected, `${model} ${stream}`);
+
+        const message = {
+          model,
+          max_tokens: 500,
+          messages: [{
+            role: "user" as const,
+            content: [
+              {
+                type: "image" as const,
+                source: { type: "url" as const, url: images.url("/a.png") },
+              },
+              { type: "image" as const, source: { type: "url" as const, url: images.url("/b") } },
+              {
+                type: "image" as const,
+                source: {
+                  type: "base64" as const,
+                  media_type: "image/png" as const,
+                  data: base64(png),
+                },
+              },
+              { type: "text" as const, text: "What are these?" },
+            ],
+          }],
+        };
+        if (stream) await anthropic.messages.stream(message).finalMessage();
+        else await anthropic.messages.create(message);
+        assertEquals(imagesIn(server.bodies.at(-1)), expected, `${model} ${stream}`);
+      }
+    }
+  });
+}
+
+const part = (url: string) => ({ type: "image_url", image_url: { url } });
+const ask = (...urls: string[]) => ({
+  model: "svc-k2.6",
+  messages: [{ role: "user", content: urls.map(part) }],
+});
+
+Deno.test("the same address is fetched once for a request; its size counts as input", async () => {
+  await using images = imageHost({ "/a.png": png });
+  await using upstream = fakeUpstream(() => completion("ok", { usage: undefined }));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, images: { allowPrivateHosts: [images.host] } },
+  });
+  const url = images.url("/a.png");
+  const reply = await gateway.post("/v1/chat/completions", ask(url, url, url));
+  assertEquals(reply.status, 200);
+  await reply.body?.cancel();
+  assertEquals(images.asked, ["/a.png"]);
+  const [record] = await usageRecords(gateway);
+  assert(
+    Number(record!.input_tokens) < 50,
+    `${record!.input_tokens} tokens for three small images`,
+  );
+});
+
+Deno.test("nothing is fetched for a caller who is over a limit or cannot pay", async () => {
+  await using images = imageHost({ "/a.png": png });
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url },
+      images: { allowPrivateHosts: [images.host] },
+      tiers: [{ above: 0, minute: 1, hour: 100, day: 100 }],
+    },
+    now: () => Date.UTC(2030, 0, 1),
+  });
+  const body = ask(images.url("/a.png"));
+  await (await gateway.chat("Hi")).body?.cancel(); // the one request of this minute
+  upstream.received.length = 0;
+  const limited = await gateway.post("/v1/chat/completions", body);
+  assertEquals(limited.status, 429);
+  await limited.body?.cancel();
+  const poor = await customer(gateway, 0);
+  const refused = await gateway.post("/v1/chat/completions", body, { key: poor.keys[0]! });
+  assertEquals(refused.status, 403);
+  await refused.body?.cancel();
+  assertEquals([images.asked, upstream.received.length], [[], 0]);
+});
+
+Deno.test("a bad image is named, and costs nothing", async () => {
+  await using images = imageHost({ "/a.png": png, "/text": new TextEncoder().encode("hello") });
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, images: { allowPrivateHosts: [images.host] } },
+  });
+  const one = await customer(gateway, 100);
+  const good = images.url("/a.png");
+  const wrong: [string, string][] = [
+    [images.url("/text"), "is not a PNG, JPEG, WEBP or GIF"],
+    [images.url("/missing"), "could not be fetched"],
+    ["http://169.254.169.254/latest/meta-data/", "has an address that is not fetched"],
+    ["http://localhost:1/a.png", "has an address that is not fetched"],
+    ["ftp://host.example/a.png", "has an address that is not fetched"],
+    ["data:image/png;base64,!!!!", "is not valid base64"],
+    [`data:image/png;base64,${base64(png.subarray(0, 100))}`, "is a PNG that is not whole"],
+    [`data:text/html;base64,${base64(png)}`, "is declared as text/html"],
+    ["data:image/png,plain", "must be a base64 data URL"],
+  ];
+  for (const [url, why] of wrong) {
+    const reply = await gateway.post("/v1/chat/completions", ask(good, url), { key: one.keys[0]! });
+    const { error } = await reply.json();
+    assertEquals([reply.status, error.code, error.param], [
+      400,
+      "invalid_request",
+      "messages[0].content[1].image_url",
+    ]);
+    assertStringIncludes(error.message, `The image at messages[0].content[1].image_url ${why}`);
+  }
+  assertEquals([upstream.received.length, await one.balance()], [0, 100]);
+});
+
+/** A PNG of exactly so many bytes: its pixels' chunk is filled up. */
+function pngOf(size: number): Uint8Array {
+  const bytes = new Uint8Array(size);
+  bytes.set(png.subarray(0, 33)); // signature and header
+  const view = new DataView(bytes.buffer);
+  view.setUint32(33, size - 33 - 12 - 12);
+  bytes.set(new TextEncoder().encode("IDAT"), 37);
+  bytes.set(png.subarray(png.length - 12), size - 12);
+  return bytes;
+}
+
+Deno.test("6 MB exactly pass and a byte more does not; 8 MB of base64 likewise", async () => {
+  const limit = 6 * 1_048_576;
+  await using images = imageHost({ "/whole": pngOf(limit), "/more": pngOf(limit + 1) });
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, images: { allowPrivateHosts: [images.host] } },
+  });
+  const inline = (size: number) => `data:image/png;base64,${base64(pngOf(size))}`;
+  const told = async (...urls: string[]) => {
+    const reply = await gateway.post("/v1/chat/completions", ask(...urls));
+    const { error } = await reply.json();
+    return [reply.status, error?.code];
+  };
+  assertEquals(await told(images.url("/whole")), [200, undefined]);
+  assertEquals(await told(images.url("/more")), [400, "invalid_request"]);
+  // 6 MB are exactly 8 MB of base64: alone they pass, with another image they are too much
+  assertEquals(await told(inline(limit)), [200, undefined]);
+  assertEquals(await told(inline(limit), inline(300)), [400, "encoded_image_too_large"]);
+  assertEquals(await told(inline(limit + 1)), [400, "encoded_image_too_large"]);
+  assertEquals(await told(images.url("/whole"), images.url("/whole")), [
+    400,
+    "encoded_image_too_large",
+  ]);
+});
