@@ -91,6 +91,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   const inputTokens = dialect.countInput(asked);
   const permitted = permittedOutput(route, { inputTokens, asked: asked.maxOutput });
 
+  const end = parts.running.begin(); // whoever stops the gateway waits from here on
   const admitted = await parts.admission.admit({
     requestId: request.requestId,
     caller,
@@ -99,8 +100,11 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     inputTokens,
     permittedOutput: permitted,
     choices: asked.choices,
-  }, request.stands);
-  const work = new Work(parts, request, route, asked, inputTokens, admitted);
+  }, request.stands).catch((error) => {
+    end();
+    throw error;
+  });
+  const work = new Work(parts, request, { route, asked, inputTokens, admitted, end });
   try {
     await work.takeImages();
     const called = await work.call();
@@ -136,6 +140,17 @@ const BRIDGES: Readonly<Record<Dialect["name"], Readonly<Record<Dialect["name"],
   messages: { chat: messagesOverChat, messages: messagesCarry },
 };
 
+/** A request that may run. */
+interface Allowed {
+  readonly route: Route;
+  readonly asked: Asked;
+  /** Input as counted here. */
+  readonly inputTokens: number;
+  readonly admitted: Admitted;
+  /** Called once, when it runs no more. */
+  readonly end: () => void;
+}
+
 /** The part of a request that other machines take part in. */
 class Work {
   readonly #parts: RelayParts;
@@ -154,10 +169,7 @@ class Work {
   constructor(
     parts: RelayParts,
     request: RelayRequest,
-    route: Route,
-    asked: Asked,
-    inputTokens: number,
-    admitted: Admitted,
+    { route, asked, inputTokens, admitted, end }: Allowed,
   ) {
     this.#parts = parts;
     this.#request = request;
@@ -178,7 +190,6 @@ class Work {
       startedAtMs: parts.now(),
       startedTick: request.startedTick,
     });
-    const end = parts.running.begin();
     this.#unwatch = request.leaving(this.#leave);
     parts.running.cutOff.addEventListener("abort", this.#leave);
     this.#over = () => {
