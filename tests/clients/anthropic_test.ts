@@ -183,7 +183,7 @@ onEveryPairing("anthropic SDK", {
         content: [image("image/png"), { type: "text", text: "What is this?" }],
       }],
     });
-    assertStringIncludes(textOf(reply), "PNG of 640 × 480 pixels");
+    assertStringIncludes(textOf(reply), "PNG of 48 × 32 pixels");
     const result = await sdk(gateway).messages.create({
       ...base,
       model: "svc-k2.6",

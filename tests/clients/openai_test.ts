@@ -291,7 +291,7 @@ onEveryPairing("openai SDK", {
         content: [{ type: "text", text: "What is this?" }, { type: "image_url", image_url }],
       }],
     });
-    assertStringIncludes(reply.choices[0]!.message.content!, "PNG of 640 × 480 pixels");
+    assertStringIncludes(reply.choices[0]!.message.content!, "PNG of 48 × 32 pixels");
   },
 
   "stops at a stop sequence": async (gateway) => {
