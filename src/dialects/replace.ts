@@ -1,4 +1,29 @@
+import type { Asked } from "./bridge.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
+
+/**
+ * A request with some of its images replaced.
+ *
+ * @param urls Base64 data URLs, by the fields that hold the images.
+ * @param write What such a field holds then.
+ */
+export function replaceImages(
+  asked: Asked,
+  urls: ReadonlyMap<string, string>,
+  write: (value: JsonValue, url: string) => JsonValue,
+): Asked {
+  const changes = new Map(
+    [...urls].map(([param, url]) => [param, (value: JsonValue) => write(value, url)]),
+  );
+  return {
+    ...asked,
+    body: replaceAt(asked.body, changes),
+    images: asked.images.map((image) => {
+      const url = urls.get(image.param);
+      return url === undefined ? image : { ...image, source: "inline", url };
+    }),
+  };
+}
 
 /**
  * A copy of a body in which some values are replaced; what is not on the way to one of them is shared
@@ -6,7 +31,7 @@ import type { JsonObject, JsonValue } from "./json.ts";
  *
  * @param changes By path, as `messages[0].content[1].image_url`, which must exist.
  */
-export function replaceAt(
+function replaceAt(
   body: JsonObject,
   changes: ReadonlyMap<string, (value: JsonValue) => JsonValue>,
 ): JsonObject {

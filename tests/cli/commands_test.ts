@@ -2,6 +2,13 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../asse
 import { sluice, startCommand } from "../fake/command.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
+/** What a command that must succeed prints with `--json`. */
+async function json(directory: string, ...args: string[]) {
+  const { code, out, err } = await sluice([...args, "--json"], { directory });
+  assertEquals([code, err], [0, ""], args.join(" "));
+  return JSON.parse(out);
+}
+
 Deno.test("first start: address, key and a curl line that works as pasted; later starts: no secret", async () => {
   await using dir = await tempDir();
   const options = { directory: dir.path };
@@ -55,11 +62,7 @@ Deno.test("accounts and keys from the shell, beside a running gateway", async ()
   await using gateway = startCommand(["--port", "0"], { directory });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   await gateway.waitFor(/curl/);
-  const run = async (...args: string[]) => {
-    const { code, out, err } = await sluice([...args, "--json"], { directory });
-    assertEquals([code, err], [0, ""], args.join(" "));
-    return JSON.parse(out);
-  };
+  const run = (...args: string[]) => json(directory, ...args);
   const ada = await run("account", "create", "--email", "ada@example.com", "--name", "Ada");
   assertMatch(ada.id, /^acc_/);
   const made = await run(
@@ -207,11 +210,7 @@ Deno.test("credits and invites from the shell, beside a running gateway", async 
   await using gateway = startCommand(["--port", "0"], { directory });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   await gateway.waitFor(/curl/);
-  const run = async (...args: string[]) => {
-    const { code, out, err } = await sluice([...args, "--json"], { directory });
-    assertEquals([code, err], [0, ""], args.join(" "));
-    return JSON.parse(out);
-  };
+  const run = (...args: string[]) => json(directory, ...args);
   const ada = ["--account", "ada@example.com"];
   await run("account", "create", "--email", "ada@example.com");
   const { code: invite } = await run("invite", "show", ...ada);

@@ -49,6 +49,7 @@ for (const dialect of ["chat", "messages"] as const) {
     const call = called.choices[0]!.message.tool_calls![0]!;
     assertEquals(call.type === "function" && call.function.arguments, '{"city":"Paris"}');
     const used = await anthropic.messages.stream(ask("weather")).finalMessage();
+    // the SDK's type wants a field that this upstream's API does not have
     assertEquals(used.content.find(({ type }) => type === "tool_use"), {
       type: "tool_use",
       id: "call_1",
