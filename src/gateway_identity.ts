@@ -27,9 +27,15 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
         "directory with --data",
     );
   }
-  const known = (await Deno.readTextFile(path)).trim();
+  // through the locked handle: some systems keep every other one out, ours included
+  const bytes = new Uint8Array(64);
+  const known = new TextDecoder().decode(bytes.subarray(0, await file.read(bytes) ?? 0)).trim();
   const id = /^gw_[A-Za-z0-9]{16}$/.test(known) ? known : `gw_${randomText(16)}`;
-  if (id !== known) await Deno.writeTextFile(path, `${id}\n`);
+  if (id !== known) {
+    await file.truncate();
+    await file.seek(0, Deno.SeekMode.Start);
+    await file.write(new TextEncoder().encode(`${id}\n`));
+  }
   return { id, [Symbol.dispose]: () => file.close() };
 }
 

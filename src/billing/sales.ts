@@ -15,6 +15,7 @@ export interface CreditPackage {
 }
 
 const DAY_MS = 86_400_000;
+const MAX_NOTE = 500;
 
 /** Grants by hand, and packages. */
 export class Sales {
@@ -59,11 +60,7 @@ export class Sales {
     if (expiresAtMs !== null && expiresAtMs <= now) {
       throw new AccountError("Cannot grant credits that have already expired");
     }
-    if (note.length > 500) {
-      throw new AccountError(
-        `Cannot grant credits as the note has ${note.length} characters: at most 500 are allowed`,
-      );
-    }
+    checkNote(note);
     const lotId = newLotId();
     await this.#database.batch(
       grantStatements({
@@ -100,6 +97,8 @@ export class Sales {
     if (amount === undefined) {
       throw new AccountError(`The package ${bought.id} has no number of credits: give one`);
     }
+    const text = note === "" ? bought.name : `${bought.name}: ${note}`;
+    checkNote(text);
     const now = this.#now();
     const lotId = reference === undefined ? newLotId() : `lot_${reference}`;
     const inviter = await this.#inviterOf(account);
@@ -110,7 +109,7 @@ export class Sales {
         source: "package",
         credits: amount,
         expiresAtMs: bought.validDays === null ? null : now + bought.validDays * DAY_MS,
-        note: note === "" ? bought.name : `${bought.name}: ${note}`,
+        note: text,
         atMs: now,
       }),
       ...(paid && inviter !== undefined
@@ -133,4 +132,11 @@ export class Sales {
     ]);
     return typeof row?.invited_by === "string" ? row.invited_by : undefined;
   }
+}
+
+function checkNote({ length }: string): void {
+  if (length <= MAX_NOTE) return;
+  throw new AccountError(
+    `Cannot grant credits as the note has ${length} characters: at most ${MAX_NOTE} are allowed`,
+  );
 }

@@ -17,13 +17,6 @@ interface Waiting {
   readonly done: PromiseWithResolvers<unknown>;
 }
 
-/** What the writer has done, for metrics and benchmarks. */
-export interface WriterCounts {
-  commits: number;
-  items: number;
-  waiting: number;
-}
-
 /**
  * Gathers what all concurrent requests want written and commits it together.
  *
@@ -32,7 +25,6 @@ export interface WriterCounts {
  * `fsync` for many requests.
  */
 export class GroupWriter {
-  readonly counts: WriterCounts = { commits: 0, items: 0, waiting: 0 };
   readonly #commit: Commit;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
@@ -57,7 +49,6 @@ export class GroupWriter {
     const done = Promise.withResolvers<unknown>();
     // what a write's items and outcomes are is known to its caller only
     this.#waiting.push({ write: write as unknown as AnyWrite, item, done });
-    this.counts.waiting = this.#waiting.length;
     this.#running ??= this.#run();
     return done.promise as Promise<Outcome>;
   }
@@ -71,7 +62,6 @@ export class GroupWriter {
     await Promise.resolve(); // lets everything of this turn of the event loop join
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, MAX_BATCH);
-      this.counts.waiting = this.#waiting.length;
       await this.#settle(batch);
     }
     this.#running = undefined;
@@ -80,21 +70,22 @@ export class GroupWriter {
   async #settle(batch: readonly Waiting[]): Promise<void> {
     const groups = groupsOf(batch);
     const statements = groups.flatMap(({ statements }) => statements);
+    let rows: Row[][];
     try {
-      const rows = await this.#commit(statements);
-      this.counts.commits++;
-      this.counts.items += batch.length;
-      let at = 0;
-      for (const group of groups) {
-        const end = at + group.statements.length;
-        resolve(group, rows.slice(at, end));
-        at = end;
-      }
+      rows = await this.#commit(statements);
     } catch (error) {
       if (batch.length === 1) batch[0]!.done.reject(error);
       else if (isAboutTheData(error)) {
         for (const waiting of batch) await this.#settle([waiting]);
       } else for (const { done } of batch) done.reject(error);
+      return;
+    }
+    // outside of the try: what is committed is never tried again
+    let at = 0;
+    for (const group of groups) {
+      const end = at + group.statements.length;
+      resolve(group, rows.slice(at, end));
+      at = end;
     }
   }
 }

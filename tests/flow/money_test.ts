@@ -2,7 +2,7 @@ import { audit } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
-import { simulateServer } from "../fake/simulate.ts";
+import { type SimulateServer, simulateServer } from "../fake/simulate.ts";
 import { sleep, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 
@@ -210,6 +210,15 @@ async function hearAndLeave(gateway: TestGateway, key: string, prompt: string): 
   await reader.cancel().catch(() => {});
 }
 
+/** The credits that a client who left was charged by what was delivered; the upstream is given up. */
+async function chargedAsHeard(gateway: TestGateway, server: SimulateServer): Promise<number> {
+  const record = await onlyRecord(gateway);
+  assertEquals([record.ending, record.usage_source], ["client_left", "counted"]);
+  await until(() => server.cancelled > 0);
+  await assertLedgerClean(gateway);
+  return Number(record.charged_credits);
+}
+
 Deno.test("charged: a client that leaves later pays for what was delivered (abort)", async () => {
   for (const dialect of ["chat", "messages"] as const) {
     await using server = simulateServer();
@@ -218,13 +227,9 @@ Deno.test("charged: a client that leaves later pays for what was delivered (abor
     });
     const { keys: [key], balance } = await customer(gateway, 5_000);
     await hearAndLeave(gateway, key!, "[[tokens 900]] [[pace 20ms]]");
-    const record = await onlyRecord(gateway);
-    assertEquals([record.ending, record.usage_source], ["client_left", "counted"]);
-    const charged = Number(record.charged_credits);
+    const charged = await chargedAsHeard(gateway, server);
     assert(charged >= 5 && charged < 100, `${charged}`);
     assertEquals(await balance(), 5_000 - charged);
-    await until(() => server.cancelled > 0);
-    await assertLedgerClean(gateway);
   }
 });
 
@@ -258,13 +263,9 @@ Deno.test("charged: a drained answer whose usage does not come is charged as it 
   });
   const { keys: [key], balance } = await customer(gateway, 5_000);
   await hearAndLeave(gateway, key!, "[[tokens 900]] [[pace 20ms]]");
-  const record = await onlyRecord(gateway);
-  assertEquals([record.ending, record.usage_source], ["client_left", "counted"]);
-  const charged = Number(record.charged_credits);
+  const charged = await chargedAsHeard(gateway, server);
   assert(charged >= 5 && charged < 60, `${charged}`);
   assertEquals(await balance(), 5_000 - charged);
-  await until(() => server.cancelled > 0);
-  await assertLedgerClean(gateway);
 });
 
 Deno.test("not streamed: the output is lowered to what the balance pays", async () => {
