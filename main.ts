@@ -34,6 +34,29 @@ function stopRequested(): Promise<string> {
   });
 }
 
+/** Runs a program on this terminal. What the terminal sends reaches it, and is its to answer. */
+async function runProgram(
+  program: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<number> {
+  const child = new Deno.Command(program, {
+    args: [...args],
+    env,
+    stdin: "inherit",
+    stdout: "inherit",
+    stderr: "inherit",
+  }).spawn();
+  const forward = () => child.kill("SIGTERM");
+  const leaveToChild = () => {};
+  Deno.addSignalListener("SIGINT", leaveToChild);
+  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", forward);
+  const { code } = await child.status;
+  Deno.removeSignalListener("SIGINT", leaveToChild);
+  if (Deno.build.os !== "windows") Deno.removeSignalListener("SIGTERM", forward);
+  return code;
+}
+
 if (import.meta.main) {
   const status = await runCommand(Deno.args, {
     env: Deno.env.toObject(),
@@ -45,6 +68,8 @@ if (import.meta.main) {
     openParts: (config) => assembleParts(config),
     openGateway: (config, log) => assemble(config, { log }),
     stopRequested,
+    runProgram,
+    confirm: (question) => Deno.stdin.isTerminal() ? confirm(question) : undefined,
   });
   Deno.exit(status);
 }

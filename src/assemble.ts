@@ -1,20 +1,19 @@
-import { type Account, Accounts, insertAccount, KeyRing, Keys } from "./accounts/mod.ts";
+import { type Account, Accounts, KeyRing, Keys } from "./accounts/mod.ts";
 import { Admission } from "./admission/mod.ts";
 import { Registration, Sales } from "./billing/mod.ts";
 import { CoarseTimers } from "./coarse_timers.ts";
-import { Catalog } from "./catalog/mod.ts";
-import { type Config, databaseFile, upstreamSettings } from "./config/mod.ts";
-import { type Database, DatabaseError, openDatabase } from "./database/mod.ts";
+import { Catalog, SIMULATOR } from "./catalog/mod.ts";
+import { type Config, databaseFile, type Settings } from "./config/mod.ts";
+import { type Database, openDatabase } from "./database/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.ts";
 import { gatewayIdentity } from "./gateway_identity.ts";
-import { newId, randomText } from "./ids.ts";
 import { TierList } from "./ledger/mod.ts";
 import { Retention } from "./usage/mod.ts";
 import { App, serve, type Server } from "./http/mod.ts";
 import { Running } from "./relay/mod.ts";
 import type { Log } from "./telemetry/mod.ts";
 import {
-  defaultUpstreamSettings,
+  configuredUpstreams,
   httpUpstream,
   type RetryPolicy,
   simulatorUpstream,
@@ -44,10 +43,12 @@ export interface Parts extends AsyncDisposable {
   readonly keys: Keys;
   readonly registration: Registration;
   readonly sales: Sales;
+  /** The owner's account, made with its credits when there is none yet. */
+  readonly owner: () => Promise<Account>;
 }
 
 /** The whole gateway, not yet listening. */
-export interface Gateway extends Parts {
+export interface Gateway extends Omit<Parts, "owner"> {
   readonly app: App;
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
@@ -85,12 +86,14 @@ export async function assembleParts(
     }),
   );
   const accounts = new Accounts(database, now);
+  const registration = new Registration(database, accounts, settings.credits);
   return {
     config,
     database,
     accounts,
     keys: new Keys(database, now),
-    registration: new Registration(database, accounts, settings.credits),
+    registration,
+    owner: () => registration.owner(settings.owner.email),
     sales: new Sales(database, settings.packages, settings.credits, now),
     [Symbol.asyncDispose]: () => database.close(),
   };
@@ -106,12 +109,12 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   const identity = built.use(await gatewayIdentity(settings.data));
   const parts = built.use(await assembleParts(config, around));
   const { database, accounts, keys } = parts;
-  const { owner, firstKey } = await ensureOwner(parts, now);
+  const { owner, firstKey } = await ensureOwner(parts);
 
   const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
   await keyRing.refresh();
   const upstreams = built.adopt(
-    new Upstreams(await makeUpstreams(config, now), {
+    new Upstreams(await makeUpstreams(settings, catalog, now), {
       log,
       now,
       ...(around.retries === undefined ? {} : { retries: around.retries }),
@@ -192,6 +195,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     owner,
     listen() {
       server = serve(app, settings);
+      identity.announce(server.url);
       return server;
     },
     async stop() {
@@ -204,50 +208,31 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   };
 }
 
-async function makeUpstreams(config: Config, now: () => number): Promise<Upstream[]> {
-  const { settings } = config;
-  const byDefault = defaultUpstreamSettings(settings, (input) => upstreamSettings.parse(input));
+async function makeUpstreams(
+  settings: Settings,
+  catalog: Catalog,
+  now: () => number,
+): Promise<Upstream[]> {
+  const simulated = catalog.routes.some(({ targets }) =>
+    targets.some(({ upstream }) => upstream === SIMULATOR)
+  );
   return [
-    simulatorUpstream(now),
-    ...(byDefault === undefined ? [] : [await httpUpstream("default", byDefault, now)]),
+    ...(simulated ? [simulatorUpstream(now)] : []),
     ...await Promise.all(
-      Object.entries(settings.upstreams).map(([name, own]) => httpUpstream(name, own, now)),
+      Object.entries(configuredUpstreams(settings)).map(([name, own]) =>
+        httpUpstream(name, own, now)
+      ),
     ),
   ];
 }
 
-/** The owner's account, made at the first start together with a key, unless the settings give one. */
+/** The owner and its first key, issued at the first start unless the settings give one. */
 async function ensureOwner(
-  { config, accounts, keys, database, registration }: Parts,
-  now: () => number,
+  { config, keys, owner: ensure }: Parts,
 ): Promise<{ owner: Account; firstKey: string | undefined }> {
-  const { email, key } = config.settings.owner;
-  let owner = await accounts.owner();
-  let firstKey: string | undefined;
-  if (owner === undefined) {
-    const made: Account = {
-      id: newId("acc"),
-      email: email.toLowerCase(),
-      name: "Owner",
-      role: "owner",
-      createdAtMs: now(),
-      disabledAtMs: null,
-    };
-    const secret = `sk-${randomText(43)}`;
-    try {
-      await database.batch([
-        insertAccount(made),
-        ...(key === undefined ? [keys.statementFor(made, secret, { name: "first key" })] : []),
-      ]);
-      owner = made;
-      firstKey = key === undefined ? secret : undefined;
-    } catch (error) {
-      // another gateway that shares the database was first
-      if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
-      owner = await accounts.get(email);
-    }
-  }
-  await database.batch(registration.ownerGrant(owner, now())); // once, whenever it is done
-  if (key !== undefined) await keys.adopt(owner, key.reveal());
-  return { owner, firstKey };
+  const { key } = config.settings.owner;
+  const owner = await ensure();
+  if (key === undefined) return { owner, firstKey: await keys.issueFirst(owner) };
+  await keys.adopt(owner, key.reveal());
+  return { owner, firstKey: undefined };
 }

@@ -5,7 +5,11 @@ import { joinPath } from "./std.ts";
 export interface GatewayIdentity extends Disposable {
   /** The same whenever it starts with the same data directory. */
   readonly id: string;
+  /** Leaves word in the data directory of where this gateway listens; gone when it stops. */
+  announce(url: string): void;
 }
+
+const ANNOUNCEMENT = "gateway.address";
 
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
@@ -36,7 +40,41 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
     await file.seek(0, Deno.SeekMode.Start);
     await file.write(new TextEncoder().encode(`${id}\n`));
   }
-  return { id, [Symbol.dispose]: () => file.close() };
+  return identity(id, file, joinPath(directory, ANNOUNCEMENT));
+}
+
+function identity(id: string, file: Deno.FsFile, announcement: string): GatewayIdentity {
+  let announced = false;
+  return {
+    id,
+    announce(url) {
+      Deno.writeTextFileSync(announcement, `${url}\n`, { mode: 0o600 });
+      announced = true;
+    },
+    [Symbol.dispose]() {
+      if (announced) removeIfThere(announcement);
+      file.close();
+    },
+  };
+}
+
+/** Where the gateway of a data directory said that it listens; it may have been killed since. */
+export async function announcedAddress(directory: string): Promise<string | undefined> {
+  try {
+    const url = (await Deno.readTextFile(joinPath(directory, ANNOUNCEMENT))).trim();
+    return URL.canParse(url) ? url : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }
 
 /** The part of a file that matters here; `tryLock` came with Deno 2.5. */

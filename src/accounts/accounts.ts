@@ -152,7 +152,7 @@ export class Accounts {
 }
 
 /** The statement that creates `account`. */
-export function insertAccount(account: Account, invitedBy: string | null = null): Statement {
+function insertAccount(account: Account, invitedBy: string | null): Statement {
   const { id, email, name, role, createdAtMs } = account;
   const code = randomText(INVITE_CODE_LENGTH);
   return { sql: INSERT, args: [id, email, name, role, createdAtMs, code, invitedBy] };

@@ -37,7 +37,8 @@ const COLUMNS =
 const OF_ACCOUNT = `select ${COLUMNS} from keys where account_id = ? order by created_at_ms, id`;
 const BY_ID = `select ${COLUMNS} from keys where id = ?`;
 const INSERT = `insert into keys (${COLUMNS}, digest, source)
-  values (?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?)`;
+  select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?`;
+const UNLESS_THERE_IS_ONE = "where not exists (select 1 from keys where account_id = ?)";
 const REVOKE = "update keys set revoked_at_ms = ? where id = ? and revoked_at_ms is null";
 const REVOKE_OTHER_ENVIRONMENT_KEYS = `update keys set revoked_at_ms = ?
   where source = 'environment' and digest <> ? and revoked_at_ms is null`;
@@ -72,15 +73,23 @@ export class Keys {
     if (options.expiresAtMs !== undefined && options.expiresAtMs <= now) {
       throw new AccountError("Cannot issue a key that has already expired");
     }
-    const secret = `sk-${randomText(43)}`;
+    const secret = newSecret();
     const key = newKey(account, secret, now, options);
     await this.#database.batch([insertKey(key, secret, "issued")]);
     return { ...key, secret };
   }
 
-  /** The statement that issues `secret` as a key, for a transaction that does more. */
-  statementFor(account: Account, secret: string, options: KeyOptions): Statement {
-    return insertKey(newKey(account, secret, this.#now(), options), secret, "issued");
+  /** Issues a key for an account that never had one; undefined when it had. */
+  async issueFirst(account: Account): Promise<string | undefined> {
+    const secret = newSecret();
+    const key = newKey(account, secret, this.#now(), { name: "first key" });
+    const { sql, args = [] } = insertKey(key, secret, "issued");
+    await this.#database.batch([{
+      sql: `${sql} ${UNLESS_THERE_IS_ONE}`,
+      args: [...args, account.id],
+    }]);
+    const row = await this.#database.one(BY_ID, [key.id]);
+    return row === undefined ? undefined : secret;
   }
 
   /** Keys of an account, oldest first. */
@@ -117,6 +126,10 @@ export class Keys {
     }
     await this.#database.batch(statements);
   }
+}
+
+function newSecret(): string {
+  return `sk-${randomText(43)}`;
 }
 
 /** The digest that stands for a key in the database: SHA-256, hexadecimal. */

@@ -8,6 +8,6 @@
  * @module
  */
 
-export { type Account, AccountError, Accounts, insertAccount } from "./accounts.ts";
+export { type Account, AccountError, Accounts } from "./accounts.ts";
 export { type Key, KEY_PATTERN, type KeyOptions, Keys } from "./keys.ts";
 export { type Caller, KeyRing } from "./key_ring.ts";

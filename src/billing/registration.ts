@@ -83,21 +83,38 @@ export class Registration {
     );
   }
 
-  /** The statements that give the owner its credits, once. */
-  ownerGrant(owner: Account, atMs: number): Statement[] {
+  /** The owner's account; the first call makes it, and gives it its credits. */
+  async owner(email: string): Promise<Account> {
+    const owner = await this.#accounts.owner() ?? await this.#makeOwner(email);
+    // once, whenever it is done: databases from before there were credits have an owner already
+    await this.#database.batch(this.#ownerGrant(owner));
+    return owner;
+  }
+
+  async #makeOwner(email: string): Promise<Account> {
+    try {
+      return await this.#accounts.create({ email, name: "Owner", role: "owner" });
+    } catch (error) {
+      const other = await this.#accounts.owner(); // another gateway of this database was first
+      if (other === undefined) throw error;
+      return other;
+    }
+  }
+
+  /** Who came with an account's invite code, oldest first. */
+  async invitations(account: Account): Promise<Invitation[]> {
+    return (await this.#database.all(INVITED, [account.id])).map((row) => invitationRow.parse(row));
+  }
+
+  #ownerGrant(owner: Account): Statement[] {
     return grantStatements({
       lotId: `lot_owner_${owner.id}`,
       accountId: owner.id,
       source: "owner",
       credits: this.#bonuses.ownerGrant,
       expiresAtMs: null,
-      atMs,
+      atMs: owner.createdAtMs,
     });
-  }
-
-  /** Who came with an account's invite code, oldest first. */
-  async invitations(account: Account): Promise<Invitation[]> {
-    return (await this.#database.all(INVITED, [account.id])).map((row) => invitationRow.parse(row));
   }
 
   #signup(account: Account): Statement[] {

@@ -1,4 +1,4 @@
-import type { Accounts, Keys } from "../accounts/mod.ts";
+import type { Account, Accounts, Keys } from "../accounts/mod.ts";
 import type { Registration, Sales } from "../billing/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
@@ -11,6 +11,8 @@ export interface CommandParts extends AsyncDisposable {
   readonly keys: Keys;
   readonly registration: Registration;
   readonly sales: Sales;
+  /** The owner's account, made with its credits when there is none yet. */
+  owner(): Promise<Account>;
 }
 
 /** A gateway as `serve` runs it. */
@@ -36,6 +38,25 @@ export interface CommandContext {
   openGateway(config: Config, log: Log): Promise<ServedGateway>;
   /** Resolves at the first request to stop; a second one ends the process at once. */
   stopRequested(): Promise<string>;
+  /** Runs a program on this terminal to its end; answers its exit status. */
+  runProgram(
+    program: string,
+    args: readonly string[],
+    env: Record<string, string>,
+  ): Promise<number>;
+  /** Asks a person; undefined when there is nobody to ask. */
+  confirm(question: string): boolean | undefined;
+}
+
+/** Thrown by a command that ends with a status of its own. */
+export class CommandStatus extends Error {
+  override readonly name = "CommandStatus";
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`exit status ${status}`);
+    this.status = status;
+  }
 }
 
 /** Thrown for wrong usage of a command: exit status 2. */

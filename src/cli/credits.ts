@@ -2,7 +2,15 @@ import type { Command } from "commander";
 import { audit, creditsOf, type Lot } from "../ledger/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { parseCount, parseDuration, table, time } from "./format.ts";
-import { type PlaceOptions, print, withJson, withParts, withPlace } from "./settings.ts";
+import { progress } from "./progress.ts";
+import {
+  accountOrOwner,
+  type PlaceOptions,
+  print,
+  withJson,
+  withParts,
+  withPlace,
+} from "./settings.ts";
 
 interface Options extends PlaceOptions {
   readonly json?: boolean;
@@ -71,10 +79,11 @@ export function creditCommands(program: Command, context: CommandContext): void 
 
   withJson(withPlace(
     credits.command("show").description("an account's balance and what it is made of")
-      .requiredOption("--account <email>", "whose"),
-  )).action((options: Options & { account: string }) =>
-    withParts(context, options, async ({ accounts, database }) => {
-      const account = await accounts.get(options.account);
+      .option("--account <email>", "whose (default: the owner's)"),
+  )).action((options: Options & { account?: string }) =>
+    withParts(context, options, async (parts) => {
+      const { database } = parts;
+      const account = await accountOrOwner(parts, options.account);
       const own = await creditsOf(database, account.id, context.now());
       print(
         context,
@@ -99,9 +108,9 @@ export function creditCommands(program: Command, context: CommandContext): void 
     credits.command("audit").description("re-add every entry; exit status 1 if anything is off"),
   )).action((options: Options) =>
     withParts(context, options, async ({ database }) => {
-      const report = await audit(database, (check) => {
-        if (!options.json && context.colour) context.err(`checking ${check}\n`);
-      });
+      using told = progress(context, "checking");
+      const report = await audit(database, told.tell);
+      told.end();
       print(context, options, report, ({ mismatches, uncollected, ...counts }) =>
         table([counts]) +
         (uncollected.requests === 0
@@ -120,10 +129,11 @@ export function creditCommands(program: Command, context: CommandContext): void 
   const invite = program.command("invite").description("invite codes");
   withJson(withPlace(
     invite.command("show").description("an account's invite code and who used it")
-      .requiredOption("--account <email>", "whose"),
-  )).action((options: Options & { account: string }) =>
-    withParts(context, options, async ({ accounts, registration }) => {
-      const account = await accounts.get(options.account);
+      .option("--account <email>", "whose (default: the owner's)"),
+  )).action((options: Options & { account?: string }) =>
+    withParts(context, options, async (parts) => {
+      const { accounts, registration } = parts;
+      const account = await accountOrOwner(parts, options.account);
       const code = await accounts.inviteCode(account);
       const joined = (await registration.invitations(account)).map((one) => ({
         email: one.email,

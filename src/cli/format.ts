@@ -24,6 +24,16 @@ export function time(ms: number | null): string | null {
   return ms === null ? null : `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
+/** A number of bytes, for people: `1.5 MB`. */
+export function size(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  const [unit, scale] = bytes < 1e6 ? ["KB", 1e3] as const : bytes < 1e9 ? ["MB", 1e6] as const : [
+    "GB",
+    1e9,
+  ] as const;
+  return `${(bytes / scale).toFixed(1)} ${unit}`;
+}
+
 const UNITS: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,

@@ -3,14 +3,22 @@ import type { Key } from "../accounts/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { parseCount, parseDuration, parseList, table, time } from "./format.ts";
-import { type PlaceOptions, print, withJson, withParts, withPlace } from "./settings.ts";
+import {
+  accountOrOwner,
+  activeAccount,
+  type PlaceOptions,
+  print,
+  withJson,
+  withParts,
+  withPlace,
+} from "./settings.ts";
 
 interface Options extends PlaceOptions {
   readonly json?: boolean;
 }
 
 interface CreateOptions extends Options {
-  readonly account: string;
+  readonly account?: string;
   readonly name: string;
   readonly expires?: string;
   readonly models?: string;
@@ -23,7 +31,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
 
   withJson(withPlace(
     key.command("create").description("issue a key; it is shown once")
-      .requiredOption("--account <email>", "whose key it is")
+      .option("--account <email>", "whose key it is (default: the owner's)")
       .option("--name <name>", "for people", "")
       .option("--expires <duration>", "valid for so long: 12h, 30d, 8w")
       .option("--models <ids>", "only these routes, with commas in between")
@@ -32,12 +40,12 @@ export function keyCommand(program: Command, context: CommandContext): void {
     "after",
     "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3",
   ).action((options: CreateOptions) =>
-    withParts(context, options, async ({ accounts, keys }, config) => {
+    withParts(context, options, async (parts, config) => {
       const models = options.models === undefined
         ? undefined
         : routeIds(parseList(options.models), new Catalog(config.settings));
-      const account = await accounts.get(options.account);
-      const made = await keys.issue(account, {
+      const account = await activeAccount(parts, options.account);
+      const made = await parts.keys.issue(account, {
         name: options.name,
         models,
         expiresAtMs: options.expires === undefined
@@ -57,10 +65,10 @@ export function keyCommand(program: Command, context: CommandContext): void {
 
   withJson(withPlace(
     key.command("list").description("list an account's keys")
-      .requiredOption("--account <email>", "whose keys"),
-  )).action((options: Options & { account: string }) =>
-    withParts(context, options, async ({ accounts, keys }) => {
-      const found = await keys.list(await accounts.get(options.account));
+      .option("--account <email>", "whose keys (default: the owner's)"),
+  )).action((options: Options & { account?: string }) =>
+    withParts(context, options, async (parts) => {
+      const found = await parts.keys.list(await accountOrOwner(parts, options.account));
       print(
         context,
         options,

@@ -4,6 +4,7 @@ import { type Grouping, GROUPINGS, usageReport } from "../usage/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { table } from "./format.ts";
 import {
+  accountOrOwner,
   type PlaceOptions,
   print,
   readSettings,
@@ -20,12 +21,13 @@ interface Options extends PlaceOptions {
 export function reportCommands(program: Command, context: CommandContext): void {
   withJson(withPlace(
     program.command("usage").description("what an account has used")
-      .requiredOption("--account <email>", "whose use")
+      .option("--account <email>", "whose use (default: the owner's)")
       .addOption(new Option("--by <grouping>", "one row per").choices(GROUPINGS).default("day")),
   )).addHelpText("after", "\nExample:\n  sluice usage --account ada@example.com --by model")
-    .action((options: Options & { account: string; by: Grouping }) =>
-      withParts(context, options, async ({ accounts, database }) => {
-        const { id } = await accounts.get(options.account);
+    .action((options: Options & { account?: string; by: Grouping }) =>
+      withParts(context, options, async (parts) => {
+        const { database } = parts;
+        const { id } = await accountOrOwner(parts, options.account);
         const rows = await usageReport(database, { accountId: id, by: options.by });
         print(
           context,

@@ -5,8 +5,13 @@ import { DatabaseError } from "../database/mod.ts";
 import { VERSION } from "../version.ts";
 import { accountCommand } from "./account.ts";
 import { configCommand } from "./config.ts";
-import { type CommandContext, UsageError } from "./context.ts";
+import { backupCommands } from "./backup.ts";
+import { completionCommand } from "./completion.ts";
+import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { creditCommands } from "./credits.ts";
+import { doctorCommand } from "./doctor.ts";
+import { environmentCommands } from "./environment.ts";
+import { initCommand } from "./init.ts";
 import { keyCommand } from "./key.ts";
 import { reportCommands } from "./report.ts";
 import { serveCommand } from "./serve.ts";
@@ -24,6 +29,7 @@ export async function runCommand(
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommandStatus) return error.status;
     if (error instanceof UsageError) {
       context.err(`sluice: ${error.message}\n`);
       return 2;
@@ -47,12 +53,17 @@ function build(context: CommandContext): Command {
     })
     .exitOverride();
   serveCommand(program, context);
+  initCommand(program, context);
+  environmentCommands(program, context);
   accountCommand(program, context);
   keyCommand(program, context);
   creditCommands(program, context);
   reportCommands(program, context);
   configCommand(program, context);
+  doctorCommand(program, context);
+  backupCommands(program, context);
   simulateCommand(program, context);
+  completionCommand(program, context);
   versionCommand(program, context);
   return program;
 }

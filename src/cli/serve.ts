@@ -1,9 +1,11 @@
 import type { Command } from "commander";
-import { Catalog } from "../catalog/mod.ts";
+import { Catalog, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { bufferedWriter, createLog } from "../telemetry/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { type PlaceOptions, readSettings, withPlace } from "./settings.ts";
+import { discoverUpstreams } from "../upstreams/mod.ts";
+import { describe } from "./init.ts";
 import { welcome } from "./welcome.ts";
 
 interface Options extends PlaceOptions {
@@ -46,17 +48,27 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     }
     throw error;
   }
+  const catalog = new Catalog(settings);
   context.out(welcome({
     config,
-    catalog: new Catalog(settings),
+    catalog,
     address: settings.publicUrl?.replace(/\/+$/, "") ?? url,
     place: gateway.database.place,
     ownerEmail: gateway.owner.email,
     firstKey: gateway.firstKey,
+    found: await unusedUpstreams(context, catalog),
   }));
   const signal = await context.stopRequested();
   log.info("stopping: new requests are refused, running ones finish", { signal });
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
+}
+
+/** What could answer instead of the simulator, for people. */
+async function unusedUpstreams({ env, now }: CommandContext, catalog: Catalog): Promise<string[]> {
+  const simulated = catalog.routes.every(({ targets }) =>
+    targets.every(({ upstream }) => upstream === SIMULATOR)
+  );
+  return simulated ? (await discoverUpstreams({ env, now })).map(describe) : [];
 }

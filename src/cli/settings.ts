@@ -1,6 +1,7 @@
 import type { Command } from "commander";
+import type { Account } from "../accounts/mod.ts";
 import { type Config, loadConfig } from "../config/mod.ts";
-import type { CommandContext, CommandParts } from "./context.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 
 /** Options that say which gateway a command is about. */
 export interface PlaceOptions {
@@ -42,6 +43,7 @@ export async function withParts<T>(
 ): Promise<T> {
   const config = await readSettings(context, options);
   await using parts = await context.openParts(config);
+  await parts.owner(); // commands may come before the first start
   return await work(parts, config);
 }
 
@@ -53,4 +55,24 @@ export function print<T>(
   text: (value: T) => string,
 ): void {
   context.out(options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value));
+}
+
+/** The account of an address; the owner's when none is given. */
+export async function accountOrOwner(
+  { accounts, owner }: CommandParts,
+  email: string | undefined,
+): Promise<Account> {
+  return email === undefined ? await owner() : await accounts.get(email);
+}
+
+/** The same, to be given a key. */
+export async function activeAccount(
+  parts: CommandParts,
+  email: string | undefined,
+): Promise<Account> {
+  const account = await accountOrOwner(parts, email);
+  if (account.disabledAtMs !== null) {
+    throw new UsageError(`the account ${account.email} is disabled; choose another with --account`);
+  }
+  return account;
 }

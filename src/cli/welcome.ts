@@ -12,17 +12,20 @@ export interface Welcome {
   readonly ownerEmail: string;
   /** The key that was made just now, if one was. */
   readonly firstKey: string | undefined;
+  /** Upstreams that are there and not used, for people. */
+  readonly found: readonly string[];
 }
 
 /** The start-up text: where, who answers, and at the first start the key and a call that works. */
 export function welcome(
-  { config, catalog, address, place, ownerEmail, firstKey }: Welcome,
+  { config, catalog, address, place, ownerEmail, firstKey, found }: Welcome,
 ): string {
   const lines = [
     `Sluice ${VERSION} is listening on ${address}`,
     "",
     `  database  ${place}`,
     ...answering(config, catalog),
+    ...found.map((one) => `            Found ${one}: sluice init writes it into a sluice.jsonc.`),
   ];
   const ownKey = config.settings.owner.key instanceof Secret;
   if (firstKey !== undefined) {

@@ -74,7 +74,7 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
 }
 
 /** The schema's version; 0 for an empty database. */
-async function schemaVersion(database: Database): Promise<number> {
+export async function schemaVersion(database: Database): Promise<number> {
   const table = await database.one(
     "select count(*) as n from sqlite_master where type = 'table' and name = 'schema_versions'",
   );

@@ -8,6 +8,7 @@
  * @module
  */
 
+export { backUp, databaseBytes, type Restored, restoreFile } from "./copies.ts";
 export {
   type Database,
   DatabaseError,
@@ -18,5 +19,5 @@ export {
   type Statement,
   type Value,
 } from "./database.ts";
-export { migrate, type Migrated, type Migration, MIGRATIONS } from "./migrate.ts";
+export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } from "./migrate.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";

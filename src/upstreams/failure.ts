@@ -9,8 +9,8 @@ import { Refusal } from "../refusal.ts";
 import type { Upstream } from "./upstream.ts";
 import { TransportFault, type UpstreamReply } from "./transport.ts";
 
-/** Bytes of an error body that are read. */
-const MAX_ERROR_BYTES = 64 * 1_024;
+/** Characters of a body that is not an answer that are read. */
+const MAX_TEXT_CHARS = 64 * 1_024;
 const MAX_MESSAGE_CHARS = 1_000;
 
 /** One attempt that did not lead to an answer. */
@@ -111,7 +111,7 @@ export async function statusFailure(
 }
 
 async function errorOf(reply: UpstreamReply, upstream: Upstream) {
-  const body = await readSome(reply);
+  const body = await readText(reply);
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
@@ -129,12 +129,13 @@ async function errorOf(reply: UpstreamReply, upstream: Upstream) {
   };
 }
 
-async function readSome({ body, discard }: UpstreamReply): Promise<string> {
+/** A body from its beginning, as far as it is worth reading; the reply is given up. */
+export async function readText({ body, discard }: UpstreamReply): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   try {
     let bytes: Uint8Array | undefined;
-    while (text.length < MAX_ERROR_BYTES && (bytes = await body.read()) !== undefined) {
+    while (text.length < MAX_TEXT_CHARS && (bytes = await body.read()) !== undefined) {
       text += decoder.decode(bytes, { stream: true });
     }
   } catch {

@@ -52,9 +52,9 @@ export class HttpTransport {
     const incoming = new IncomingReply(signal);
     this.#pool.dispatch({
       path: `${this.#basePath}${path}${this.#query}`,
-      method: "POST",
+      method: body === undefined ? "GET" : "POST",
       headers: { ...headers, "accept-encoding": "identity" },
-      body,
+      body: body ?? null,
     }, incoming);
     const { status, headers: replyHeaders } = await incoming.began;
     const encoding = replyHeaders["content-encoding"];

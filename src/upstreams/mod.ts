@@ -8,7 +8,10 @@
  * @module
  */
 
+export { type Discovered, discoverUpstreams } from "./discover.ts";
 export { retryAfter } from "./failure.ts";
+export { LOCAL_SERVERS, type Preset, SERVICES } from "./presets.ts";
+export { type Probe, probeUpstream } from "./probe.ts";
 export { SIMULATED_HEADER, simulateHttp } from "./simulator/mod.ts";
 export {
   type Transport,
@@ -16,12 +19,7 @@ export {
   type UpstreamReply,
   type UpstreamRequest,
 } from "./transport.ts";
-export {
-  defaultUpstreamSettings,
-  httpUpstream,
-  simulatorUpstream,
-  type Upstream,
-} from "./upstream.ts";
+export { configuredUpstreams, httpUpstream, simulatorUpstream, type Upstream } from "./upstream.ts";
 export {
   type Call,
   type Called,

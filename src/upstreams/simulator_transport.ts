@@ -5,7 +5,7 @@ import { type Transport, TransportFault } from "./transport.ts";
 export const simulatorTransport: Transport = async ({ path, body, signal }) => {
   let response: Response;
   try {
-    response = await simulate({ path, body, signal });
+    response = await simulate({ path, body: body ?? "", signal });
   } catch (error) {
     throw new TransportFault(signal.aborted ? "left" : "broken", String(error), { cause: error });
   }

@@ -3,7 +3,8 @@ export interface UpstreamRequest {
   /** Path below the upstream's base, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Undefined for a GET, which the checks of `sluice doctor` send. */
+  readonly body: string | undefined;
   /** The caller has left. */
   readonly signal: AbortSignal;
 }

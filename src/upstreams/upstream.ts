@@ -1,4 +1,10 @@
-import type { Secret, Settings, UpstreamSettings } from "../config/mod.ts";
+import { DEFAULT_UPSTREAM } from "../catalog/mod.ts";
+import {
+  type Secret,
+  type Settings,
+  type UpstreamSettings,
+  upstreamSettings,
+} from "../config/mod.ts";
 import type { JsonObject, Shaping } from "../dialects/mod.ts";
 import { Health } from "./health.ts";
 import { HttpTransport } from "./http_transport.ts";
@@ -65,14 +71,17 @@ export function simulatorUpstream(now: () => number): Upstream {
   };
 }
 
-/** The settings of the upstream that `upstream.url` configures. */
-export function defaultUpstreamSettings(
-  { upstream }: Settings,
-  parse: (input: { url: string; dialect: "chat" | "messages" }) => UpstreamSettings,
-): UpstreamSettings | undefined {
-  if (upstream.url === undefined) return undefined;
-  const settings = parse({ url: upstream.url, dialect: upstream.dialect });
-  return upstream.key === undefined ? settings : { ...settings, key: upstream.key };
+/** Every upstream that the settings configure, by name; `default` is what `upstream.url` says. */
+export function configuredUpstreams(
+  settings: Settings,
+): Readonly<Record<string, UpstreamSettings>> {
+  const { url, key, dialect } = settings.upstream;
+  if (url === undefined) return settings.upstreams;
+  const byDefault = upstreamSettings.parse({ url, dialect });
+  return {
+    [DEFAULT_UPSTREAM]: key === undefined ? byDefault : { ...byDefault, key },
+    ...settings.upstreams,
+  };
 }
 
 const unchanged = (body: JsonObject) => body;

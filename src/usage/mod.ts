@@ -7,5 +7,5 @@
  * @module
  */
 
-export { type Grouping, GROUPINGS, type ReportRow, usageReport } from "./report.ts";
+export { type Grouping, GROUPINGS, latestRecordAt, type ReportRow, usageReport } from "./report.ts";
 export { Retention, type RetentionOptions } from "./retention.ts";

@@ -39,3 +39,11 @@ export async function usageReport(
   );
   return rows.map((row) => reportRow.parse(row));
 }
+
+/** When the latest recorded request began, in milliseconds; undefined when there is none. */
+export async function latestRecordAt(database: Database): Promise<number | undefined> {
+  const row = await database.one(
+    "select started_at_ms from usage_records order by request_id desc limit 1",
+  );
+  return row === undefined ? undefined : Number(row.started_at_ms);
+}

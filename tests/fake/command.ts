@@ -12,6 +12,7 @@ export const PROGRAM = [
   "--allow-env",
   "--allow-ffi",
   "--allow-sys",
+  "--allow-run",
   `--config=${ROOT}deno.json`,
   `${ROOT}main.ts`,
 ];

@@ -1,0 +1,247 @@
+import type { Command } from "commander";
+import { statfs } from "node:fs/promises";
+import { Catalog } from "../catalog/mod.ts";
+import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
+import { databaseBytes, MIGRATIONS } from "../database/mod.ts";
+import { colors } from "../std.ts";
+import { latestRecordAt } from "../usage/mod.ts";
+import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
+import { gatewayAddress } from "./address.ts";
+import { type CommandContext, CommandStatus } from "./context.ts";
+import { size } from "./format.ts";
+import { progress } from "./progress.ts";
+import { type PlaceOptions, print, readSettings, withJson, withPlace } from "./settings.ts";
+
+interface Options extends PlaceOptions {
+  readonly json?: boolean;
+}
+
+/** One thing that was looked at. */
+interface Finding {
+  readonly check: string;
+  readonly state: "ok" | "warning" | "failed";
+  readonly detail: string;
+  /** What to do about it. */
+  readonly advice?: string;
+}
+
+const UPSTREAM_PATIENCE_MS = 10_000;
+const LITTLE_SPACE_BYTES = 1e9;
+const SLOW_COMMIT_MS = 50;
+const CLOCK_SLACK_MS = 30_000;
+
+/** `sluice doctor` */
+export function doctorCommand(program: Command, context: CommandContext): void {
+  withJson(withPlace(
+    program.command("doctor").description(
+      "check settings, database, clock and every upstream; say what to do",
+    ),
+  )).addHelpText(
+    "after",
+    "\nExit status 1 when anything failed. Upstreams are asked for their models only.",
+  )
+    .action(async (options: Options) => {
+      using told = progress(context, "checking");
+      const findings = await examine(context, options, told.tell);
+      told.end();
+      const failed = findings.some(({ state }) => state === "failed");
+      print(context, options, { ok: !failed, findings }, () => findings.map(line).join(""));
+      if (failed) throw new CommandStatus(1);
+    });
+}
+
+async function examine(
+  context: CommandContext,
+  options: Options,
+  tell: (what: string) => void,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  tell("settings");
+  let config: Config;
+  let catalog: Catalog;
+  try {
+    config = await readSettings(context, options);
+    catalog = new Catalog(config.settings);
+  } catch (error) {
+    return [failed("settings", sentence(error), "correct them; sluice config check says the same")];
+  }
+  const { file, warnings } = config;
+  findings.push(ok("settings", `${file ?? "no file"}; ${catalog.routes.length} routes`));
+  findings.push(
+    ...warnings.map((one) => warning("settings", one, "correct the name or remove it")),
+  );
+  tell("database");
+  findings.push(...await database(context, config), await space(config));
+  tell("gateway");
+  findings.push(await gateway(config));
+  const upstreams = Object.entries(configuredUpstreams(config.settings));
+  if (upstreams.length === 0) {
+    findings.push(warning(
+      "upstreams",
+      "none is configured: the built-in simulator answers",
+      "sluice init looks for some; or set SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY",
+    ));
+  }
+  tell(upstreams.length === 1 ? "upstream" : "upstreams");
+  const { now } = context;
+  const probes = await Promise.all(upstreams.map(async ([name, settings]) => ({
+    name,
+    settings,
+    probe: await probeUpstream(name, settings, { now, patienceMs: UPSTREAM_PATIENCE_MS }),
+    atMs: now(),
+  })));
+  for (const { name, settings, probe } of probes) {
+    const asked = catalog.routes.flatMap(({ targets }) =>
+      targets.flatMap(({ upstream, model }) => upstream === name ? [model] : [])
+    );
+    findings.push(upstreamFinding(name, settings, probe, asked));
+  }
+  findings.push(clock(probes));
+  return findings;
+}
+
+async function database(context: CommandContext, config: Config): Promise<Finding[]> {
+  try {
+    await using parts = await context.openParts(config);
+    const { database } = parts;
+    const startedTick = performance.now();
+    await database.batch([{ sql: "update revisions set number = number where false" }]);
+    const ms = performance.now() - startedTick;
+    const embedded = databaseFile(config.settings) !== undefined;
+    const about = [
+      database.place,
+      ...(embedded ? [size(await databaseBytes(database))] : []),
+      `schema ${MIGRATIONS.at(-1)!.version}`,
+      `a commit takes ${ms.toFixed(1)} ms`,
+    ].join(", ");
+    const found = ms > SLOW_COMMIT_MS
+      ? warning("database", about, "the disk is slow or busy: every answer waits for a commit")
+      : ok("database", about);
+    const latest = await latestRecordAt(database);
+    return latest === undefined || latest <= context.now() + CLOCK_SLACK_MS ? [found] : [
+      found,
+      failed(
+        "clock",
+        `the latest request is of ${new Date(latest).toISOString()}, which is still to come`,
+        "set this machine's clock (NTP); windows and expiry follow it",
+      ),
+    ];
+  } catch (error) {
+    return [failed(
+      "database",
+      sentence(error),
+      "see the operating page: damaged file, full disk, rights, or a server that is down",
+    )];
+  }
+}
+
+async function space({ settings }: Config): Promise<Finding> {
+  try {
+    const { bavail, bsize } = await statfs(settings.data);
+    const free = bavail * bsize;
+    const detail = `${size(free)} free in ${settings.data}`;
+    return free < LITTLE_SPACE_BYTES
+      ? warning("disk", detail, "make room: without it the gateway answers 503")
+      : ok("disk", detail);
+  } catch (error) {
+    return warning("disk", sentence(error), "look at the disk of the data directory yourself");
+  }
+}
+
+async function gateway(config: Config): Promise<Finding> {
+  const { url, answers } = await gatewayAddress(config);
+  return answers
+    ? ok("gateway", `answers at ${url}`)
+    : warning("gateway", `does not run at ${url}`, "start it with: sluice");
+}
+
+function upstreamFinding(
+  name: string,
+  settings: UpstreamSettings,
+  { status, latencyMs, models, fault }: Probe,
+  asked: readonly string[],
+): Finding {
+  const check = `upstream ${name}`;
+  const where = new URL(settings.url).host;
+  if (fault !== undefined) {
+    return failed(check, `${where}: ${fault.message}`, adviceFor(fault.message));
+  }
+  const took = `${where} answers in ${latencyMs} ms`;
+  if (status === 401 || status === 403) {
+    const advice = settings.key === undefined
+      ? "give it a key: upstreams.NAME.key, or SLUICE_UPSTREAM_KEY"
+      : "its key is wrong, expired or may not list models: make a new one there";
+    return failed(check, `${took} with status ${status}`, advice);
+  }
+  if (status !== 200) {
+    return warning(
+      check,
+      `${took} with status ${status} to GET /models`,
+      `the address is the base that ${
+        settings.dialect === "chat" ? "/chat/completions" : "/messages"
+      } is appended to, usually ending in /v1; not every upstream lists its models`,
+    );
+  }
+  const missing = models.length === 0
+    ? []
+    : [...new Set(asked)].filter((one) => !models.includes(one));
+  return missing.length === 0 ? ok(check, `${took}, ${models.length} models`) : warning(
+    check,
+    `${took}, but does not list ${missing.slice(0, 6).join(", ")}`,
+    `name a model of its own in the targets of routes; it has ${models.slice(0, 6).join(", ")}`,
+  );
+}
+
+function adviceFor(message: string): string {
+  if (/ENOTFOUND|EAI_AGAIN|getaddrinfo|lookup/i.test(message)) {
+    return "the name is not known: check the address and this machine's name servers";
+  }
+  if (/ECONNREFUSED|refused/i.test(message)) {
+    return "nothing listens there: start it, or check the port";
+  }
+  if (/certificate|TLS|issuer|SSL/i.test(message)) {
+    return "its certificate is not trusted: set upstreams.NAME.caCert, or correct the address";
+  }
+  return "check the address, a firewall in between, and whether it is up";
+}
+
+/** Compares with whatever clocks the upstreams showed. */
+function clock(probes: readonly { readonly probe: Probe; readonly atMs: number }[]): Finding {
+  const off = probes.flatMap(({ probe: { clockMs, latencyMs }, atMs }) =>
+    clockMs === undefined ? [] : [atMs - (latencyMs ?? 0) / 2 - clockMs]
+  );
+  if (off.length === 0) return ok("clock", `${new Date().toISOString()} (nothing to compare with)`);
+  const nearest = off.reduce((best, one) => Math.abs(one) < Math.abs(best) ? one : best);
+  const seconds = Math.round(nearest / 1_000);
+  return Math.abs(nearest) > CLOCK_SLACK_MS
+    ? failed(
+      "clock",
+      `is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the upstreams'`,
+      "set it (NTP); request windows and expiry follow it",
+    )
+    : ok("clock", "agrees with the upstreams'");
+}
+
+function ok(check: string, detail: string): Finding {
+  return { check, state: "ok", detail };
+}
+
+function warning(check: string, detail: string, advice: string): Finding {
+  return { check, state: "warning", detail, advice };
+}
+
+function failed(check: string, detail: string, advice: string): Finding {
+  return { check, state: "failed", detail, advice };
+}
+
+const MARKS = { ok: colors.green("✓"), warning: colors.yellow("!"), failed: colors.red("✗") };
+
+function line({ check, state, detail, advice }: Finding): string {
+  const indented = detail.replaceAll("\n", "\n    ");
+  return `${MARKS[state]} ${check.padEnd(10)} ${indented}\n` +
+    (advice === undefined ? "" : `    → ${advice}\n`);
+}
+
+function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,158 @@
+import type { Command } from "commander";
+import type { Config } from "../config/mod.ts";
+import { SILENT } from "../telemetry/mod.ts";
+import { type GatewayAddress, gatewayAddress } from "./address.ts";
+import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
+import { parseDuration } from "./format.ts";
+import {
+  activeAccount,
+  type PlaceOptions,
+  print,
+  withJson,
+  withParts,
+  withPlace,
+} from "./settings.ts";
+
+interface Options extends PlaceOptions {
+  readonly account?: string;
+}
+
+/** A key that `run` leaves behind when it is killed ends by itself. */
+const RUN_KEY_MS = 7 * 86_400_000;
+
+/** `sluice env` and `sluice run`: the settings that clients and coding tools read. */
+export function environmentCommands(program: Command, context: CommandContext): void {
+  withJson(withPlace(
+    program.command("env").description("print the environment for clients, to eval")
+      .option("--account <email>", "whose key (default: the owner's)")
+      .option("--expires <duration>", "how long the key is valid", "30d"),
+  )).addHelpText(
+    "after",
+    '\nIssues a key, or prints SLUICE_OWNER_KEY where that is set.\n\nExample:\n  eval "$(sluice env)"',
+  ).action((options: Options & { json?: boolean; expires: string }) =>
+    withParts(context, options, async (parts, config) => {
+      const lifeMs = parseDuration(options.expires);
+      const { url, answers } = await gatewayAddress(config);
+      const secret = given(config, options)?.secret ??
+        (await issue(parts, options, { name: "sluice env", lifeMs, nowMs: context.now() })).secret;
+      const variables = clientEnvironment(url, secret);
+      print(
+        context,
+        options,
+        variables,
+        (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),
+      );
+      if (!answers) {
+        context.err(`sluice: no gateway answers at ${url} yet; start it with: sluice\n`);
+      }
+    })
+  );
+
+  withPlace(
+    program.command("run").description("start a coding tool with that environment")
+      .usage("[options] -- PROGRAM [ARGS…]")
+      .argument("<program>", "what to run").argument("[args...]", "its arguments")
+      .option("--account <email>", "whose key (default: the owner's)"),
+  ).addHelpText(
+    "after",
+    "\nThe key lasts as long as the program. When no gateway runs, one runs beside the program.\n" +
+      "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
+  ).action(async (name: string, args: string[], options: Options) => {
+    const status = await withParts(
+      context,
+      options,
+      (parts, config) => runWithKey(context, { parts, config, options, name, args }),
+    );
+    if (status !== 0) throw new CommandStatus(status);
+  });
+}
+
+interface Run {
+  readonly parts: CommandParts;
+  readonly config: Config;
+  readonly options: Options;
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+async function runWithKey(context: CommandContext, run: Run): Promise<number> {
+  const { parts, config, options, name, args } = run;
+  // before a gateway starts, which would make the owner a first key and show it to nobody
+  const key = given(config, options) ?? await issue(parts, options, {
+    name: `sluice run ${name}`.slice(0, 100),
+    lifeMs: RUN_KEY_MS,
+    nowMs: context.now(),
+  });
+  try {
+    const { url, close } = await reachable(context, config);
+    try {
+      return await context.runProgram(name, args, clientEnvironment(url, key.secret));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      throw new Error(`Cannot run ${name} as there is no such program`, { cause: error });
+    } finally {
+      await close();
+    }
+  } finally {
+    if (key.id !== undefined) await parts.keys.revoke(key.id);
+  }
+}
+
+/** The gateway that runs, or one of our own for as long as it is needed. */
+async function reachable(
+  context: CommandContext,
+  config: Config,
+): Promise<Pick<GatewayAddress, "url"> & { close(): Promise<unknown> }> {
+  const { url, answers } = await gatewayAddress(config);
+  if (answers) return { url, close: () => Promise.resolve() };
+  if (config.settings.publicUrl !== undefined) {
+    throw new Error(`No gateway answers at ${url}: start it there, or correct SLUICE_PUBLIC_URL`);
+  }
+  const gateway = await context.openGateway(
+    { ...config, settings: { ...config.settings, host: "127.0.0.1", port: 0 } },
+    SILENT,
+  );
+  const own = gateway.listen().url;
+  context.err(`sluice: no gateway answers at ${url}; one runs at ${own} until the program ends\n`);
+  return { url: own, close: () => gateway.stop() };
+}
+
+/** The key that the environment gives the owner: nothing is issued then. */
+function given(
+  { settings: { owner } }: Config,
+  { account }: Options,
+): { readonly id?: string; readonly secret: string } | undefined {
+  const isOwner = account === undefined || account.toLowerCase() === owner.email.toLowerCase();
+  return isOwner && owner.key !== undefined ? { secret: owner.key.reveal() } : undefined;
+}
+
+async function issue(
+  parts: CommandParts,
+  options: Options,
+  { name, lifeMs, nowMs }: { name: string; lifeMs: number; nowMs: number },
+) {
+  const account = await activeAccount(parts, options.account);
+  return await parts.keys.issue(account, { name, expiresAtMs: nowMs + lifeMs });
+}
+
+/**
+ * What clients read, by SDK:
+ *
+ * - OpenAI SDKs and most tools: `OPENAI_BASE_URL` (with `/v1`), `OPENAI_API_KEY`.
+ * - Anthropic SDKs: `ANTHROPIC_BASE_URL` (without), `ANTHROPIC_AUTH_TOKEN`.
+ * - Claude Code: the same, and models; a name that it does not know needs `ANTHROPIC_MODEL`.
+ *
+ * `ANTHROPIC_API_KEY` is emptied: Claude Code would ask a person about it, and an earlier one must
+ * not go to this gateway beside ours.
+ */
+function clientEnvironment(url: string, secret: string): Record<string, string> {
+  return {
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_KEY: secret,
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_AUTH_TOKEN: secret,
+    ANTHROPIC_API_KEY: "",
+    ANTHROPIC_MODEL: "claude-svc-k3",
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-svc-k2",
+  };
+}

@@ -1,0 +1,153 @@
+import type { Command } from "commander";
+import { BUILTIN_ROUTES } from "../catalog/mod.ts";
+import { settingsJsonSchema, upstreamSettings } from "../config/mod.ts";
+import { joinPath, resolvePath } from "../std.ts";
+import { type Discovered, discoverUpstreams, probeUpstream } from "../upstreams/mod.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+
+interface Options {
+  readonly yes?: boolean;
+  readonly force?: boolean;
+}
+
+const FILE = "sluice.jsonc";
+const SERVICE_PATIENCE_MS = 10_000;
+const SCHEMA_FILE = "sluice.schema.json";
+
+/** `sluice init` */
+export function initCommand(program: Command, context: CommandContext): void {
+  program.command("init").description(`look for upstreams and write a ${FILE} with them`)
+    .option("--yes", "without questions: take everything that is found")
+    .option("--force", `replace a ${FILE} that is there`)
+    .addHelpText(
+      "after",
+      "\nLooks for Ollama, vLLM and LM Studio on their usual ports of this machine, and for keys in\n" +
+        "MOONSHOT_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY.\n" +
+        "Keys stay in the environment: the file names the variables.\n" +
+        "\nExample:\n  sluice init --yes && sluice doctor",
+    )
+    .action((options: Options) => run(context, options));
+}
+
+async function run(context: CommandContext, options: Options): Promise<void> {
+  const { directory, env, now, out } = context;
+  const file = resolvePath(directory, FILE);
+  if (!options.force && await exists(file)) {
+    throw new Error(`There is a ${FILE} here already: edit it, or replace it with --force`);
+  }
+  const found = await discoverUpstreams({ env, now });
+  for (const one of found) out(`Found ${describe(one)}.\n`);
+  if (found.length === 0) {
+    out(
+      "Found no upstream: the file shows how one is written, and the simulator answers until then.\n",
+    );
+  }
+  const agreedOn = found.filter((one) => agreed(context, options, `Use ${one.preset.title}?`));
+  const taken = await Promise.all(agreedOn.map((one) => withModels(one, env, now)));
+  if (!agreed(context, options, `Write ${FILE} and ${SCHEMA_FILE} into ${directory}?`)) return;
+  await Deno.writeTextFile(file, settingsText(taken));
+  await Deno.writeTextFile(
+    joinPath(directory, SCHEMA_FILE),
+    `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`,
+  );
+  out(`Wrote ${FILE}. Next: sluice doctor\n`);
+}
+
+/** A service's models are asked for with the key that its owner has just agreed to use. */
+async function withModels(
+  found: Discovered,
+  env: CommandContext["env"],
+  now: () => number,
+): Promise<Discovered> {
+  const { preset } = found;
+  if (preset.keyVariable === undefined) return found;
+  const { url, dialect, name } = preset;
+  const settings = upstreamSettings.parse({ url, dialect, key: env[preset.keyVariable] });
+  const { models } = await probeUpstream(name, settings, { now, patienceMs: SERVICE_PATIENCE_MS });
+  return { preset, models };
+}
+
+function agreed(context: CommandContext, { yes }: Options, question: string): boolean {
+  if (yes) return true;
+  const answer = context.confirm(question);
+  if (answer === undefined) throw new UsageError("there is no terminal to ask on; use --yes");
+  return answer;
+}
+
+/** Where an upstream was found, for people. */
+export function describe({ preset, models }: Discovered): string {
+  if (preset.keyVariable !== undefined) return `a key for ${preset.title} in ${preset.keyVariable}`;
+  return `${preset.title} at ${new URL(preset.url).host} with ${models.slice(0, 3).join(", ")}` +
+    (models.length > 3 ? ` and ${models.length - 3} more` : "");
+}
+
+/** A commented settings file over these upstreams. */
+function settingsText(found: readonly Discovered[]): string {
+  return `{
+  "$schema": "./${SCHEMA_FILE}",
+
+  // Who answers. \${NAME} is read from the environment.
+  "upstreams": {
+${found.length === 0 ? EXAMPLE_UPSTREAM : found.map(upstreamText).join(",\n")}
+  },
+
+  // Which upstream answers a model, in failover order, and by what name it knows it.
+  "routes": {
+${found.length === 0 ? EXAMPLE_ROUTE : routesText(found)}
+  },
+
+  // Other names for models: a whole one, or a beginning and *.
+  "aliases": {
+    // "gpt-*": "svc-k3"
+  }
+
+  // Everything else has a default: sluice config show. All settings: docs/settings.md.
+}
+`;
+}
+
+const EXAMPLE_UPSTREAM =
+  `    // "local": { "url": "http://127.0.0.1:11434/v1", "dialect": "chat" }`;
+const EXAMPLE_ROUTE =
+  `    // "svc-k3": { "targets": [{ "upstream": "local", "model": "a model of its own" }] }`;
+
+function upstreamText({ preset }: Discovered): string {
+  const { name, url, dialect, quirks, keyVariable, source } = preset;
+  const settings = {
+    url,
+    ...(keyVariable !== undefined && { key: `\${${keyVariable}}` }),
+    dialect,
+    ...(quirks !== undefined && { quirks }),
+  };
+  const body = Object.entries(settings).map(([key, value]) => `      "${key}": "${value}"`);
+  return `    // ${source}\n    "${name}": {\n${body.join(",\n")}\n    }`;
+}
+
+/** Each route at each upstream that told its models. */
+function routesText(found: readonly Discovered[]): string {
+  const notes = found.map(({ preset, models }) =>
+    models.length > 0
+      ? `    // ${preset.title} has ${models.slice(0, 12).join(", ")}\n`
+      : `    // ${preset.title} did not tell its models: write targets with them yourself\n`
+  );
+  const routes = Object.keys(BUILTIN_ROUTES).map((id) => {
+    const targets = found.filter(({ models }) => models.length > 0).map(({ preset, models }) =>
+      `{ "upstream": "${preset.name}", "model": "${nearest(id, models)}" }`
+    );
+    return `    ${targets.length === 0 ? "// " : ""}"${id}": { "targets": [${
+      targets.join(", ")
+    }] }`;
+  });
+  return notes.join("") + routes.join(",\n");
+}
+
+/** The model that a route is named after (svc-k3 is kimi-k3 elsewhere), or the first there is. */
+function nearest(route: string, models: readonly string[]): string {
+  const named = route.replace(/^svc-/, "");
+  return models.find((model) => model.split("/").at(-1)!.replace(/^kimi-/, "") === named) ??
+    models[0]!;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}

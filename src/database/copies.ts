@@ -1,0 +1,162 @@
+import { type Database, DatabaseError } from "./database.ts";
+import { EmbeddedDatabase } from "./embedded.ts";
+import { MIGRATIONS, schemaVersion } from "./migrate.ts";
+
+/** How often progress is told. */
+const TELL_MS = 250;
+
+/**
+ * Makes a consistent copy of an embedded database, as of one moment after the call, while others read
+ * and write. The copy is complete and on the disk before it has its name; an older one of that name
+ * is replaced.
+ *
+ * @param tell Called now and then with the part that is done, 0 to 1.
+ */
+export async function backUp(
+  database: Database,
+  to: string,
+  tell: (part: number) => void = () => {},
+): Promise<{ readonly bytes: number; readonly schema: number }> {
+  const partial = `${to}.partial`;
+  await removeFile(partial);
+  const size = await databaseBytes(database);
+  const timer = setInterval(() => {
+    Deno.stat(partial).then((now) => tell(Math.min(1, now.size / size)), () => {});
+  }, TELL_MS);
+  try {
+    await database.all("vacuum into ?", [partial]);
+  } catch (error) {
+    await removeFile(partial);
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
+  const { schema } = await inspectFile(partial);
+  await Deno.chmod(partial, 0o600).catch(ignoreUnsupported);
+  const bytes = await synced(partial);
+  await Deno.rename(partial, to);
+  return { bytes, schema };
+}
+
+/** Bytes of an embedded database, what its log holds included. */
+export async function databaseBytes(database: Database): Promise<number> {
+  const row = await database.one(
+    "select page_count * page_size as size from pragma_page_count(), pragma_page_size()",
+  );
+  return Number(row!.size);
+}
+
+/** What a restored database is. */
+export interface Restored {
+  readonly schema: number;
+  readonly bytes: number;
+  /** Where the database that was there before is kept, if there was one. */
+  readonly before: string | undefined;
+}
+
+/**
+ * Puts a backup in the place of an embedded database that nobody has open. What is there is kept
+ * under another name; nothing changes before the backup has been looked through.
+ *
+ * @throws {DatabaseError} when the backup is damaged, is none, or was written by a newer Sluice.
+ */
+export async function restoreFile(from: string, file: string): Promise<Restored> {
+  const log = await Deno.stat(`${from}-wal`).catch(() => undefined);
+  if (log !== undefined && log.size > 0) {
+    throw new DatabaseError(
+      "SLUICE_NOT_A_BACKUP",
+      `Cannot restore ${from} as it is a database in use and not a backup (${from}-wal is beside ` +
+        "it): make one with sluice backup",
+    );
+  }
+  const arriving = `${file}.restoring`;
+  await removeDatabase(arriving);
+  try {
+    await Deno.copyFile(from, arriving);
+    await Deno.chmod(arriving, 0o600).catch(ignoreUnsupported);
+    const { schema } = await inspectFile(arriving, from);
+    const bytes = await synced(arriving);
+    const before = `${file}.before-restore`;
+    await removeDatabase(before);
+    const kept = await moveDatabase(file, before);
+    await Deno.rename(arriving, file);
+    return { schema, bytes, before: kept ? before : undefined };
+  } catch (error) {
+    await removeDatabase(arriving);
+    throw error;
+  }
+}
+
+/** Looks a closed database file through. */
+async function inspectFile(path: string, name = path): Promise<{ readonly schema: number }> {
+  let database: EmbeddedDatabase | undefined;
+  try {
+    database = await EmbeddedDatabase.open(path, "full");
+    const fault = Object.values((await database.one("pragma quick_check(1)"))!)[0];
+    if (fault !== "ok") throw new DatabaseError("SQLITE_CORRUPT", `it is damaged (${fault})`);
+    const schema = await schemaVersion(database);
+    if (schema === 0) throw new DatabaseError("SLUICE_NOT_A_BACKUP", "it is no Sluice database");
+    const latest = MIGRATIONS.at(-1)!.version;
+    if (schema > latest) {
+      throw new DatabaseError(
+        "SLUICE_NEWER",
+        `it was written by a newer Sluice: its schema is version ${schema}, this program knows up ` +
+          `to ${latest}. Install the newer program`,
+      );
+    }
+    await database.one("pragma wal_checkpoint(truncate)"); // all of it is in the one file
+    return { schema };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const code = error instanceof DatabaseError ? error.code : "SQLITE_ERROR";
+    throw new DatabaseError(code, `Cannot use ${name} as a backup: ${why}`, { cause: error });
+  } finally {
+    await database?.close();
+    await removeCompanions(path); // the driver leaves them, empty
+  }
+}
+
+/** Makes a file durable; answers its size. */
+async function synced(path: string): Promise<number> {
+  using file = await Deno.open(path, { read: true, write: true });
+  await file.sync();
+  return (await file.stat()).size;
+}
+
+/** What belongs to a database besides its file. */
+const COMPANIONS = ["-wal", "-shm"];
+
+async function moveDatabase(from: string, to: string): Promise<boolean> {
+  try {
+    await Deno.rename(from, to);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  for (const companion of COMPANIONS) {
+    await Deno.rename(`${from}${companion}`, `${to}${companion}`).catch(ignoreAbsent);
+  }
+  return true;
+}
+
+async function removeDatabase(path: string): Promise<void> {
+  await removeFile(path);
+  await removeCompanions(path);
+}
+
+async function removeCompanions(path: string): Promise<void> {
+  for (const companion of COMPANIONS) await removeFile(`${path}${companion}`);
+}
+
+async function removeFile(path: string): Promise<void> {
+  await Deno.remove(path).catch(ignoreAbsent);
+}
+
+function ignoreAbsent(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
+}
+
+/** Windows has no modes of this kind. */
+function ignoreUnsupported(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotSupported)) throw error;
+}

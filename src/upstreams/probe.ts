@@ -1,0 +1,77 @@
+import type { UpstreamSettings } from "../config/mod.ts";
+import { isObject, text } from "../dialects/mod.ts";
+import { readText } from "./failure.ts";
+import { TransportFault } from "./transport.ts";
+import { httpUpstream } from "./upstream.ts";
+
+/** What asking an upstream for its models showed. */
+export interface Probe {
+  /** Until the reply's head, connection included; undefined when nothing answered. */
+  readonly latencyMs: number | undefined;
+  readonly status: number | undefined;
+  /** Models that it lists; empty when it does not say. */
+  readonly models: readonly string[];
+  /** The upstream's clock, to the second, by its `Date` header. */
+  readonly clockMs: number | undefined;
+  /** Why nothing answered; without secrets. */
+  readonly fault: { readonly kind: TransportFault["kind"]; readonly message: string } | undefined;
+}
+
+/** Asks an upstream for its models (`GET /models`): costs nothing, and shows address, TLS and key. */
+export async function probeUpstream(
+  name: string,
+  settings: UpstreamSettings,
+  { now, patienceMs }: { readonly now: () => number; readonly patienceMs: number },
+): Promise<Probe> {
+  const { timeouts } = settings;
+  const upstream = await httpUpstream(name, {
+    ...settings,
+    timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, patienceMs) },
+  }, now);
+  const startedTick = performance.now();
+  try {
+    const reply = await upstream.send({
+      path: "/models",
+      headers: {
+        ...upstream.headers,
+        ...(settings.dialect === "messages" ? { "anthropic-version": "2023-06-01" } : {}),
+      },
+      body: undefined,
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    const latencyMs = Math.round(performance.now() - startedTick);
+    const clockMs = Date.parse(String(reply.headers.date));
+    return {
+      latencyMs,
+      status: reply.status,
+      models: modelsIn(await readText(reply)),
+      clockMs: Number.isNaN(clockMs) ? undefined : clockMs,
+      fault: undefined,
+    };
+  } catch (error) {
+    if (!(error instanceof TransportFault)) throw error;
+    const message = error.kind === "left"
+      ? `no answer in ${patienceMs / 1_000} s`
+      : upstream.redact(error.message);
+    return {
+      latencyMs: undefined,
+      status: undefined,
+      models: [],
+      clockMs: undefined,
+      fault: { kind: error.kind, message },
+    };
+  } finally {
+    await upstream.close();
+  }
+}
+
+/** The ids of a list of models, as both dialects write it. */
+function modelsIn(body: string): string[] {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    const data = isObject(parsed) && Array.isArray(parsed.data) ? parsed.data : [];
+    return data.flatMap((one) => (isObject(one) ? text(one.id) ?? [] : []));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,252 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { MIGRATIONS } from "../../src/database/mod.ts";
+import { type Finished, PROGRAM, sluice, startCommand } from "../fake/command.ts";
+import { simulateServer } from "../fake/simulate.ts";
+import { sleep, tempDir } from "../fake/temp.ts";
+
+const KEY = `sk-owner-${"k".repeat(32)}`;
+
+/** Runs commands in one directory. */
+function shell(directory: string, env: Record<string, string> = {}) {
+  return (...args: string[]): Promise<Finished> => sluice(args, { directory, env });
+}
+
+async function succeeded(finished: Promise<Finished>): Promise<string> {
+  const { code, out, err } = await finished;
+  assertEquals(code, 0, `${out}\n${err}`);
+  return out;
+}
+
+Deno.test("env: what it prints makes a client work, against the gateway that runs", async () => {
+  await using dir = await tempDir();
+  await using gateway = startCommand(["--port", "0"], { directory: dir.path });
+  const [, url] = await gateway.waitFor(/listening on (\S+)/);
+  await gateway.waitFor(/curl/);
+  const run = shell(dir.path);
+  const variables = JSON.parse(await succeeded(run("env", "--json")));
+  assertEquals(variables.OPENAI_BASE_URL, `${url}/v1`);
+  const reply = await fetch(`${variables.ANTHROPIC_BASE_URL}/v1/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${variables.ANTHROPIC_AUTH_TOKEN}` },
+    body: JSON.stringify({
+      model: variables.ANTHROPIC_MODEL,
+      max_tokens: 64,
+      messages: [{ role: "user", content: "Hi" }],
+    }),
+  });
+  assertEquals(reply.status, 200);
+  await reply.body?.cancel();
+  const text = await succeeded(run("env"));
+  const { stdout } = await new Deno.Command("bash", {
+    args: ["-c", `eval "$1"; printf %s "$OPENAI_BASE_URL"`, "-", text],
+  }).output();
+  assertEquals(new TextDecoder().decode(stdout), `${url}/v1`);
+});
+
+Deno.test("env: with SLUICE_OWNER_KEY nothing is issued, and a gateway that is not there is said", async () => {
+  await using dir = await tempDir();
+  const { code, out, err } = await sluice(["env"], {
+    directory: dir.path,
+    env: { SLUICE_OWNER_KEY: KEY, SLUICE_PORT: "1" },
+  });
+  assertEquals(code, 0);
+  assertStringIncludes(out, `export OPENAI_API_KEY='${KEY}'`);
+  assertStringIncludes(err, "no gateway answers at http://127.0.0.1:1");
+  assertEquals(JSON.parse(await succeeded(shell(dir.path)("key", "list", "--json"))), []);
+});
+
+Deno.test("run: a gateway beside the program, its key gone afterwards, its status passed on", async () => {
+  await using dir = await tempDir();
+  const run = shell(dir.path, { SLUICE_PORT: "1" });
+  const call =
+    `curl -sf $OPENAI_BASE_URL/chat/completions -H "Authorization: Bearer $OPENAI_API_KEY" ` +
+    `-d '{"model":"svc-k2","messages":[{"role":"user","content":"Hello"}]}' && exit 7`;
+  const { code, out, err } = await run("run", "--", "sh", "-c", call);
+  assertEquals(code, 7, err);
+  assertStringIncludes(out, 'You said: \\"Hello\\"');
+  const [key] = JSON.parse(await succeeded(run("key", "list", "--json")));
+  assertEquals(key.name, "sluice run sh");
+  assertMatch(key.revoked_at, /T/);
+  const missing = await run("run", "--", "no-such-program-here");
+  assertEquals(missing.code, 1);
+  assertStringIncludes(missing.err, "there is no such program");
+  assertEquals((await run("run")).code, 2);
+});
+
+Deno.test("key create and key list are about the owner unless an account is named", async () => {
+  await using dir = await tempDir();
+  const run = shell(dir.path);
+  const made = JSON.parse(await succeeded(run("key", "create", "--json")));
+  const [listed] = JSON.parse(await succeeded(run("key", "list", "--json")));
+  assertEquals(listed.id, made.id);
+  const credits = await succeeded(run("credits", "show", "--account", "owner@localhost", "--json"));
+  assertEquals(JSON.parse(credits).balance, 1_000_000);
+});
+
+Deno.test("init finds keys and local servers, and what it writes is used", async () => {
+  await using dir = await tempDir();
+  const run = shell(dir.path, { OPENAI_API_KEY: "sk-test-not-a-key" });
+  const found = await succeeded(run("init", "--yes"));
+  assertStringIncludes(found, "a key for OpenAI in OPENAI_API_KEY");
+  const text = await Deno.readTextFile(`${dir.path}/sluice.jsonc`);
+  assertStringIncludes(text, '"key": "${OPENAI_API_KEY}"');
+  assert(!text.includes("sk-test-not-a-key"));
+  assertStringIncludes(await succeeded(run("config", "check")), "The settings are good");
+  const again = await run("init", "--yes");
+  assertEquals(again.code, 1);
+  assertStringIncludes(again.err, "--force");
+  assertEquals((await sluice(["init", "--force"], { directory: dir.path })).code, 2);
+});
+
+Deno.test("doctor: what works, what does not, and what to do", async () => {
+  await using dir = await tempDir();
+  await using server = simulateServer();
+  await Deno.writeTextFile(
+    `${dir.path}/sluice.jsonc`,
+    JSON.stringify({
+      upstreams: {
+        good: { url: server.url },
+        refused: { url: "http://127.0.0.1:1/v1" },
+        nowhere: { url: "http://no-such-host.invalid/v1" },
+      },
+      routes: { "svc-k2": { targets: [{ upstream: "good", model: "svc-k2" }] } },
+    }),
+  );
+  const { code, out } = await shell(dir.path)("doctor", "--json");
+  const { ok, findings } = JSON.parse(out);
+  assertEquals([code, ok], [1, false]);
+  const of = (check: string) => findings.find((one: { check: string }) => one.check === check);
+  assertEquals(of("settings").state, "ok");
+  assertEquals(of("database").state, "ok");
+  assertEquals(of("upstream good").state, "ok");
+  assertEquals(of("upstream refused").state, "failed");
+  assertStringIncludes(of("upstream refused").advice, "start it");
+  assertEquals(of("upstream nowhere").state, "failed");
+  assertStringIncludes(of("upstream nowhere").advice, "name");
+  await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, `{ "prot": 1 }`);
+  const wrong = await shell(dir.path)("doctor");
+  assertEquals(wrong.code, 1);
+  assertStringIncludes(wrong.out, "the nearest known is port");
+});
+
+Deno.test("backup under load, restored elsewhere: no committed charge is lost, twice the same", async () => {
+  await using dir = await tempDir();
+  await using elsewhere = await tempDir();
+  const wide = { tiers: [{ above: 0, minute: 1e9, hour: 1e9, day: 1e9 }] };
+  await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify(wide));
+  await using gateway = startCommand(["--port", "0"], {
+    directory: dir.path,
+    env: { SLUICE_OWNER_KEY: KEY, SLUICE_LOG_LEVEL: "error" },
+  });
+  const [, url] = await gateway.waitFor(/listening on (\S+)/);
+  /** Requests whose charge was committed, with the time of that. */
+  const charged: { id: string; atMs: number }[] = [];
+  let asking = true;
+  const ask = async () => {
+    while (asking) {
+      const reply = await fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}` },
+        body: JSON.stringify({ model: "svc-k2", messages: [{ role: "user", content: "Hi" }] }),
+      });
+      await reply.text();
+      if (reply.ok) {
+        charged.push({ id: reply.headers.get("x-request-id")!, atMs: performance.now() });
+      }
+    }
+  };
+  const load = Array.from({ length: 8 }, ask);
+  while (charged.length < 300) await sleep(20);
+  const run = shell(dir.path);
+  const startedMs = performance.now();
+  const before = charged.filter(({ atMs }) => atMs <= startedMs).map(({ id }) => id);
+  const file = `${elsewhere.path}/copy.db`;
+  await succeeded(run("backup", file));
+  const seconds = (performance.now() - startedMs) / 1_000;
+  asking = false;
+  await Promise.all(load);
+  // each request is two writes: one that admits it, one that settles it
+  const writes = (charged.length - before.length) * 2 / seconds;
+  assert(writes >= 200, `only ${writes} writes a second beside the backup`);
+
+  const refused = await run("restore", file);
+  assertEquals(refused.code, 1);
+  assertStringIncludes(refused.err, "while a gateway runs");
+
+  const there = shell(elsewhere.path);
+  const states: string[] = [];
+  for (let round = 0; round < 2; round++) {
+    await succeeded(there("restore", file));
+    assertStringIncludes(await succeeded(there("credits", "audit")), "Everything adds up.");
+    states.push(
+      await succeeded(there("credits", "show", "--account", "owner@localhost", "--json")),
+    );
+  }
+  assertEquals(states[0], states[1]);
+  const { requests } = JSON.parse(states[0]!);
+  assert(requests >= before.length, `${requests} of ${before.length} charges are in the backup`);
+});
+
+Deno.test("restore: what is no backup, a damaged or a newer one changes nothing", async () => {
+  await using dir = await tempDir();
+  const run = shell(dir.path);
+  await succeeded(run("account", "create", "--email", "ada@example.com"));
+  const file = `${dir.path}/copy.db`;
+  await succeeded(run("backup", file));
+  const bytes = await Deno.readFile(file);
+
+  const spoilt = bytes.slice();
+  spoilt.fill(0, 4_096 * 2, 4_096 * 6);
+  const { default: Driver } = await import("libsql");
+  await Deno.writeFile(`${dir.path}/newer.db`, bytes);
+  const newer = new Driver(`${dir.path}/newer.db`);
+  newer.exec(`insert into schema_versions values (${MIGRATIONS.length + 1}, 'later', 0)`);
+  newer.close();
+  const cases: readonly [string, Uint8Array | string | undefined, string][] = [
+    ["text.db", "not a database", "backup"],
+    ["spoilt.db", spoilt, "backup"],
+    ["newer.db", undefined, "newer Sluice"],
+    ["absent.db", undefined, "there is no such file"],
+  ];
+  for (const [name, content, says] of cases) {
+    if (typeof content === "string") await Deno.writeTextFile(`${dir.path}/${name}`, content);
+    else if (content !== undefined) await Deno.writeFile(`${dir.path}/${name}`, content);
+    const { code, err } = await run("restore", name);
+    assertEquals(code, 1, name);
+    assertStringIncludes(err, says);
+  }
+  const live = await run("restore", "data/sluice.db");
+  assertStringIncludes(live.err, "onto itself");
+  const list = JSON.parse(await succeeded(run("account", "list", "--json")));
+  assertEquals(list.length, 2);
+  const left = await Array.fromAsync(Deno.readDir(`${dir.path}/data`), ({ name }) => name);
+  assertEquals(left.filter((name) => name.includes("restor")), []);
+});
+
+Deno.test("completion scripts load and complete", async () => {
+  await using dir = await tempDir();
+  const program = [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ");
+  const { stdout, code } = await new Deno.Command("bash", {
+    args: [
+      "-euc",
+      `eval "$(${program} completion bash)"
+      complete_of() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _sluice; echo "\${COMPREPLY[*]}"; }
+      complete_of sluice cre
+      complete_of sluice credits ""
+      complete_of sluice key create --acc`,
+    ],
+    cwd: dir.path,
+  }).output();
+  assertEquals(code, 0);
+  assertEquals(new TextDecoder().decode(stdout).trim().split("\n"), [
+    "credits",
+    "grant show audit --help",
+    "--account",
+  ]);
+  for (const shell of ["zsh", "fish"]) {
+    assertStringIncludes(
+      (await sluice(["completion", shell], { directory: dir.path })).out,
+      "credits",
+    );
+  }
+});
