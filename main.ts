@@ -6,6 +6,7 @@
 
 import { assemble, assembleParts } from "./src/assemble.ts";
 import { runCommand } from "./src/cli/mod.ts";
+import { openTelemetry } from "./src/telemetry/mod.ts";
 
 const encoder = new TextEncoder();
 
@@ -32,6 +33,11 @@ function stopRequested(): Promise<string> {
       });
     }
   });
+}
+
+/** Whether the platform exports traces (https://docs.deno.com/runtime/fundamentals/open_telemetry/). */
+function exportsTelemetry(): boolean {
+  return /^(1|true)$/.test(Deno.env.get("OTEL_DENO") ?? "");
 }
 
 /** Runs a program on this terminal. What the terminal sends reaches it, and is its to answer. */
@@ -66,7 +72,8 @@ if (import.meta.main) {
     err: write(Deno.stderr),
     colour: Deno.stdout.isTerminal() && !Deno.noColor,
     openParts: (config) => assembleParts(config),
-    openGateway: (config, log) => assemble(config, { log }),
+    openGateway: (config, log) =>
+      assemble(config, { log, ...(exportsTelemetry() && { tracing: openTelemetry() }) }),
     stopRequested,
     runProgram,
     confirm: (question) => Deno.stdin.isTerminal() ? confirm(question) : undefined,

@@ -40,6 +40,7 @@ const gateway = await assemble(config, {
       one: { value: database.one.bind(database) },
       batch: { value: database.batch.bind(database) },
       close: { value: database.close.bind(database) },
+      waiting: { value: 0 },
       write: {
         value: (
           { name, read }: { name: string; read?: (row: readonly Json[]) => unknown },

@@ -4,14 +4,14 @@ import { Registration, Sales } from "./billing/mod.ts";
 import { CoarseTimers } from "./coarse_timers.ts";
 import { Catalog, SIMULATOR } from "./catalog/mod.ts";
 import { type Config, databaseFile, type Settings } from "./config/mod.ts";
-import { type Database, openDatabase } from "./database/mod.ts";
+import { type Database, databaseBytes, type ObserveCommit, openDatabase } from "./database/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.ts";
 import { gatewayIdentity } from "./gateway_identity.ts";
 import { TierList } from "./ledger/mod.ts";
 import { Retention } from "./usage/mod.ts";
 import { App, serve, type Server } from "./http/mod.ts";
 import { Running } from "./relay/mod.ts";
-import type { Log } from "./telemetry/mod.ts";
+import { type Log, Metrics, NO_TRACING, type Tracing } from "./telemetry/mod.ts";
 import {
   configuredUpstreams,
   httpUpstream,
@@ -27,12 +27,20 @@ const CLOSE_PATIENCE_MS = 1_000;
 /** What assembling takes from its surroundings; tests pass their own. */
 export interface Surroundings {
   readonly log: Log;
+  /** How requests are traced; not at all by default. */
+  readonly tracing?: Tracing;
   readonly now?: () => number;
   readonly retries?: RetryPolicy;
   /** How names of images' hosts become addresses. */
   readonly resolve?: Resolve;
   /** Stands between the parts and the database; benchmarks and fault tests use it. */
   readonly wrapDatabase?: (database: Database) => Database;
+}
+
+/** What the parts take from them. */
+export interface PartSurroundings extends Pick<Surroundings, "now" | "wrapDatabase"> {
+  /** Told of every commit. */
+  readonly observe?: ObserveCommit;
 }
 
 /** The nouns, without the door: what commands work with. */
@@ -70,7 +78,7 @@ export interface Gateway extends Omit<Parts, "owner"> {
 /** Opens the database and what stands on it. */
 export async function assembleParts(
   config: Config,
-  { now = Date.now, wrapDatabase = (database) => database }: Omit<Surroundings, "log"> = {},
+  { now = Date.now, wrapDatabase = (database) => database, observe }: PartSurroundings = {},
 ): Promise<Parts> {
   const { settings } = config;
   const { url, token } = settings.database;
@@ -80,6 +88,7 @@ export async function assembleParts(
       file,
       durability: settings.durability,
       now,
+      observe,
       ...(file === undefined && url !== undefined
         ? { server: { url, token: token?.reveal() } }
         : {}),
@@ -107,7 +116,15 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   await using built = new AsyncDisposableStack();
 
   const identity = built.use(await gatewayIdentity(settings.data));
-  const parts = built.use(await assembleParts(config, around));
+  const metrics: Metrics = new Metrics(async () => ({
+    requestsInFlight: running.count,
+    writesWaiting: database.waiting,
+    databaseBytes: databaseFile(settings) === undefined ? undefined : await databaseBytes(database),
+    upstreams: upstreams.all.map(({ name, health }) => ({ name, resting: health.resting })),
+  }));
+  const parts = built.use(
+    await assembleParts(config, { ...around, observe: (commit) => metrics.committed(commit) }),
+  );
   const { database, accounts, keys } = parts;
   const { owner, firstKey } = await ensureOwner(parts);
 
@@ -116,6 +133,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   const upstreams = built.adopt(
     new Upstreams(await makeUpstreams(settings, catalog, now), {
       log,
+      metrics,
       now,
       ...(around.retries === undefined ? {} : { retries: around.retries }),
     }),
@@ -157,6 +175,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     admission,
     running,
     log,
+    metrics,
     now,
     pingAfterMs,
     onClientDisconnect,
@@ -170,6 +189,8 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     },
     countsPerMinute: settings.limits.countsPerMinute,
     corsOrigins: settings.cors.origins,
+    metricsToken: settings.metricsToken?.reveal(),
+    tracing: around.tracing ?? NO_TRACING,
   });
 
   const owned = built.move();

@@ -40,6 +40,14 @@ export interface GroupWrite<Item extends readonly [string, ...Json[]], Outcome =
   readonly item?: Item;
 }
 
+/** Told of every commit of a writer. */
+export type ObserveCommit = (commit: {
+  readonly durable: boolean;
+  readonly seconds: number;
+  readonly items: number;
+  readonly failed: boolean;
+}) => void;
+
 /** What an item of a group write may be made of. */
 export type Json = string | number | boolean | null | readonly Json[] | {
   readonly [key: string]: Json | undefined;
@@ -49,6 +57,8 @@ export type Json = string | number | boolean | null | readonly Json[] | {
 export interface Database {
   /** For people: the file's path, or the server's address without secrets. */
   readonly place: string;
+  /** Writes that wait for a commit. */
+  readonly waiting: number;
   /** Reads rows. */
   all(sql: string, args?: readonly Value[]): Promise<Row[]>;
   /** Reads the first row. Flat in memory however often it is called, so the one for polling. */

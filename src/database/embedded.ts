@@ -3,6 +3,7 @@ import {
   DatabaseError,
   type GroupWrite,
   type Json,
+  type ObserveCommit,
   type Row,
   type Statement,
   type Value,
@@ -20,7 +21,7 @@ export class EmbeddedDatabase implements Database {
   #nextId = 1;
   #closed = false;
 
-  private constructor(path: string) {
+  private constructor(path: string, observe: ObserveCommit | undefined) {
     this.place = path;
     this.#worker = new Worker(new URL("./embedded_worker.ts", import.meta.url), {
       type: "module",
@@ -32,16 +33,21 @@ export class EmbeddedDatabase implements Database {
       this.#failAll(`the database's thread died: ${event.message}`);
     };
     const writer = (durable: boolean) =>
-      new GroupWriter((statements) =>
-        this.#ask({ type: "commit", statements, rows: false, durable })
+      new GroupWriter(
+        (statements) => this.#ask({ type: "commit", statements, rows: false, durable }),
+        observe && ((items, seconds, failed) => observe({ durable, seconds, items, failed })),
       );
     this.#durable = writer(true);
     this.#forgettable = writer(false);
   }
 
   /** Opens the file at `path`, creating it when it is not there. */
-  static async open(path: string, durability: "full" | "normal"): Promise<EmbeddedDatabase> {
-    const database = new EmbeddedDatabase(path);
+  static async open(
+    path: string,
+    durability: "full" | "normal",
+    observe?: ObserveCommit,
+  ): Promise<EmbeddedDatabase> {
+    const database = new EmbeddedDatabase(path, observe);
     try {
       await database.#ask({
         type: "open",
@@ -53,6 +59,10 @@ export class EmbeddedDatabase implements Database {
       throw error;
     }
     return database;
+  }
+
+  get waiting(): number {
+    return this.#durable.waiting + this.#forgettable.waiting;
   }
 
   async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {

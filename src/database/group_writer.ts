@@ -26,11 +26,22 @@ interface Waiting {
  */
 export class GroupWriter {
   readonly #commit: Commit;
+  readonly #observe: ((items: number, seconds: number, failed: boolean) => void) | undefined;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(commit: Commit) {
+  /** @param observe Told of every commit. */
+  constructor(
+    commit: Commit,
+    observe?: (items: number, seconds: number, failed: boolean) => void,
+  ) {
     this.#commit = commit;
+    this.#observe = observe;
+  }
+
+  /** Items that wait for a commit. */
+  get waiting(): number {
+    return this.#waiting.length;
   }
 
   /** Joins the next commit; resolves after it with what became of the item. */
@@ -71,9 +82,14 @@ export class GroupWriter {
     const groups = groupsOf(batch);
     const statements = groups.flatMap(({ statements }) => statements);
     let rows: Row[][];
+    const startedTick = performance.now();
+    const observe = (failed: boolean) =>
+      this.#observe?.(batch.length, (performance.now() - startedTick) / 1_000, failed);
     try {
       rows = await this.#commit(statements);
+      observe(false);
     } catch (error) {
+      observe(true);
       if (batch.length === 1) batch[0]!.done.reject(error);
       else if (isAboutTheData(error)) {
         for (const waiting of batch) await this.#settle([waiting]);

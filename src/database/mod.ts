@@ -15,6 +15,7 @@ export {
   databaseRefusal,
   type GroupWrite,
   type Json,
+  type ObserveCommit,
   type Row,
   type Statement,
   type Value,

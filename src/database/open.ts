@@ -1,5 +1,5 @@
 import { dirname } from "../std.ts";
-import { type Database, DatabaseError } from "./database.ts";
+import { type Database, DatabaseError, type ObserveCommit } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
 import { ServerDatabase } from "./server.ts";
@@ -12,6 +12,7 @@ export interface OpenOptions {
   readonly server?: { readonly url: string; readonly token: string | undefined };
   readonly durability: "full" | "normal";
   readonly now: () => number;
+  readonly observe?: ObserveCommit | undefined;
 }
 
 /** Opens the database and brings its schema up to date. */
@@ -32,14 +33,14 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   }
 }
 
-async function connect({ file, server, durability }: OpenOptions): Promise<Database> {
+async function connect({ file, server, durability, observe }: OpenOptions): Promise<Database> {
   if (file === undefined) {
     if (server === undefined) throw new TypeError("Cannot open a database without file or server");
-    return ServerDatabase.connect(server);
+    return ServerDatabase.connect(server, observe);
   }
   await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    return await EmbeddedDatabase.open(file, durability);
+    return await EmbeddedDatabase.open(file, durability, observe);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const code = error instanceof DatabaseError ? error.code : "SQLITE_CANTOPEN";

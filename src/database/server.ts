@@ -3,6 +3,7 @@ import {
   DatabaseError,
   type GroupWrite,
   type Json,
+  type ObserveCommit,
   type Row,
   type Statement,
   type Value,
@@ -33,15 +34,19 @@ export class ServerDatabase implements Database {
   readonly #writer: GroupWriter;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  private constructor(client: Client, place: string) {
+  private constructor(client: Client, place: string, observe: ObserveCommit | undefined) {
     this.#client = client;
     this.place = place;
-    this.#writer = new GroupWriter((statements) => this.batch(statements));
+    this.#writer = new GroupWriter(
+      (statements) => this.batch(statements),
+      observe && ((items, seconds, failed) => observe({ durable: true, seconds, items, failed })),
+    );
   }
 
   /** Connects to the server at `url` and makes sure that it answers. */
   static async connect(
     { url, token }: { url: string; token: string | undefined },
+    observe?: ObserveCommit,
   ): Promise<ServerDatabase> {
     const { createClient } = await import("@libsql/client");
     const client = createClient({
@@ -50,7 +55,7 @@ export class ServerDatabase implements Database {
       ...(token === undefined ? {} : { authToken: token }),
     });
     // narrowed to what is used: rows as numbers, texts and nulls (`intMode`, no blobs)
-    const database = new ServerDatabase(client as unknown as Client, new URL(url).host);
+    const database = new ServerDatabase(client as unknown as Client, new URL(url).host, observe);
     try {
       await database.one("select 1");
     } catch (error) {
@@ -64,6 +69,10 @@ export class ServerDatabase implements Database {
       );
     }
     return database;
+  }
+
+  get waiting(): number {
+    return this.#writer.waiting;
   }
 
   async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {

@@ -7,6 +7,8 @@ import type { Refusal } from "../refusal.ts";
 /** What every answer to one request begins with. */
 export interface AnswerBase {
   readonly requestId: string;
+  /** What the caller calls the request. */
+  readonly clientRequestId: string | undefined;
   /** Path without the query. */
   readonly path: string;
   /** Request ids and what browsers are told. */
@@ -37,7 +39,7 @@ export function standingHeaders(
 export function errorAnswer(
   { path, requestId, headers, standing }: AnswerBase,
   refusal: Refusal,
-  nowMs = Date.now(),
+  nowMs: number,
 ): Response {
   const body = path === "/v1/messages" || path.startsWith("/v1/messages/")
     ? messagesErrorBody(refusal, requestId)

@@ -6,12 +6,13 @@ import type { Standing } from "../ledger/mod.ts";
 import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import { relay, type RelayParts } from "../relay/mod.ts";
+import type { Tracing } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import { type AnswerBase, errorAnswer, standingHeaders } from "./answer.ts";
 import { type BodyLimits, readJson } from "./body.ts";
 import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
-import { hasSaneHost, presentedKeys } from "./guard.ts";
+import { hasSaneHost, presentedKeys, sameSecret } from "./guard.ts";
 import { watchLeaving } from "./leaving.ts";
 import { MinuteBound } from "./minute_bound.ts";
 import { modelInfo, modelList } from "./models.ts";
@@ -27,6 +28,9 @@ export interface AppOptions {
   readonly bodyLimits: BodyLimits;
   /** Requests to `count_tokens` that a key has per minute. */
   readonly countsPerMinute: number;
+  /** What `/metrics` asks for; undefined for nothing. */
+  readonly metricsToken: string | undefined;
+  readonly tracing: Tracing;
   /** Browser origins served below `/v1` and `/user`; `*` for any. */
   readonly corsOrigins: readonly string[];
 }
@@ -65,11 +69,11 @@ export class App {
     const base = this.#base(request);
     if (!hasSaneHost(request)) {
       const message = "The Host header must be a host name with an optional port.";
-      return errorAnswer(base, new Refusal("request_invalid", message));
+      return this.#refuse(base, new Refusal("request_invalid", message));
     }
     if (isApi(base.path)) {
       if (request.method === "OPTIONS") return preflight(request, base.headers);
-      if (this.#stopping) return errorAnswer(base, stopping());
+      if (this.#stopping) return this.#refuse(base, stopping());
     }
     return this.#hono.fetch(request, base);
   };
@@ -77,11 +81,12 @@ export class App {
   #base(request: Request): AnswerBase {
     const requestId = newRequestId(this.#parts.now());
     const path = pathOf(request.url);
-    const ids = { "x-request-id": requestId, "request-id": requestId };
+    const clientRequestId = clientsRequestId(request.headers);
+    const ids = { "x-request-id": clientRequestId ?? requestId, "request-id": requestId };
     const headers = isApi(path)
       ? { ...ids, ...crossOriginHeaders(request, this.#options.corsOrigins) }
       : ids;
-    return { requestId, path, headers };
+    return { requestId, clientRequestId, path, headers };
   }
 
   #routes(): Hono<Env> {
@@ -103,10 +108,11 @@ export class App {
     });
     app.get("/healthz", (c) => c.json({ status: "ok" }));
     app.get("/readyz", (c) => this.#ready(c));
+    app.get("/metrics", (c) => this.#metrics(c));
 
     app.notFound((c) => {
       const message = `There is no endpoint ${c.req.method} ${c.env.path.slice(0, 200)}.`;
-      return errorAnswer(c.env, new Refusal("path_unknown", message));
+      return this.#refuse(c.env, new Refusal("path_unknown", message));
     });
     app.onError((error, c) => this.#answerError(error, c));
     return app;
@@ -115,13 +121,28 @@ export class App {
   async #relay(c: Context<Env>, dialect: Dialect): Promise<Response> {
     const startedTick = performance.now();
     const request = c.req.raw;
-    const { requestId, headers } = c.env;
+    const { requestId, clientRequestId, path, headers } = c.env;
+    const trace = this.#options.tracing(`POST ${path}`);
+    trace.set({ "http.route": path, "sluice.request_id": requestId });
+    const reading = trace.begin("read");
     const caller = await this.#identify(c);
     const body = await readJson(request, this.#options.bodyLimits);
+    reading.end();
     const leaving = watchLeaving(request, this.#options.bodyLimits.timers);
     const versions = apiVersions(request.headers);
     const stands = (standing: Standing) => c.env.standing = standing;
-    const asked = { dialect, caller, body, requestId, versions, leaving, startedTick, stands };
+    const asked = {
+      dialect,
+      caller,
+      body,
+      requestId,
+      clientRequestId,
+      trace,
+      versions,
+      leaving,
+      startedTick,
+      stands,
+    };
     const { settled, ...reply } = await relay(this.#parts, asked);
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
     const standing = { ...c.env.standing!, ...(settled && { balance: settled.balance }) };
@@ -193,6 +214,19 @@ export class App {
       : c.json({ status: "not ready", faults }, 503, { "retry-after": "2" });
   }
 
+  /** Numbers for Prometheus, for whoever has the token if there is one. */
+  async #metrics(c: Context<Env>): Promise<Response> {
+    const { metricsToken } = this.#options;
+    if (metricsToken !== undefined) {
+      const given = /^Bearer\s+(\S+)\s*$/i.exec(c.req.header("authorization") ?? "")?.[1];
+      if (given === undefined || !sameSecret(given, metricsToken)) {
+        const message = "Send the metrics token as 'Authorization: Bearer …'.";
+        return this.#refuse(c.env, new Refusal("key_invalid", message));
+      }
+    }
+    return c.text(await this.#parts.metrics.text(), 200, { "content-type": PROMETHEUS_TEXT });
+  }
+
   async #answerError(error: Error, c: Context<Env>): Promise<Response> {
     const { env: base } = c;
     const refusal = asRefusal(databaseRefusal(error));
@@ -205,6 +239,11 @@ export class App {
     }
     // the error is told even if the database cannot say where the caller stands
     await this.#headers(c).catch(() => {});
+    return this.#refuse(base, refusal);
+  }
+
+  #refuse(base: AnswerBase, refusal: Refusal): Response {
+    this.#parts.metrics.answeredError(refusal.reason);
     return errorAnswer(base, refusal, this.#parts.now());
   }
 }
@@ -215,6 +254,20 @@ const EVENT_STREAM = {
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
 };
+
+const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+/** What may stand in a log and in a header. */
+const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
+
+/**
+ * The id that the caller gave its request, if it is sane. It names the request in the answer and in
+ * the log; the ledger goes by our own, since a caller may send the same one twice.
+ */
+function clientsRequestId(headers: Headers): string | undefined {
+  const given = headers.get("x-request-id");
+  return given !== null && CLIENT_REQUEST_ID.test(given) ? given : undefined;
+}
 
 /** The version that is sent to an upstream when the caller names none. */
 const DEFAULT_VERSION = "2023-06-01";

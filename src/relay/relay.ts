@@ -15,7 +15,7 @@ import {
 import type { Settled, Standing } from "../ledger/mod.ts";
 import type { Images } from "../images/mod.ts";
 import { Refusal } from "../refusal.ts";
-import type { Log } from "../telemetry/mod.ts";
+import { during, type Log, type Metrics, type Trace } from "../telemetry/mod.ts";
 import {
   type Called,
   CallFailed,
@@ -40,6 +40,7 @@ export interface RelayParts {
   readonly database: Database;
   readonly running: Running;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly now: () => number;
   /** Silence of an upstream after which a stream's caller is sent a ping. */
   readonly pingAfterMs: number;
@@ -63,6 +64,9 @@ export interface RelayRequest {
   readonly caller: Caller;
   readonly body: unknown;
   readonly requestId: string;
+  /** What the caller calls the request, for the log. */
+  readonly clientRequestId: string | undefined;
+  readonly trace: Trace;
   /** `anthropic-version` and `anthropic-beta`, for upstreams of the messages dialect. */
   readonly versions: Readonly<Record<string, string>>;
   readonly leaving: Leaving;
@@ -82,7 +86,7 @@ export interface RelayReply {
 
 /** One request, from a parsed body to a reply that settles itself. */
 export async function relay(parts: RelayParts, request: RelayRequest): Promise<RelayReply> {
-  const { dialect, caller } = request;
+  const { dialect, caller, trace } = request;
   const read = dialect.read(request.body, { beta: "anthropic-beta" in request.versions });
   const route = parts.catalog.resolve(read.model);
   allow(caller, route);
@@ -91,7 +95,10 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   const inputTokens = dialect.countInput(asked);
   const permitted = permittedOutput(route, { inputTokens, asked: asked.maxOutput });
 
+  trace.set({ "sluice.route": route.id, "sluice.streamed": asked.stream });
+
   const end = parts.running.begin(); // whoever stops the gateway waits from here on
+  const admission = trace.begin("admission");
   const admitted = await parts.admission.admit({
     requestId: request.requestId,
     caller,
@@ -101,9 +108,11 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     permittedOutput: permitted,
     choices: asked.choices,
   }, request.stands).catch((error) => {
+    admission.end({}, error);
     end();
     throw error;
   });
+  admission.end();
   const work = new Work(parts, request, { route, asked, inputTokens, admitted, end });
   try {
     await work.takeImages();
@@ -180,8 +189,11 @@ class Work {
     this.#settlement = new Settlement({
       database: parts.database,
       log: parts.log,
+      metrics: parts.metrics,
+      trace: request.trace,
       now: parts.now,
       requestId: request.requestId,
+      clientRequestId: request.clientRequestId,
       caller: request.caller,
       dialect: request.dialect.name,
       route,
@@ -207,9 +219,12 @@ class Work {
   /** Checks the images, fetches those that are elsewhere, and counts them by their real sizes. */
   async takeImages(): Promise<void> {
     if (this.#asked.images.length === 0) return;
-    const { dialect, requestId } = this.#request;
+    const { dialect, requestId, trace } = this.#request;
     const signal = this.#left.signal;
-    this.#asked = await this.#parts.images.inline(this.#asked, dialect, { requestId, signal });
+    this.#asked = await during(
+      trace.begin("images", { "sluice.images": this.#asked.images.length }),
+      () => this.#parts.images.inline(this.#asked, dialect, { requestId, signal }),
+    );
     this.#inputTokens = dialect.countInput(this.#asked);
   }
 
@@ -268,6 +283,7 @@ class Work {
       route: this.#route,
       signal: this.#left.signal,
       requestId: this.#request.requestId,
+      trace: this.#request.trace,
       prepare: ({ model }, upstream) => {
         const { bridge, asked } = wayTo(upstream);
         const { shaping } = upstream;
@@ -307,6 +323,7 @@ class Work {
   async finish({ opened }: Called<Opened>): Promise<Pick<RelayReply, "body" | "settled">> {
     const inputTokens = this.#inputTokens * opened.requests;
     if (opened.kind === "stream") {
+      const answering = this.#request.trace.begin("answer");
       this.#unwatch(); // from here on leaving shows as cancelling the stream
       const body = streamAnswer({
         opened,
@@ -320,7 +337,10 @@ class Work {
         inputTokens,
         leave: this.#leave,
         cutOff: this.#parts.running.cutOff,
-        over: this.#over,
+        over: () => {
+          answering.end();
+          this.#over();
+        },
       });
       return { body, settled: undefined };
     }

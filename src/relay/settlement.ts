@@ -4,14 +4,17 @@ import { priceOf, type Route, type Target } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
 import type { Usage } from "../dialects/mod.ts";
 import { type Ending, settle, type Settled } from "../ledger/mod.ts";
-import type { Log } from "../telemetry/mod.ts";
+import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 
 /** What is known of a request before it ends. */
 export interface SettlementOptions {
   readonly database: Database;
   readonly log: Log;
+  readonly metrics: Metrics;
+  readonly trace: Trace;
   readonly now: () => number;
   readonly requestId: string;
+  readonly clientRequestId: string | undefined;
   readonly caller: Caller;
   readonly dialect: "chat" | "messages";
   readonly route: Route;
@@ -60,8 +63,11 @@ export class Settlement {
   async #settle({ ending, status, usage, usageSource }: End): Promise<Settled> {
     const { database, log, now, requestId, caller, dialect, route, streamed, hold, startedAtMs } =
       this.#options;
+    const { metrics, trace } = this.#options;
     const { target, attempts } = this.asked;
     const durationMs = this.#elapsed();
+    const priceCredits = usage === undefined ? 0 : priceOf(route, usage);
+    const stage = trace.begin("settlement");
     let settled: Settled | undefined;
     try {
       settled = await settle(database, {
@@ -84,14 +90,30 @@ export class Settlement {
         startedAtMs,
         firstTokenMs: this.#firstTokenMs,
         durationMs,
-        priceCredits: usage === undefined ? 0 : priceOf(route, usage),
+        priceCredits,
         settledAtMs: now(),
       });
       return settled;
     } finally {
       hold.end();
+      stage.end({ "sluice.credits": settled?.charged ?? 0, "sluice.ending": ending });
+      metrics.request({
+        dialect,
+        route: route.id,
+        status,
+        ending,
+        streamed,
+        durationMs: this.#elapsed(),
+        firstTokenMs: this.#firstTokenMs,
+        inputTokens: usage?.inputTokens ?? 0,
+        cachedTokens: usage?.cachedTokens ?? 0,
+        outputTokens: usage?.outputTokens ?? 0,
+        priceCredits: settled === undefined ? 0 : priceCredits,
+        chargedCredits: settled?.charged ?? 0,
+      });
       log.info("request", {
         id: requestId,
+        client_id: this.#options.clientRequestId,
         account: caller.accountId,
         key: caller.keyId,
         dialect,

@@ -1,7 +1,8 @@
 /**
- * What the gateway says about itself: log lines.
+ * What the gateway says about itself: log lines, metrics, traces.
  *
- * Promise: one line per request, in one of two formats, without keys, prompts or upstream secrets.
+ * Promise: one line per request, in one of two formats; the number of series is bounded by the
+ * settings; none of it holds keys, prompts or upstream secrets.
  * Leaves to others: what is worth saying.
  *
  * @module
@@ -15,3 +16,12 @@ export {
   type LogLevel,
   SILENT,
 } from "./log.ts";
+export { type Commit, type FinishedRequest, Metrics, type Present } from "./metrics.ts";
+export {
+  during,
+  NO_TRACING,
+  openTelemetry,
+  type Stage,
+  type Trace,
+  type Tracing,
+} from "./tracing.ts";

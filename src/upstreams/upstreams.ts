@@ -1,6 +1,6 @@
 import type { Route, Target } from "../catalog/mod.ts";
 import { Refusal } from "../refusal.ts";
-import type { Log } from "../telemetry/mod.ts";
+import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { type Failure, failureOf, statusFailure } from "./failure.ts";
 import type { UpstreamReply } from "./transport.ts";
 import type { Upstream } from "./upstream.ts";
@@ -27,6 +27,7 @@ export interface Call<T> {
   /** The caller has left. */
   readonly signal: AbortSignal;
   readonly requestId: string;
+  readonly trace: Trace;
   prepare(target: Target, upstream: Upstream): {
     readonly path: string;
     readonly body: string;
@@ -67,6 +68,7 @@ export class CallFailed extends Error {
 /** What the upstreams need from outside. */
 export interface UpstreamsOptions {
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly now: () => number;
   readonly retries?: RetryPolicy;
 }
@@ -75,15 +77,17 @@ export interface UpstreamsOptions {
 export class Upstreams {
   readonly #byName: ReadonlyMap<string, Upstream>;
   readonly #log: Log;
+  readonly #metrics: Metrics;
   readonly #now: () => number;
   readonly #retries: RetryPolicy;
 
   constructor(
     upstreams: readonly Upstream[],
-    { log, now, retries = RETRY_POLICY }: UpstreamsOptions,
+    { log, metrics, now, retries = RETRY_POLICY }: UpstreamsOptions,
   ) {
     this.#byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]));
     this.#log = log;
+    this.#metrics = metrics;
     this.#now = now;
     this.#retries = retries;
   }
@@ -141,12 +145,33 @@ export class Upstreams {
   }
 
   async #attempt<T>(call: Call<T>, target: Target, upstream: Upstream) {
+    const { name } = upstream;
+    const startedTick = performance.now();
+    const stage = call.trace.begin("upstream", { "sluice.upstream": name }, "client");
+    const result = await this.#ask(call, target, upstream, stage.traceparent);
+    const failure = "failure" in result ? result.failure : undefined;
+    const outcome = failure === undefined ? "answered" : OUTCOMES[failure.kind];
+    this.#metrics.attempt(name, outcome, (performance.now() - startedTick) / 1_000);
+    stage.end({ "sluice.outcome": outcome }, failure);
+    return result;
+  }
+
+  async #ask<T>(
+    call: Call<T>,
+    target: Target,
+    upstream: Upstream,
+    traceparent: string | undefined,
+  ) {
     try {
       const { path, body, headers } = call.prepare(target, upstream);
       const reply = await upstream.send({
         path,
         body,
-        headers: { ...headers, ...upstream.headers },
+        headers: {
+          ...headers,
+          ...upstream.headers,
+          ...(traceparent === undefined ? {} : { traceparent }),
+        },
         signal: call.signal,
       });
       if (reply.status < 200 || reply.status > 299) {
@@ -203,6 +228,14 @@ export class Upstreams {
     return Math.max(backoff, told.length === 0 ? 0 : Math.min(...told));
   }
 }
+
+/** What an attempt's failure is called in the metrics. */
+const OUTCOMES: Readonly<Record<Failure["kind"], string>> = {
+  again: "failed",
+  busy: "busy",
+  elsewhere: "unusable",
+  final: "refused",
+};
 
 const LONGEST_RETRY_AFTER_MS = 60_000;
 const DEFAULT_RETRY_AFTER_MS = 5_000;

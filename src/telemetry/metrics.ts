@@ -1,0 +1,240 @@
+import { metrics as otelMetrics } from "@opentelemetry/api";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { VERSION } from "../version.ts";
+
+/** One finished request. */
+export interface FinishedRequest {
+  readonly dialect: string;
+  readonly route: string;
+  readonly status: number;
+  readonly ending: string;
+  readonly streamed: boolean;
+  readonly durationMs: number;
+  readonly firstTokenMs: number | null;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  readonly priceCredits: number;
+  readonly chargedCredits: number;
+}
+
+/** One commit of the database's writer. */
+export interface Commit {
+  readonly durable: boolean;
+  readonly seconds: number;
+  readonly items: number;
+  readonly failed: boolean;
+}
+
+/** What is read when somebody asks for the metrics. */
+export interface Present {
+  readonly requestsInFlight: number;
+  readonly writesWaiting: number;
+  readonly databaseBytes: number | undefined;
+  readonly upstreams: readonly { readonly name: string; readonly resting: boolean }[];
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** From 1 ms to 10 min. */
+const SECONDS = [
+  0.001,
+  0.0025,
+  0.005,
+  0.01,
+  0.025,
+  0.05,
+  0.1,
+  0.25,
+  0.5,
+  1,
+  2.5,
+  5,
+  10,
+  30,
+  60,
+  120,
+  300,
+  600,
+];
+const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
+
+/**
+ * Numbers that an operator alerts on, as Prometheus text and, where the process exports
+ * OpenTelemetry, as its metrics under the same names.
+ *
+ * Labels are names of routes and upstreams from the settings and closed lists: their number is
+ * bounded by the settings, whatever callers send.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests = this.#counter(
+    "sluice_requests_total",
+    "Requests that were admitted and have ended.",
+    ["dialect", "route", "status", "ending"],
+  );
+  readonly #errors = this.#counter(
+    "sluice_errors_total",
+    "Answers that were an error, by reason; failures of a stream that had begun are requests' endings.",
+    ["reason"],
+  );
+  readonly #tokens = this.#counter("sluice_tokens_total", "Tokens of requests that were charged.", [
+    "route",
+    "kind",
+  ]);
+  readonly #credits = this.#counter("sluice_credits_charged_total", "Credits charged.", ["route"]);
+  readonly #uncollected = this.#counter(
+    "sluice_credits_uncollected_total",
+    "Credits that a charge was above what was left of the balance.",
+    [],
+  );
+  readonly #duration = this.#histogram(
+    "sluice_request_duration_seconds",
+    "From a request's arrival to the commit of its charge.",
+    ["route", "streamed"],
+    SECONDS,
+  );
+  readonly #firstToken = this.#histogram(
+    "sluice_time_to_first_token_seconds",
+    "From a request's arrival to its first output.",
+    ["route", "streamed"],
+    SECONDS,
+  );
+  readonly #attempts = this.#counter(
+    "sluice_upstream_attempts_total",
+    "Requests to upstreams, by what came of them.",
+    ["upstream", "outcome"],
+  );
+  readonly #attemptSeconds = this.#histogram(
+    "sluice_upstream_first_byte_seconds",
+    "From a request to an upstream to the beginning of its answer.",
+    ["upstream"],
+    SECONDS,
+  );
+  readonly #commits = this.#histogram(
+    "sluice_database_commit_seconds",
+    "Commits of the database's writer; durable ones wait for the disk.",
+    ["durable"],
+    COMMIT_SECONDS,
+  );
+  readonly #commitItems = this.#histogram(
+    "sluice_database_commit_items",
+    "Writes that share a commit.",
+    ["durable"],
+    BATCH_ITEMS,
+  );
+  readonly #commitFaults = this.#counter(
+    "sluice_database_commit_faults_total",
+    "Commits that failed.",
+    [],
+  );
+
+  /** @param present Read whenever the metrics are. */
+  constructor(present: () => Present | Promise<Present>) {
+    const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
+      new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
+    const inFlight = gauge("sluice_requests_in_flight", "Requests that are being answered.");
+    const waiting = gauge("sluice_database_writes_waiting", "Writes that wait for a commit.");
+    const bytes = gauge("sluice_database_bytes", "Size of the embedded database.");
+    const resting = gauge(
+      "sluice_upstream_resting",
+      "1 while an upstream rests after failing: others are asked before it.",
+      ["upstream"],
+    );
+    const resident = gauge("process_resident_memory_bytes", "Resident memory.");
+    const heap = gauge("sluice_heap_used_bytes", "JavaScript heap in use.");
+    gauge("process_start_time_seconds", "When the process began, Unix time.")
+      .set(Math.round(performance.timeOrigin / 1_000));
+    gauge("sluice_build_info", "1, labelled with the versions.", ["version", "deno"])
+      .set({ version: VERSION, deno: Deno.version.deno }, 1);
+    this.text = async () => {
+      const now = await present();
+      inFlight.set(now.requestsInFlight);
+      waiting.set(now.writesWaiting);
+      if (now.databaseBytes !== undefined) bytes.set(now.databaseBytes);
+      for (const one of now.upstreams) resting.set({ upstream: one.name }, one.resting ? 1 : 0);
+      const memory = Deno.memoryUsage();
+      resident.set(memory.rss);
+      heap.set(memory.heapUsed);
+      return await this.#registry.metrics();
+    };
+  }
+
+  /** Everything as Prometheus text, version 0.0.4. */
+  readonly text: () => Promise<string>;
+
+  /** Counts a request that has ended. */
+  request(one: FinishedRequest): void {
+    const { dialect, route, ending } = one;
+    this.#requests({ dialect, route, status: String(one.status), ending }, 1);
+    const streamed = String(one.streamed);
+    this.#duration({ route, streamed }, one.durationMs / 1_000);
+    if (one.firstTokenMs !== null) {
+      this.#firstToken({ route, streamed }, one.firstTokenMs / 1_000);
+    }
+    if (one.priceCredits === 0) return;
+    this.#tokens({ route, kind: "input" }, one.inputTokens - one.cachedTokens);
+    this.#tokens({ route, kind: "cached" }, one.cachedTokens);
+    this.#tokens({ route, kind: "output" }, one.outputTokens);
+    this.#credits({ route }, one.chargedCredits);
+    if (one.chargedCredits < one.priceCredits) {
+      this.#uncollected({}, one.priceCredits - one.chargedCredits);
+    }
+  }
+
+  /** Counts an answer that was an error. */
+  answeredError(reason: string): void {
+    this.#errors({ reason }, 1);
+  }
+
+  /** Counts a request to an upstream. */
+  attempt(upstream: string, outcome: string, seconds: number): void {
+    this.#attempts({ upstream, outcome }, 1);
+    if (outcome === "answered") this.#attemptSeconds({ upstream }, seconds);
+  }
+
+  /** Counts a commit. */
+  committed({ durable, seconds, items, failed }: Commit): void {
+    const labels = { durable: String(durable) };
+    this.#commits(labels, seconds);
+    this.#commitItems(labels, items);
+    if (failed) this.#commitFaults({}, 1);
+  }
+
+  #counter(name: string, help: string, labelNames: readonly string[]) {
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+    });
+    if (labelNames.length === 0) counter.inc(0); // there from the beginning
+    const exported = meter.createCounter(name, { description: help });
+    return (labels: Labels, value: number) => {
+      counter.inc(labels, value);
+      exported.add(value, labels);
+    };
+  }
+
+  #histogram(name: string, help: string, labelNames: readonly string[], buckets: number[]) {
+    const histogram = new Histogram({
+      name,
+      help,
+      labelNames: [...labelNames],
+      buckets,
+      registers: [this.#registry],
+    });
+    const exported = meter.createHistogram(name, {
+      description: help,
+      advice: { explicitBucketBoundaries: buckets },
+    });
+    return (labels: Labels, value: number) => {
+      histogram.observe(labels, value);
+      exported.record(value, labels);
+    };
+  }
+}
+
+/** Does nothing unless the process was started with `OTEL_DENO=true`. */
+const meter = otelMetrics.getMeter("sluice", VERSION);
