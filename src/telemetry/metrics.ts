@@ -167,39 +167,39 @@ export class Metrics {
   /** Counts a request that has ended. */
   request(one: FinishedRequest): void {
     const { dialect, route, ending } = one;
-    this.#requests({ dialect, route, status: String(one.status), ending }, 1);
-    const streamed = String(one.streamed);
-    this.#duration({ route, streamed }, one.durationMs / 1_000);
+    this.#requests([dialect, route, String(one.status), ending], 1);
+    const kind = [route, String(one.streamed)];
+    this.#duration(kind, one.durationMs / 1_000);
     if (one.firstTokenMs !== null) {
-      this.#firstToken({ route, streamed }, one.firstTokenMs / 1_000);
+      this.#firstToken(kind, one.firstTokenMs / 1_000);
     }
     if (one.priceCredits === 0) return;
-    this.#tokens({ route, kind: "input" }, one.inputTokens - one.cachedTokens);
-    this.#tokens({ route, kind: "cached" }, one.cachedTokens);
-    this.#tokens({ route, kind: "output" }, one.outputTokens);
-    this.#credits({ route }, one.chargedCredits);
+    this.#tokens([route, "input"], one.inputTokens - one.cachedTokens);
+    this.#tokens([route, "cached"], one.cachedTokens);
+    this.#tokens([route, "output"], one.outputTokens);
+    this.#credits([route], one.chargedCredits);
     if (one.chargedCredits < one.priceCredits) {
-      this.#uncollected({}, one.priceCredits - one.chargedCredits);
+      this.#uncollected([], one.priceCredits - one.chargedCredits);
     }
   }
 
   /** Counts an answer that was an error. */
   answeredError(reason: string): void {
-    this.#errors({ reason }, 1);
+    this.#errors([reason], 1);
   }
 
   /** Counts a request to an upstream. */
   attempt(upstream: string, outcome: string, seconds: number): void {
-    this.#attempts({ upstream, outcome }, 1);
-    if (outcome === "answered") this.#attemptSeconds({ upstream }, seconds);
+    this.#attempts([upstream, outcome], 1);
+    if (outcome === "answered") this.#attemptSeconds([upstream], seconds);
   }
 
   /** Counts a commit. */
   committed({ durable, seconds, items, failed }: Commit): void {
-    const labels = { durable: String(durable) };
-    this.#commits(labels, seconds);
-    this.#commitItems(labels, items);
-    if (failed) this.#commitFaults({}, 1);
+    const kind = [String(durable)];
+    this.#commits(kind, seconds);
+    this.#commitItems(kind, items);
+    if (failed) this.#commitFaults([], 1);
   }
 
   #counter(name: string, help: string, labelNames: readonly string[]) {
@@ -209,10 +209,15 @@ export class Metrics {
       labelNames: [...labelNames],
       registers: [this.#registry],
     });
-    if (labelNames.length === 0) counter.inc(0); // there from the beginning
+    const series = seriesOf(labelNames, (labels) => {
+      const child = counter.labels(labels);
+      return { add: (value) => child.inc(value), labels };
+    });
+    if (labelNames.length === 0) series([]).add(0); // there from the beginning
     const exported = meter.createCounter(name, { description: help });
-    return (labels: Labels, value: number) => {
-      counter.inc(labels, value);
+    return (values: readonly string[], value: number) => {
+      const { add, labels } = series(values);
+      add(value);
       exported.add(value, labels);
     };
   }
@@ -225,15 +230,42 @@ export class Metrics {
       buckets,
       registers: [this.#registry],
     });
+    const series = seriesOf(labelNames, (labels) => {
+      const child = histogram.labels(labels);
+      return { add: (value) => child.observe(value), labels };
+    });
     const exported = meter.createHistogram(name, {
       description: help,
       advice: { explicitBucketBoundaries: buckets },
     });
-    return (labels: Labels, value: number) => {
-      histogram.observe(labels, value);
+    return (values: readonly string[], value: number) => {
+      const { add, labels } = series(values);
+      add(value);
       exported.record(value, labels);
     };
   }
+}
+
+interface Series {
+  readonly labels: Labels;
+  readonly add: (value: number) => void;
+}
+
+/** Keeps what the library looks up by hashing labels, which costs more than counting. */
+function seriesOf(
+  names: readonly string[],
+  make: (labels: Labels) => Series,
+): (values: readonly string[]) => Series {
+  const known = new Map<string, Series>();
+  return (values) => {
+    const key = values.length === 1 ? values[0]! : values.join("\n");
+    let series = known.get(key);
+    if (series === undefined) {
+      series = make(Object.fromEntries(names.map((name, at) => [name, values[at]!])));
+      known.set(key, series);
+    }
+    return series;
+  };
 }
 
 /** Does nothing unless the process was started with `OTEL_DENO=true`. */
