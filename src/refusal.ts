@@ -6,7 +6,8 @@
  * whole table to its own words, so that a new row does not compile until both can say it.
  */
 
-const REASONS = {
+/** Every reason, with its status and whether the same request can succeed later. */
+export const REASONS = {
   /** Key missing, malformed, unknown, revoked or expired. */
   key_invalid: { status: 401, retryable: false },
   /** The balance cannot pay for the request. */

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { statfs } from "node:fs/promises";
+import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
+import { promisify } from "node:util";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
 import { databaseBytes, MIGRATIONS } from "../database/mod.ts";
@@ -137,7 +138,7 @@ async function database(context: CommandContext, config: Config): Promise<Findin
 
 async function space({ settings }: Config): Promise<Finding> {
   try {
-    const { bavail, bsize } = await statfs(settings.data);
+    const { bavail, bsize } = await promisify(fs.statfs)(settings.data);
     const free = bavail * bsize;
     const detail = `${size(free)} free in ${settings.data}`;
     return free < LITTLE_SPACE_BYTES

@@ -25,6 +25,7 @@ export {
   chatCarry,
   chatDialect,
   chatErrorBody,
+  chatErrorWords,
   chatOverMessages,
   isContextError,
   joinAnswers,
@@ -40,10 +41,12 @@ export {
   messagesCarry,
   messagesDialect,
   messagesErrorBody,
+  messagesErrorWords,
   messagesOverChat,
   readCount,
   writeMessagesUsage,
 } from "./messages/mod.ts";
+export { requestSchemas } from "./request_schemas.ts";
 export type { Reasoning } from "./reasoning.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export type { Usage } from "./usage.ts";

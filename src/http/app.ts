@@ -16,6 +16,7 @@ import { hasSaneHost, presentedKeys, sameSecret } from "./guard.ts";
 import { watchLeaving } from "./leaving.ts";
 import { MinuteBound } from "./minute_bound.ts";
 import { modelInfo, modelList } from "./models.ts";
+import { openApiDocument } from "./openapi/document.ts";
 
 /** What the door leads to. */
 export interface AppParts extends RelayParts {
@@ -57,6 +58,11 @@ export class App {
     this.#options = options;
     this.#counts = new MinuteBound(options.countsPerMinute, parts.now);
     this.#hono = this.#routes();
+  }
+
+  /** What is served, by method and path. */
+  get endpoints(): readonly { readonly method: string; readonly path: string }[] {
+    return this.#hono.routes;
   }
 
   /** From now on new requests are refused; running ones go on. */
@@ -109,6 +115,7 @@ export class App {
     app.get("/healthz", (c) => c.json({ status: "ok" }));
     app.get("/readyz", (c) => this.#ready(c));
     app.get("/metrics", (c) => this.#metrics(c));
+    app.get("/openapi.json", (c) => c.json(openApiDocument()));
 
     app.notFound((c) => {
       const message = `There is no endpoint ${c.req.method} ${c.env.path.slice(0, 200)}.`;

@@ -1,7 +1,8 @@
 import type { Reason, Refusal } from "../../refusal.ts";
 import type { JsonObject } from "../json.ts";
 
-const WORDS = {
+/** How each reason is called. */
+export const chatErrorWords = {
   key_invalid: { code: "invalid_api_key", type: "invalid_request_error" },
   credits_short: { code: "insufficient_credits", type: "insufficient_quota" },
   budget_spent: { code: "insufficient_credits", type: "invalid_request_error" },
@@ -19,7 +20,7 @@ const WORDS = {
 
 /** A refusal in the words of the chat dialect. */
 export function chatErrorBody(refusal: Refusal): JsonObject {
-  const { code, type } = WORDS[refusal.reason];
+  const { code, type } = chatErrorWords[refusal.reason];
   return { error: { message: refusal.message, type, code, param: refusal.param ?? null } };
 }
 

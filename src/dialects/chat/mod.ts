@@ -15,7 +15,7 @@ import { reasonChat } from "./reasoning.ts";
 
 export { chatCarry } from "./carry.ts";
 export { chatOverMessages } from "./over_messages.ts";
-export { chatErrorBody } from "./errors.ts";
+export { chatErrorBody, chatErrorWords } from "./errors.ts";
 export { type AnswerState, joinAnswers, joinStreams, NOTHING } from "./joined.ts";
 export { type ChatRequest, chatRequest } from "./schema.ts";
 export {

@@ -1,7 +1,8 @@
 import type { Reason, Refusal } from "../../refusal.ts";
 import type { JsonObject } from "../json.ts";
 
-const TYPES = {
+/** How each reason is called. */
+export const messagesErrorWords = {
   key_invalid: "authentication_error",
   credits_short: "invalid_request_error",
   budget_spent: "invalid_request_error",
@@ -21,7 +22,7 @@ const TYPES = {
 export function messagesErrorBody(refusal: Refusal, requestId: string): JsonObject {
   return {
     type: "error",
-    error: { type: TYPES[refusal.reason], message: refusal.message },
+    error: { type: messagesErrorWords[refusal.reason], message: refusal.message },
     request_id: requestId,
   };
 }

@@ -15,7 +15,7 @@ import { readMessages } from "./read.ts";
 import { reasonMessages } from "./reasoning.ts";
 
 export { messagesCarry } from "./carry.ts";
-export { messagesErrorBody } from "./errors.ts";
+export { messagesErrorBody, messagesErrorWords } from "./errors.ts";
 export { messagesOverChat } from "./over_chat.ts";
 export { readCount } from "./read.ts";
 export { writeMessagesUsage } from "./usage.ts";

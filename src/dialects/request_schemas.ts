@@ -1,0 +1,9 @@
+import { chatRequest } from "./chat/schema.ts";
+import { countRequest, messagesRequest } from "./messages/schema.ts";
+
+/** What requests are held against, for the gateway's own description. */
+export const requestSchemas = {
+  chat: chatRequest,
+  messages: messagesRequest,
+  countTokens: countRequest,
+} as const;

@@ -1,0 +1,351 @@
+import { chatErrorWords, messagesErrorWords } from "../../dialects/mod.ts";
+import { type Reason, REASONS } from "../../refusal.ts";
+import { VERSION } from "../../version.ts";
+import { jsonSchemas, type SchemaName } from "./schemas.ts";
+
+type Json = Record<string, unknown>;
+
+const HEADERS: Readonly<Record<string, { description: string; type: string }>> = {
+  "X-Request-Id": {
+    description: "The caller's own X-Request-Id if it sent a sane one, else ours.",
+    type: "string",
+  },
+  "request-id": {
+    description: "Our id of the request, as logs and records name it.",
+    type: "string",
+  },
+  "X-Credits-Remaining": {
+    description: "Balance after this request's charge; on a stream, at its admission.",
+    type: "integer",
+  },
+  "X-RateLimit-Limit": {
+    description: "Requests that the window nearest to exhaustion allows.",
+    type: "integer",
+  },
+  "X-RateLimit-Remaining": { description: "Requests that are left of it.", type: "integer" },
+  "X-RateLimit-Reset": { description: "When it begins anew, Unix seconds.", type: "integer" },
+  "X-Sluice-Upstream": { description: "The upstream that answered.", type: "string" },
+  "X-Sluice-Credits": { description: "Credits charged; not on a stream.", type: "integer" },
+  "X-Sluice-Ignored": {
+    description: "Request fields that the upstream's dialect cannot say, with commas in between.",
+    type: "string",
+  },
+  "X-Sluice-Simulated": {
+    description: "true where the built-in simulator answered.",
+    type: "string",
+  },
+  "Retry-After": { description: "Seconds after which to ask again.", type: "integer" },
+  "x-should-retry": {
+    description: "false where the same request cannot succeed.",
+    type: "string",
+  },
+};
+
+const IDS = ["X-Request-Id", "request-id"];
+const STANDING = [
+  "X-Credits-Remaining",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+];
+const ANSWERED = [
+  ...IDS,
+  ...STANDING,
+  "X-Sluice-Upstream",
+  "X-Sluice-Credits",
+  "X-Sluice-Ignored",
+  "X-Sluice-Simulated",
+];
+
+/** Reasons for which each kind of endpoint refuses. */
+const KEYED: readonly Reason[] = [
+  "key_invalid",
+  "permission_denied",
+  "gateway_unavailable",
+  "internal",
+];
+const WITH_BODY: readonly Reason[] = ["request_invalid", "model_unknown"];
+const RELAYED: readonly Reason[] = [
+  ...KEYED,
+  ...WITH_BODY,
+  "credits_short",
+  "budget_spent",
+  "rate_exceeded",
+  "image_too_large",
+  "context_exceeded",
+  "upstream_unavailable",
+];
+
+type Shape = "chat" | "messages";
+
+/** The gateway's endpoints as an OpenAPI 3.1 document. */
+export function openApiDocument(): Json {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Sluice",
+      version: VERSION,
+      summary: "An LLM gateway that speaks the chat-completions and the messages dialect.",
+      description:
+        "Requests are charged in whole credits from a prepaid balance. Unknown request " +
+        "fields are carried to an upstream of the same dialect untouched.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    tags: [
+      { name: "inference", description: "Both dialects over every model." },
+      { name: "account", description: "The caller's own credits." },
+      { name: "operation", description: "For whoever runs the gateway." },
+    ],
+    paths: paths(),
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer" },
+        apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
+        metricsToken: { type: "http", scheme: "bearer", description: "SLUICE_METRICS_TOKEN" },
+      },
+      headers: Object.fromEntries(
+        Object.entries(HEADERS).map(([name, { description, type }]) => [
+          name,
+          { description, schema: { type } },
+        ]),
+      ),
+      schemas: jsonSchemas(),
+    },
+  };
+}
+
+function paths(): Json {
+  return {
+    "/v1/chat/completions": {
+      post: {
+        operationId: "createChatCompletion",
+        summary: "Answer in the chat dialect",
+        tags: ["inference"],
+        parameters: [CLIENT_REQUEST_ID],
+        requestBody: jsonBody("ChatCompletionRequest"),
+        responses: {
+          200: {
+            description: "The answer; with `stream: true` as events, each a ChatCompletionChunk, " +
+              "and `[DONE]` at the end.",
+            headers: headerRefs(ANSWERED),
+            content: { ...json("ChatCompletion"), ...eventStream("ChatCompletionChunk") },
+          },
+          ...errors("chat", RELAYED),
+        },
+      },
+    },
+    "/v1/messages": {
+      post: {
+        operationId: "createMessage",
+        summary: "Answer in the messages dialect",
+        tags: ["inference"],
+        parameters: [CLIENT_REQUEST_ID, ...VERSIONS],
+        requestBody: jsonBody("MessageRequest"),
+        responses: {
+          200: {
+            description: "The answer; with `stream: true` as events, each a MessageEvent.",
+            headers: headerRefs(ANSWERED),
+            content: { ...json("Message"), ...eventStream("MessageEvent") },
+          },
+          ...errors("messages", RELAYED),
+        },
+      },
+    },
+    "/v1/messages/count_tokens": {
+      post: {
+        operationId: "countTokens",
+        summary: "Count a request's input; never charged, never sent upstream",
+        tags: ["inference"],
+        parameters: VERSIONS,
+        requestBody: jsonBody("CountTokensRequest"),
+        responses: {
+          200: ok("Counted here.", "CountTokens", [...IDS, ...STANDING]),
+          ...errors("messages", [...KEYED, ...WITH_BODY, "rate_exceeded"]),
+        },
+      },
+    },
+    "/v1/models": {
+      get: {
+        operationId: "listModels",
+        summary: "All models, in one page",
+        description: "With an `anthropic-version` header, other names of models as well.",
+        tags: ["inference"],
+        security: [],
+        parameters: VERSIONS,
+        responses: {
+          200: ok("The models.", "ModelList", [...IDS, ...STANDING]),
+          ...errors("chat", ["request_invalid", "gateway_unavailable"]),
+        },
+      },
+    },
+    "/v1/models/{id}": {
+      get: {
+        operationId: "getModel",
+        summary: "One model",
+        tags: ["inference"],
+        security: [],
+        parameters: [{
+          name: "id",
+          in: "path",
+          required: true,
+          description: "A model's id or another name of it.",
+          schema: { type: "string" },
+        }],
+        responses: {
+          200: ok("The model.", "Model", [...IDS, ...STANDING]),
+          ...errors("chat", ["model_unknown", "gateway_unavailable"]),
+        },
+      },
+    },
+    "/user/credits": {
+      get: {
+        operationId: "getCredits",
+        summary: "The caller's credits, lots and recent use",
+        tags: ["account"],
+        parameters: [
+          period("days", "Days of UTC in `usage_by_day`, today included.", 30, 366),
+          period("hours", "Hours in `usage_by_hour`, this one included.", 48, 744),
+        ],
+        responses: {
+          200: ok("The credits.", "CreditUsage", [...IDS, ...STANDING]),
+          ...errors("chat", [...KEYED, "request_invalid"]),
+        },
+      },
+    },
+    "/healthz": {
+      get: {
+        operationId: "getHealth",
+        summary: "Whether the process is up",
+        tags: ["operation"],
+        security: [],
+        responses: { 200: ok("It is.", "Health", IDS), ...errors("chat", ["request_invalid"]) },
+      },
+    },
+    "/readyz": {
+      get: {
+        operationId: "getReadiness",
+        summary: "Whether requests can be answered",
+        tags: ["operation"],
+        security: [],
+        responses: {
+          200: ok("The database is writable and an upstream is usable.", "Readiness", IDS),
+          503: {
+            description: "What is wrong; also while stopping.",
+            headers: headerRefs([...IDS, "Retry-After"]),
+            content: json("Readiness"),
+          },
+          ...errors("chat", ["request_invalid"]),
+        },
+      },
+    },
+    "/metrics": {
+      get: {
+        operationId: "getMetrics",
+        summary: "Numbers for Prometheus",
+        tags: ["operation"],
+        security: [{ metricsToken: [] }, {}],
+        responses: {
+          200: {
+            description: "Prometheus text, version 0.0.4.",
+            content: { "text/plain": { schema: { type: "string" } } },
+          },
+          ...errors("chat", ["key_invalid"]),
+        },
+      },
+    },
+    "/openapi.json": {
+      get: {
+        operationId: "getOpenApi",
+        summary: "This document",
+        tags: ["operation"],
+        security: [],
+        responses: {
+          200: {
+            description: "OpenAPI 3.1.",
+            content: { "application/json": { schema: { type: "object" } } },
+          },
+          ...errors("chat", ["request_invalid"]),
+        },
+      },
+    },
+  };
+}
+
+const CLIENT_REQUEST_ID = {
+  name: "X-Request-Id",
+  in: "header",
+  required: false,
+  description: "The caller's own id of the request: kept in the answer and in the log.",
+  schema: { type: "string", pattern: "^[A-Za-z0-9._:/+=@-]{1,128}$" },
+};
+
+const VERSIONS = ["anthropic-version", "anthropic-beta"].map((name) => ({
+  name,
+  in: "header",
+  required: false,
+  description: "Carried to an upstream of the messages dialect; none is refused.",
+  schema: { type: "string" },
+}));
+
+function period(name: string, description: string, byDefault: number, maximum: number): Json {
+  return {
+    name,
+    in: "query",
+    required: false,
+    description,
+    schema: { type: "integer", minimum: 1, maximum, default: byDefault },
+  };
+}
+
+/** Answers of these reasons, by status; each lists the codes it may carry. */
+function errors(shape: Shape, reasons: readonly Reason[]): Json {
+  const byStatus = Map.groupBy(reasons, (reason) => REASONS[reason].status);
+  return Object.fromEntries(
+    [...byStatus].toSorted(([a], [b]) => a - b).map(([status, all]) => [status, {
+      description: [...new Set(all.map((reason) => said(shape, reason)))].join("; "),
+      headers: headerRefs([
+        ...IDS,
+        ...(status === 429 || status === 503 ? ["Retry-After"] : []),
+        ...(status < 429 ? ["x-should-retry"] : []),
+      ]),
+      content: json(shape === "chat" ? "ChatError" : "MessagesError"),
+    }]),
+  );
+}
+
+function said(shape: Shape, reason: Reason): string {
+  if (shape === "messages") return `\`${messagesErrorWords[reason]}\``;
+  const { code, type } = chatErrorWords[reason];
+  return `\`${code}\` (\`${type}\`)`;
+}
+
+function ok(description: string, schema: SchemaName, headers: readonly string[]): Json {
+  return { description, headers: headerRefs(headers), content: json(schema) };
+}
+
+function headerRefs(names: readonly string[]): Json {
+  return Object.fromEntries(
+    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+function jsonBody(schema: SchemaName): Json {
+  return { required: true, content: json(schema) };
+}
+
+function json(schema: SchemaName): Json {
+  return { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } };
+}
+
+function eventStream(schema: SchemaName): Json {
+  return {
+    "text/event-stream": {
+      schema: {
+        type: "string",
+        description: `Server-sent events; each one's data is a ${schema}.`,
+      },
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import openapiTS, { astToString } from "openapi-typescript";
+import type { z } from "zod";
+import { SCHEMAS } from "../../src/http/openapi/schemas.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { environment } from "../fake/command.ts";
+import { startGateway } from "../fake/gateway.ts";
+import { tempDir } from "../fake/temp.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+Deno.test("openapi.json passes a linter", async () => {
+  await using gateway = await startGateway();
+  const source = await (await fetch(`${gateway.url}/openapi.json`)).text();
+  const config = await createConfig({
+    extends: ["recommended"],
+    rules: {
+      "no-server-example.com": "off",
+      "no-unused-components": "off", // OpenAPI 3.1 cannot refer to the shape of one event
+    },
+  });
+  const problems = await lintFromString({ source, config });
+  assertEquals(
+    problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+    [],
+  );
+});
+
+Deno.test("openapi.json names every endpoint, with each error that it can answer", async () => {
+  await using gateway = await startGateway();
+  const { paths, components } = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  const served = gateway.gateway.app.endpoints.map(({ method, path }) =>
+    `${method.toLowerCase()} ${path.replace(/:(\w+)(\{.*\})?/, "{$1}")}`
+  );
+  const described = Object.entries(paths as Record<string, Record<string, unknown>>)
+    .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
+  assertEquals(new Set(served), new Set(described));
+  const models = await fetch(`${gateway.url}/v1/models`);
+  await models.body?.cancel();
+  const exposed = models.headers.get("access-control-expose-headers")!.split(", ");
+  assertEquals(new Set(exposed), new Set(Object.keys(components.headers)));
+  const chat = paths["/v1/chat/completions"].post.responses;
+  assertEquals(Object.keys(chat), ["200", "400", "401", "403", "404", "429", "500", "503"]);
+  assert(chat["400"].description.includes("`encoded_image_too_large`"));
+});
+
+Deno.test("what the gateway answers has the shapes that openapi.json says", async () => {
+  await using gateway = await startGateway();
+  const { url } = gateway;
+  const messages = [{ role: "user", content: "Hi" }];
+  const held = async (name: keyof typeof SCHEMAS, reply: Promise<Response>) => {
+    const { success, error } = (SCHEMAS[name] as z.ZodType).safeParse(await (await reply).json());
+    assert(success, `${name}: ${error?.message}`);
+  };
+  const get = (path: string) => fetch(`${url}${path}`, { headers: { "x-api-key": gateway.key } });
+  const body = { model: "svc-k2", max_tokens: 50, messages };
+  await held("ChatCompletion", gateway.post("/v1/chat/completions", body));
+  await held("Message", gateway.post("/v1/messages", body));
+  await held("CountTokens", gateway.post("/v1/messages/count_tokens", body));
+  await held("ModelList", get("/v1/models"));
+  await held("Model", get("/v1/models/svc-k3"));
+  await held("CreditUsage", get("/user/credits"));
+  await held("Health", get("/healthz"));
+  await held("Readiness", get("/readyz"));
+  await held("ChatError", get("/v1/nothing"));
+  await held("MessagesError", gateway.post("/v1/messages", {}));
+  for (
+    const [path, name] of [
+      ["/v1/chat/completions", "ChatCompletionChunk"],
+      ["/v1/messages", "MessageEvent"],
+    ] as const
+  ) {
+    const text = await (await gateway.post(path, { ...body, stream: true })).text();
+    const events = [...text.matchAll(/^data: (\{.*\})$/gm)];
+    assert(events.length > 2);
+    for (const [, data] of events) SCHEMAS[name].parse(JSON.parse(data!));
+  }
+});
+
+/** A program over a client that was generated from the document. */
+const PROGRAM = `
+import createClient from "openapi-fetch";
+import type { paths } from "./schema.d.ts";
+
+const [baseUrl = "", key] = Deno.args;
+/** An answer that was not asked for as a stream is not one. */
+function whole<T>(data: T | string | undefined): T {
+  if (data === undefined || typeof data === "string") throw new Error("an answer was expected");
+  return data;
+}
+const client = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${key}\` } });
+const { data: list } = await client.GET("/v1/models");
+const model = list!.data[0]!.id;
+const { data: chat } = await client.POST("/v1/chat/completions", {
+  body: { model, messages: [{ role: "user", content: "Hello" }], temperature: 0.2 },
+});
+const { data: message, response } = await client.POST("/v1/messages", {
+  body: { model, max_tokens: 100, messages: [{ role: "user", content: "Hello" }] },
+});
+const { data: counted } = await client.POST("/v1/messages/count_tokens", {
+  body: { model, messages: [{ role: "user", content: "Hello" }] },
+});
+const { data: stream } = await client.POST("/v1/chat/completions", {
+  body: { model, messages: [{ role: "user", content: "Hello" }], stream: true },
+  parseAs: "text",
+});
+const { data: credits } = await client.GET("/user/credits", { params: { query: { days: 7 } } });
+const { error } = await client.GET("/v1/models/{id}", { params: { path: { id: "nope" } } });
+const { data: ready } = await client.GET("/readyz");
+console.log(JSON.stringify({
+  chat: whole(chat).choices[0]!.message.content,
+  message: whole(message).content[0]!.text,
+  remaining: Number(response.headers.get("x-credits-remaining")),
+  input: counted!.input_tokens,
+  done: String(stream).endsWith("data: [DONE]\\n\\n"),
+  days: credits!.usage_by_day.length,
+  code: error!.error.code,
+  ready: ready!.status,
+}));
+`;
+
+Deno.test("a generated TypeScript client drives the gateway", async () => {
+  await using gateway = await startGateway();
+  await using dir = await tempDir();
+  const document = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  await Deno.writeTextFile(
+    `${dir.path}/schema.d.ts`,
+    astToString(await openapiTS(document)),
+  );
+  await Deno.writeTextFile(`${dir.path}/client.ts`, PROGRAM);
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--quiet",
+      "--check", // the types that were generated are part of what is tested
+      "-A",
+      `--config=${new URL("deno.json", ROOT).pathname}`,
+      "client.ts",
+      gateway.url,
+      gateway.key,
+    ],
+    cwd: dir.path,
+    clearEnv: true,
+    env: environment(),
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  const said = JSON.parse(new TextDecoder().decode(stdout));
+  assert(said.chat.includes("Hello") && said.message.includes("Hello"));
+  assert(said.input > 0);
+  assertEquals([said.done, said.days, said.code, said.ready, said.remaining], [
+    true,
+    1,
+    "model_not_found",
+    "ready",
+    999_998,
+  ]);
+});
