@@ -63,6 +63,15 @@ async function runProgram(
   return code;
 }
 
+/** Asks on this terminal; anything but a yes is a no. */
+function confirm(question: string): boolean | undefined {
+  if (!Deno.stdin.isTerminal()) return undefined;
+  write(Deno.stdout)(`${question} [y/N] `);
+  const line = new Uint8Array(1_024);
+  const length = Deno.stdin.readSync(line) ?? 0;
+  return /^y(es)?$/i.test(new TextDecoder().decode(line.subarray(0, length)).trim());
+}
+
 if (import.meta.main) {
   const status = await runCommand(Deno.args, {
     env: Deno.env.toObject(),
@@ -76,7 +85,7 @@ if (import.meta.main) {
       assemble(config, { log, ...(exportsTelemetry() && { tracing: openTelemetry() }) }),
     stopRequested,
     runProgram,
-    confirm: (question) => Deno.stdin.isTerminal() ? confirm(question) : undefined,
+    confirm,
   });
   Deno.exit(status);
 }

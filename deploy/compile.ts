@@ -1,0 +1,139 @@
+/**
+ * Makes the executable: `deno task compile [--target TRIPLE] [--output FILE]`.
+ *
+ * `deno compile` embeds every npm package of the lock file, those that only tests use as well. So
+ * that the executable holds what it runs and nothing else, this compiles with the part of the import
+ * map and of the lock file that `main.ts` and `src/` reach; versions and digests stay those of
+ * `deno.lock`.
+ */
+
+const ROOT = new URL("../", import.meta.url);
+
+/** Everything that `sluice` may do: it serves, keeps one file, and runs what `sluice run` is given. */
+const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((one) =>
+  `--allow-${one}`
+);
+
+/** Loaded by name from a file of their own, which the compiler does not see. */
+const THREADS = ["src/database/embedded_worker.ts"];
+
+interface Package {
+  readonly dependencies?: readonly string[];
+  readonly optionalDependencies?: readonly string[];
+  readonly [more: string]: unknown;
+}
+
+interface Lock {
+  readonly version: string;
+  readonly specifiers: Readonly<Record<string, string>>;
+  readonly npm: Readonly<Record<string, Package>>;
+  readonly workspace: { readonly dependencies: readonly string[] };
+}
+
+const target = flag("--target") ?? Deno.build.target;
+const output = flag("--output") ?? (target.includes("windows") ? "dist/sluice.exe" : "dist/sluice");
+
+const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
+const lock: Lock = JSON.parse(await Deno.readTextFile(new URL("deno.lock", ROOT)));
+const imports = await usedImports(config.imports);
+const directory = await Deno.makeTempDir({ prefix: "sluice-compile-" });
+try {
+  const kept = pruned(lock, Object.values(imports));
+  const { name, version, unstable, compilerOptions } = config;
+  await write("deno.json", { name, version, unstable, compilerOptions, imports });
+  await write("deno.lock", kept);
+  console.log(`${Object.keys(kept.npm).length} of ${Object.keys(lock.npm).length} packages`);
+  await Deno.mkdir(new URL("dist/", ROOT), { recursive: true });
+  const { code } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "compile",
+      "--quiet",
+      `--config=${directory}/deno.json`,
+      "--frozen",
+      `--lock=${directory}/deno.lock`,
+      "--no-check", // `deno task ok` has checked it
+      ...PERMISSIONS,
+      ...THREADS.map((path) => `--include=${path}`),
+      ...(flag("--target") === undefined ? [] : [`--target=${target}`]),
+      `--output=${output}`,
+      "main.ts",
+    ],
+    cwd: ROOT,
+    env: { RUST_MIN_STACK: "67108864" }, // Deno 2.4 overflows its own of 2 MB on this graph
+  }).spawn().status;
+  if (code !== 0) Deno.exit(code);
+  const { size } = await Deno.stat(new URL(output, ROOT));
+  console.log(`${output}: ${(size / 1e6).toFixed(1)} MB`);
+} finally {
+  await Deno.remove(directory, { recursive: true });
+}
+
+function flag(name: string): string | undefined {
+  const at = Deno.args.indexOf(name);
+  return at < 0 ? undefined : Deno.args[at + 1];
+}
+
+async function write(name: string, value: unknown): Promise<void> {
+  await Deno.writeTextFile(`${directory}/${name}`, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** The part of the import map that the program itself imports. */
+async function usedImports(all: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+  const used = new Set<string>();
+  for await (const file of sources(new URL("src/", ROOT))) collect(await Deno.readTextFile(file));
+  collect(await Deno.readTextFile(new URL("main.ts", ROOT)));
+  return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
+
+  function collect(text: string): void {
+    for (const [, name] of text.matchAll(/(?:from|import)\s*\(?\s*"([^".][^"]*)"/g)) {
+      used.add(name!);
+    }
+  }
+}
+
+async function* sources(directory: URL): AsyncGenerator<URL> {
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    if (isDirectory) yield* sources(new URL(`${name}/`, directory));
+    else if (/\.tsx?$/.test(name)) yield new URL(name, directory);
+  }
+}
+
+/** The part of a lock file that these `npm:` specifiers lead to, for the target's system. */
+function pruned(lock: Lock, specifiers: readonly string[]): Lock {
+  const roots = specifiers.map((one) => /^npm:((?:@[^/]+\/)?[^/@]+@[^/]+)/.exec(one)![1]!);
+  const keys = Object.keys(lock.npm);
+  const npm: Record<string, Package> = {};
+  const keep = (key: string) => {
+    if (npm[key] !== undefined) return;
+    const { optionalDependencies, ...found } = lock.npm[key]!;
+    const optional = optionalDependencies?.filter(isForTarget);
+    npm[key] = { ...found, ...(optional?.length ? { optionalDependencies: optional } : {}) };
+    for (const name of [...found.dependencies ?? [], ...optional ?? []]) keep(keyOf(name));
+  };
+  // a dependency is written without its version where there is one version only
+  const keyOf = (name: string) =>
+    lock.npm[name] !== undefined ? name : keys.find((key) => key.startsWith(`${name}@`))!;
+  const named = new Set(roots.map((root) => `npm:${root}`));
+  const kept = [...named].map((one) => [one, lock.specifiers[one]!] as const);
+  for (const [specifier, version] of kept) {
+    keep(`${specifier.slice("npm:".length, specifier.lastIndexOf("@"))}@${version}`);
+  }
+  return {
+    version: lock.version,
+    specifiers: Object.fromEntries(kept),
+    npm: Object.fromEntries(Object.entries(npm).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    workspace: { dependencies: lock.workspace.dependencies.filter((one) => named.has(one)) },
+  };
+}
+
+/** The runtime is linked against glibc: libSQL built for another C library or system is not loaded. */
+function isForTarget(name: string): boolean {
+  if (!name.startsWith("@libsql/")) return true;
+  const arm = target.startsWith("aarch64");
+  const own = target.includes("windows")
+    ? "win32-x64-msvc"
+    : target.includes("darwin")
+    ? `darwin-${arm ? "arm64" : "x64"}`
+    : `linux-${arm ? "arm64" : "x64"}-gnu`;
+  return name === `@libsql/${own}`;
+}
