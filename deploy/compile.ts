@@ -6,6 +6,7 @@
  * map and of the lock file that `main.ts` and `src/` reach; versions and digests stay those of
  * `deno.lock`.
  */
+// deno-lint-ignore-file no-console -- a script for a terminal
 
 const ROOT = new URL("../", import.meta.url);
 

@@ -46,7 +46,12 @@ export function doctorCommand(program: Command, context: CommandContext): void {
       const findings = await examine(context, options, told.tell);
       told.end();
       const failed = findings.some(({ state }) => state === "failed");
-      print(context, options, { ok: !failed, findings }, () => findings.map(line).join(""));
+      print(
+        context,
+        options,
+        { ok: !failed, findings },
+        () => findings.map((one) => line(one, context.colour)).join(""),
+      );
       if (failed) throw new CommandStatus(1);
     });
 }
@@ -235,11 +240,13 @@ function failed(check: string, detail: string, advice: string): Finding {
   return { check, state: "failed", detail, advice };
 }
 
-const MARKS = { ok: colors.green("✓"), warning: colors.yellow("!"), failed: colors.red("✗") };
+const MARKS = { ok: "✓", warning: "!", failed: "✗" };
+const PAINT = { ok: colors.green, warning: colors.yellow, failed: colors.red };
 
-function line({ check, state, detail, advice }: Finding): string {
+function line({ check, state, detail, advice }: Finding, coloured: boolean): string {
   const indented = detail.replaceAll("\n", "\n    ");
-  return `${MARKS[state]} ${check.padEnd(10)} ${indented}\n` +
+  const mark = coloured ? PAINT[state](MARKS[state]) : MARKS[state];
+  return `${mark} ${check.padEnd(10)} ${indented}\n` +
     (advice === undefined ? "" : `    → ${advice}\n`);
 }
 

@@ -1,0 +1,90 @@
+import { assemble } from "../../src/assemble.ts";
+import { loadConfig } from "../../src/config/mod.ts";
+import { DatabaseError, migrate, MIGRATIONS, openDatabase } from "../../src/database/mod.ts";
+import { audit, creditsOf } from "../../src/ledger/mod.ts";
+import { SILENT } from "../../src/telemetry/mod.ts";
+import { usageReport } from "../../src/usage/mod.ts";
+import { assert, assertEquals, assertRejects } from "../assert.ts";
+import { sluice } from "../fake/command.ts";
+import { tempDir } from "../fake/temp.ts";
+
+/** The owner's key of every database in `released/`. */
+const KEY = `sk-released-${"r".repeat(32)}`;
+
+/** Puts a database that a released program wrote into a data directory. */
+async function unpack(version: number, directory: string): Promise<string> {
+  const packed = await Deno.open(new URL(`released/schema-${version}.db.gz`, import.meta.url));
+  await Deno.mkdir(`${directory}/data`);
+  const file = `${directory}/data/sluice.db`;
+  const bytes = packed.readable.pipeThrough(new DecompressionStream("gzip"));
+  await Deno.writeFile(file, bytes as ReadableStream<Uint8Array>);
+  return file;
+}
+
+for (const { version } of MIGRATIONS) {
+  // each was written by the program of its time: started, keys made and revoked, six requests
+  Deno.test(`a database of schema ${version} opens, is brought up to date and passes the audit`, async () => {
+    await using dir = await tempDir();
+    const file = await unpack(version, dir.path);
+    const config = await loadConfig({
+      env: { SLUICE_OWNER_KEY: KEY, SLUICE_PORT: "0" },
+      directory: dir.path,
+    });
+    await using gateway = await assemble(config, { log: SILENT });
+    const { database, accounts } = gateway;
+    const ada = await accounts.get("ada@example.com");
+    const count = async (email: string) => {
+      const { id } = await accounts.get(email);
+      const rows = await usageReport(database, { accountId: id, by: "model" });
+      return rows.reduce((sum, { requests }) => sum + requests, 0);
+    };
+    assertEquals([await count("owner@localhost"), await count("ada@example.com")], [3, 3]);
+    const keys = await gateway.keys.list(ada);
+    assertEquals(keys.map(({ revokedAtMs }) => revokedAtMs !== null), [false, true]);
+    assert((await creditsOf(database, gateway.owner.id, Date.now())).balance > 999_000);
+
+    const { url } = gateway.listen();
+    const reply = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}` },
+      body: '{"model":"svc-k2","messages":[{"role":"user","content":"Hi"}]}',
+    });
+    await reply.text();
+    assertEquals(reply.status, 200);
+    assertEquals((await audit(database)).mismatches, []);
+    const latest = MIGRATIONS.at(-1)!.version;
+    const copy = await Deno.stat(`${file}.before-schema-${version + 1}`).catch(() => undefined);
+    assertEquals(copy !== undefined, version < latest, "the copy before the change");
+  });
+}
+
+Deno.test("an older program refuses a newer database, and changes nothing in it", async () => {
+  const now = Date.now;
+  for (const { version } of MIGRATIONS.slice(1)) {
+    await using dir = await tempDir();
+    const file = `${dir.path}/sluice.db`;
+    const database = await openDatabase({ file, durability: "full", now });
+    const older = MIGRATIONS.filter((one) => one.version < version);
+    const { message } = await assertRejects(
+      () => migrate(database, { now, migrations: older }),
+      DatabaseError,
+    );
+    assert(message.includes("written by a newer Sluice"), message);
+    await database.close();
+  }
+  await using dir = await tempDir();
+  const file = await unpack(1, dir.path);
+  const { default: Driver } = await import("libsql");
+  const driver = new Driver(file);
+  driver.exec("insert into schema_versions values (999, 'later', 0)");
+  driver.close();
+  const { code, err } = await sluice(["serve", "--port", "0"], { directory: dir.path });
+  assertEquals(code, 1);
+  assertEquals(
+    err,
+    `sluice: Cannot use ${file} as it was written by a newer Sluice: its schema is version 999, this ` +
+      `program knows up to ${
+        MIGRATIONS.at(-1)!.version
+      }. Install the newer program or restore a backup\n`,
+  );
+});
