@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Catalog } from "../catalog/mod.ts";
-import { effectiveSettings, settingsJsonSchema } from "../config/mod.ts";
+import { effectiveSettings, settingsJsonSchema, settingsReference } from "../config/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { table } from "./format.ts";
 import { type PlaceOptions, print, readSettings, withJson, withPlace } from "./settings.ts";
@@ -48,6 +48,11 @@ export function configCommand(program: Command, context: CommandContext): void {
   });
 
   config.command("schema").description("JSON Schema of the settings file, for editors")
+    .option("--markdown", "a table for people instead")
     .addHelpText("after", "\nExample:\n  sluice config schema > sluice.schema.json")
-    .action(() => context.out(`${JSON.stringify(settingsJsonSchema(), null, 2)}\n`));
+    .action(({ markdown }: { markdown?: boolean }) =>
+      context.out(
+        markdown ? settingsReference() : `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`,
+      )
+    );
 }

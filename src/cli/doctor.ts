@@ -14,6 +14,7 @@ import { progress } from "./progress.ts";
 import { type PlaceOptions, print, readSettings, withJson, withPlace } from "./settings.ts";
 
 interface Options extends PlaceOptions {
+  readonly local?: boolean;
   readonly json?: boolean;
 }
 
@@ -37,7 +38,7 @@ export function doctorCommand(program: Command, context: CommandContext): void {
     program.command("doctor").description(
       "check settings, database, clock and every upstream; say what to do",
     ),
-  )).addHelpText(
+  )).option("--local", "leave the upstreams out").addHelpText(
     "after",
     "\nExit status 1 when anything failed. Upstreams are asked for their models only.",
   )
@@ -80,6 +81,7 @@ async function examine(
   findings.push(...await database(context, config), await space(config));
   tell("gateway");
   findings.push(await gateway(config));
+  if (options.local) return findings;
   const upstreams = Object.entries(configuredUpstreams(config.settings));
   if (upstreams.length === 0) {
     findings.push(warning(

@@ -29,5 +29,6 @@ export {
   type UpstreamSettings,
   upstreamSettings,
 } from "./schema.ts";
+export { settingsReference } from "./reference.ts";
 export { Secret } from "./secret.ts";
 export { type EffectiveSetting, effectiveSettings } from "./show.ts";

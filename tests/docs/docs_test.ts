@@ -1,0 +1,169 @@
+import { settingsReference } from "../../src/config/mod.ts";
+import { encodeHex } from "../../src/std.ts";
+import { LOCAL_SERVERS, SERVICES } from "../../src/upstreams/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { environment, PROGRAM, sluice, startCommand } from "../fake/command.ts";
+import { startGateway } from "../fake/gateway.ts";
+import { tempDir } from "../fake/temp.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const read = (path: string) => Deno.readTextFile(new URL(path, ROOT));
+
+const pages = (await Array.fromAsync(Deno.readDir(new URL("docs/", ROOT))))
+  .map(({ name }) => name).filter((name) => name.endsWith(".md")).toSorted();
+
+/** The blocks of code of a page, with their language. */
+async function blocksOf(page: string) {
+  const text = await read(`docs/${page}`);
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language, code]) => ({
+    language: language!,
+    code: code!,
+  }));
+}
+
+/** Pages whose commands are for a gateway that is stopped. */
+const WITHOUT_GATEWAY = new Set(["operating.md"]);
+
+for (const page of pages) {
+  Deno.test(`docs/${page}: its commands, programs and settings work`, async () => {
+    const blocks = await blocksOf(page);
+    // `console` is for what needs root, systemd or containers
+    const known = ["sh", "ts", "jsonc", "console", "text", "http"];
+    for (const { language } of blocks) assert(known.includes(language), `what is ${language}?`);
+    const of = (language: string) =>
+      blocks.filter((block) => block.language === language).map(({ code }) => code);
+    await using dir = await tempDir();
+    await using away = await tempDir();
+    const program = [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ");
+    await Deno.writeTextFile(`${away.path}/sluice`, `#!/bin/sh\nexec ${program} "$@"\n`, {
+      mode: 0o755,
+    });
+    await using stack = new AsyncDisposableStack();
+    const env: Record<string, string> = {
+      PATH: `${away.path}:${Deno.env.get("PATH")}`,
+      HOME: away.path,
+      DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
+    };
+    const runs = [...of("sh"), ...of("ts")].length > 0;
+    if (runs && !WITHOUT_GATEWAY.has(page)) {
+      const gateway = stack.use(startCommand(["--port", "0"], { directory: dir.path }));
+      await gateway.waitFor(/curl/);
+    }
+    const run = async (script: string) => {
+      const { code, stdout, stderr } = await new Deno.Command("bash", {
+        args: ["-euc", script],
+        cwd: dir.path,
+        clearEnv: true,
+        env: environment(env),
+      }).output();
+      const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+      assertEquals(code, 0, `${script}\n${out}\n${err}`);
+    };
+    for (const script of of("sh")) await run(script);
+    for (const [index, code] of of("ts").entries()) {
+      await Deno.writeTextFile(`${dir.path}/example${index}.ts`, code);
+      const config = new URL("deno.json", ROOT).pathname;
+      await run(
+        `eval "$(sluice env)"; '${Deno.execPath()}' run --quiet -A --config='${config}' example${index}.ts`,
+      );
+    }
+    for (const [index, code] of of("jsonc").entries()) {
+      await Deno.writeTextFile(`${away.path}/settings${index}.jsonc`, code);
+      const names = [...code.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => [name!, "x"]);
+      const { code: status, err } = await sluice(
+        ["config", "check", "--config", `${away.path}/settings${index}.jsonc`],
+        { directory: away.path, env: Object.fromEntries(names) },
+      );
+      assertEquals([status, err], [0, ""]);
+    }
+  });
+}
+
+Deno.test("pages lead to files that are there", async () => {
+  for (
+    const [folder, names] of [["docs/", pages], ["", ["README.md", "CONTRIBUTING.md"]]] as const
+  ) {
+    for (const name of names) {
+      const text = await read(`${folder}${name}`);
+      for (const [, link] of text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
+        if (/^https?:/.test(link!)) continue;
+        const found = await Deno.stat(new URL(`${folder}${link}`, ROOT)).catch(() => undefined);
+        assert(found !== undefined, `${folder}${name} leads to ${link}, which is not there`);
+      }
+      for (const [, path] of text.matchAll(/`((?:tests|bench|deploy|src)\/[\w./-]*)`/g)) {
+        const found = await Deno.stat(new URL(path!, ROOT)).catch(() => undefined);
+        assert(found !== undefined, `${folder}${name} names ${path}, which is not there`);
+      }
+    }
+  }
+});
+
+Deno.test("docs/settings.md is what the schema says", async () => {
+  assertStringIncludes(
+    await read("docs/settings.md"),
+    settingsReference(),
+    "write it anew with: sluice config schema --markdown",
+  );
+});
+
+Deno.test("docs/upstreams.md names every preset", async () => {
+  const text = await read("docs/upstreams.md");
+  for (const { title, url, source, keyVariable } of [...SERVICES, ...LOCAL_SERVERS]) {
+    const row = text.split("\n").find((line) => line.startsWith(`| ${title} `));
+    assert(row !== undefined, title);
+    assertStringIncludes(row, `\`${url}\``);
+    assertStringIncludes(row, source.replace(/^https:\/\/|\/$/g, "").replace(/^www\./, ""));
+    if (keyVariable !== undefined) assertStringIncludes(row, `\`${keyVariable}\``);
+  }
+});
+
+Deno.test("the dashboard and the alerts ask for metrics that there are", async () => {
+  await using gateway = await startGateway();
+  const there = await (await fetch(`${gateway.url}/metrics`)).text();
+  const named = new Set([...there.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!));
+  for (const path of ["deploy/grafana/sluice.json", "deploy/alerts.yaml"]) {
+    const text = await read(path);
+    const asked = [...text.matchAll(/\b((?:sluice|process)_[a-z_]+)/g)].map(([, name]) => name!);
+    assert(asked.length > 5);
+    for (const name of asked) {
+      assert(named.has(name.replace(/_bucket$/, "")), `${path} asks for ${name}`);
+    }
+  }
+});
+
+Deno.test("install.sh installs what was released, and nothing else", async () => {
+  await using dir = await tempDir();
+  const system = Deno.build.os === "darwin" ? "apple-darwin" : "unknown-linux-gnu";
+  const name = `sluice-${Deno.build.arch}-${system}`;
+  const content = "#!/bin/sh\necho sluice 9.9.9\n";
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(content));
+  const sum = encodeHex(new Uint8Array(digest));
+  let given = content;
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === `/releases/latest/download/${name}`) return new Response(given);
+    return pathname === "/releases/latest/download/SHA256SUMS"
+      ? new Response(`${"0".repeat(64)}  another\n${sum}  ${name}\n`)
+      : new Response(null, { status: 404 });
+  });
+  const install = async (directory: string) => {
+    const { code, stdout, stderr } = await new Deno.Command("sh", {
+      args: [new URL("deploy/install.sh", ROOT).pathname],
+      env: {
+        RELEASES: `http://127.0.0.1:${server.addr.port}/releases`,
+        INSTALL_DIR: directory,
+      },
+    }).output();
+    return { code, said: new TextDecoder().decode(code === 0 ? stdout : stderr) };
+  };
+  const good = await install(`${dir.path}/bin`);
+  assertEquals([good.code, good.said], [
+    0,
+    `Installed sluice 9.9.9 as ${dir.path}/bin/sluice\n`,
+  ]);
+  given = "#!/bin/sh\necho something else\n";
+  const bad = await install(`${dir.path}/other`);
+  assertEquals(bad.code, 1);
+  assertStringIncludes(bad.said, "nothing was installed");
+  assertEquals(await Deno.stat(`${dir.path}/other`).catch(() => undefined), undefined);
+});
