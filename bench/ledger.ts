@@ -65,6 +65,7 @@ async function request(): Promise<void> {
     tierListId: tierList.id,
   });
   await settle(database, {
+    ignored: "",
     requestId,
     ...caller,
     dialect: "chat",

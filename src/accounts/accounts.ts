@@ -98,7 +98,7 @@ export class Accounts {
   /** The account of an email address. */
   async find(email: string): Promise<Account | undefined> {
     const row = await this.#database.one(BY_EMAIL, [email]);
-    return row === undefined ? undefined : read(row);
+    return row === undefined ? undefined : readAccount(row);
   }
 
   /** The account of an email address. Throws {@linkcode AccountError} when there is none. */
@@ -115,7 +115,7 @@ export class Accounts {
   /** The account whose invite code it is. */
   async byInviteCode(code: string): Promise<Account | undefined> {
     const row = await this.#database.one(BY_INVITE_CODE, [code]);
-    return row === undefined ? undefined : read(row);
+    return row === undefined ? undefined : readAccount(row);
   }
 
   /** An account's invite code. */
@@ -132,12 +132,28 @@ export class Accounts {
   /** The owner's account, once there is one. */
   async owner(): Promise<Account | undefined> {
     const row = await this.#database.one(OWNER);
-    return row === undefined ? undefined : read(row);
+    return row === undefined ? undefined : readAccount(row);
+  }
+
+  /** The account of an id. */
+  async byId(id: string): Promise<Account | undefined> {
+    const row = await this.#database.one(`select ${COLUMNS} from accounts where id = ?`, [id]);
+    return row === undefined ? undefined : readAccount(row);
+  }
+
+  /** Accounts whose address or name holds a text, oldest first. */
+  async search(text: string, limit: number): Promise<Account[]> {
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts where instr(lower(email || ' ' || name), lower(?)) > 0
+        order by created_at_ms, id limit ?`,
+      [text, limit],
+    );
+    return rows.map(readAccount);
   }
 
   /** Every account, oldest first. */
   async list(): Promise<Account[]> {
-    return (await this.#database.all(ALL)).map(read);
+    return (await this.#database.all(ALL)).map(readAccount);
   }
 
   /** Refuses the account's keys from now on. The owner cannot be disabled. */
@@ -158,6 +174,7 @@ function insertAccount(account: Account, invitedBy: string | null): Statement {
   return { sql: INSERT, args: [id, email, name, role, createdAtMs, code, invitedBy] };
 }
 
-function read(row: Row): Account {
+/** A row of the table as an account. */
+export function readAccount(row: Row): Account {
   return accountRow.parse(row);
 }

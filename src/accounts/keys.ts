@@ -97,6 +97,24 @@ export class Keys {
     return (await this.#database.all(OF_ACCOUNT, [account.id])).map(read);
   }
 
+  /** The key of an id. */
+  async byId(id: string): Promise<Key | undefined> {
+    const row = await this.#database.one(BY_ID, [id]);
+    return row === undefined ? undefined : read(row);
+  }
+
+  /** When each of an account's keys was last admitted, to the minute, by key id. */
+  async lastUse(account: Account): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.all(
+      `select id, (select max(at_ms) from windows where key_id = keys.id and span_ms = 60000) as at_ms
+        from keys where account_id = ?`,
+      [account.id],
+    );
+    return new Map(
+      rows.flatMap(({ id, at_ms }) => at_ms === null ? [] : [[String(id), Number(at_ms)]]),
+    );
+  }
+
   /** Revokes a key for good. Throws {@linkcode AccountError} when there is none. */
   async revoke(id: string): Promise<Key> {
     await this.#database.batch([{ sql: REVOKE, args: [this.#now(), id] }]);

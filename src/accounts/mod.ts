@@ -1,5 +1,5 @@
 /**
- * Accounts and their API keys.
+ * Accounts, their API keys, and signing in to the console.
  *
  * Promise: a key is shown once and stored as a digest; a revoked key or a disabled account is
  * refused within a second, whoever revoked it; a known key costs no database read.
@@ -11,3 +11,5 @@
 export { type Account, AccountError, Accounts } from "./accounts.ts";
 export { type Key, KEY_PATTERN, type KeyOptions, Keys } from "./keys.ts";
 export { type Caller, KeyRing } from "./key_ring.ts";
+export { checkPassword, Passwords } from "./passwords.ts";
+export { type Session, Sessions } from "./sessions.ts";

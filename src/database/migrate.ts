@@ -1,6 +1,7 @@
 import { type Database, DatabaseError } from "./database.ts";
 import { ACCOUNTS_KEYS_USAGE } from "./migrations/0001_accounts_keys_usage.ts";
 import { LEDGER } from "./migrations/0002_ledger.ts";
+import { CONSOLE } from "./migrations/0003_console.ts";
 
 /** One step of the schema. Released steps are never edited, only followed by others. */
 export interface Migration {
@@ -13,6 +14,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "accounts, keys and usage", statements: ACCOUNTS_KEYS_USAGE },
   { version: 2, name: "credits", statements: LEDGER },
+  { version: 3, name: "console", statements: CONSOLE },
 ];
 
 const CREATE_VERSIONS = `

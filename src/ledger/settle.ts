@@ -31,6 +31,8 @@ export interface UsageRecord {
   readonly durationMs: number;
   /** What it costs, in whole credits. */
   readonly priceCredits: number;
+  /** Names of request fields that could not be carried, with commas in between. */
+  readonly ignored: string;
   readonly settledAtMs: number;
 }
 
@@ -43,6 +45,9 @@ export interface Settled {
 }
 
 type Item = readonly [string, ...Json[]];
+
+/** As the table allows. */
+const MAX_IGNORED = 2_000;
 
 const SETTLE: GroupWrite<Item, Settled> = {
   name: "settlement",
@@ -68,6 +73,7 @@ const SETTLE: GroupWrite<Item, Settled> = {
       "first_token_ms",
       "duration_ms",
       "price_credits",
+      "ignored",
       "settled_at_ms",
     ]),
   ],
@@ -105,6 +111,7 @@ export function settle(database: Database, record: UsageRecord): Promise<Settled
     record.firstTokenMs,
     record.durationMs,
     record.priceCredits,
+    record.ignored.slice(0, MAX_IGNORED),
     record.settledAtMs,
   ]);
 }

@@ -97,7 +97,15 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
 
   trace.set({ "sluice.route": route.id, "sluice.streamed": asked.stream });
 
-  const end = parts.running.begin(); // whoever stops the gateway waits from here on
+  const end = parts.running.begin({
+    requestId: request.requestId,
+    accountId: caller.accountId,
+    email: caller.email,
+    route: route.id,
+    dialect: dialect.name,
+    streamed: asked.stream,
+    startedAtMs: parts.now(),
+  }); // whoever stops the gateway waits from here on
   const admission = trace.begin("admission");
   const admitted = await parts.admission.admit({
     requestId: request.requestId,
@@ -113,11 +121,11 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     throw error;
   });
   admission.end();
-  const work = new Work(parts, request, { route, asked, inputTokens, admitted, end });
+  const work = new Work(parts, request, { route, asked, ignored, inputTokens, admitted, end });
   try {
     await work.takeImages();
     const called = await work.call();
-    const left = [...new Set([...ignored, ...work.ignored])];
+    const left = work.ignored;
     const headers = {
       "x-sluice-upstream": called.target.upstream,
       ...(called.reply.headers[SIMULATED_HEADER] === undefined
@@ -153,6 +161,8 @@ const BRIDGES: Readonly<Record<Dialect["name"], Readonly<Record<Dialect["name"],
 interface Allowed {
   readonly route: Route;
   readonly asked: Asked;
+  /** Names of fields that the route has no use for. */
+  readonly ignored: readonly string[];
   /** Input as counted here. */
   readonly inputTokens: number;
   readonly admitted: Admitted;
@@ -166,6 +176,7 @@ class Work {
   readonly #request: RelayRequest;
   readonly #route: Route;
   #asked: Asked;
+  readonly #unsaid: readonly string[];
   #inputTokens: number;
   readonly #admitted: Admitted;
   readonly #left = new AbortController();
@@ -173,17 +184,17 @@ class Work {
   readonly #unwatch: () => void;
   readonly #over: () => void;
   readonly #settlement: Settlement;
-  #ignored: readonly string[] = [];
 
   constructor(
     parts: RelayParts,
     request: RelayRequest,
-    { route, asked, inputTokens, admitted, end }: Allowed,
+    { route, asked, ignored, inputTokens, admitted, end }: Allowed,
   ) {
     this.#parts = parts;
     this.#request = request;
     this.#route = route;
     this.#asked = asked;
+    this.#unsaid = ignored;
     this.#inputTokens = inputTokens;
     this.#admitted = admitted;
     this.#settlement = new Settlement({
@@ -213,7 +224,7 @@ class Work {
 
   /** Names of the caller's fields that could not be carried to the target that answered. */
   get ignored(): readonly string[] {
-    return this.#ignored;
+    return this.#settlement.ignored;
   }
 
   /** Checks the images, fetches those that are elsewhere, and counts them by their real sizes. */
@@ -288,7 +299,7 @@ class Work {
         const { bridge, asked } = wayTo(upstream);
         const { shaping } = upstream;
         const sent = bridge.request(asked, { model, permittedOutput, shaping });
-        this.#ignored = sent.ignored;
+        this.#settlement.ignored = [...new Set([...this.#unsaid, ...sent.ignored])];
         return {
           path: bridge.path,
           headers: {

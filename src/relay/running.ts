@@ -1,6 +1,17 @@
+/** A request that is being answered. */
+export interface RunningRequest {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly email: string;
+  readonly route: string;
+  readonly dialect: string;
+  readonly streamed: boolean;
+  readonly startedAtMs: number;
+}
+
 /** Requests that are being answered, so that stopping can wait for them. */
 export class Running {
-  #count = 0;
+  readonly #all = new Set<RunningRequest>();
   #idle = Promise.withResolvers<void>();
   readonly #cutOff = new AbortController();
 
@@ -10,7 +21,12 @@ export class Running {
 
   /** How many there are. */
   get count(): number {
-    return this.#count;
+    return this.#all.size;
+  }
+
+  /** Oldest first. */
+  get all(): readonly RunningRequest[] {
+    return [...this.#all];
   }
 
   /** Aborted when the time for finishing is over. */
@@ -19,13 +35,11 @@ export class Running {
   }
 
   /** Counts a request as running until the answer is called; calling it twice counts once. */
-  begin(): () => void {
-    if (this.#count++ === 0) this.#idle = Promise.withResolvers();
-    let running = true;
+  begin(request: RunningRequest): () => void {
+    if (this.#all.size === 0) this.#idle = Promise.withResolvers();
+    this.#all.add(request);
     return () => {
-      if (!running) return;
-      running = false;
-      if (--this.#count === 0) this.#idle.resolve();
+      if (this.#all.delete(request) && this.#all.size === 0) this.#idle.resolve();
     };
   }
 
@@ -33,7 +47,7 @@ export class Running {
   async finish(patienceMs: number): Promise<{ cutOff: number }> {
     const timer = setTimeout(() => this.#cutOff.abort(), patienceMs);
     let cutOff = 0;
-    this.#cutOff.signal.addEventListener("abort", () => cutOff = this.#count);
+    this.#cutOff.signal.addEventListener("abort", () => cutOff = this.#all.size);
     await this.#idle.promise;
     clearTimeout(timer);
     return { cutOff };

@@ -39,6 +39,8 @@ export class Settlement {
   readonly #options: SettlementOptions;
   #settled: Promise<Settled> | undefined;
   #firstTokenMs: number | null = null;
+  /** Names of the caller's fields that could not be carried. */
+  ignored: readonly string[] = [];
   /** Who was asked last, and how often anyone was. */
   asked: { target: Target | undefined; attempts: number } = { target: undefined, attempts: 0 };
 
@@ -91,6 +93,7 @@ export class Settlement {
         firstTokenMs: this.#firstTokenMs,
         durationMs,
         priceCredits,
+        ignored: this.ignored.join(", "),
         settledAtMs: now(),
       });
       return settled;

@@ -12,6 +12,10 @@ const LONGEST_REST_MS = 60_000;
  */
 export class Health {
   readonly #now: () => number;
+  /** What went wrong last, without secrets; undefined while nothing did. */
+  lastFailure: { readonly detail: string; readonly atMs: number } | undefined;
+  /** From the last answered request to the beginning of its answer. */
+  lastLatencyMs: number | undefined;
   #failures = 0;
   #restUntilMs = 0;
   #restMs = 0;
@@ -26,14 +30,16 @@ export class Health {
   }
 
   /** It answered. */
-  succeeded(): void {
+  succeeded(latencyMs: number): void {
+    this.lastLatencyMs = latencyMs;
     this.#failures = 0;
     this.#restUntilMs = 0;
     this.#restMs = 0;
   }
 
   /** It did not, or answered 5xx or 429. */
-  failed(): void {
+  failed(detail: string): void {
+    this.lastFailure = { detail, atMs: this.#now() };
     this.#failures++;
     if (this.#failures < FAILURES_TO_REST || this.resting) return;
     this.#restMs = Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, this.#restMs * 2));

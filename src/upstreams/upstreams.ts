@@ -162,6 +162,7 @@ export class Upstreams {
     upstream: Upstream,
     traceparent: string | undefined,
   ) {
+    const startedTick = performance.now();
     try {
       const { path, body, headers } = call.prepare(target, upstream);
       const reply = await upstream.send({
@@ -179,7 +180,7 @@ export class Upstreams {
       }
       try {
         const opened = await call.open(reply, target, upstream);
-        upstream.health.succeeded();
+        upstream.health.succeeded(Math.round(performance.now() - startedTick));
         return { opened, reply, upstream, target };
       } catch (error) {
         reply.discard();
@@ -203,7 +204,7 @@ export class Upstreams {
     failure: Failure,
     attempt: number,
   ): void {
-    if (failure.blame) upstream.health.failed();
+    if (failure.blame) upstream.health.failed(failure.detail);
     this.#log.warn("upstream attempt failed", {
       id: call.requestId,
       upstream: target.upstream,

@@ -8,4 +8,5 @@
  */
 
 export { type Grouping, GROUPINGS, latestRecordAt, type ReportRow, usageReport } from "./report.ts";
+export { type RecordFilter, type RequestRecord, requestRecord, requestRecords } from "./records.ts";
 export { Retention, type RetentionOptions } from "./retention.ts";

@@ -79,6 +79,7 @@ export function settlePrice(
   },
 ) {
   return settle(database, {
+    ignored: "",
     requestId,
     accountId,
     keyId,

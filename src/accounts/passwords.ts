@@ -1,0 +1,108 @@
+import { Buffer } from "node:buffer";
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import type { Database } from "../database/mod.ts";
+import { type Account, AccountError } from "./accounts.ts";
+
+/**
+ * scrypt with 32 MB, three times over: one of the settings that the OWASP Password Storage Cheat Sheet
+ * calls equal. The platform computes it beside the thread that serves.
+ */
+const COST = { N: 32_768, r: 8, p: 3, maxmem: 64 * 1_048_576 } as const;
+const KEY_BYTES = 32;
+const SALT_BYTES = 16;
+/** Hashes computed at once, so that signing in cannot fill the memory. */
+const AT_ONCE = 2;
+
+const MIN_LENGTH = 10;
+const MAX_LENGTH = 200;
+
+/** Of a password that nobody has: for accounts that are not there the same work is done. */
+const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${"A".repeat(22)}==$${"A".repeat(43)}=`;
+
+/** Passwords of accounts; only their hashes are kept. */
+export class Passwords {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  /** Whether the account has one. */
+  async isSet(account: Account): Promise<boolean> {
+    return await this.#hashOf(account) !== undefined;
+  }
+
+  /** Gives the account a password. Throws {@linkcode AccountError} for one that is too short. */
+  async set(account: Account, password: string): Promise<void> {
+    checkPassword(password);
+    await this.#database.batch([{
+      sql: `insert into passwords (account_id, hash, changed_at_ms) values (?, ?, ?)
+        on conflict (account_id) do update set hash = excluded.hash,
+          changed_at_ms = excluded.changed_at_ms`,
+      args: [account.id, await hashOf(password), this.#now()],
+    }]);
+  }
+
+  /** Whether it is the account's password; takes as long for an account that is not there. */
+  async matches(account: Account | undefined, password: string): Promise<boolean> {
+    const hash = account === undefined ? undefined : await this.#hashOf(account);
+    const right = await isRight(password.slice(0, MAX_LENGTH), hash ?? NOBODY);
+    return right && hash !== undefined;
+  }
+
+  async #hashOf(account: Account): Promise<string | undefined> {
+    const row = await this.#database.one("select hash from passwords where account_id = ?", [
+      account.id,
+    ]);
+    return row === undefined ? undefined : String(row.hash);
+  }
+}
+
+/** Throws {@linkcode AccountError} for a password that cannot be taken. */
+export function checkPassword(password: string): void {
+  if (password.length < MIN_LENGTH || password.length > MAX_LENGTH) {
+    throw new AccountError(`A password must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);
+  }
+}
+
+async function hashOf(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const key = await derive(password, salt, COST);
+  return ["scrypt", COST.N, COST.r, COST.p, salt.toString("base64"), key.toString("base64")]
+    .join("$");
+}
+
+async function isRight(password: string, hash: string): Promise<boolean> {
+  const [, N, r, p, salt, key] = hash.split("$");
+  const wanted = Buffer.from(key!, "base64");
+  const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: COST.maxmem };
+  return timingSafeEqual(wanted, await derive(password, Buffer.from(salt!, "base64"), cost));
+}
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+async function derive(
+  password: string,
+  salt: Buffer,
+  cost: { N: number; r: number; p: number; maxmem: number },
+): Promise<Buffer> {
+  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  running++;
+  try {
+    return await new Promise((resolve, reject) =>
+      scrypt(
+        password.normalize("NFKC"),
+        salt,
+        KEY_BYTES,
+        cost,
+        (error, key) => error ? reject(error) : resolve(key as Buffer),
+      )
+    );
+  } finally {
+    running--;
+    waiting.shift()?.();
+  }
+}

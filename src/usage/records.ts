@@ -1,0 +1,95 @@
+import { z } from "zod";
+import type { Database, Value } from "../database/mod.ts";
+
+const recordRow = z.object({
+  request_id: z.string(),
+  account_id: z.string(),
+  key_id: z.string(),
+  dialect: z.string(),
+  route: z.string(),
+  upstream: z.string().nullable(),
+  upstream_model: z.string().nullable(),
+  attempts: z.int(),
+  status: z.int(),
+  ending: z.string(),
+  streamed: z.int(),
+  usage_source: z.string().nullable(),
+  input_tokens: z.int(),
+  cached_tokens: z.int(),
+  output_tokens: z.int(),
+  reasoning_tokens: z.int(),
+  started_at_ms: z.int(),
+  first_token_ms: z.int().nullable(),
+  duration_ms: z.int(),
+  price_credits: z.int(),
+  charged_credits: z.int(),
+  balance_credits: z.int().nullable(),
+  ignored: z.string(),
+}).transform((row) => ({
+  requestId: row.request_id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  dialect: row.dialect,
+  route: row.route,
+  upstream: row.upstream,
+  upstreamModel: row.upstream_model,
+  attempts: row.attempts,
+  status: row.status,
+  ending: row.ending,
+  streamed: row.streamed === 1,
+  usageSource: row.usage_source,
+  inputTokens: row.input_tokens,
+  cachedTokens: row.cached_tokens,
+  outputTokens: row.output_tokens,
+  reasoningTokens: row.reasoning_tokens,
+  startedAtMs: row.started_at_ms,
+  firstTokenMs: row.first_token_ms,
+  durationMs: row.duration_ms,
+  priceCredits: row.price_credits,
+  chargedCredits: row.charged_credits,
+  balanceCredits: row.balance_credits,
+  ignored: row.ignored,
+}));
+
+/** One request as it is remembered. */
+export type RequestRecord = z.output<typeof recordRow>;
+
+/** Which records are wanted. */
+export interface RecordFilter {
+  readonly accountId: string;
+  readonly route?: string | undefined;
+  readonly keyId?: string | undefined;
+  readonly ending?: string | undefined;
+  /** Begun before this time. */
+  readonly beforeMs: number;
+  readonly limit: number;
+}
+
+/** An account's records, newest first. */
+export async function requestRecords(
+  database: Database,
+  { accountId, route, keyId, ending, beforeMs, limit }: RecordFilter,
+): Promise<RequestRecord[]> {
+  const wanted: [string, Value | undefined][] = [
+    ["route = ?", route],
+    ["key_id = ?", keyId],
+    ["ending = ?", ending],
+  ];
+  const asked = wanted.filter(([, value]) => value !== undefined);
+  const rows = await database.all(
+    `select * from usage_records where account_id = ? and started_at_ms < ?
+      ${asked.map(([clause]) => `and ${clause}`).join(" ")}
+      order by started_at_ms desc limit ?`,
+    [accountId, beforeMs, ...asked.map(([, value]) => value!), limit],
+  );
+  return rows.map((row) => recordRow.parse(row));
+}
+
+/** One record. */
+export async function requestRecord(
+  database: Database,
+  requestId: string,
+): Promise<RequestRecord | undefined> {
+  const row = await database.one("select * from usage_records where request_id = ?", [requestId]);
+  return row === undefined ? undefined : recordRow.parse(row);
+}
