@@ -15,8 +15,8 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
   `--allow-${one}`
 );
 
-/** Loaded by name from a file of their own, which the compiler does not see. */
-const THREADS = ["src/database/embedded_worker.ts"];
+/** Loaded by name, which the compiler does not see: a thread, and what browsers are sent. */
+const INCLUDED = ["src/database/embedded_worker.ts", "src/console/assets"];
 
 interface Package {
   readonly dependencies?: readonly string[];
@@ -54,7 +54,7 @@ try {
       `--lock=${directory}/deno.lock`,
       "--no-check", // `deno task ok` has checked it
       ...PERMISSIONS,
-      ...THREADS.map((path) => `--include=${path}`),
+      ...INCLUDED.map((path) => `--include=${path}`),
       ...(flag("--target") === undefined ? [] : [`--target=${target}`]),
       `--output=${output}`,
       "main.ts",
@@ -83,6 +83,7 @@ async function usedImports(all: Readonly<Record<string, string>>): Promise<Recor
   const used = new Set<string>();
   for await (const file of sources(new URL("src/", ROOT))) collect(await Deno.readTextFile(file));
   collect(await Deno.readTextFile(new URL("main.ts", ROOT)));
+  used.add(`${config.compilerOptions.jsxImportSource}/jsx-runtime`); // what pages are compiled to
   return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
 
   function collect(text: string): void {

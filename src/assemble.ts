@@ -1,4 +1,4 @@
-import { type Account, Accounts, KeyRing, Keys } from "./accounts/mod.ts";
+import { type Account, Accounts, KeyRing, Keys, Passwords, Sessions } from "./accounts/mod.ts";
 import { Admission } from "./admission/mod.ts";
 import { Registration, Sales } from "./billing/mod.ts";
 import { CoarseTimers } from "./coarse_timers.ts";
@@ -9,7 +9,8 @@ import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.
 import { gatewayIdentity } from "./gateway_identity.ts";
 import { TierList } from "./ledger/mod.ts";
 import { Retention } from "./usage/mod.ts";
-import { App, serve, type Server } from "./http/mod.ts";
+import { Console } from "./console/mod.ts";
+import { App, openApiDocument, serve, type Server } from "./http/mod.ts";
 import { Running } from "./relay/mod.ts";
 import { type Log, Metrics, NO_TRACING, type Tracing } from "./telemetry/mod.ts";
 import {
@@ -51,6 +52,8 @@ export interface Parts extends AsyncDisposable {
   readonly keys: Keys;
   readonly registration: Registration;
   readonly sales: Sales;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
   /** The owner's account, made with its credits when there is none yet. */
   readonly owner: () => Promise<Account>;
 }
@@ -104,6 +107,8 @@ export async function assembleParts(
     registration,
     owner: () => registration.owner(settings.owner.email),
     sales: new Sales(database, settings.packages, settings.credits, now),
+    passwords: new Passwords(database, now),
+    sessions: new Sessions(database, now),
     [Symbol.asyncDispose]: () => database.close(),
   };
 }
@@ -181,6 +186,16 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     onClientDisconnect,
     followMs,
     keyRing,
+    pages: new Console({
+      ...parts,
+      catalog,
+      admission,
+      upstreams,
+      running,
+      log,
+      now,
+      openApi: openApiDocument(),
+    }),
   }, {
     bodyLimits: {
       bytes: settings.limits.bodyBytes,
@@ -206,6 +221,8 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     keys,
     registration: parts.registration,
     sales: parts.sales,
+    passwords: parts.passwords,
+    sessions: parts.sessions,
     retention,
     admission,
     app,

@@ -112,6 +112,16 @@ export class Accounts {
     return account;
   }
 
+  /** Accounts whose invite code was used. */
+  async inviters(): Promise<Account[]> {
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts
+        where id in (select invited_by from accounts where invited_by is not null)
+        order by created_at_ms, id`,
+    );
+    return rows.map(readAccount);
+  }
+
   /** The account whose invite code it is. */
   async byInviteCode(code: string): Promise<Account | undefined> {
     const row = await this.#database.one(BY_INVITE_CODE, [code]);

@@ -13,6 +13,8 @@ export interface Session {
   readonly account: Account;
   /** Ties forms to this session. */
   readonly csrfToken: string;
+  /** Whether a sign-in link began it: then a forgotten password can be replaced. */
+  readonly byLink: boolean;
 }
 
 /** Sessions of the console, and links that begin one. Only digests of their tokens are kept. */
@@ -26,16 +28,19 @@ export class Sessions {
   }
 
   /** Begins a session; the one that was there before ends. Answers the new one's token. */
-  async begin(account: Account, before?: string): Promise<string> {
+  async begin(
+    account: Account,
+    { before = "", byLink = false }: { before?: string | undefined; byLink?: boolean } = {},
+  ): Promise<string> {
     const token = randomText(TOKEN_LENGTH);
     const now = this.#now();
     await this.#database.batch([
       { sql: "delete from sessions where expires_at_ms <= ?", args: [now] },
-      { sql: "delete from sessions where digest = ?", args: [digestOf(before ?? "")] },
+      { sql: "delete from sessions where digest = ?", args: [digestOf(before)] },
       {
-        sql: `insert into sessions (digest, account_id, created_at_ms, expires_at_ms)
-          values (?, ?, ?, ?)`,
-        args: [digestOf(token), account.id, now, now + SESSION_MS],
+        sql: `insert into sessions (digest, account_id, by_link, created_at_ms, expires_at_ms)
+          values (?, ?, ?, ?, ?)`,
+        args: [digestOf(token), account.id, byLink ? 1 : 0, now, now + SESSION_MS],
       },
     ]);
     return token;
@@ -44,13 +49,15 @@ export class Sessions {
   /** Whose token it is, while the session lasts and the account is not disabled. */
   async find(token: string): Promise<Session | undefined> {
     const row = await this.#database.one(
-      `select accounts.* from sessions join accounts on accounts.id = account_id
+      `select accounts.*, by_link from sessions join accounts on accounts.id = account_id
         where digest = ? and expires_at_ms > ? and disabled_at_ms is null`,
       [digestOf(token), this.#now()],
     );
-    return row === undefined
-      ? undefined
-      : { account: readAccount(row), csrfToken: digestOf(`csrf ${token}`) };
+    return row === undefined ? undefined : {
+      account: readAccount(row),
+      csrfToken: digestOf(`csrf ${token}`),
+      byLink: row.by_link === 1,
+    };
   }
 
   /** Ends one session. */

@@ -130,7 +130,7 @@ export class Admission {
   }
 
   /** Where a caller stands, without counting anything. */
-  standing(caller: Caller): Promise<Standing> {
+  standing(caller: Pick<Caller, "accountId" | "keyId">): Promise<Standing> {
     const { database, tierList, now } = this.#options;
     return standingOf(database, caller, tierList, now());
   }

@@ -106,6 +106,14 @@ export class Registration {
     return (await this.#database.all(INVITED, [account.id])).map((row) => invitationRow.parse(row));
   }
 
+  /** Whom each account brought, those that brought nobody left out. */
+  async inviters(): Promise<{ readonly email: string; readonly joined: readonly Invitation[] }[]> {
+    const all = await this.#accounts.inviters();
+    return await Promise.all(
+      all.map(async (one) => ({ email: one.email, joined: await this.invitations(one) })),
+    );
+  }
+
   #ownerGrant(owner: Account): Statement[] {
     return grantStatements({
       lotId: `lot_owner_${owner.id}`,

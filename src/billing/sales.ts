@@ -36,6 +36,11 @@ export class Sales {
     this.#now = now;
   }
 
+  /** All that can be bought. */
+  get packages(): readonly CreditPackage[] {
+    return this.#packages;
+  }
+
   /** The package of an id. Throws {@linkcode AccountError}. */
   package(id: string): CreditPackage {
     const found = this.#packages.find((one) => one.id === id);

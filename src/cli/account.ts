@@ -1,9 +1,17 @@
 import type { Command } from "commander";
 import type { Account } from "../accounts/mod.ts";
 import { creditsOf } from "../ledger/mod.ts";
+import { gatewayAddress } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { table, time } from "./format.ts";
-import { type PlaceOptions, print, withJson, withParts, withPlace } from "./settings.ts";
+import {
+  activeAccount,
+  type PlaceOptions,
+  print,
+  withJson,
+  withParts,
+  withPlace,
+} from "./settings.ts";
 
 interface Options extends PlaceOptions {
   readonly json?: boolean;
@@ -69,6 +77,23 @@ export function accountCommand(program: Command, context: CommandContext): void 
         plain(await accounts.disable(email)),
         (value) => `Disabled ${value.email}. A running gateway refuses its keys within a second.\n`,
       );
+    })
+  );
+  linkCommand(account, context);
+}
+
+function linkCommand(account: Command, context: CommandContext): void {
+  withJson(withPlace(
+    account.command("link").description(
+      "make a link that signs in to the console once, within a day",
+    )
+      .argument("[email]", "whose (default: the owner's)"),
+  )).action((email: string | undefined, options: Options) =>
+    withParts(context, options, async (parts, config) => {
+      const found = await activeAccount(parts, email);
+      const { url } = await gatewayAddress(config);
+      const link = `${url}/console/link/${await parts.sessions.makeLink(found)}`;
+      print(context, options, { account: found.email, link }, () => `${link}\n`);
     })
   );
 }

@@ -1,4 +1,4 @@
-import type { Account, Accounts, Keys } from "../accounts/mod.ts";
+import type { Account, Accounts, Keys, Sessions } from "../accounts/mod.ts";
 import type { Registration, Sales } from "../billing/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
@@ -11,6 +11,7 @@ export interface CommandParts extends AsyncDisposable {
   readonly keys: Keys;
   readonly registration: Registration;
   readonly sales: Sales;
+  readonly sessions: Sessions;
   /** The owner's account, made with its credits when there is none yet. */
   owner(): Promise<Account>;
 }
@@ -18,7 +19,8 @@ export interface CommandParts extends AsyncDisposable {
 /** A gateway as `serve` runs it. */
 export interface ServedGateway {
   readonly firstKey: string | undefined;
-  readonly owner: { readonly email: string };
+  readonly owner: Account;
+  readonly sessions: Sessions;
   readonly database: { readonly place: string };
   listen(): { readonly url: string };
   stop(): Promise<{ cutOff: number }>;

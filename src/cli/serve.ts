@@ -49,13 +49,15 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     throw error;
   }
   const catalog = new Catalog(settings);
+  const { firstKey, owner, sessions } = gateway;
   context.out(welcome({
     config,
     catalog,
     address: settings.publicUrl?.replace(/\/+$/, "") ?? url,
     place: gateway.database.place,
-    ownerEmail: gateway.owner.email,
-    firstKey: gateway.firstKey,
+    ownerEmail: owner.email,
+    firstKey,
+    signInToken: firstKey === undefined ? undefined : await sessions.makeLink(owner),
     found: await unusedUpstreams(context, catalog),
   }));
   const signal = await context.stopRequested();

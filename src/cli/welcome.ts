@@ -12,13 +12,15 @@ export interface Welcome {
   readonly ownerEmail: string;
   /** The key that was made just now, if one was. */
   readonly firstKey: string | undefined;
+  /** Of a link that signs the owner in to the console once; made with the first key. */
+  readonly signInToken: string | undefined;
   /** Upstreams that are there and not used, for people. */
   readonly found: readonly string[];
 }
 
 /** The start-up text: where, who answers, and at the first start the key and a call that works. */
 export function welcome(
-  { config, catalog, address, place, ownerEmail, firstKey, found }: Welcome,
+  { config, catalog, address, place, ownerEmail, firstKey, signInToken, found }: Welcome,
 ): string {
   const lines = [
     `Sluice ${VERSION} is listening on ${address}`,
@@ -35,6 +37,14 @@ export function welcome(
       "            shown this once; make others with: sluice key create --account " + ownerEmail,
     );
   }
+  lines.push(
+    signInToken === undefined
+      ? `  console   ${address}/console/`
+      : `  console   ${address}/console/link/${signInToken}`,
+    ...(signInToken === undefined ? [] : [
+      "            signs you in once, within a day; another one: sluice account link",
+    ]),
+  );
   if (firstKey !== undefined || ownKey) {
     const key = firstKey ?? "$SLUICE_OWNER_KEY";
     lines.push("", "Try it, in either dialect:", "");

@@ -22,6 +22,14 @@ import { openApiDocument } from "./openapi/document.ts";
 export interface AppParts extends RelayParts {
   readonly keyRing: KeyRing;
   readonly upstreams: Upstreams;
+  /** The console. */
+  readonly pages: Pages;
+}
+
+/** Pages for browsers, which keep their own rules. */
+export interface Pages {
+  serves(path: string): boolean;
+  fetch(request: Request, peer: string): Promise<Response>;
 }
 
 /** How the door behaves. */
@@ -71,7 +79,10 @@ export class App {
   }
 
   /** Answers one request; never rejects. */
-  readonly fetch = (request: Request): Response | Promise<Response> => {
+  readonly fetch = (
+    request: Request,
+    info?: { readonly remoteAddr: Deno.Addr },
+  ): Response | Promise<Response> => {
     const base = this.#base(request);
     if (!hasSaneHost(request)) {
       const message = "The Host header must be a host name with an optional port.";
@@ -80,6 +91,10 @@ export class App {
     if (isApi(base.path)) {
       if (request.method === "OPTIONS") return preflight(request, base.headers);
       if (this.#stopping) return this.#refuse(base, stopping());
+    }
+    if (this.#parts.pages.serves(base.path)) {
+      const peer = info?.remoteAddr;
+      return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
     }
     return this.#hono.fetch(request, base);
   };

@@ -8,6 +8,7 @@
  */
 
 export { creditUsage } from "./credits.ts";
-export { App, type AppOptions, type AppParts } from "./app.ts";
+export { App, type AppOptions, type AppParts, type Pages } from "./app.ts";
+export { openApiDocument } from "./openapi/document.ts";
 export { presentedKeys } from "./guard.ts";
 export { serve, type Server } from "./serve.ts";

@@ -95,6 +95,23 @@ export async function creditsOf(
   };
 }
 
+/** What each of these accounts has, ever spent and asked, by account id. */
+export async function balancesOf(
+  database: Database,
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, { balance: number; consumed: number; requests: number }>> {
+  const rows = await database.all(
+    `select account_id, balance, consumed, requests from balances
+      where account_id in (select value from json_each(?))`,
+    [JSON.stringify(accountIds)],
+  );
+  return new Map(rows.map((row) => [String(row.account_id), {
+    balance: Number(row.balance),
+    consumed: Number(row.consumed),
+    requests: Number(row.requests),
+  }]));
+}
+
 /** Takes what has expired out of every balance. */
 export async function expireLots(database: Database, nowMs: number): Promise<void> {
   await database.batch([{

@@ -12,7 +12,14 @@
 
 export { type AdmissionAsk, admit, type Decision, type Span, type WindowState } from "./admit.ts";
 export { audit, type AuditReport, type Mismatch } from "./audit.ts";
-export { type Credits, creditsOf, expireLots, type Lot, type LotSource } from "./credits.ts";
+export {
+  balancesOf,
+  type Credits,
+  creditsOf,
+  expireLots,
+  type Lot,
+  type LotSource,
+} from "./credits.ts";
 export { entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export { type Grant, grantStatements, newLotId } from "./grants.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";

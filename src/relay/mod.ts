@@ -15,4 +15,4 @@ export {
   type RelayReply,
   type RelayRequest,
 } from "./relay.ts";
-export { Running } from "./running.ts";
+export { Running, type RunningRequest } from "./running.ts";

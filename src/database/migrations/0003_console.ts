@@ -16,6 +16,7 @@ export const CONSOLE = [
   `create table sessions (
     digest text primary key check (length(digest) = 64),
     account_id text not null references accounts (id),
+    by_link integer not null check (by_link in (0, 1)),
     created_at_ms integer not null check (created_at_ms >= 0),
     expires_at_ms integer not null check (expires_at_ms >= 0)
   ) strict, without rowid`,

@@ -1,0 +1,33 @@
+// What every page does where scripts run: copying, asking before what cannot be undone, live parts.
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
+    button.textContent = "Copied";
+    setTimeout(() => button.textContent = "Copy", 1500);
+  });
+}
+
+for (const form of document.querySelectorAll("form[data-confirm]")) {
+  form.addEventListener("submit", (event) => {
+    if (!confirm(form.dataset.confirm)) event.preventDefault();
+  });
+}
+
+for (const part of document.querySelectorAll("[data-refresh]")) {
+  const again = async () => {
+    if (!document.hidden) {
+      try {
+        const reply = await fetch(location.href, { headers: { accept: "text/html" } });
+        const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
+        const found = fresh.getElementById(part.id);
+        if (reply.ok && found !== null) part.replaceChildren(...found.childNodes);
+      } catch {
+        // the gateway is away for a moment
+      }
+    }
+    setTimeout(again, Number(part.dataset.refresh));
+  };
+  setTimeout(again, Number(part.dataset.refresh));
+}

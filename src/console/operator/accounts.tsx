@@ -1,0 +1,195 @@
+import type { Account, Key } from "../../accounts/mod.ts";
+import type { CreditPackage } from "../../billing/mod.ts";
+import type { Credits } from "../../ledger/mod.ts";
+import { Badge, Copyable, Field, Form, Stat, Table, Time } from "../components.tsx";
+import { number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { KeyTable, NewKey } from "../pages/keys.tsx";
+
+/** An account with what it has. */
+export interface AccountRow {
+  readonly account: Account;
+  readonly balance: number;
+  readonly consumed: number;
+  readonly requests: number;
+}
+
+/** Every account, or those that a text finds. */
+export function AccountsPage(
+  { page, csrf, rows, query, error, most }: {
+    page: PageContext;
+    csrf: string;
+    rows: readonly AccountRow[];
+    query: string;
+    error?: string | undefined;
+    /** Rows that are shown at the most. */
+    most: number;
+  },
+) {
+  return (
+    <Layout
+      page={page}
+      title="Accounts"
+      notice={error === undefined ? undefined : { tone: "bad", text: error }}
+    >
+      <form method="get" action="/console/operator/accounts" class="row" role="search">
+        <Field label="Email or name" name="q" type="search" value={query} />
+        <button type="submit" class="plain">Search</button>
+      </form>
+      <Table<AccountRow>
+        caption="Accounts"
+        rows={rows}
+        empty={`No account has “${query}” in its address or name.`}
+        columns={[
+          {
+            name: "email",
+            cell: ({ account }) => (
+              <a href={`/console/operator/accounts/${account.id}`}>{account.email}</a>
+            ),
+          },
+          { name: "name", cell: ({ account }) => account.name || "–" },
+          { name: "state", cell: ({ account }) => <AccountState account={account} /> },
+          { name: "balance", numeric: true, cell: ({ balance }) => number(balance) },
+          { name: "spent", numeric: true, cell: ({ consumed }) => number(consumed) },
+          { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
+          { name: "since", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },
+        ]}
+      />
+      {rows.length < most
+        ? null
+        : <p class="quiet">The first {most} are shown: search for others.</p>}
+      <h2>Make an account</h2>
+      <Form action="/console/operator/accounts" csrf={csrf} class="card narrow">
+        <Field label="Email" name="email" type="email" required autocomplete="off" />
+        <Field label="Name" name="name" maxlength={200} autocomplete="off" />
+        <button type="submit">Make account</button>
+      </Form>
+    </Layout>
+  );
+}
+
+function AccountState({ account: { role, disabledAtMs } }: { account: Account }) {
+  if (disabledAtMs !== null) return <Badge tone="bad">disabled</Badge>;
+  return role === "owner" ? <Badge tone="calm">operator</Badge> : <Badge tone="good">active</Badge>;
+}
+
+/** One account, and what an operator can do for it. */
+export function AccountDetailPage(
+  {
+    page,
+    csrf,
+    account,
+    credits,
+    keys,
+    lastUse,
+    packages,
+    link,
+    made,
+    address,
+    error,
+    done,
+    nowMs,
+  }: {
+    page: PageContext;
+    csrf: string;
+    account: Account;
+    credits: Credits;
+    keys: readonly Key[];
+    lastUse: ReadonlyMap<string, number>;
+    packages: readonly CreditPackage[];
+    /** A sign-in link that was made just now. */
+    link?: string | undefined;
+    made?: string | undefined;
+    address: string;
+    error?: string | undefined;
+    done?: string | undefined;
+    nowMs: number;
+  },
+) {
+  const base = `/console/operator/accounts/${account.id}`;
+  const notice = error !== undefined
+    ? { tone: "bad" as const, text: error }
+    : done !== undefined
+    ? { tone: "good" as const, text: done }
+    : undefined;
+  return (
+    <Layout page={page} title={account.email} notice={notice}>
+      {link === undefined ? null : (
+        <section class="card">
+          <h2>Sign-in link</h2>
+          <p>It works once, within a day. Give it to {account.email} by a way that you trust.</p>
+          <Copyable text={link} label="the sign-in link" />
+        </section>
+      )}
+      {made === undefined ? null : <NewKey secret={made} address={address} />}
+      <p>
+        {account.name} <AccountState account={account} />
+      </p>
+      <dl class="stats">
+        <Stat name="Balance" value={credits.balance} note="credits" />
+        <Stat name="Spent" value={credits.consumed} note="credits" />
+        <Stat name="Requests" value={credits.requests} />
+        <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
+      </dl>
+      <h2>Keys</h2>
+      <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action={`${base}/keys`} />
+      <div class="grid">
+        <section>
+          <h2>Grant credits</h2>
+          <Form action={`${base}/grant`} csrf={csrf} class="card">
+            <Field label="Credits" name="credits" type="number" min={1} required />
+            <Field
+              label="Expires after days"
+              name="days"
+              type="number"
+              min={1}
+              hint="Empty: never."
+            />
+            <Field label="Note" name="note" maxlength={500} />
+            <button type="submit">Grant</button>
+          </Form>
+        </section>
+        <section>
+          <h2>Record a package</h2>
+          <Form action={`${base}/package`} csrf={csrf} class="card">
+            <label class="field">
+              <span>Package</span>
+              <select name="package">
+                {packages.filter(({ credits }) => credits !== null).map(({ id, name }) => (
+                  <option value={id}>{name}</option>
+                ))}
+              </select>
+            </label>
+            <p>
+              <label>
+                <input type="checkbox" name="paid" value="yes" />
+                It was paid for
+              </label>
+            </p>
+            <button type="submit">Record</button>
+          </Form>
+        </section>
+        <section>
+          <h2>Access</h2>
+          <div class="card">
+            <Form action={`${base}/link`} csrf={csrf}>
+              <button type="submit" class="plain">Make a sign-in link</button>
+            </Form>
+            <Form action={`${base}/keys`} csrf={csrf}>
+              <button type="submit" class="plain">Make a key</button>
+            </Form>
+            {account.role === "owner" || account.disabledAtMs !== null ? null : (
+              <Form
+                action={`${base}/disable`}
+                csrf={csrf}
+                confirm={`Disable ${account.email}? Its keys stop working within a second.`}
+              >
+                <button type="submit" class="danger">Disable the account</button>
+              </Form>
+            )}
+          </div>
+        </section>
+      </div>
+    </Layout>
+  );
+}

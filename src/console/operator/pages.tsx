@@ -1,0 +1,250 @@
+import type { Route } from "../../catalog/mod.ts";
+import type { EffectiveSetting } from "../../config/mod.ts";
+import type { AuditReport, Mismatch } from "../../ledger/mod.ts";
+import type { RunningRequest } from "../../relay/mod.ts";
+import type { Upstream } from "../../upstreams/mod.ts";
+import type { Invitation } from "../../billing/mod.ts";
+import { Badge, Form, Stat, Table, Time } from "../components.tsx";
+import { count, duration, number, relative } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+
+/** What runs just now. */
+export function LivePage(
+  { page, running, nowMs }: {
+    page: PageContext;
+    running: readonly RunningRequest[];
+    nowMs: number;
+  },
+) {
+  return (
+    <Layout page={page} title="Live requests">
+      <div id="live" data-refresh="2000">
+        <p class="quiet">
+          {count(running.length, "request")} at <Time ms={nowMs} />; looks again every 2 s.
+        </p>
+        <Table<RunningRequest>
+          caption="Running requests, oldest first"
+          rows={running}
+          empty="Nothing runs just now."
+          columns={[
+            { name: "request", cell: ({ requestId }) => <code>{requestId}</code> },
+            { name: "account", cell: ({ email }) => email },
+            { name: "model", cell: ({ route }) => route },
+            {
+              name: "dialect",
+              cell: ({ dialect, streamed }) => `${dialect}${streamed ? ", streamed" : ""}`,
+            },
+            {
+              name: "for",
+              numeric: true,
+              cell: ({ startedAtMs }) => duration(nowMs - startedAtMs),
+            },
+          ]}
+        />
+      </div>
+    </Layout>
+  );
+}
+
+/** How upstreams have been doing. */
+export function UpstreamsPage(
+  { page, upstreams, hosts, nowMs }: {
+    page: PageContext;
+    upstreams: readonly Upstream[];
+    hosts: Readonly<Record<string, string>>;
+    nowMs: number;
+  },
+) {
+  return (
+    <Layout page={page} title="Upstreams">
+      <div id="upstreams" data-refresh="5000">
+        <Table<Upstream>
+          caption="Upstreams"
+          rows={upstreams}
+          empty="None is configured."
+          columns={[
+            { name: "name", cell: ({ name }) => name },
+            { name: "host", cell: ({ name }) => hosts[name] ?? "built in" },
+            { name: "dialect", cell: ({ dialect }) => dialect },
+            {
+              name: "state",
+              cell: ({ health }) =>
+                health.resting
+                  ? <Badge tone="bad">resting</Badge>
+                  : <Badge tone="good">usable</Badge>,
+            },
+            {
+              name: "last answer in",
+              numeric: true,
+              cell: ({ health }) =>
+                health.lastLatencyMs === undefined ? "–" : duration(health.lastLatencyMs),
+            },
+            {
+              name: "last failure",
+              cell: ({ health: { lastFailure } }) =>
+                lastFailure === undefined
+                  ? "none since the start"
+                  : `${relative(lastFailure.atMs, nowMs)}: ${lastFailure.detail}`,
+            },
+          ]}
+        />
+      </div>
+      <p class="quiet">
+        <code>sluice doctor</code> asks each of them now and says what to do.
+      </p>
+    </Layout>
+  );
+}
+
+/** Routes and prices as they are in force. */
+export function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Route[] }) {
+  return (
+    <Layout page={page} title="Routes">
+      <Table<Route>
+        caption="Routes as they are in force"
+        rows={routes}
+        empty="No route is served."
+        columns={[
+          { name: "model", cell: ({ id }) => <code>{id}</code> },
+          {
+            name: "targets",
+            cell: ({ targets }) =>
+              targets.map(({ upstream, model }) => `${upstream}: ${model}`).join(" → "),
+          },
+          { name: "context", numeric: true, cell: ({ context }) => number(context) },
+          { name: "output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
+          { name: "at least", numeric: true, cell: ({ minimum }) => number(minimum) },
+          {
+            name: "in / cached / out",
+            numeric: true,
+            cell: ({ prices }) => `${prices.input} / ${prices.cached} / ${prices.output}`,
+          },
+          { name: "images", cell: ({ images }) => images },
+          { name: "reasoning", cell: ({ reasoning }) => reasoning },
+        ]}
+      />
+    </Layout>
+  );
+}
+
+/** Settings as they are in force, secrets masked. */
+export function SettingsPage(
+  { page, settings }: { page: PageContext; settings: readonly EffectiveSetting[] },
+) {
+  return (
+    <Layout page={page} title="Settings">
+      <Table<EffectiveSetting>
+        caption="Settings as they are in force"
+        rows={settings}
+        empty=""
+        columns={[
+          { name: "setting", cell: ({ path }) => <code>{path}</code> },
+          {
+            name: "value",
+            cell: ({ value }) => typeof value === "object" ? JSON.stringify(value) : String(value),
+          },
+          { name: "from", cell: ({ origin }) => origin },
+        ]}
+      />
+    </Layout>
+  );
+}
+
+/** Whom an account brought. */
+export interface InviterRow {
+  readonly email: string;
+  readonly joined: readonly Invitation[];
+}
+
+/** Who invited whom. */
+export function InvitesPage(
+  { page, inviters }: { page: PageContext; inviters: readonly InviterRow[] },
+) {
+  const rows = inviters.flatMap(({ email, joined }) =>
+    joined.map((one) => ({ inviter: email, ...one }))
+  );
+  return (
+    <Layout page={page} title="Invites">
+      <Table<typeof rows[number]>
+        caption="Who invited whom"
+        rows={rows}
+        empty="Nobody has joined with an invite code yet."
+        columns={[
+          { name: "invited by", cell: ({ inviter }) => inviter },
+          { name: "joined", cell: ({ email }) => email },
+          { name: "when", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "earned", numeric: true, cell: ({ earned }) => number(earned) },
+        ]}
+      />
+    </Layout>
+  );
+}
+
+/** The ledger re-added, on request. */
+export function AuditPage(
+  { page, csrf, report, tookMs, canBackUp }: {
+    page: PageContext;
+    csrf: string;
+    report?: AuditReport | undefined;
+    tookMs?: number | undefined;
+    canBackUp: boolean;
+  },
+) {
+  return (
+    <Layout
+      page={page}
+      title="Audit and backup"
+      notice={report === undefined
+        ? undefined
+        : report.mismatches.length === 0
+        ? { tone: "good", text: "Everything adds up." }
+        : { tone: "bad", text: `${count(report.mismatches.length, "row")} do not add up.` }}
+    >
+      {report === undefined ? null : (
+        <>
+          <dl class="stats">
+            <Stat name="Accounts" value={report.accounts} />
+            <Stat name="Lots" value={report.lots} />
+            <Stat name="Entries" value={report.entries} />
+            <Stat name="Holds" value={report.holds} />
+            <Stat
+              name="Not collected"
+              value={report.uncollected.credits}
+              note={count(report.uncollected.requests, "request")}
+            />
+            <Stat name="Took" value={duration(tookMs ?? 0)} />
+          </dl>
+          {report.mismatches.length === 0 ? null : (
+            <Table<Mismatch>
+              caption="Rows that do not add up"
+              rows={report.mismatches}
+              empty=""
+              columns={[
+                { name: "kind", cell: ({ kind }) => kind },
+                { name: "row", cell: ({ id }) => <code>{id}</code> },
+                { name: "found", numeric: true, cell: ({ found }) => number(found) },
+                { name: "expected", numeric: true, cell: ({ expected }) => number(expected) },
+              ]}
+            />
+          )}
+        </>
+      )}
+      <div class="grid">
+        <Form action="/console/operator/audit" csrf={csrf} class="card">
+          <h2>Audit</h2>
+          <p>Re-adds every entry, lot, hold and record. Requests go on meanwhile.</p>
+          <button type="submit">Audit now</button>
+        </Form>
+        {canBackUp
+          ? (
+            <Form action="/console/operator/backup" csrf={csrf} class="card">
+              <h2>Backup</h2>
+              <p>A copy of the whole database as of now, looked through before it is sent.</p>
+              <button type="submit">Download a backup</button>
+            </Form>
+          )
+          : null}
+      </div>
+    </Layout>
+  );
+}

@@ -1,0 +1,258 @@
+import { Hono } from "@hono/hono";
+import { type Account, AccountError, type Session } from "../../accounts/mod.ts";
+import { databaseFile, effectiveSettings } from "../../config/mod.ts";
+import { backUp } from "../../database/mod.ts";
+import { randomText } from "../../ids.ts";
+import { audit, balancesOf, creditsOf } from "../../ledger/mod.ts";
+import { configuredUpstreams } from "../../upstreams/mod.ts";
+import {
+  addressOf,
+  type ConsoleParts,
+  doneOf,
+  type Env,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+} from "../request.tsx";
+import { AccountDetailPage, AccountsPage } from "./accounts.tsx";
+import {
+  AuditPage,
+  InvitesPage,
+  LivePage,
+  RoutesPage,
+  SettingsPage,
+  UpstreamsPage,
+} from "./pages.tsx";
+
+const ACCOUNTS_SHOWN = 100;
+const DAY_MS = 86_400_000;
+
+type Operator = (c: PageRequest, session: Session) => Response | Promise<Response>;
+
+/** Pages for operators; for everybody else they are not there. */
+export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
+  const { accounts, keys, sales, database, sessions, catalog, upstreams, running, now, config } =
+    parts;
+  const app = new Hono<Env>();
+
+  const only = (handler: Operator) => (c: PageRequest) => {
+    const { session } = c.var;
+    if (session === undefined) return c.redirect("/console/sign-in", 303);
+    return session.account.role === "owner" ? handler(c, session) : notFound(c);
+  };
+  /** For pages about one account. */
+  const about = (
+    handler: (c: PageRequest, session: Session, account: Account) => Promise<Response>,
+  ) =>
+    only(async (c, session) => {
+      const account = await accounts.byId(c.req.param("id") ?? "");
+      return account === undefined ? notFound(c) : await handler(c, session, account);
+    });
+
+  const list = async (c: PageRequest, session: Session, error?: string) => {
+    const query = (c.req.query("q") ?? "").slice(0, 200);
+    const found = await accounts.search(query, ACCOUNTS_SHOWN);
+    const balances = await balancesOf(database, found.map(({ id }) => id));
+    const rows = found.map((account) => ({
+      account,
+      ...(balances.get(account.id) ?? { balance: 0, consumed: 0, requests: 0 }),
+    }));
+    return await page(
+      c,
+      <AccountsPage
+        page={pageOf(c)}
+        csrf={session.csrfToken}
+        rows={rows}
+        query={query}
+        error={error}
+        most={ACCOUNTS_SHOWN}
+      />,
+      error === undefined ? 200 : 400,
+    );
+  };
+
+  const detail = async (
+    c: PageRequest,
+    session: Session,
+    account: Account,
+    more: { link?: string; made?: string; error?: string } = {},
+  ) => {
+    return await page(
+      c,
+      <AccountDetailPage
+        page={pageOf(c)}
+        csrf={session.csrfToken}
+        account={account}
+        credits={await creditsOf(database, account.id, now())}
+        keys={(await keys.list(account)).toReversed()}
+        lastUse={await keys.lastUse(account)}
+        packages={sales.packages}
+        address={addressOf(c, config)}
+        done={doneOf(c)}
+        nowMs={now()}
+        {...more}
+      />,
+      more.error === undefined ? 200 : 400,
+    );
+  };
+
+  /** A write about one account; what it cannot do is told on the account's page. */
+  const write = (work: (c: PageRequest, account: Account) => Promise<string>) =>
+    about(async (c, session, account) => {
+      try {
+        const done = await work(c, account);
+        return c.redirect(`/console/operator/accounts/${account.id}?done=${done}`, 303);
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await detail(c, session, account, { error: `${error.message}.` });
+      }
+    });
+
+  app.get("/accounts", only((c, session) => list(c, session)));
+  app.post(
+    "/accounts",
+    only(async (c, session) => {
+      const { form } = c.var;
+      try {
+        const made = await parts.registration.register({
+          email: form.text("email"),
+          name: form.text("name"),
+        });
+        return c.redirect(`/console/operator/accounts/${made.id}`, 303);
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await list(c, session, `${error.message}.`);
+      }
+    }),
+  );
+  app.get("/accounts/:id", about((c, session, account) => detail(c, session, account)));
+  app.post(
+    "/accounts/:id/grant",
+    write(async ({ var: { form } }, account) => {
+      const days = form.count("days");
+      await sales.grant(account, {
+        credits: form.count("credits") ?? 0,
+        expiresAtMs: days === undefined ? null : now() + days * DAY_MS,
+        note: form.text("note"),
+      });
+      return "granted";
+    }),
+  );
+  app.post(
+    "/accounts/:id/package",
+    write(async ({ var: { form } }, account) => {
+      const bought = sales.package(form.text("package"));
+      await sales.sell(account, bought, { paid: form.text("paid") === "yes" });
+      return "recorded";
+    }),
+  );
+  app.post(
+    "/accounts/:id/disable",
+    write(async (_c, account) => {
+      await accounts.disable(account.email);
+      await sessions.endAll(account);
+      return "disabled";
+    }),
+  );
+  app.post(
+    "/accounts/:id/keys/:key/revoke",
+    write(async (c, account) => {
+      const key = await keys.byId(c.req.param("key") ?? "");
+      if (key === undefined || key.accountId !== account.id) {
+        throw new AccountError("The account has no such key");
+      }
+      await keys.revoke(key.id);
+      return "revoked";
+    }),
+  );
+  app.post(
+    "/accounts/:id/link",
+    about(async (c, session, account) => {
+      const link = `${addressOf(c, config)}/console/link/${await sessions.makeLink(account)}`;
+      return await detail(c, session, account, { link });
+    }),
+  );
+  app.post(
+    "/accounts/:id/keys",
+    about(async (c, session, account) => {
+      const { secret } = await keys.issue(account, { name: "made by the operator" });
+      return await detail(c, session, account, { made: secret });
+    }),
+  );
+
+  app.get(
+    "/live",
+    only((c) => page(c, <LivePage page={pageOf(c)} running={running.all} nowMs={now()} />)),
+  );
+  const hosts = Object.fromEntries(
+    Object.entries(configuredUpstreams(config.settings)).map((
+      [name, { url }],
+    ) => [name, new URL(url).host]),
+  );
+  app.get(
+    "/upstreams",
+    only((c) =>
+      page(
+        c,
+        <UpstreamsPage page={pageOf(c)} upstreams={upstreams.all} hosts={hosts} nowMs={now()} />,
+      )
+    ),
+  );
+  app.get("/routes", only((c) => page(c, <RoutesPage page={pageOf(c)} routes={catalog.routes} />)));
+  app.get(
+    "/settings",
+    only((c) => page(c, <SettingsPage page={pageOf(c)} settings={effectiveSettings(config)} />)),
+  );
+  app.get(
+    "/invites",
+    only(async (c) => {
+      const inviters = await parts.registration.inviters();
+      return await page(c, <InvitesPage page={pageOf(c)} inviters={inviters} />);
+    }),
+  );
+
+  const file = databaseFile(config.settings);
+  app.get(
+    "/audit",
+    only((c, { csrfToken }) =>
+      page(c, <AuditPage page={pageOf(c)} csrf={csrfToken} canBackUp={file !== undefined} />)
+    ),
+  );
+  app.post(
+    "/audit",
+    only(async (c, { csrfToken }) => {
+      const startedTick = performance.now();
+      const report = await audit(database);
+      const tookMs = performance.now() - startedTick;
+      return await page(
+        c,
+        <AuditPage
+          page={pageOf(c)}
+          csrf={csrfToken}
+          report={report}
+          tookMs={tookMs}
+          canBackUp={file !== undefined}
+        />,
+      );
+    }),
+  );
+  app.post(
+    "/backup",
+    only(async (c) => {
+      if (file === undefined) return await notFound(c);
+      const copy = `${file}.download-${randomText(8)}`;
+      await backUp(database, copy);
+      const opened = await Deno.open(copy);
+      const { size } = await opened.stat();
+      await Deno.remove(copy); // it stays readable until it is sent
+      const day = new Date(now()).toISOString().slice(0, 10);
+      return c.body(opened.readable, 200, {
+        "content-type": "application/vnd.sqlite3",
+        "content-length": String(size),
+        "content-disposition": `attachment; filename="sluice-${day}.db"`,
+      });
+    }),
+  );
+  return app;
+}

@@ -1,0 +1,64 @@
+import type { Session } from "../../accounts/mod.ts";
+import { Field, Form } from "../components.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
+
+/** One's own account: password and sessions. */
+export function AccountPage(
+  { page, session, hasPassword, error, done }: {
+    page: PageContext;
+    session: Session;
+    hasPassword: boolean;
+    error?: string | undefined;
+    done?: string | undefined;
+  },
+) {
+  const { account, csrfToken, byLink } = session;
+  const notice = error !== undefined
+    ? { tone: "bad" as const, text: error }
+    : done !== undefined
+    ? { tone: "good" as const, text: done }
+    : undefined;
+  return (
+    <Layout page={page} title="Account" notice={notice}>
+      <dl class="facts card">
+        <dt>Email</dt>
+        <dd>{account.email}</dd>
+        <dt>Name</dt>
+        <dd>{account.name || "–"}</dd>
+        <dt>Role</dt>
+        <dd>{account.role === "owner" ? "operator" : "user"}</dd>
+      </dl>
+      <h2>{hasPassword ? "Change the password" : "Choose a password"}</h2>
+      <Form action="/console/account/password" csrf={csrfToken} class="card narrow">
+        <input type="hidden" name="username" autocomplete="username" value={account.email} />
+        {hasPassword && !byLink
+          ? (
+            <Field
+              label="Present password"
+              name="current"
+              type="password"
+              required
+              autocomplete="current-password"
+            />
+          )
+          : null}
+        <Field
+          label="New password"
+          name="password"
+          type="password"
+          required
+          minlength={10}
+          maxlength={200}
+          autocomplete="new-password"
+          hint="At least 10 characters. Every other session ends."
+        />
+        <button type="submit">Save</button>
+      </Form>
+      <h2>Sessions</h2>
+      <Form action="/console/account/sign-out-everywhere" csrf={csrfToken} class="card narrow">
+        <p>Ends every session of this account, this one too.</p>
+        <button type="submit" class="danger">Sign out everywhere</button>
+      </Form>
+    </Layout>
+  );
+}

@@ -1,0 +1,99 @@
+import type { CreditPackage, Invitation } from "../../billing/mod.ts";
+import type { Entry } from "../../ledger/mod.ts";
+import { Copyable, Stat, Table, Time } from "../components.tsx";
+import { number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { SOURCES } from "./home.tsx";
+
+/** Packages, the history of credits, and invitations. */
+export function CreditsPage(
+  { page, balance, packages, entries, invite, joined, operator, more }: {
+    page: PageContext;
+    balance: number;
+    packages: readonly CreditPackage[];
+    entries: readonly Entry[];
+    invite: { readonly code: string; readonly link: string };
+    joined: readonly Invitation[];
+    /** Whom to ask. */
+    operator: string;
+    /** Query of older entries. */
+    more: string | undefined;
+  },
+) {
+  return (
+    <Layout page={page} title="Credits">
+      <dl class="stats">
+        <Stat name="Balance" value={balance} note="credits" />
+        <Stat name="Invited" value={joined.length} note="people" />
+        <Stat
+          name="Earned by inviting"
+          value={joined.reduce((sum, { earned }) => sum + earned, 0)}
+          note="credits"
+        />
+      </dl>
+      <h2>Packages</h2>
+      <div class="grid">
+        {packages.map(({ name, credits, priceUsd, validDays }) => (
+          <section class="card">
+            <h2>{name}</h2>
+            <p>
+              <strong>{credits === null ? "As agreed" : `${number(credits)} credits`}</strong>
+            </p>
+            <p class="quiet">
+              {priceUsd === null ? "Price as agreed" : `${priceUsd.toFixed(2)} USD`},{" "}
+              {validDays === null ? "never expires" : `valid for ${validDays} days`}
+            </p>
+          </section>
+        ))}
+      </div>
+      <p>
+        Payments are not set up here: to buy a package, write to {operator.includes("@localhost")
+          ? "whoever runs this gateway"
+          : <a href={`mailto:${operator}`}>{operator}</a>}.
+      </p>
+      <h2>Invite others</h2>
+      <p>Whoever registers with your code brings you credits, and more with a first payment.</p>
+      <div class="grid">
+        <Copyable text={invite.code} label="your invite code" />
+        <Copyable text={invite.link} label="your invite link" />
+      </div>
+      <h2>Who joined</h2>
+      <Table<Invitation>
+        caption="Who joined with your code"
+        rows={joined}
+        empty="Nobody has joined with your code yet."
+        columns={[
+          { name: "email", cell: ({ email }) => email },
+          { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "earned", numeric: true, cell: ({ earned }) => number(earned) },
+        ]}
+      />
+      <h2>History</h2>
+      <Table<Entry>
+        caption="Entries, newest first"
+        rows={entries}
+        empty="No credits have moved yet."
+        columns={[
+          { name: "when", cell: ({ atMs }) => <Time ms={atMs} /> },
+          { name: "what", cell: (entry) => <What entry={entry} /> },
+          {
+            name: "credits",
+            numeric: true,
+            cell: ({ credits }) => `${credits > 0 ? "+" : ""}${number(credits)}`,
+          },
+        ]}
+      />
+      {more === undefined ? null : (
+        <p>
+          <a href={`/console/credits?${more}`}>Older entries</a>
+        </p>
+      )}
+    </Layout>
+  );
+}
+
+function What({ entry: { kind, causeId, source, note } }: { entry: Entry }) {
+  if (kind === "charge") return <a href={`/console/requests/${causeId}`}>Request</a>;
+  const lot = note || SOURCES[source as keyof typeof SOURCES];
+  return <>{kind === "expire" ? `Expired: ${lot}` : lot}</>;
+}

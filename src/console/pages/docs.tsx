@@ -1,0 +1,111 @@
+import { Layout, type PageContext } from "../layout.tsx";
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Operation {
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly description: string;
+  }[];
+  readonly requestBody?: { readonly content: Json };
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: Json }>
+  >;
+}
+
+interface Document {
+  readonly info: { readonly description: string; readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly headers: Readonly<Record<string, { readonly description: string }>>;
+    readonly schemas: Json;
+  };
+}
+
+/** The API, read from the same document that `/openapi.json` serves. */
+export function DocsPage({ page, document }: { page: PageContext; document: unknown }) {
+  const { info, paths, components } = document as Document; // our own, in the shape it is built in
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation }))
+  );
+  return (
+    <Layout page={page} title="API">
+      <p>{info.description}</p>
+      <p>
+        Machines read <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1). Send a key as{" "}
+        <code>Authorization: Bearer KEY</code> or <code>X-API-Key: KEY</code>.
+      </p>
+      <h2>Endpoints</h2>
+      {operations.map(({ path, method, operation }) => (
+        <details class="card" id={`${method}-${path.replaceAll(/\W+/g, "-")}`}>
+          <summary>
+            <code>{method.toUpperCase()} {path}</code>{" "}
+            <span class="quiet">{operation.summary}</span>
+          </summary>
+          {operation.description === undefined ? null : <p>{operation.description}</p>}
+          {operation.parameters === undefined ? null : (
+            <dl class="facts">
+              {operation.parameters.map(({ name, in: place, description }) => (
+                <>
+                  <dt>
+                    <code>{name}</code> <small>{place}</small>
+                  </dt>
+                  <dd>{description}</dd>
+                </>
+              ))}
+            </dl>
+          )}
+          {operation.requestBody === undefined
+            ? null
+            : <p>Body: {schemaNames(operation.requestBody.content)}</p>}
+          <dl class="facts">
+            {Object.entries(operation.responses).map(([status, { description, content }]) => (
+              <>
+                <dt>{status}</dt>
+                <dd>
+                  {description.replaceAll("`", "")}{" "}
+                  {content === undefined ? "" : schemaNames(content)}
+                </dd>
+              </>
+            ))}
+          </dl>
+        </details>
+      ))}
+      <h2>Headers of answers</h2>
+      <dl class="facts card">
+        {Object.entries(components.headers).map(([name, { description }]) => (
+          <>
+            <dt>
+              <code>{name}</code>
+            </dt>
+            <dd>{description}</dd>
+          </>
+        ))}
+      </dl>
+      <h2>Shapes</h2>
+      {Object.entries(components.schemas).map(([name, schema]) => (
+        <details class="card" id={`schema-${name}`}>
+          <summary>
+            <code>{name}</code>
+          </summary>
+          <pre tabindex={0} aria-label={name}><code>{JSON.stringify(schema, null, 2)}</code></pre>
+        </details>
+      ))}
+    </Layout>
+  );
+}
+
+function schemaNames(content: Json) {
+  return Object.entries(content).map(([type, media]) => {
+    const { schema } = media as { schema?: { $ref?: string } };
+    const name = /[^/]+$/.exec(schema?.$ref ?? "")?.[0];
+    return name === undefined ? <small>({type})</small> : (
+      <>
+        <a href={`#schema-${name}`}>{name}</a> <small>({type})</small>
+      </>
+    );
+  });
+}

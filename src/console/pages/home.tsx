@@ -1,0 +1,130 @@
+import type { Credits, Lot, Standing } from "../../ledger/mod.ts";
+import type { Key } from "../../accounts/mod.ts";
+import type { ReportRow } from "../../usage/mod.ts";
+import { BarChart, Meter, Stat, Table, Time } from "../components.tsx";
+import { count, number, relative } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { fillDays } from "./usage.tsx";
+
+/** An account at a glance. */
+export function HomePage(
+  { page, credits, days, limits, keys, nowMs }: {
+    page: PageContext;
+    credits: Credits;
+    /** Of the last 30 days. */
+    days: readonly ReportRow[];
+    limits: readonly { key: Key; standing: Standing }[];
+    keys: number;
+    nowMs: number;
+  },
+) {
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const sum = (rows: readonly ReportRow[]) => rows.reduce((all, { credits }) => all + credits, 0);
+  const requests = (rows: readonly ReportRow[]) => rows.reduce((all, one) => all + one.requests, 0);
+  const ofToday = days.filter(({ group }) => group === today);
+  const ofMonth = days.filter(({ group }) => group.startsWith(today.slice(0, 7)));
+  return (
+    <Layout page={page} title="Home">
+      <dl class="stats">
+        <Stat
+          name="Balance"
+          value={credits.balance}
+          note={credits.held > 0 ? `${number(credits.held)} held by running requests` : "credits"}
+        />
+        <Stat name="Today" value={sum(ofToday)} note={count(requests(ofToday), "request")} />
+        <Stat name="This month" value={sum(ofMonth)} note={count(requests(ofMonth), "request")} />
+        <Stat
+          name="Ever spent"
+          value={credits.consumed}
+          note={count(credits.requests, "request")}
+        />
+      </dl>
+      {credits.requests === 0 ? <FirstSteps keys={keys} balance={credits.balance} /> : (
+        <BarChart
+          title="Requests, 30 days"
+          unit="requests"
+          bars={fillDays(days, nowMs, 30).map(({ group, requests, errors }) => ({
+            label: group,
+            value: requests,
+            bad: errors,
+          }))}
+        />
+      )}
+      <div class="grid">
+        <section class="card">
+          <h2>What the balance is made of</h2>
+          <Table<Lot>
+            caption="Lots, in the order in which they are spent"
+            rows={credits.lots}
+            empty="No credits. Your operator can grant some, or buy a package."
+            columns={[
+              { name: "from", cell: ({ source, note }) => note || SOURCES[source] },
+              { name: "left", numeric: true, cell: ({ remaining }) => number(remaining) },
+              {
+                name: "expires",
+                cell: ({ expiresAtMs }) =>
+                  expiresAtMs === null ? "never" : relative(expiresAtMs, nowMs),
+              },
+            ]}
+          />
+        </section>
+        <section class="card">
+          <h2>Limits now</h2>
+          {limits.length === 0
+            ? (
+              <p class="quiet">
+                {credits.balance === 0
+                  ? "Without credits no request is admitted."
+                  : "Each key has its own; there is none yet."}
+              </p>
+            )
+            : limits.map(({ key, standing }) => (
+              <div>
+                <p>
+                  <strong>{key.name || key.hint}</strong>
+                </p>
+                {standing.windows.map(({ span, limit, used }) => (
+                  <Meter label={span} used={used} limit={limit} />
+                ))}
+              </div>
+            ))}
+        </section>
+      </div>
+      <p class="quiet">
+        Days and windows are those of UTC. It is <Time ms={nowMs} />.
+      </p>
+    </Layout>
+  );
+}
+
+/** Why credits were granted, for people. */
+export const SOURCES: Readonly<Record<Lot["source"], string>> = {
+  signup: "Welcome",
+  owner: "Owner's grant",
+  invite_signup: "Invite used",
+  invite_payment: "Invited's first payment",
+  package: "Package",
+  grant: "Grant",
+};
+
+function FirstSteps({ keys, balance }: { keys: number; balance: number }) {
+  return (
+    <section class="card">
+      <h2>Three steps to the first answer</h2>
+      <ol class="steps">
+        <li>
+          {balance > 0
+            ? `You have ${count(balance, "credit")} to begin with.`
+            : "Ask your operator for credits."}
+        </li>
+        <li>
+          {keys > 0 ? "You have a key; " : ""}
+          <a href="/console/keys">Make a key</a> and copy a ready snippet: curl, SDKs, Claude Code.
+        </li>
+        <li>
+          Or ask here at once, in the <a href="/console/playground">playground</a>.
+        </li>
+      </ol>
+    </section>
+  );
+}

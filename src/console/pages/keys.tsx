@@ -1,0 +1,147 @@
+import type { Key } from "../../accounts/mod.ts";
+import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
+import { number, relative } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { snippets } from "../snippets.ts";
+
+/** An account's keys, and a form for another one. */
+export function KeysPage(
+  { page, csrf, keys, lastUse, models, made, address, error, done, nowMs }: {
+    page: PageContext;
+    csrf: string;
+    keys: readonly Key[];
+    lastUse: ReadonlyMap<string, number>;
+    models: readonly string[];
+    /** The key that was made just now. */
+    made?: string | undefined;
+    address: string;
+    error?: string | undefined;
+    done?: string | undefined;
+    nowMs: number;
+  },
+) {
+  const notice = error !== undefined
+    ? { tone: "bad" as const, text: error }
+    : done !== undefined
+    ? { tone: "good" as const, text: done }
+    : undefined;
+  return (
+    <Layout page={page} title="Keys" notice={notice}>
+      {made === undefined ? null : <NewKey secret={made} address={address} />}
+      <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action="/console/keys" />
+      <h2>Make a key</h2>
+      <Form action="/console/keys" csrf={csrf} class="card narrow">
+        <Field
+          label="Name"
+          name="name"
+          maxlength={200}
+          placeholder="laptop"
+          hint="To tell keys apart."
+        />
+        <label class="field">
+          <span>Expires</span>
+          <select name="expires">
+            <option value="">never</option>
+            {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days</option>)}
+          </select>
+        </label>
+        <fieldset class="field">
+          <legend>Models (none chosen: all)</legend>
+          {models.map((id) => (
+            <label>
+              <input type="checkbox" name="models" value={id} />
+              {id}
+              <br />
+            </label>
+          ))}
+        </fieldset>
+        <Field
+          label="Budget"
+          name="budget"
+          type="number"
+          min={0}
+          hint="Credits that it may spend in all."
+        />
+        <button type="submit">Make key</button>
+      </Form>
+    </Layout>
+  );
+}
+
+/** A key, once, with what to do with it. */
+export function NewKey({ secret, address }: { secret: string; address: string }) {
+  return (
+    <section class="card" id="new-key">
+      <h2>Your new key</h2>
+      <p>This is the only time that it is shown. Copy it now.</p>
+      <Copyable text={secret} label="the key" />
+      <h2>Use it</h2>
+      {snippets(address, secret).map(({ name, text }, at) => (
+        <details open={at === 0}>
+          <summary>{name}</summary>
+          <Copyable text={text} label={name} />
+        </details>
+      ))}
+    </section>
+  );
+}
+
+/** Keys with their state; `action` is the path that revoking is below. */
+export function KeyTable(
+  { keys, lastUse, csrf, nowMs, action }: {
+    keys: readonly Key[];
+    lastUse: ReadonlyMap<string, number>;
+    csrf: string;
+    nowMs: number;
+    action: string;
+  },
+) {
+  return (
+    <Table<Key>
+      caption="Keys"
+      rows={keys}
+      empty="There is no key yet."
+      columns={[
+        { name: "name", cell: ({ name, id }) => name || id },
+        { name: "key", cell: ({ hint }) => <code>{hint}</code> },
+        { name: "state", cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
+        {
+          name: "last used",
+          cell: ({ id }) => lastUse.has(id) ? relative(lastUse.get(id)!, nowMs) : "never",
+        },
+        {
+          name: "expires",
+          cell: ({ expiresAtMs }) =>
+            expiresAtMs === null ? "never" : <Time ms={expiresAtMs} dayOnly />,
+        },
+        { name: "models", cell: ({ models }) => models === null ? "all" : models.join(", ") },
+        {
+          name: "budget",
+          numeric: true,
+          cell: ({ budgetCredits }) => budgetCredits === null ? "–" : number(budgetCredits),
+        },
+        {
+          name: "",
+          cell: ({ id, name, hint, revokedAtMs }) =>
+            revokedAtMs !== null ? "" : (
+              <Form
+                action={`${action}/${id}/revoke`}
+                csrf={csrf}
+                confirm={`Revoke ${name || hint}? What uses it stops working within a second.`}
+              >
+                <button type="submit" class="danger" aria-label={`Revoke ${name || hint}`}>
+                  Revoke
+                </button>
+              </Form>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+function KeyState({ value, nowMs }: { value: Key; nowMs: number }) {
+  if (value.revokedAtMs !== null) return <Badge tone="bad">revoked</Badge>;
+  const expired = value.expiresAtMs !== null && value.expiresAtMs <= nowMs;
+  return expired ? <Badge tone="warn">expired</Badge> : <Badge tone="good">active</Badge>;
+}

@@ -1,0 +1,102 @@
+import type { Route } from "../../catalog/mod.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+
+/** One request by hand, with everything that comes back. */
+export function PlaygroundPage(
+  { page, csrf, routes }: { page: PageContext; csrf: string; routes: readonly Route[] },
+) {
+  return (
+    <Layout page={page} title="Playground" script="playground.js">
+      <noscript>
+        <p class="notice bad">
+          The playground needs scripts. The snippets beside your keys do without.
+        </p>
+      </noscript>
+      <form id="play" class="play" hidden>
+        <input type="hidden" name="csrf" value={csrf} />
+        <div class="card">
+          <div class="row">
+            <label class="field">
+              <span>Dialect</span>
+              <select name="dialect">
+                <option value="chat">chat</option>
+                <option value="messages">messages</option>
+              </select>
+            </label>
+            <label class="field">
+              <span>Model</span>
+              <select name="model">
+                {routes.map(({ id }) => <option value={id}>{id}</option>)}
+              </select>
+            </label>
+          </div>
+          <label class="field">
+            <span>System</span>
+            <textarea name="system" rows={2} />
+          </label>
+          <label class="field">
+            <span>Prompt</span>
+            <textarea name="prompt" rows={5} required>Hello, who are you?</textarea>
+          </label>
+          <label class="field">
+            <span>Image</span>
+            <input type="file" name="image" accept="image/png,image/jpeg,image/webp,image/gif" />
+          </label>
+          <label class="field">
+            <span>Output tokens at most</span>
+            <input type="number" name="max_tokens" min="1" max="128000" value="500" />
+          </label>
+          <p>
+            <label>
+              <input type="checkbox" name="stream" checked />
+              Stream
+            </label>
+            <br />
+            <label>
+              <input type="checkbox" name="tools" />
+              Offer a tool (get_weather)
+            </label>
+          </p>
+          <button type="submit">Send</button>
+          <p class="quiet">It is charged like any request, to a key that lasts an hour.</p>
+        </div>
+        <div>
+          <section class="card" aria-label="Answer" aria-live="polite">
+            <div id="reasoning" class="reasoning" />
+            <div id="answer" class="answer" />
+          </section>
+          <details open>
+            <summary>Facts</summary>
+            <pre id="facts" tabindex={0} aria-label="Facts" />
+          </details>
+          <details>
+            <summary>Events as they came</summary>
+            <pre id="events" class="raw" tabindex={0} aria-label="Events" />
+          </details>
+          <details>
+            <summary>Request</summary>
+            <pre id="request" class="raw" tabindex={0} aria-label="Request" />
+          </details>
+          <details>
+            <summary>As curl</summary>
+            <CopyableSlot id="curl" label="the curl line" />
+          </details>
+          <details>
+            <summary>With the SDK</summary>
+            <CopyableSlot id="sdk" label="the program" />
+          </details>
+        </div>
+      </form>
+    </Layout>
+  );
+}
+
+/** Filled by the page's script. */
+function CopyableSlot({ id, label }: { id: string; label: string }) {
+  return (
+    <div class="copyable">
+      <button type="button" class="copy" data-copy hidden aria-label={`Copy ${label}`}>Copy</button>
+      <pre tabindex={0} aria-label={label}><code id={id} /></pre>
+    </div>
+  );
+}

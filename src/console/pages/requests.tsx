@@ -1,0 +1,226 @@
+import type { Key } from "../../accounts/mod.ts";
+import type { Route } from "../../catalog/mod.ts";
+import type { Entry } from "../../ledger/mod.ts";
+import type { RequestRecord } from "../../usage/mod.ts";
+import { Badge, Table, Time } from "../components.tsx";
+import { duration, number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+
+/** How requests end, for people. */
+const ENDINGS: Readonly<Record<string, { words: string; tone: "good" | "bad" | "warn" | "calm" }>> =
+  {
+    complete: { words: "complete", tone: "good" },
+    refused: { words: "refused upstream", tone: "warn" },
+    upstream_failed: { words: "upstream failed", tone: "bad" },
+    client_left: { words: "caller left", tone: "calm" },
+  };
+
+function EndingBadge({ ending }: { ending: string }) {
+  const { words, tone } = ENDINGS[ending] ?? { words: ending, tone: "calm" };
+  return <Badge tone={tone}>{words}</Badge>;
+}
+
+/** An account's requests, newest first, a page at a time. */
+export function RequestsPage(
+  { page, records, filter, models, keys, more }: {
+    page: PageContext;
+    records: readonly RequestRecord[];
+    filter: Readonly<Record<"model" | "key" | "ending", string>>;
+    models: readonly string[];
+    keys: readonly Key[];
+    /** Query of the next page. */
+    more: string | undefined;
+  },
+) {
+  const names = new Map(keys.map((key) => [key.id, key.name || key.hint]));
+  return (
+    <Layout page={page} title="Requests">
+      <form method="get" action="/console/requests" class="row">
+        <Choice name="model" chosen={filter.model} options={models.map((id) => [id, id])} />
+        <Choice name="key" chosen={filter.key} options={[...names]} />
+        <Choice
+          name="ending"
+          chosen={filter.ending}
+          options={Object.entries(ENDINGS).map(([id, { words }]) => [id, words])}
+        />
+        <button type="submit" class="plain">Filter</button>
+      </form>
+      <Table<RequestRecord>
+        caption="Requests, newest first"
+        rows={records}
+        empty="No request of this kind was recorded."
+        columns={[
+          {
+            name: "when",
+            cell: ({ requestId, startedAtMs }) => (
+              <a href={`/console/requests/${requestId}`}>
+                <Time ms={startedAtMs} />
+              </a>
+            ),
+          },
+          { name: "model", cell: ({ route }) => route },
+          { name: "key", cell: ({ keyId }) => names.get(keyId) ?? keyId },
+          { name: "end", cell: ({ ending }) => <EndingBadge ending={ending} /> },
+          { name: "input", numeric: true, cell: ({ inputTokens }) => number(inputTokens) },
+          { name: "output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
+          { name: "took", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
+          { name: "credits", numeric: true, cell: ({ chargedCredits }) => number(chargedCredits) },
+        ]}
+      />
+      {more === undefined ? null : (
+        <p>
+          <a href={`/console/requests?${more}`}>Older requests</a>
+        </p>
+      )}
+    </Layout>
+  );
+}
+
+function Choice(
+  { name, chosen, options }: {
+    name: string;
+    chosen: string;
+    options: readonly (readonly [string, string])[];
+  },
+) {
+  return (
+    <label class="field">
+      <span>{name}</span>
+      <select name={name}>
+        <option value="">any</option>
+        {options.map(([value, words]) => (
+          <option value={value} selected={value === chosen}>{words}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** One request, explained: never what was said in it. */
+export function RequestPage(
+  { page, record, route, entries, keyName, email }: {
+    page: PageContext;
+    record: RequestRecord;
+    /** As it is now; undefined when it is not served any more. */
+    route: Route | undefined;
+    entries: readonly Entry[];
+    keyName: string;
+    /** Whose it is, for an operator. */
+    email: string | undefined;
+  },
+) {
+  const facts: [string, unknown][] = [
+    ["Request", <code>{record.requestId}</code>],
+    ...(email === undefined ? [] : [["Account", email] as [string, unknown]]),
+    ["Begun", <Time ms={record.startedAtMs} />],
+    ["Dialect", `${record.dialect}${record.streamed ? ", streamed" : ""}`],
+    ["Model", record.route],
+    ["Key", keyName],
+    [
+      "Answered by",
+      record.upstream === null ? "nobody" : `${record.upstream} as ${record.upstreamModel}`,
+    ],
+    ["Attempts", number(record.attempts)],
+    ["Status", String(record.status)],
+    ["End", <EndingBadge ending={record.ending} />],
+    ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
+    ["Took", duration(record.durationMs)],
+    ["Not carried", record.ignored || "nothing: every field was"],
+  ];
+  return (
+    <Layout page={page} title="Request">
+      <section class="card">
+        <dl class="facts">
+          {facts.map(([name, value]) => (
+            <>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </>
+          ))}
+        </dl>
+      </section>
+      <h2>Price</h2>
+      <Price record={record} route={route} />
+      <h2>Ledger</h2>
+      <Table<Entry>
+        caption="Entries of this request"
+        rows={entries}
+        empty="No entry: nothing was taken."
+        columns={[
+          { name: "when", cell: ({ atMs }) => <Time ms={atMs} /> },
+          { name: "lot", cell: ({ lotId }) => <code>{lotId}</code> },
+          { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
+        ]}
+      />
+      <p>
+        <a href="/console/requests">All requests</a>
+      </p>
+    </Layout>
+  );
+}
+
+interface PriceLine {
+  readonly what: string;
+  readonly tokens: number;
+  readonly rate: number;
+}
+
+function Price({ record, route }: { record: RequestRecord; route: Route | undefined }) {
+  if (record.usageSource === null) {
+    return (
+      <p class="empty">
+        Nothing is charged for a request that ended like this ({ENDINGS[record.ending]?.words}).
+      </p>
+    );
+  }
+  if (route === undefined) {
+    return (
+      <p class="empty">
+        Charged {number(record.chargedCredits)}; the model is not served any more.
+      </p>
+    );
+  }
+  const { prices, minimum } = route;
+  const lines: PriceLine[] = [
+    { what: "input", tokens: record.inputTokens - record.cachedTokens, rate: prices.input },
+    { what: "input from the cache", tokens: record.cachedTokens, rate: prices.cached },
+    { what: "output", tokens: record.outputTokens, rate: prices.output },
+  ];
+  const sum = lines.reduce((all, { tokens, rate }) => all + tokens * rate, 0) / 1e6;
+  const unpaid = record.priceCredits - record.chargedCredits;
+  return (
+    <>
+      <Table<PriceLine>
+        caption="The price line by line"
+        rows={lines}
+        empty=""
+        columns={[
+          { name: "", cell: ({ what }) => what },
+          { name: "tokens", numeric: true, cell: ({ tokens }) => number(tokens) },
+          { name: "credits per million", numeric: true, cell: ({ rate }) => number(rate) },
+          {
+            name: "credits",
+            numeric: true,
+            cell: ({ tokens, rate }) => (tokens * rate / 1e6).toFixed(6),
+          },
+        ]}
+      />
+      <p>
+        Together {sum.toFixed(6)}, rounded up to {number(Math.ceil(sum))}
+        {Math.ceil(sum) < minimum ? `; this model costs at least ${number(minimum)}` : ""}. Price:
+        {" "}
+        <strong>{number(record.priceCredits)}</strong>, taken:{" "}
+        <strong>{number(record.chargedCredits)}</strong>
+        {unpaid > 0 ? ` (${number(unpaid)} was above what was left and is not collected)` : ""}.
+        {record.reasoningTokens > 0
+          ? ` ${number(record.reasoningTokens)} of the output were reasoning.`
+          : ""}
+      </p>
+      <p class="quiet">
+        Tokens were{" "}
+        {record.usageSource === "upstream" ? "reported by the upstream" : "counted by the gateway"}.
+        Prices are those of now.
+      </p>
+    </>
+  );
+}

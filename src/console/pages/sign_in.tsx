@@ -1,0 +1,108 @@
+import { Field } from "../components.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
+
+/** Whether people may make accounts of their own. */
+export type RegistrationMode = "open" | "invite" | "closed";
+
+/** Email and password; a refusal never says which of them was wrong. */
+export function SignInPage(
+  { page, registration, error, done, email = "" }: {
+    page: PageContext;
+    registration: RegistrationMode;
+    error?: string | undefined;
+    done?: string | undefined;
+    email?: string;
+  },
+) {
+  const notice = error !== undefined
+    ? { tone: "bad" as const, text: error }
+    : done !== undefined
+    ? { tone: "good" as const, text: done }
+    : undefined;
+  return (
+    <Layout page={page} title="Sign in" notice={notice}>
+      <form method="post" action="/console/sign-in" class="card narrow">
+        <Field
+          label="Email"
+          name="email"
+          type="email"
+          value={email}
+          required
+          autocomplete="username"
+        />
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          required
+          autocomplete="current-password"
+        />
+        <button type="submit">Sign in</button>
+      </form>
+      {registration === "closed" ? null : (
+        <p>
+          No account yet? <a href="/console/register">Register</a>
+          {registration === "invite" ? " with an invite code" : ""}.
+        </p>
+      )}
+      <p class="quiet">
+        No password, or forgotten? Ask your operator for a sign-in link (<code>
+          sluice account link
+        </code>).
+      </p>
+    </Layout>
+  );
+}
+
+/** Registering, with an invite code where one is asked for. */
+export function RegisterPage(
+  { page, registration, error, email = "", name = "", code = "" }: {
+    page: PageContext;
+    registration: RegistrationMode;
+    error?: string | undefined;
+    email?: string;
+    name?: string;
+    code?: string;
+  },
+) {
+  return (
+    <Layout
+      page={page}
+      title="Register"
+      notice={error === undefined ? undefined : { tone: "bad", text: error }}
+    >
+      <form method="post" action="/console/register" class="card narrow">
+        <Field
+          label="Email"
+          name="email"
+          type="email"
+          value={email}
+          required
+          autocomplete="username"
+        />
+        <Field label="Name" name="name" value={name} maxlength={200} autocomplete="name" />
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          required
+          minlength={10}
+          maxlength={200}
+          autocomplete="new-password"
+          hint="At least 10 characters."
+        />
+        <Field
+          label={registration === "invite" ? "Invite code" : "Invite code, if you have one"}
+          name="code"
+          value={code}
+          required={registration === "invite"}
+          autocomplete="off"
+        />
+        <button type="submit">Register</button>
+      </form>
+      <p>
+        Have an account? <a href="/console/sign-in">Sign in</a>.
+      </p>
+    </Layout>
+  );
+}

@@ -1,0 +1,124 @@
+import { type Grouping, GROUPINGS, type ReportRow } from "../../usage/mod.ts";
+import { BarChart, Stat, Table } from "../components.tsx";
+import { number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+
+const EMPTY = {
+  requests: 0,
+  errors: 0,
+  input_tokens: 0,
+  cached_tokens: 0,
+  output_tokens: 0,
+  credits: 0,
+};
+
+/** Days without use as rows of nothing, so that a chart's time is even. */
+export function fillDays(rows: readonly ReportRow[], nowMs: number, days: number): ReportRow[] {
+  return fill(rows, days, (back) => new Date(nowMs - back * 86_400_000).toISOString().slice(0, 10));
+}
+
+function fillHours(rows: readonly ReportRow[], nowMs: number, hours: number): ReportRow[] {
+  return fill(
+    rows,
+    hours,
+    (back) => `${new Date(nowMs - back * 3_600_000).toISOString().slice(0, 13)}:00Z`,
+  );
+}
+
+function fill(rows: readonly ReportRow[], count: number, nameOf: (back: number) => string) {
+  const known = new Map(rows.map((row) => [row.group, row]));
+  return Array.from({ length: count }, (_, at) => nameOf(count - 1 - at))
+    .map((group) => known.get(group) ?? { group, ...EMPTY });
+}
+
+/** How far back each grouping looks. */
+export const PERIODS: Readonly<Record<Grouping, { ms: number; words: string }>> = {
+  day: { ms: 30 * 86_400_000, words: "30 days" },
+  hour: { ms: 48 * 3_600_000, words: "48 hours" },
+  model: { ms: 30 * 86_400_000, words: "30 days" },
+  key: { ms: 30 * 86_400_000, words: "30 days" },
+};
+
+/** An account's use as a chart and as a table. */
+export function UsagePage(
+  { page, by, rows, names, nowMs }: {
+    page: PageContext;
+    by: Grouping;
+    rows: readonly ReportRow[];
+    /** Names of keys, by id. */
+    names: ReadonlyMap<string, string>;
+    nowMs: number;
+  },
+) {
+  const total = (name: keyof typeof EMPTY) => rows.reduce((sum, row) => sum + row[name], 0);
+  const requests = total("requests");
+  const tokens = total("input_tokens") + total("output_tokens");
+  const shown = by === "day"
+    ? fillDays(rows, nowMs, 30)
+    : by === "hour"
+    ? fillHours(rows, nowMs, 48)
+    : rows;
+  const name = (group: string) => names.get(group) ?? group;
+  const { words } = PERIODS[by];
+  return (
+    <Layout page={page} title="Usage">
+      <nav class="tabs" aria-label="Grouping">
+        {GROUPINGS.map((one) => (
+          <a href={`/console/usage?by=${one}`} aria-current={one === by ? "page" : undefined}>
+            by {one}
+          </a>
+        ))}
+        <a href={`/console/usage.csv?by=${by}`} download={`usage-by-${by}.csv`}>Download CSV</a>
+      </nav>
+      <dl class="stats">
+        <Stat name={`Credits, ${words}`} value={total("credits")} />
+        <Stat name="Requests" value={requests} note={`${number(total("errors"))} failed`} />
+        <Stat name="Tokens" value={tokens} />
+        <Stat
+          name="Tokens per request"
+          value={requests === 0 ? 0 : Math.round(tokens / requests)}
+        />
+      </dl>
+      {rows.length === 0 ? null : (
+        <BarChart
+          title={`Credits by ${by}, ${words}`}
+          unit="credits"
+          bars={shown.map(({ group, credits }) => ({ label: name(group), value: credits }))}
+        />
+      )}
+      <Table<ReportRow>
+        caption={`Use by ${by}, ${words}`}
+        rows={by === "day" || by === "hour" ? rows.toReversed() : rows}
+        empty="Nothing was asked in this time."
+        columns={[
+          { name: by, cell: ({ group }) => name(group) },
+          { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
+          { name: "failed", numeric: true, cell: ({ errors }) => number(errors) },
+          { name: "input", numeric: true, cell: ({ input_tokens }) => number(input_tokens) },
+          { name: "cached", numeric: true, cell: ({ cached_tokens }) => number(cached_tokens) },
+          { name: "output", numeric: true, cell: ({ output_tokens }) => number(output_tokens) },
+          {
+            name: "tokens per request",
+            numeric: true,
+            cell: (row) =>
+              number(Math.round((row.input_tokens + row.output_tokens) / row.requests)),
+          },
+          { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
+        ]}
+      />
+    </Layout>
+  );
+}
+
+/** The same rows as comma-separated values (RFC 4180). */
+export function usageCsv(by: Grouping, rows: readonly ReportRow[]): string {
+  const columns = Object.keys(EMPTY) as (keyof typeof EMPTY)[];
+  const lines = rows.map((row) => [cell(row.group), ...columns.map((name) => row[name])].join(","));
+  return [[by, ...columns].join(","), ...lines].join("\r\n") + "\r\n";
+}
+
+/** Quoted where it must be; a text that a spreadsheet would compute is made one that it does not. */
+function cell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,143 @@
+import type { Context } from "@hono/hono";
+import type { Child } from "@hono/hono/jsx";
+import {
+  AccountError,
+  type Accounts,
+  type Keys,
+  type Passwords,
+  type Session,
+  type Sessions,
+} from "../accounts/mod.ts";
+import type { Admission } from "../admission/mod.ts";
+import type { Registration, Sales } from "../billing/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
+import type { Config } from "../config/mod.ts";
+import type { Database } from "../database/mod.ts";
+import type { Running } from "../relay/mod.ts";
+import type { Log } from "../telemetry/mod.ts";
+import type { Upstreams } from "../upstreams/mod.ts";
+import type { PageContext } from "./layout.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import type { Visitor } from "./visitor.ts";
+
+/** What the pages are about. */
+export interface ConsoleParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  readonly registration: Registration;
+  readonly sales: Sales;
+  readonly catalog: Catalog;
+  readonly admission: Admission;
+  readonly upstreams: Upstreams;
+  readonly running: Running;
+  readonly log: Log;
+  readonly now: () => number;
+  /** The document that `/docs` shows. */
+  readonly openApi: unknown;
+}
+
+/** What a request carries through the console. */
+export interface Env {
+  Bindings: { readonly visitor: Visitor };
+  Variables: {
+    /** Undefined for whoever is not signed in. */
+    session: Session | undefined;
+    /** The session's own token, from its cookie. */
+    token: string | undefined;
+    /** Fields of the form that was sent. */
+    form: FormFields;
+  };
+}
+
+export type PageRequest = Context<Env>;
+
+/** What a form sent, as texts. */
+export class FormFields {
+  readonly #fields: URLSearchParams;
+
+  constructor(text: string) {
+    this.#fields = new URLSearchParams(text);
+  }
+
+  /** A field's text without spaces around it; empty when it was not sent. */
+  text(name: string): string {
+    return (this.#fields.get(name) ?? "").trim();
+  }
+
+  /** A field as it was typed. */
+  raw(name: string): string {
+    return this.#fields.get(name) ?? "";
+  }
+
+  all(name: string): string[] {
+    return this.#fields.getAll(name);
+  }
+
+  /** A whole number above 0; undefined when nothing was sent. Throws {@linkcode AccountError}. */
+  count(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === "") return undefined;
+    if (!/^\d{1,15}$/.test(text)) {
+      throw new AccountError(
+        `${name} must be a whole number: got ${JSON.stringify(text.slice(0, 40))}`,
+      );
+    }
+    return Number(text);
+  }
+}
+
+/** What a page says after a write, by the word in its address. */
+const DONE: Readonly<Record<string, string>> = {
+  registered: "If the address was not used before, the account is there now. Sign in.",
+  "signed-out": "You are signed out.",
+  "signed-out-everywhere": "Every session of the account has ended.",
+  revoked: "The key is revoked: it stops working within a second.",
+  password: "The password is saved.",
+  granted: "The credits are granted.",
+  recorded: "The package is recorded.",
+  disabled: "The account is disabled: its keys stop working within a second.",
+};
+
+/** A page as an answer. */
+export async function page(
+  c: PageRequest,
+  content: Child | Promise<Child>,
+  status = 200,
+) {
+  const html = `<!doctype html>${await content}`;
+  return c.body(html, status as 200, { "content-type": "text/html; charset=utf-8" });
+}
+
+/** What every page of this request is made with. */
+export function pageOf(c: PageRequest): PageContext {
+  return { session: c.var.session, path: c.req.path === "/console" ? "/console/" : c.req.path };
+}
+
+/** The same for pages that are not there and pages that one may not see. */
+export function notFound(c: PageRequest): Promise<Response> {
+  return page(
+    c,
+    <MessagePage
+      page={pageOf(c)}
+      title="There is no such page"
+      text="The address is not whole, or what it was about is gone."
+      link={{ href: "/console/", words: "To the first page" }}
+    />,
+    404,
+  );
+}
+
+/** What the page's address says was done. */
+export function doneOf(c: PageRequest): string | undefined {
+  const done = c.req.query("done");
+  return done !== undefined && Object.hasOwn(DONE, done) ? DONE[done] : undefined;
+}
+
+/** Base address for clients, without a slash at its end. */
+export function addressOf(c: PageRequest, { settings }: Config): string {
+  return settings.publicUrl?.replace(/\/+$/, "") ?? c.env.visitor.origin;
+}

@@ -1,0 +1,72 @@
+/** Ways to make a first call, with an address and a key that work. */
+export function snippets(address: string, key: string): readonly { name: string; text: string }[] {
+  return [
+    {
+      name: "curl",
+      text: `curl ${address}/v1/chat/completions \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"model":"svc-k2","messages":[{"role":"user","content":"Hello"}]}'`,
+    },
+    {
+      name: "Claude Code",
+      text: `export ANTHROPIC_BASE_URL=${address}
+export ANTHROPIC_AUTH_TOKEN=${key}
+export ANTHROPIC_MODEL=claude-svc-k3
+claude`,
+    },
+    {
+      name: "Environment",
+      text: `export OPENAI_BASE_URL=${address}/v1
+export OPENAI_API_KEY=${key}
+export ANTHROPIC_BASE_URL=${address}
+export ANTHROPIC_AUTH_TOKEN=${key}`,
+    },
+    {
+      name: "OpenAI SDK, TypeScript",
+      text: `import OpenAI from "openai";
+
+const client = new OpenAI({ baseURL: "${address}/v1", apiKey: "${key}" });
+const answer = await client.chat.completions.create({
+  model: "svc-k2",
+  messages: [{ role: "user", content: "Hello" }],
+});
+console.log(answer.choices[0].message.content);`,
+    },
+    {
+      name: "OpenAI SDK, Python",
+      text: `from openai import OpenAI
+
+client = OpenAI(base_url="${address}/v1", api_key="${key}")
+answer = client.chat.completions.create(
+    model="svc-k2",
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(answer.choices[0].message.content)`,
+    },
+    {
+      name: "Anthropic SDK, TypeScript",
+      text: `import Anthropic from "@anthropic-ai/sdk";
+
+const client = new Anthropic({ baseURL: "${address}", authToken: "${key}" });
+const answer = await client.messages.create({
+  model: "svc-k3",
+  max_tokens: 500,
+  messages: [{ role: "user", content: "Hello" }],
+});
+console.log(answer.content);`,
+    },
+    {
+      name: "Anthropic SDK, Python",
+      text: `from anthropic import Anthropic
+
+client = Anthropic(base_url="${address}", auth_token="${key}")
+answer = client.messages.create(
+    model="svc-k3",
+    max_tokens=500,
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(answer.content)`,
+    },
+  ];
+}
