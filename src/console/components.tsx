@@ -14,7 +14,7 @@ export function Stat(
     <div class="stat">
       <dt>{name}</dt>
       <dd>{typeof value === "number" ? number(value) : value}</dd>
-      {note === undefined ? null : <small>{note}</small>}
+      {note === undefined ? null : <dd class="note">{note}</dd>}
     </div>
   );
 }
@@ -212,7 +212,7 @@ export function Copyable({ text, label, lang }: { text: string; label: string; l
   return (
     <div class="copyable">
       <button type="button" class="copy" data-copy hidden aria-label={`Copy ${label}`}>Copy</button>
-      <pre tabindex={0} aria-label={label} data-lang={lang}><code>{text}</code></pre>
+      <pre role="group" tabindex={0} aria-label={label} data-lang={lang}><code>{text}</code></pre>
     </div>
   );
 }

@@ -91,7 +91,11 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
           <summary>
             <code>{name}</code>
           </summary>
-          <pre tabindex={0} aria-label={name}><code>{JSON.stringify(schema, null, 2)}</code></pre>
+          <pre
+            role="group"
+            tabindex={0}
+            aria-label={name}
+          ><code>{JSON.stringify(schema, null, 2)}</code></pre>
         </details>
       ))}
     </Layout>

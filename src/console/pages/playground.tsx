@@ -67,15 +67,15 @@ export function PlaygroundPage(
           </section>
           <details open>
             <summary>Facts</summary>
-            <pre id="facts" tabindex={0} aria-label="Facts" />
+            <pre id="facts" role="group" tabindex={0} aria-label="Facts" />
           </details>
           <details>
             <summary>Events as they came</summary>
-            <pre id="events" class="raw" tabindex={0} aria-label="Events" />
+            <pre id="events" class="raw" role="group" tabindex={0} aria-label="Events" />
           </details>
           <details>
             <summary>Request</summary>
-            <pre id="request" class="raw" tabindex={0} aria-label="Request" />
+            <pre id="request" class="raw" role="group" tabindex={0} aria-label="Request" />
           </details>
           <details>
             <summary>As curl</summary>
@@ -96,7 +96,7 @@ function CopyableSlot({ id, label }: { id: string; label: string }) {
   return (
     <div class="copyable">
       <button type="button" class="copy" data-copy hidden aria-label={`Copy ${label}`}>Copy</button>
-      <pre tabindex={0} aria-label={label}><code id={id} /></pre>
+      <pre role="group" tabindex={0} aria-label={label}><code id={id} /></pre>
     </div>
   );
 }

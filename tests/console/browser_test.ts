@@ -1,0 +1,293 @@
+import axe from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { browserProgram, startBrowser } from "../fake/browser.ts";
+import { startCommand } from "../fake/command.ts";
+import { customer } from "../fake/customer.ts";
+import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
+import { tempDir } from "../fake/temp.ts";
+
+const OWNER = "owner@localhost";
+const PASSWORD = "a long enough password";
+
+/** A test in a real browser; `CHROMIUM` says where it is, CI installs it. */
+function inBrowser(name: string, work: (browser: Browser) => Promise<void>): void {
+  Deno.test(name, {
+    ignore: browserProgram === undefined,
+    // what the browser's own library keeps is not of the test
+    sanitizeOps: false,
+    sanitizeResources: false,
+  }, async () => {
+    await using started = await startBrowser();
+    await work(started.browser);
+  });
+}
+
+/** A page whose faults are kept. */
+async function open(context: BrowserContext): Promise<{ page: Page; faults: string[] }> {
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  return { page, faults };
+}
+
+async function linkFor({ gateway, url }: TestGateway, email = OWNER): Promise<string> {
+  return `${url}/console/link/${await gateway.sessions.makeLink(
+    await gateway.accounts.get(email),
+  )}`;
+}
+
+inBrowser(
+  "first start: link, first key, an answer in the playground, the use of it",
+  async (browser) => {
+    await using dir = await tempDir();
+    await using gateway = startCommand(["--port", "0"], { directory: dir.path });
+    const [link] = await gateway.waitFor(/http:\S+\/console\/link\/\w+/);
+    const context = await browser.newContext({
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const { page, faults } = await open(context);
+    await page.goto(link);
+    await page.getByText("Three steps to the first answer").waitFor();
+    await page.getByRole("link", { name: "Make a key" }).click();
+    await page.getByLabel("Name").fill("laptop");
+    await page.getByRole("button", { name: "Make key" }).click();
+    const key = (await page.locator("#new-key code").first().textContent())!;
+    assertMatch(key, /^sk-\w{43}$/);
+    await page.locator("#new-key [data-copy]").first().click();
+    assertEquals(await page.evaluate("navigator.clipboard.readText()"), key);
+    const snippet = (await page.locator("#new-key details code").first().textContent())!;
+    assertStringIncludes(snippet, key);
+    const { stdout } = await new Deno.Command("bash", { args: ["-c", `${snippet} -s`] }).output();
+    assertStringIncludes(new TextDecoder().decode(stdout), "You said");
+
+    await page.getByRole("link", { name: "Playground" }).click();
+    for (const dialect of ["chat", "messages"]) {
+      await page.getByLabel("Dialect").selectOption(dialect);
+      await page.getByLabel("Model").selectOption("svc-k3");
+      await page.getByLabel("Prompt").fill("Hello from the playground");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.locator("#answer").getByText("Hello from the playground").waitFor();
+      await page.getByRole("button", { name: "Send" }).waitFor();
+      assert((await page.locator("#reasoning").textContent())!.length > 0, "reasoning is shown");
+      const events = (await page.locator("#events").textContent())!;
+      assertStringIncludes(events, dialect === "chat" ? "data: [DONE]" : "event: message_stop");
+      assertStringIncludes((await page.locator("#facts").textContent())!, "x-credits-remaining");
+    }
+    // a tool call, a picture, and what to paste elsewhere
+    await page.getByLabel("Offer a tool").check();
+    await page.getByLabel("Prompt").fill("What is the weather in Lisbon?");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator("#answer").getByText("→ get_weather").waitFor();
+    await page.getByLabel("Offer a tool").uncheck();
+    await page.getByLabel("Image").setInputFiles(
+      new URL("../images/files/rgb.png", import.meta.url).pathname,
+    );
+    await page.getByLabel("Prompt").fill("What is this?");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator("#answer").getByText(/png/i).waitFor();
+    const curl = (await page.locator("#curl").textContent())!;
+    assertStringIncludes(curl, "/v1/messages");
+
+    await page.getByRole("link", { name: "Requests" }).click();
+    const rows = page.locator("tbody tr");
+    await rows.first().waitFor();
+    assertEquals(await rows.count(), 5);
+    await rows.first().getByRole("link").click();
+    await page.getByRole("heading", { name: "Price" }).waitFor();
+    await page.getByRole("link", { name: "Usage" }).click();
+    await page.locator("td[data-name=requests]").getByText("5", { exact: true }).waitFor();
+    assertEquals(faults, []);
+  },
+);
+
+inBrowser("an invitation: registered, and the bonus is there to be seen", async (browser) => {
+  await using gateway = await startGateway();
+  const owner = await open(await browser.newContext());
+  await owner.page.goto(await linkFor(gateway));
+  await owner.page.getByRole("link", { name: "Credits", exact: true }).click();
+  const link = (await owner.page.locator("pre[aria-label='your invite link'] code").textContent())!;
+  const guest = await open(await browser.newContext());
+  await guest.page.goto(link);
+  await guest.page.getByLabel("Email").fill("ada@example.com");
+  await guest.page.getByLabel("Name").fill("Ada");
+  await guest.page.getByLabel("Password").fill(PASSWORD);
+  await guest.page.getByRole("button", { name: "Register" }).click();
+  await guest.page.getByLabel("Email").fill("ada@example.com");
+  await guest.page.getByLabel("Password").fill(PASSWORD);
+  await guest.page.getByRole("button", { name: "Sign in" }).click();
+  await guest.page.locator(".stat").getByText("10", { exact: true }).first().waitFor();
+  await owner.page.reload();
+  await owner.page.locator(".stat").getByText("1,000,050").waitFor();
+  await owner.page.getByText("ada@example.com").waitFor();
+  assertEquals([...owner.faults, ...guest.faults], []);
+});
+
+inBrowser(
+  "a revoked key is refused; an operator's grant arrives; wrong passwords are bounded",
+  async (browser) => {
+    await using gateway = await startGateway();
+    const ada = await customer(gateway, 5);
+    const account = await gateway.gateway.accounts.get(ada.email);
+    await gateway.gateway.passwords.set(account, PASSWORD);
+    const ask = () => statusOf(gateway.chat("Hi", {}, { key: ada.keys[0]! }));
+    assertEquals(await ask(), 200);
+    const user = await open(await browser.newContext());
+    user.page.on("dialog", (dialog) => dialog.accept());
+    await user.page.goto(await linkFor(gateway, ada.email));
+    await user.page.getByRole("link", { name: "Keys" }).click();
+    await user.page.getByRole("button", { name: "Revoke" }).click();
+    await user.page.getByText("revoked", { exact: true }).waitFor();
+    const start = performance.now();
+    while (await ask() !== 401) {
+      assert(
+        performance.now() - start < 1_000,
+        "refused within a second",
+      );
+    }
+
+    const owner = await open(await browser.newContext());
+    await owner.page.goto(await linkFor(gateway));
+    await owner.page.getByRole("link", { name: "Accounts" }).click();
+    await owner.page.getByLabel("Email or name").fill(ada.email.slice(0, 8));
+    await owner.page.getByRole("button", { name: "Search" }).click();
+    await owner.page.getByRole("link", { name: ada.email }).click();
+    await owner.page.getByLabel("Credits", { exact: true }).fill("500");
+    await owner.page.getByRole("button", { name: "Grant", exact: true }).click();
+    await owner.page.getByText("The credits are granted.").waitFor();
+    await user.page.getByRole("link", { name: "Home" }).click();
+    await user.page.locator(".stat").getByText("504").first().waitFor();
+
+    const guesser = await open(await browser.newContext());
+    for (let round = 0; round < 6; round++) {
+      await guesser.page.goto(`${gateway.url}/console/sign-in`);
+      await guesser.page.getByLabel("Email").fill(ada.email);
+      await guesser.page.getByLabel("Password").fill(`wrong password ${round}`);
+      await guesser.page.getByRole("button", { name: "Sign in" }).click();
+      await guesser.page.getByText(round < 5 ? "is not right" : "Too many tries").waitFor();
+    }
+    assertEquals([...user.faults, ...owner.faults], []);
+  },
+);
+
+inBrowser("without scripts: sign-in, keys, usage and credits work", async (browser) => {
+  await using gateway = await startGateway();
+  const account = await gateway.gateway.accounts.get(OWNER);
+  await gateway.gateway.passwords.set(account, PASSWORD);
+  await statusOf(gateway.chat("Hi"));
+  const { page } = await open(await browser.newContext({ javaScriptEnabled: false }));
+  await page.goto(`${gateway.url}/`);
+  await page.getByLabel("Email").fill(OWNER);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("link", { name: "Keys" }).click();
+  await page.getByLabel("Name").fill("plain");
+  await page.getByRole("button", { name: "Make key" }).click();
+  assertMatch((await page.locator("#new-key code").first().textContent())!, /^sk-/);
+  await page.getByRole("link", { name: "Usage" }).click();
+  await page.getByRole("link", { name: "by model" }).click();
+  await page.locator("td").getByText("svc-k2").waitFor();
+  await page.getByRole("link", { name: "Credits", exact: true }).click();
+  await page.locator("td").getByText("Owner's grant").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You are signed out.").waitFor();
+});
+
+/** What a page tries that somebody got a text into; programs for the browser are written as texts. */
+const BREAKING_OUT = `(async () => {
+  const violations = [];
+  addEventListener("securitypolicyviolation", (event) => violations.push(event.effectiveDirective));
+  const script = document.createElement("script");
+  script.textContent = "globalThis.ran = true";
+  document.body.append(script);
+  document.body.insertAdjacentHTML("beforeend", '<p style="color:red">x</p>');
+  const image = new Image();
+  image.src = "http://127.0.0.1:1/picture.png";
+  document.body.append(image);
+  await fetch("http://127.0.0.1:1/").catch(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return { violations, ran: "ran" in globalThis };
+})()`;
+
+inBrowser("a page may run no script but ours, and load nothing from elsewhere", async (browser) => {
+  await using gateway = await startGateway();
+  const { page } = await open(await browser.newContext());
+  await page.goto(await linkFor(gateway));
+  const refused = await page.evaluate<{ violations: string[]; ran: boolean }>(BREAKING_OUT);
+  assertEquals(refused.ran, false);
+  for (const directive of ["script-src-elem", "style-src-attr", "img-src", "connect-src"]) {
+    assert(refused.violations.includes(directive), `${directive}: ${refused.violations}`);
+  }
+});
+
+const AXE = `axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) => ({
+  id,
+  impact,
+  nodes: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
+})))`;
+
+const WIDER_THAN_SCREEN =
+  "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
+/** Every page that a reader may come to. */
+async function pagesOf(gateway: TestGateway): Promise<string[]> {
+  const reply = await gateway.chat("Hi", { model: "svc-k3" });
+  await reply.body?.cancel();
+  const ada = await customer(gateway, 50);
+  return [
+    ...["sign-in", "register", "models"].map((name) => `/console/${name}`),
+    "/docs",
+    "/console/",
+    ...[
+      "keys",
+      "usage",
+      "usage?by=model",
+      "requests",
+      "credits",
+      "playground",
+      "account",
+      "nothing",
+    ]
+      .map((name) => `/console/${name}`),
+    `/console/requests/${reply.headers.get("request-id")}`,
+    ...["accounts", "live", "upstreams", "routes", "invites", "audit", "settings"]
+      .map((name) => `/console/operator/${name}`),
+    `/console/operator/accounts/${ada.accountId}`,
+  ];
+}
+
+for (const [device, width] of [["phone", 375], ["desktop", 1280]] as const) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    inBrowser(
+      `every page: no fault, nothing serious from axe, no overflow (${device}, ${colorScheme})`,
+      async (browser) => {
+        await using gateway = await startGateway();
+        const viewport = { width, height: 800 };
+        const paths = await pagesOf(gateway);
+        const nobody = await open(await browser.newContext({ viewport, colorScheme }));
+        const owner = await open(await browser.newContext({ viewport, colorScheme }));
+        await owner.page.goto(await linkFor(gateway));
+        for (const path of paths) {
+          const visitors = /sign-in|register|models|docs/.test(path) ? [nobody] : [owner];
+          for (const { page, faults } of visitors) {
+            await page.goto(`${gateway.url}${path}`);
+            if (path.endsWith("nothing")) faults.length = 0; // the browser tells of the 404 itself
+            // axe is put in by the browser, not by the page, whose policy would refuse it
+            await page.evaluate(axe.source);
+            const found = await page.evaluate<{ impact: string }[]>(AXE);
+            const serious = found.filter(({ impact }) =>
+              impact === "serious" || impact === "critical"
+            );
+            assertEquals(serious, [], path);
+            const overflow = await page.evaluate(WIDER_THAN_SCREEN);
+            assertEquals(overflow, 0, `${path} is wider than the screen`);
+            assertEquals(faults, [], path);
+          }
+        }
+      },
+    );
+  }
+}

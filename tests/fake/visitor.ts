@@ -1,0 +1,64 @@
+import { assertEquals } from "../assert.ts";
+import type { TestGateway } from "./gateway.ts";
+
+/** Somebody with a browser that runs no scripts: keeps cookies, follows nothing by itself. */
+export class PlainBrowser {
+  readonly #url: string;
+  cookie = "";
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Opens a page. */
+  async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return this.#keep(
+      await fetch(`${this.#url}${path}`, {
+        headers: { cookie: this.cookie, ...headers },
+        redirect: "manual",
+      }),
+    );
+  }
+
+  /** Sends a form, with the token of the page that it stands on unless another is given. */
+  async post(
+    path: string,
+    fields: Record<string, string>,
+    { from, headers = {} }: { from?: string; headers?: Record<string, string> } = {},
+  ): Promise<Response> {
+    const csrf = from === undefined ? {} : { csrf: await this.token(from) };
+    return this.#keep(
+      await fetch(`${this.#url}${path}`, {
+        method: "POST",
+        headers: { cookie: this.cookie, "sec-fetch-site": "same-origin", ...headers },
+        body: new URLSearchParams({ ...csrf, ...fields }),
+        redirect: "manual",
+      }),
+    );
+  }
+
+  /** The token that the forms of a page carry. */
+  async token(path: string): Promise<string> {
+    const text = await (await this.get(path)).text();
+    return /name="csrf" value="([0-9a-f]{64})"/.exec(text)?.[1] ?? "";
+  }
+
+  #keep(reply: Response): Response {
+    const [, set] = /^([^;]*)/.exec(reply.headers.get("set-cookie") ?? "") ?? [];
+    if (set) this.cookie = set;
+    return reply;
+  }
+}
+
+/** A browser that is signed in by a link. */
+export async function signedIn(
+  { gateway, url }: TestGateway,
+  email: string,
+): Promise<PlainBrowser> {
+  const token = await gateway.sessions.makeLink(await gateway.accounts.get(email));
+  const browser = new PlainBrowser(url);
+  const reply = await browser.get(`/console/link/${token}`);
+  assertEquals([reply.status, reply.headers.get("location")], [303, "/console/"]);
+  await reply.body?.cancel();
+  return browser;
+}
