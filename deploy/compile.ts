@@ -78,26 +78,24 @@ async function write(name: string, value: unknown): Promise<void> {
   await Deno.writeTextFile(`${directory}/${name}`, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** The part of the import map that the program itself imports. */
+/** The part of the import map that the program itself imports, as its module graph says. */
 async function usedImports(all: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   const used = new Set<string>();
-  for await (const file of sources(new URL("src/", ROOT))) collect(await Deno.readTextFile(file));
-  collect(await Deno.readTextFile(new URL("main.ts", ROOT)));
-  used.add(`${config.compilerOptions.jsxImportSource}/jsx-runtime`); // what pages are compiled to
-  return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
-
-  function collect(text: string): void {
-    for (const [, name] of text.matchAll(/(?:from|import)\s*\(?\s*"([^".][^"]*)"/g)) {
-      used.add(name!);
+  for (const entry of ["main.ts", ...INCLUDED.filter((path) => path.endsWith(".ts"))]) {
+    const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["info", "--json", entry],
+      cwd: ROOT,
+      stderr: "inherit",
+    }).output();
+    if (code !== 0) Deno.exit(code);
+    const graph: { modules: { dependencies?: { specifier: string }[] }[] } = JSON.parse(
+      new TextDecoder().decode(stdout),
+    );
+    for (const { dependencies } of graph.modules) {
+      for (const { specifier } of dependencies ?? []) used.add(specifier);
     }
   }
-}
-
-async function* sources(directory: URL): AsyncGenerator<URL> {
-  for await (const { name, isDirectory } of Deno.readDir(directory)) {
-    if (isDirectory) yield* sources(new URL(`${name}/`, directory));
-    else if (/\.tsx?$/.test(name)) yield new URL(name, directory);
-  }
+  return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
 }
 
 /** The part of a lock file that these `npm:` specifiers lead to, for the target's system. */

@@ -9,7 +9,7 @@ import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.
 import { gatewayIdentity } from "./gateway_identity.ts";
 import { TierList } from "./ledger/mod.ts";
 import { Retention } from "./usage/mod.ts";
-import { Console } from "./console/mod.ts";
+import type { Console } from "./console/mod.ts";
 import { App, openApiDocument, serve, type Server } from "./http/mod.ts";
 import { Running } from "./relay/mod.ts";
 import { type Log, Metrics, NO_TRACING, type Tracing } from "./telemetry/mod.ts";
@@ -172,6 +172,21 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     }),
     log,
   });
+  // loaded when somebody first opens a page: a start does not wait for it
+  let opened: Promise<Console> | undefined;
+  const console = () =>
+    opened ??= import("./console/mod.ts").then(({ Console }) =>
+      new Console({
+        ...parts,
+        catalog,
+        admission,
+        upstreams,
+        running,
+        log,
+        now,
+        openApi: openApiDocument(),
+      })
+    );
   const app = new App({
     catalog,
     images,
@@ -186,16 +201,9 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     onClientDisconnect,
     followMs,
     keyRing,
-    pages: new Console({
-      ...parts,
-      catalog,
-      admission,
-      upstreams,
-      running,
-      log,
-      now,
-      openApi: openApiDocument(),
-    }),
+    pages: {
+      fetch: async (request, peer) => await (await console()).fetch(request, peer),
+    },
   }, {
     bodyLimits: {
       bytes: settings.limits.bodyBytes,

@@ -73,11 +73,6 @@ export class Console {
     this.#hono = this.#routes();
   }
 
-  /** Whether a path is the console's. */
-  serves(path: string): boolean {
-    return path === "/" || path === "/docs" || path === "/console" || path.startsWith("/console/");
-  }
-
   /** Answers one request. @param peer Address of the other end of the connection. */
   async fetch(request: Request, peer: string): Promise<Response> {
     const response = await this.#hono.fetch(request, { visitor: visitorOf(request, peer) });

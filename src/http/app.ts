@@ -26,9 +26,13 @@ export interface AppParts extends RelayParts {
   readonly pages: Pages;
 }
 
+/** Whether a path is a page's. */
+export function isConsolePath(path: string): boolean {
+  return path === "/" || path === "/docs" || path === "/console" || path.startsWith("/console/");
+}
+
 /** Pages for browsers, which keep their own rules. */
 export interface Pages {
-  serves(path: string): boolean;
   fetch(request: Request, peer: string): Promise<Response>;
 }
 
@@ -92,7 +96,7 @@ export class App {
       if (request.method === "OPTIONS") return preflight(request, base.headers);
       if (this.#stopping) return this.#refuse(base, stopping());
     }
-    if (this.#parts.pages.serves(base.path)) {
+    if (isConsolePath(base.path)) {
       const peer = info?.remoteAddr;
       return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
     }

@@ -1,4 +1,4 @@
-import { Agent, buildConnector, fetch as fetchBy } from "undici";
+import type { buildConnector } from "undici";
 import { joinBytes } from "../bytes.ts";
 import { isPublicAddress } from "./address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
@@ -36,11 +36,8 @@ export interface Fetched {
  */
 export class ImageFetcher {
   readonly #options: ImageFetcherOptions;
-  readonly #connect: buildConnector.connector;
-
   constructor(options: ImageFetcherOptions) {
     this.#options = options;
-    this.#connect = options.connect ?? buildConnector({ timeout: options.connectMs });
   }
 
   /**
@@ -100,9 +97,12 @@ export class ImageFetcher {
     signal: AbortSignal,
   ): Promise<Fetched | { readonly location: string }> {
     const address = await this.#addressOf(target, signal);
+    // loaded with the first image that is fetched: few gateways ever need all of it
+    const { Agent, buildConnector, fetch } = await import("undici");
+    const { connectMs, connect = buildConnector({ timeout: connectMs }) } = this.#options;
     const agent = new Agent({
       connect: (options, callback) =>
-        this.#connect({
+        connect({
           ...options,
           hostname: address,
           ...(target.url.protocol === "https:" ? { servername: target.url.hostname } : {}),
@@ -112,7 +112,7 @@ export class ImageFetcher {
       bodyTimeout: this.#options.totalMs,
     });
     try {
-      const asked = fetchBy(target.url, {
+      const asked = fetch(target.url, {
         dispatcher: agent,
         redirect: "manual",
         referrerPolicy: "no-referrer",

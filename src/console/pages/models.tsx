@@ -21,15 +21,14 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
         empty="No model is served: the operator has to give routes a target."
         columns={[
           { name: "model", cell: ({ id }) => <code>{id}</code> },
-          { name: "name", cell: ({ displayName }) => displayName },
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
-          { name: "output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
+          { name: "generates", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
           { name: "images", cell: ({ images }) => IMAGES[images] },
           { name: "reasoning", cell: ({ reasoning }) => REASONING[reasoning] },
           { name: "at least", numeric: true, cell: ({ minimum }) => number(minimum) },
           { name: "input", numeric: true, cell: ({ prices }) => number(prices.input) },
           { name: "cached", numeric: true, cell: ({ prices }) => number(prices.cached) },
-          { name: "output price", numeric: true, cell: ({ prices }) => number(prices.output) },
+          { name: "output", numeric: true, cell: ({ prices }) => number(prices.output) },
         ]}
       />
       <p>

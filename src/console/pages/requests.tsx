@@ -125,7 +125,7 @@ export function RequestPage(
     ["End", <EndingBadge ending={record.ending} />],
     ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
     ["Took", duration(record.durationMs)],
-    ["Not carried", record.ignored || "nothing: every field was"],
+    ["Not carried", record.ignored || "nothing"],
   ];
   return (
     <Layout page={page} title="Request">

@@ -1,0 +1,57 @@
+/**
+ * How large, how soon, how much memory? `deno task compile && deno run -A bench/binary.ts [ROUNDS]`
+ *
+ * Starts dist/sluice on a directory that has been started on before, measures the time from the
+ * process's start to its first answer, then its memory after three idle seconds (Linux).
+ */
+
+import { median, say } from "./harness.ts";
+
+const BINARY = new URL("../dist/sluice", import.meta.url).pathname;
+const rounds = Number(Deno.args[0] ?? 7);
+const directory = await Deno.makeTempDir({ prefix: "sluice-bench-" });
+
+const starts: number[] = [];
+const resident: number[] = [];
+const own: number[] = [];
+for (let round = 0; round <= rounds; round++) {
+  const start = performance.now();
+  const child = new Deno.Command(BINARY, {
+    args: ["--port", "0"],
+    cwd: directory,
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  let said = "";
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    said += text;
+    const url = /listening on (\S+)/.exec(said)?.[1];
+    if (url === undefined) continue;
+    await (await fetch(`${url}/v1/models`)).arrayBuffer();
+    if (round > 0) starts.push(performance.now() - start); // the first one makes the database
+    break;
+  }
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  const status = await Deno.readTextFile(`/proc/${child.pid}/status`);
+  const megabytes = (name: string) =>
+    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)![1]) / 1_024;
+  if (round > 0) {
+    resident.push(megabytes("VmRSS"));
+    own.push(megabytes("RssAnon"));
+  }
+  child.kill("SIGTERM");
+  await child.status;
+}
+await Deno.remove(directory, { recursive: true });
+const { size } = await Deno.stat(BINARY);
+say(`  size            ${(size / 1e6).toFixed(1)} MB`);
+say(
+  `  first answer    median ${median(starts).toFixed(0)} ms, slowest ${
+    Math.max(...starts).toFixed(0)
+  } ms`,
+);
+say(
+  `  idle, resident  median ${median(resident).toFixed(0)} MB, of its own ${
+    median(own).toFixed(0)
+  } MB`,
+);
