@@ -8,8 +8,8 @@ const LAYERS = [
   ["admission", "upstreams", "images", "billing"],
   ["catalog", "ledger", "accounts", "usage"],
   ["dialects", "database"],
-  ["gateway_identity.ts", "tokens", "pixels", "telemetry", "config", "refusal.ts", "version.ts"],
-  ["bytes.ts", "coarse_timers.ts", "ids.ts", "std.ts"],
+  ["gateway_identity.ts", "tokens", "pixels", "telemetry", "config", "refusal.ts"],
+  ["bytes.ts", "coarse_timers.ts", "ids.ts", "std.ts", "version.ts"],
 ];
 
 const SRC = new URL("../src/", import.meta.url);
