@@ -80,7 +80,7 @@ if (import.meta.main) {
     out: write(Deno.stdout),
     err: write(Deno.stderr),
     colour: Deno.stdout.isTerminal() && !Deno.noColor,
-    openParts: (config) => assembleParts(config),
+    openParts: (config) => assembleParts(config, { besideGateway: true }),
     openGateway: (config, log) =>
       assemble(config, { log, ...(exportsTelemetry() && { tracing: openTelemetry() }) }),
     stopRequested,

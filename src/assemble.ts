@@ -42,6 +42,8 @@ export interface Surroundings {
 export interface PartSurroundings extends Pick<Surroundings, "now" | "wrapDatabase"> {
   /** Told of every commit. */
   readonly observe?: ObserveCommit;
+  /** Whether a gateway may run on the database; then its schema is left as it is. */
+  readonly besideGateway?: boolean;
 }
 
 /** The nouns, without the door: what commands work with. */
@@ -81,7 +83,8 @@ export interface Gateway extends Omit<Parts, "owner"> {
 /** Opens the database and what stands on it. */
 export async function assembleParts(
   config: Config,
-  { now = Date.now, wrapDatabase = (database) => database, observe }: PartSurroundings = {},
+  { now = Date.now, wrapDatabase = (database) => database, observe, besideGateway }:
+    PartSurroundings = {},
 ): Promise<Parts> {
   const { settings } = config;
   const { url, token } = settings.database;
@@ -92,6 +95,9 @@ export async function assembleParts(
       durability: settings.durability,
       now,
       observe,
+      mayMigrate: besideGateway && file !== undefined
+        ? () => noGatewayRuns(settings.data)
+        : undefined,
       ...(file === undefined && url !== undefined
         ? { server: { url, token: token?.reveal() } }
         : {}),
@@ -111,6 +117,19 @@ export async function assembleParts(
     sessions: new Sessions(database, now),
     [Symbol.asyncDispose]: () => database.close(),
   };
+}
+
+/** A gateway of the earlier program would go on writing into a schema that it does not know. */
+async function noGatewayRuns(directory: string): Promise<void> {
+  try {
+    using _alone = await gatewayIdentity(directory);
+  } catch (error) {
+    throw new Error(
+      "Cannot bring the database up to date while a gateway runs that was started with an earlier " +
+        "program: restart the gateway, then try again",
+      { cause: error },
+    );
+  }
 }
 
 /** Builds every part in order; disposing closes them in reverse. */

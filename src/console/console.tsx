@@ -307,8 +307,15 @@ export class Console {
     const { form } = c.var;
     const { address } = c.env.visitor;
     const [email, password, code] = [form.text("email"), form.raw("password"), form.text("code")];
-    if (this.#attempts.waitMs("(registration)", address) > 0) {
-      return this.#registerPage(c, "Too many tries from your address. Wait ten minutes.", 429);
+    const waitMs = this.#attempts.registerWaitMs(address);
+    if (waitMs > 0) {
+      const minutes = Math.ceil(waitMs / 60_000);
+      c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+      return this.#registerPage(
+        c,
+        `Too many tries from your address. Wait ${minutes} minutes.`,
+        429,
+      );
     }
     try {
       if (mode === "invite" && code === "") throw new AccountError("An invite code is needed here");
@@ -326,7 +333,6 @@ export class Console {
       }
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
-      this.#attempts.failed("(registration)", address);
       return this.#registerPage(c, `${error.message}.`, 400);
     }
     return c.redirect("/console/sign-in?done=registered", 303);

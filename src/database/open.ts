@@ -13,6 +13,8 @@ export interface OpenOptions {
   readonly durability: "full" | "normal";
   readonly now: () => number;
   readonly observe?: ObserveCommit | undefined;
+  /** Asked before a schema that holds data is changed; what it throws keeps it as it is. */
+  readonly mayMigrate?: (() => Promise<void>) | undefined;
 }
 
 /** Opens the database and brings its schema up to date. */
@@ -22,6 +24,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     await migrate(database, {
       now: options.now,
       copy: async (version) => {
+        await options.mayMigrate?.();
         if (options.file === undefined) return; // a server's operator keeps its copies
         await copyFile(database, `${options.file}.before-schema-${version + 1}`);
       },

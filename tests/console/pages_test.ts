@@ -255,6 +255,21 @@ Deno.test("registration: closed, by invite, open", async () => {
   assertStringIncludes(text, "1,000,050");
 });
 
+Deno.test("registering is bounded per address: every account begins with credits", async () => {
+  await using gateway = await startGateway({ settings: { registration: "open" } });
+  const from = (address: string, index: number) =>
+    statusOf(
+      new PlainBrowser(gateway.url).post("/console/register", {
+        email: `farm${index}@example.com`,
+        password: "short", // costs no hashing, and counts all the same
+      }, { headers: { "x-forwarded-for": address } }),
+    );
+  const statuses = [];
+  for (let index = 0; index < 12; index++) statuses.push(await from("203.0.113.9", index));
+  assertEquals(statuses, [...Array(10).fill(400), 429, 429]);
+  assertEquals(await from("203.0.113.10", 99), 400);
+});
+
 Deno.test("names cannot script, and pages are never kept by caches", async () => {
   await using gateway = await startGateway();
   const nasty = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`;

@@ -2,9 +2,10 @@ import { assemble } from "../../src/assemble.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { DatabaseError, migrate, MIGRATIONS, openDatabase } from "../../src/database/mod.ts";
 import { audit, creditsOf } from "../../src/ledger/mod.ts";
+import { gatewayIdentity } from "../../src/gateway_identity.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { usageReport } from "../../src/usage/mod.ts";
-import { assert, assertEquals, assertRejects } from "../assert.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { sluice } from "../fake/command.ts";
 import { tempDir } from "../fake/temp.ts";
 
@@ -87,4 +88,19 @@ Deno.test("an older program refuses a newer database, and changes nothing in it"
         MIGRATIONS.at(-1)!.version
       }. Install the newer program or restore a backup\n`,
   );
+});
+
+Deno.test("a command of a newer program leaves the database of a running gateway as it is", async () => {
+  await using dir = await tempDir();
+  const file = await unpack(1, dir.path);
+  const isChanged = () => Deno.stat(`${file}.before-schema-2`).then(() => true, () => false);
+  {
+    using _gateway = await gatewayIdentity(`${dir.path}/data`); // as a gateway holds it
+    const { code, err } = await sluice(["account", "list"], { directory: dir.path });
+    assertEquals(code, 1);
+    assertStringIncludes(err, "restart the gateway");
+  }
+  assertEquals(await isChanged(), false);
+  assertEquals((await sluice(["account", "list"], { directory: dir.path })).code, 0);
+  assertEquals(await isChanged(), true);
 });

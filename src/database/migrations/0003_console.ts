@@ -54,7 +54,7 @@ export const CONSOLE = [
       new.input_tokens, new.cached_tokens, new.output_tokens, new.reasoning_tokens,
       new.started_at_ms, new.first_token_ms, new.duration_ms, new.price_credits,
       coalesce((select -sum(credits) from entries where cause_id = new.request_id), 0),
-      (select balance from balances where account_id = new.account_id), new.ignored
+      (select balance from balances where account_id = new.account_id), coalesce(new.ignored, '')
     where true
     on conflict (request_id) do nothing;
   end`,
