@@ -6,7 +6,7 @@ import { Catalog, SIMULATOR } from "./catalog/mod.ts";
 import { type Config, databaseFile, type Settings } from "./config/mod.ts";
 import { type Database, databaseBytes, type ObserveCommit, openDatabase } from "./database/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.ts";
-import { gatewayIdentity } from "./gateway_identity.ts";
+import { DirectoryInUse, gatewayIdentity } from "./gateway_identity.ts";
 import { TierList } from "./ledger/mod.ts";
 import { Retention } from "./usage/mod.ts";
 import type { Console } from "./console/mod.ts";
@@ -124,6 +124,7 @@ async function noGatewayRuns(directory: string): Promise<void> {
   try {
     using _alone = await gatewayIdentity(directory);
   } catch (error) {
+    if (!(error instanceof DirectoryInUse)) throw error;
     throw new Error(
       "Cannot bring the database up to date while a gateway runs that was started with an earlier " +
         "program: restart the gateway, then try again",
@@ -203,6 +204,11 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
         running,
         log,
         now,
+        aside: async (work) => {
+          if (databaseFile(settings) === undefined) return await work(database);
+          await using beside = await assembleParts(config, { now, besideGateway: true });
+          return await work(beside.database);
+        },
         openApi: openApiDocument(),
       })
     );

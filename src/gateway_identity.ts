@@ -9,6 +9,11 @@ export interface GatewayIdentity extends Disposable {
   announce(url: string): void;
 }
 
+/** Thrown when another gateway runs on a data directory. */
+export class DirectoryInUse extends Error {
+  override readonly name = "DirectoryInUse";
+}
+
 const ANNOUNCEMENT = "gateway.address";
 
 /** On Deno before 2.5, which can only wait for a lock. */
@@ -18,7 +23,7 @@ const LOCK_PATIENCE_MS = 1_000;
  * Takes a data directory for this process. The lock is the system's and ends with the process,
  * however it ends.
  *
- * @throws {Error} when another gateway runs on the directory: it would release that one's holds.
+ * @throws {DirectoryInUse} when another gateway runs on the directory: it would release that one's holds.
  */
 export async function gatewayIdentity(directory: string): Promise<GatewayIdentity> {
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
@@ -26,7 +31,7 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
   const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
   if (!await locked(file)) {
     file.close();
-    throw new Error(
+    throw new DirectoryInUse(
       `Cannot run as another gateway uses the directory ${directory}: stop it, or choose another ` +
         "directory with --data",
     );

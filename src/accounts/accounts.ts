@@ -66,16 +66,7 @@ export class Accounts {
     },
     also: (account: Account) => readonly Statement[] = () => [],
   ): Promise<Account> {
-    if (!emailAddress.safeParse(email).success) {
-      throw new AccountError(
-        `Cannot create an account as ${JSON.stringify(email)} is not an email address`,
-      );
-    }
-    if (name.length > 200) {
-      throw new AccountError(
-        `Cannot create an account as its name has ${name.length} characters: at most 200 are allowed`,
-      );
-    }
+    checkAccount({ email, name });
     const account: Account = {
       id: newId("acc"),
       email: email.toLowerCase(),
@@ -166,6 +157,15 @@ export class Accounts {
     return (await this.#database.all(ALL)).map(readAccount);
   }
 
+  /** Takes the account's keys again. */
+  async enable(email: string): Promise<Account> {
+    const account = await this.get(email);
+    await this.#database.batch([
+      { sql: "update accounts set disabled_at_ms = null where id = ?", args: [account.id] },
+    ]);
+    return await this.get(email);
+  }
+
   /** Refuses the account's keys from now on. The owner cannot be disabled. */
   async disable(email: string): Promise<Account> {
     const account = await this.get(email);
@@ -174,6 +174,26 @@ export class Accounts {
     }
     await this.#database.batch([{ sql: DISABLE, args: [this.#now(), account.id] }]);
     return await this.get(email);
+  }
+}
+
+/** Throws {@linkcode AccountError} for a bad address or a name that is too long. */
+export function checkAccount({ email, name }: { email: string; name: string }): void {
+  if (email.length > 254 || !emailAddress.safeParse(email).success) {
+    throw new AccountError(
+      `Cannot create an account as ${JSON.stringify(email.slice(0, 300))} is not an email address`,
+    );
+  }
+  checkName(name);
+}
+
+/** Throws {@linkcode AccountError} for a name that is too long or would move a reader's cursor. */
+export function checkName(name: string): void {
+  if (name.length > 200) {
+    throw new AccountError(`The name has ${name.length} characters: at most 200 are allowed`);
+  }
+  if (/\p{Cc}/u.test(name)) {
+    throw new AccountError("The name holds control characters: leave them out");
   }
 }
 

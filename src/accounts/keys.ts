@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Database, Row, Statement } from "../database/mod.ts";
-import { type Account, AccountError } from "./accounts.ts";
+import { type Account, AccountError, checkName } from "./accounts.ts";
 import { newId, randomText } from "../ids.ts";
 
 const modelList = z.array(z.string());
@@ -44,6 +44,9 @@ const REVOKE_OTHER_ENVIRONMENT_KEYS = `update keys set revoked_at_ms = ?
   where source = 'environment' and digest <> ? and revoked_at_ms is null`;
 const ENVIRONMENT_KEY = "select revoked_at_ms from keys where digest = ?";
 
+/** 100 years. */
+const LONGEST_MS = 36_525 * 86_400_000;
+
 /** What every key looks like. */
 export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{32,200}$/;
 
@@ -70,8 +73,12 @@ export class Keys {
   /** Issues a key. `secret` is the key itself and cannot be shown again. */
   async issue(account: Account, options: KeyOptions = {}): Promise<Key & { secret: string }> {
     const now = this.#now();
+    checkName(options.name ?? "");
     if (options.expiresAtMs !== undefined && options.expiresAtMs <= now) {
       throw new AccountError("Cannot issue a key that has already expired");
+    }
+    if (options.expiresAtMs !== undefined && options.expiresAtMs > now + LONGEST_MS) {
+      throw new AccountError("Cannot issue a key that expires in more than 100 years");
     }
     const secret = newSecret();
     const key = newKey(account, secret, now, options);

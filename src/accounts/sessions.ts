@@ -6,6 +6,8 @@ import { digestOf } from "./keys.ts";
 /** 57 characters to choose from: 186 bits. */
 const TOKEN_LENGTH = 32;
 const SESSION_MS = 30 * 86_400_000;
+/** How long a session that a link began may replace the password without the one before. */
+const LINK_SESSION_MS = 3_600_000;
 const LINK_MS = 24 * 3_600_000;
 
 /** Somebody who is signed in. */
@@ -13,7 +15,7 @@ export interface Session {
   readonly account: Account;
   /** Ties forms to this session. */
   readonly csrfToken: string;
-  /** Whether a sign-in link began it: then a forgotten password can be replaced. */
+  /** Whether a sign-in link began it just now: then a forgotten password can be replaced. */
   readonly byLink: boolean;
 }
 
@@ -49,14 +51,14 @@ export class Sessions {
   /** Whose token it is, while the session lasts and the account is not disabled. */
   async find(token: string): Promise<Session | undefined> {
     const row = await this.#database.one(
-      `select accounts.*, by_link from sessions join accounts on accounts.id = account_id
+      `select accounts.*, by_link, sessions.created_at_ms as begun_at_ms from sessions join accounts on accounts.id = account_id
         where digest = ? and expires_at_ms > ? and disabled_at_ms is null`,
       [digestOf(token), this.#now()],
     );
     return row === undefined ? undefined : {
       account: readAccount(row),
       csrfToken: digestOf(`csrf ${token}`),
-      byLink: row.by_link === 1,
+      byLink: row.by_link === 1 && Number(row.begun_at_ms) > this.#now() - LINK_SESSION_MS,
     };
   }
 
@@ -67,12 +69,15 @@ export class Sessions {
     ]);
   }
 
-  /** Ends every session of an account, but for the one of `except`. Answers how many. */
+  /** Ends every session and link of an account, but for the one of `except`. Answers how many. */
   async endAll(account: Account, except = ""): Promise<number> {
     const sql = "from sessions where account_id = ? and digest <> ?";
     const args = [account.id, digestOf(except)];
     const row = await this.#database.one(`select count(*) as n ${sql}`, args);
-    await this.#database.batch([{ sql: `delete ${sql}`, args }]);
+    await this.#database.batch([
+      { sql: `delete ${sql}`, args },
+      { sql: "delete from sign_in_links where account_id = ?", args: [account.id] },
+    ]);
     return Number(row!.n);
   }
 

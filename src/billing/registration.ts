@@ -59,14 +59,7 @@ export class Registration {
       readonly inviteCode?: string | undefined;
     },
   ): Promise<Account> {
-    const inviter = inviteCode === undefined
-      ? undefined
-      : await this.#accounts.byInviteCode(inviteCode);
-    if (inviteCode !== undefined && inviter === undefined) {
-      throw new AccountError(
-        `There is no invite code ${JSON.stringify(inviteCode.slice(0, 40))}; ask for it again`,
-      );
-    }
+    const inviter = await this.inviterOf(inviteCode);
     return await this.#accounts.create(
       { email, ...(name !== undefined && { name }), ...(inviter && { invitedBy: inviter.id }) },
       (made) => [
@@ -80,6 +73,16 @@ export class Registration {
           atMs: made.createdAtMs,
         })),
       ],
+    );
+  }
+
+  /** Whose invite code it is; nobody's without one. Throws {@linkcode AccountError} for a wrong one. */
+  async inviterOf(inviteCode: string | undefined): Promise<Account | undefined> {
+    if (inviteCode === undefined) return undefined;
+    const inviter = await this.#accounts.byInviteCode(inviteCode);
+    if (inviter !== undefined) return inviter;
+    throw new AccountError(
+      `There is no invite code ${JSON.stringify(inviteCode.slice(0, 40))}; ask for it again`,
     );
   }
 

@@ -16,6 +16,10 @@ export interface CreditPackage {
 
 const DAY_MS = 86_400_000;
 const MAX_NOTE = 500;
+/** 100 years. */
+const LONGEST_MS = 36_525 * DAY_MS;
+/** A thousand such grants still add up exactly. */
+const MOST_CREDITS = 1e12;
 
 /** Grants by hand, and packages. */
 export class Sales {
@@ -64,6 +68,12 @@ export class Sales {
     if (credits < 1) throw new AccountError("Cannot grant less than 1 credit");
     if (expiresAtMs !== null && expiresAtMs <= now) {
       throw new AccountError("Cannot grant credits that have already expired");
+    }
+    if (expiresAtMs !== null && expiresAtMs > now + LONGEST_MS) {
+      throw new AccountError("Cannot grant credits that expire in more than 100 years");
+    }
+    if (credits > MOST_CREDITS) {
+      throw new AccountError(`Cannot grant more than ${MOST_CREDITS} credits at once`);
     }
     checkNote(note);
     const lotId = newLotId();

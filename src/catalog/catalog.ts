@@ -9,6 +9,10 @@ export const DEFAULT_UPSTREAM = "default";
 /** The built-in upstream. */
 export const SIMULATOR = "simulator";
 
+const NO_ROUTES =
+  "no route is served: give routes targets (routes.ID.targets), since which of several " +
+  "upstreams answers is not guessed";
+
 const NEW_ROUTE = {
   context: 128_000,
   maxOutput: 128_000,
@@ -26,6 +30,11 @@ export interface Alias {
 
 /** Routes and the names that lead to them. */
 export class Catalog {
+  /** What an operator should know: with several upstreams and no targets nothing is served. */
+  get warnings(): readonly string[] {
+    return this.routes.length === 0 ? [NO_ROUTES] : [];
+  }
+
   /** Served routes, in the order in which they are listed. */
   readonly routes: readonly Route[];
   /** Aliases that are whole names, in the order in which they are listed. */
@@ -42,8 +51,11 @@ export class Catalog {
     for (const [name, id] of Object.entries(settings.aliases)) {
       const route = this.#byName.get(id);
       if (route === undefined) {
-        const near = closestString(id, this.routes.map((known) => known.id));
-        faults.push(`aliases.${name}: there is no route ${id}; the nearest known is ${near}`);
+        const known = this.routes.map((one) => one.id);
+        faults.push(
+          `aliases.${name}: there is no route ${id}; ` +
+            (known.length === 0 ? NO_ROUTES : `the nearest known is ${closestString(id, known)}`),
+        );
       } else if (this.routes.some((known) => known.id === name)) {
         faults.push(`aliases.${name}: there is a route of that name`);
       } else if (name.endsWith("*")) {

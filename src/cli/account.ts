@@ -36,7 +36,7 @@ export function accountCommand(program: Command, context: CommandContext): void 
           plain(await registration.register({ email, name, inviteCode })),
           (made) => `Created ${made.email}. Next: sluice key create --account ${made.email}\n`,
         );
-      })
+      }, { make: true })
     );
 
   withJson(withPlace(account.command("list").description("list all accounts")))
@@ -76,6 +76,20 @@ export function accountCommand(program: Command, context: CommandContext): void 
         options,
         plain(await accounts.disable(email)),
         (value) => `Disabled ${value.email}. A running gateway refuses its keys within a second.\n`,
+      );
+    })
+  );
+
+  withJson(withPlace(
+    account.command("enable").description("take a disabled account's keys again")
+      .argument("<email>", "its email address"),
+  )).action((email: string, options: Options) =>
+    withParts(context, options, async ({ accounts }) => {
+      print(
+        context,
+        options,
+        plain(await accounts.enable(email)),
+        (value) => `Enabled ${value.email}.\n`,
       );
     })
   );

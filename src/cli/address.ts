@@ -26,7 +26,7 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
 }
 
 /** Whether a gateway answers at an address. */
-async function answersAt(url: string): Promise<boolean> {
+export async function answersAt(url: string): Promise<boolean> {
   try {
     const reply = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(PATIENCE_MS) });
     const body = await reply.json();

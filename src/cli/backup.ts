@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { databaseFile } from "../config/mod.ts";
 import { backUp, restoreFile } from "../database/mod.ts";
-import { gatewayIdentity } from "../gateway_identity.ts";
+import { DirectoryInUse, gatewayIdentity } from "../gateway_identity.ts";
 import { dirname, resolvePath } from "../std.ts";
 import type { CommandContext } from "./context.ts";
 import { size } from "./format.ts";
@@ -66,12 +66,13 @@ export function backupCommands(program: Command, context: CommandContext): void 
     });
     await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
     using _alone = await gatewayIdentity(config.settings.data).catch((error) => {
+      if (!(error instanceof DirectoryInUse)) throw error;
       throw new Error(
         `Cannot restore while a gateway runs on ${config.settings.data}: stop it first`,
         { cause: error },
       );
     });
-    const { schema, bytes, before } = await restoreFile(from, file);
+    const { schema, bytes, before } = await restoreFile(from, file, context.now());
     print(
       context,
       options,

@@ -16,12 +16,12 @@ export function configCommand(program: Command, context: CommandContext): void {
   withJson(withPlace(config.command("check").description("say whether the settings can be used")))
     .action(async (options: Options) => {
       const loaded = await readSettings(context, options);
-      const { routes } = new Catalog(loaded.settings);
+      const { routes, warnings } = new Catalog(loaded.settings);
       const value = {
         ok: true,
         file: loaded.file ?? null,
         routes: routes.length,
-        warnings: loaded.warnings,
+        warnings: [...loaded.warnings, ...warnings],
       };
       print(
         context,

@@ -46,6 +46,14 @@ export function creditCommands(program: Command, context: CommandContext): void 
       if (options.credits === undefined && options.package === undefined) {
         throw new UsageError("give --credits or --package");
       }
+      if (options.package !== undefined && options.credits !== undefined) {
+        const own = sales.package(options.package).credits;
+        if (own !== null) {
+          throw new UsageError(
+            `--credits is the package's own (${own}): leave it out with --package`,
+          );
+        }
+      }
       if (options.package !== undefined && options.expires !== undefined) {
         throw new UsageError("--expires is the package's own: leave it out with --package");
       }

@@ -7,14 +7,23 @@ import { databaseBytes, MIGRATIONS } from "../database/mod.ts";
 import { colors } from "../std.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
-import { gatewayAddress } from "./address.ts";
+import { announcedAddress } from "../gateway_identity.ts";
+import { answersAt, gatewayAddress } from "./address.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
-import { type PlaceOptions, print, readSettings, withJson, withPlace } from "./settings.ts";
+import {
+  isThere,
+  type PlaceOptions,
+  print,
+  readSettings,
+  withJson,
+  withPlace,
+} from "./settings.ts";
 
 interface Options extends PlaceOptions {
   readonly local?: boolean;
+  readonly running?: boolean;
   readonly json?: boolean;
 }
 
@@ -38,10 +47,12 @@ export function doctorCommand(program: Command, context: CommandContext): void {
     program.command("doctor").description(
       "check settings, database, clock and every upstream; say what to do",
     ),
-  )).option("--local", "leave the upstreams out").addHelpText(
-    "after",
-    "\nExit status 1 when anything failed. Upstreams are asked for their models only.",
-  )
+  )).option("--local", "leave the upstreams out")
+    .option("--running", "only whether a gateway answers on this data directory, for health checks")
+    .addHelpText(
+      "after",
+      "\nExit status 1 when anything failed. Upstreams are asked for their models only.",
+    )
     .action(async (options: Options) => {
       using told = progress(context, "checking");
       const findings = await examine(context, options, told.tell);
@@ -72,13 +83,18 @@ async function examine(
   } catch (error) {
     return [failed("settings", sentence(error), "correct them; sluice config check says the same")];
   }
+  if (options.running) return [await answering(config)];
   const { file, warnings } = config;
+  findings.push(
+    ...catalog.warnings.map((one) => failed("routes", one, "the page on upstreams tells how")),
+  );
   findings.push(ok("settings", `${file ?? "no file"}; ${catalog.routes.length} routes`));
   findings.push(
     ...warnings.map((one) => warning("settings", one, "correct the name or remove it")),
   );
   tell("database");
-  findings.push(...await database(context, config), await space(config));
+  findings.push(...await database(context, config));
+  if (await isThere(config.settings.data)) findings.push(await space(config));
   tell("gateway");
   findings.push(await gateway(config));
   if (options.local) return findings;
@@ -109,6 +125,12 @@ async function examine(
 }
 
 async function database(context: CommandContext, config: Config): Promise<Finding[]> {
+  const file = databaseFile(config.settings);
+  if (file !== undefined && !await isThere(file)) {
+    return [
+      warning("database", `there is none yet at ${file}`, "the first start makes it: sluice"),
+    ];
+  }
   try {
     await using parts = await context.openParts(config);
     const { database } = parts;
@@ -154,6 +176,14 @@ async function space({ settings }: Config): Promise<Finding> {
   } catch (error) {
     return warning("disk", sentence(error), "look at the disk of the data directory yourself");
   }
+}
+
+/** Whether the gateway of a data directory answers, by the address that it left there. */
+async function answering({ settings }: Config): Promise<Finding> {
+  const url = await announcedAddress(settings.data);
+  return url !== undefined && await answersAt(url)
+    ? ok("gateway", `answers at ${url}`)
+    : failed("gateway", `none answers on ${settings.data}`, "start it with: sluice");
 }
 
 async function gateway(config: Config): Promise<Finding> {

@@ -45,7 +45,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
       if (!answers) {
         context.err(`sluice: no gateway answers at ${url} yet; start it with: sluice\n`);
       }
-    })
+    }, { make: true })
   );
 
   withPlace(
@@ -55,13 +55,14 @@ export function environmentCommands(program: Command, context: CommandContext): 
       .option("--account <email>", "whose key (default: the owner's)"),
   ).addHelpText(
     "after",
-    "\nThe key lasts as long as the program. When no gateway runs, one runs beside the program.\n" +
+    "\nThe key lasts as long as the program. When no gateway runs, one runs beside it and ends with it;\nfor several programs at once start one yourself: sluice\n" +
       "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
   ).action(async (name: string, args: string[], options: Options) => {
     const status = await withParts(
       context,
       options,
       (parts, config) => runWithKey(context, { parts, config, options, name, args }),
+      { make: true, serving: true },
     );
     if (status !== 0) throw new CommandStatus(status);
   });

@@ -4,6 +4,7 @@ import { settingsJsonSchema, upstreamSettings } from "../config/mod.ts";
 import { joinPath, resolvePath } from "../std.ts";
 import { type Discovered, discoverUpstreams, probeUpstream } from "../upstreams/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
+import { isThere } from "./settings.ts";
 
 interface Options {
   readonly yes?: boolean;
@@ -32,7 +33,7 @@ export function initCommand(program: Command, context: CommandContext): void {
 async function run(context: CommandContext, options: Options): Promise<void> {
   const { directory, env, now, out } = context;
   const file = resolvePath(directory, FILE);
-  if (!options.force && await exists(file)) {
+  if (!options.force && await isThere(file)) {
     throw new Error(`There is a ${FILE} here already: edit it, or replace it with --force`);
   }
   const found = await discoverUpstreams({ env, now });
@@ -131,9 +132,12 @@ function routesText(found: readonly Discovered[]): string {
       : `    // ${preset.title} did not tell its models: write targets with them yourself\n`
   );
   const routes = Object.keys(BUILTIN_ROUTES).map((id) => {
-    const targets = found.filter(({ models }) => models.length > 0).map(({ preset, models }) =>
-      `{ "upstream": "${preset.name}", "model": "${nearest(id, models)}" }`
-    );
+    const targets = found.flatMap((one) => {
+      const model = modelFor(id, one);
+      return model === undefined
+        ? []
+        : [`{ "upstream": "${one.preset.name}", "model": "${model}" }`];
+    });
     return `    ${targets.length === 0 ? "// " : ""}"${id}": { "targets": [${
       targets.join(", ")
     }] }`;
@@ -141,13 +145,12 @@ function routesText(found: readonly Discovered[]): string {
   return notes.join("") + routes.join(",\n");
 }
 
-/** The model that a route is named after (svc-k3 is kimi-k3 elsewhere), or the first there is. */
-function nearest(route: string, models: readonly string[]): string {
+/**
+ * The model that a route is named after (svc-k3 is kimi-k3 elsewhere). Of a server on this machine else
+ * the first that it has; a service's first may be one that does not chat.
+ */
+function modelFor(route: string, { preset, models }: Discovered): string | undefined {
   const named = route.replace(/^svc-/, "");
   return models.find((model) => model.split("/").at(-1)!.replace(/^kimi-/, "") === named) ??
-    models[0]!;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await Deno.stat(path).then(() => true, () => false);
+    (preset.keyVariable === undefined ? models[0] : undefined);
 }

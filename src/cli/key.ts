@@ -60,7 +60,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
         (value) =>
           `${value.key}\n\nThis is the only time that the key is shown. Its id is ${value.id}.\n`,
       );
-    })
+    }, { make: true })
   );
 
   withJson(withPlace(

@@ -2,6 +2,8 @@ import { Command, CommanderError } from "commander";
 import { AccountError } from "../accounts/mod.ts";
 import { ConfigError } from "../config/mod.ts";
 import { DatabaseError } from "../database/mod.ts";
+import { DirectoryInUse } from "../gateway_identity.ts";
+import { closestString } from "../std.ts";
 import { VERSION } from "../version.ts";
 import { accountCommand } from "./account.ts";
 import { configCommand } from "./config.ts";
@@ -24,6 +26,13 @@ export async function runCommand(
   context: CommandContext,
 ): Promise<number> {
   const program = build(context);
+  const [first = ""] = args;
+  const known = program.commands.map((one) => one.name());
+  if (!first.startsWith("-") && first !== "" && first !== "help" && !known.includes(first)) {
+    const near = closestString(first, known);
+    context.err(`sluice: there is no command '${first}'; did you mean ${near}? (see --help)\n`);
+    return 2;
+  }
   try {
     await program.parseAsync([...args], { from: "user" });
     return 0;
@@ -73,7 +82,7 @@ function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const forPeople = error instanceof ConfigError || error instanceof AccountError ||
     error instanceof DatabaseError || error.constructor === Error ||
-    error instanceof Deno.errors.NotFound ||
-    error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.AddrNotAvailable;
+    error instanceof DirectoryInUse ||
+    Object.values(Deno.errors).some((kind) => error instanceof kind);
   return forPeople ? error.message : error.stack ?? error.message;
 }

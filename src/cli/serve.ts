@@ -33,19 +33,13 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     write,
   });
   for (const warning of config.warnings) log.warn(warning);
+  tryPort(settings); // before a first start makes a key that it could not show
   const gateway = await context.openGateway(config, log);
   let url: string;
   try {
     url = gateway.listen().url;
   } catch (error) {
     await gateway.stop();
-    if (error instanceof Deno.errors.AddrInUse) {
-      throw new Error(
-        `Cannot listen on ${settings.host}:${settings.port} as the port is in use: choose another ` +
-          "with --port (0 picks a free one)",
-        { cause: error },
-      );
-    }
     throw error;
   }
   const catalog = new Catalog(settings);
@@ -65,6 +59,18 @@ async function run(context: CommandContext, config: Config): Promise<void> {
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
+}
+
+/** Makes sure that the port can be listened on. */
+function tryPort({ host, port }: { readonly host: string; readonly port: number }): void {
+  try {
+    Deno.listen({ hostname: host, port }).close();
+  } catch (error) {
+    const why = error instanceof Deno.errors.AddrInUse
+      ? "the port is in use: choose another with --port (0 picks a free one)"
+      : `${error instanceof Error ? error.message : error}: correct --host or --port`;
+    throw new Error(`Cannot listen on ${host}:${port} as ${why}`, { cause: error });
+  }
 }
 
 /** What could answer instead of the simulator, for people. */

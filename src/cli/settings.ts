@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Account } from "../accounts/mod.ts";
-import { type Config, loadConfig } from "../config/mod.ts";
+import { type Config, databaseFile, loadConfig } from "../config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 
 /** Options that say which gateway a command is about. */
@@ -25,23 +25,36 @@ export function withJson(command: Command): Command {
 export async function readSettings(
   context: CommandContext,
   options: PlaceOptions & { readonly host?: string; readonly port?: string },
+  { serving = true }: { readonly serving?: boolean } = {},
 ): Promise<Config> {
   const { host, port, data } = options;
   return await loadConfig({
     env: context.env,
     directory: context.directory,
     file: options.config,
+    serving,
     flags: { host, port: port !== undefined && /^\d+$/.test(port) ? Number(port) : port, data },
   });
 }
 
-/** Runs `work` with the database open, and closes it. */
+/**
+ * Runs `work` with the database open, and closes it.
+ *
+ * @param make Whether a database that is not there yet is made; else that is a mistyped `--data`.
+ */
 export async function withParts<T>(
   context: CommandContext,
   options: PlaceOptions,
   work: (parts: CommandParts, config: Config) => Promise<T>,
+  { make = false, serving = false }: { readonly make?: boolean; readonly serving?: boolean } = {},
 ): Promise<T> {
-  const config = await readSettings(context, options);
+  const config = await readSettings(context, options, { serving });
+  const file = databaseFile(config.settings);
+  if (!make && file !== undefined && !await isThere(file)) {
+    throw new Error(
+      `There is no database ${file}: start the gateway once, or correct --data (SLUICE_DATA)`,
+    );
+  }
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
   return await work(parts, config);
@@ -75,4 +88,9 @@ export async function activeAccount(
     throw new UsageError(`the account ${account.email} is disabled; choose another with --account`);
   }
   return account;
+}
+
+/** Whether there is something of that name. */
+export async function isThere(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
 }

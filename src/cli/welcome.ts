@@ -39,7 +39,7 @@ export function welcome(
   }
   lines.push(
     signInToken === undefined
-      ? `  console   ${address}/console/`
+      ? `  console   ${address}/console/ (sign in with: sluice account link)`
       : `  console   ${address}/console/link/${signInToken}`,
     ...(signInToken === undefined ? [] : [
       "            signs you in once, within a day; another one: sluice account link",

@@ -41,6 +41,11 @@ export interface Surroundings {
   /** `--config FILE`. */
   readonly file?: string | undefined;
   readonly flags?: Flags | undefined;
+  /**
+   * Whether the settings are for answering requests (the default). Else keys of upstreams that the
+   * environment does not hold are no fault: a backup has to work without them.
+   */
+  readonly serving?: boolean | undefined;
 }
 
 /** Environment variable → dotted path of the setting. */
@@ -79,7 +84,7 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
 
   const file = await readSettingsFile(around, faults);
   if (file !== undefined) {
-    for (const [path, value] of leaves(expandVariables(file.value, around.env, faults))) {
+    for (const [path, value] of leaves(expandVariables(file.value, around, faults))) {
       setPath(merged, path, value);
       origins.set(path.join("."), `file ${file.name}`);
     }
@@ -147,17 +152,18 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
 /** Replaces `${NAME}` in every string of the file by the environment variable of that name. */
 function expandVariables(
   value: Record<string, unknown>,
-  env: Readonly<Record<string, string>>,
+  { env, serving = true }: Surroundings,
   faults: string[],
 ): Record<string, unknown> {
   const expand = (inner: unknown, path: string): unknown => {
     if (typeof inner === "string") {
-      return inner.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_whole, name: string) => {
+      return inner.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, name: string) => {
         const found = env[name];
-        if (found === undefined || found === "") {
+        if (found) return found;
+        if (serving) {
           faults.push(`${path} names the environment variable ${name}, which is not set`);
         }
-        return found ?? "";
+        return whole; // not empty, so that it is no second fault
       });
     }
     if (Array.isArray(inner)) return inner.map((item, index) => expand(item, `${path}[${index}]`));

@@ -1,5 +1,11 @@
 import { Hono } from "@hono/hono";
-import { type Account, AccountError, checkPassword, type Session } from "../accounts/mod.ts";
+import {
+  type Account,
+  AccountError,
+  checkAccount,
+  checkPassword,
+  type Session,
+} from "../accounts/mod.ts";
 import { creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import {
   type Grouping,
@@ -306,7 +312,8 @@ export class Console {
     if (mode === "closed") return notFound(c);
     const { form } = c.var;
     const { address } = c.env.visitor;
-    const [email, password, code] = [form.text("email"), form.raw("password"), form.text("code")];
+    const [email, name, code] = [form.text("email"), form.text("name"), form.text("code")];
+    const password = form.raw("password");
     const waitMs = this.#attempts.registerWaitMs(address);
     if (waitMs > 0) {
       const minutes = Math.ceil(waitMs / 60_000);
@@ -319,13 +326,17 @@ export class Console {
     }
     try {
       if (mode === "invite" && code === "") throw new AccountError("An invite code is needed here");
+      // the same faults are told whether the address was used before or not
       checkPassword(password);
+      checkAccount({ email, name });
+      const inviteCode = code === "" ? undefined : code;
+      await registration.inviterOf(inviteCode);
       const known = await accounts.find(email);
       if (known === undefined) {
         const made = await registration.register({
           email,
-          name: form.text("name"),
-          inviteCode: code === "" ? undefined : code,
+          name,
+          inviteCode,
         });
         await passwords.set(made, password);
       } else {

@@ -17,6 +17,7 @@ const LINKS: readonly [string, string][] = [
   ["/console/credits", "Credits"],
   ["/console/playground", "Playground"],
   ["/console/models", "Models"],
+  ["/docs", "API"],
 ];
 const OPERATOR_LINKS: readonly [string, string][] = [
   ["/console/operator/accounts", "Accounts"],

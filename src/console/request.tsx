@@ -36,6 +36,8 @@ export interface ConsoleParts {
   readonly running: Running;
   readonly log: Log;
   readonly now: () => number;
+  /** Does long work on a connection of its own, so that requests do not wait for it. */
+  readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
   /** The document that `/docs` shows. */
   readonly openApi: unknown;
 }
@@ -99,6 +101,7 @@ const DONE: Readonly<Record<string, string>> = {
   password: "The password is saved.",
   granted: "The credits are granted.",
   recorded: "The package is recorded.",
+  enabled: "The account is enabled again.",
   disabled: "The account is disabled: its keys stop working within a second.",
 };
 

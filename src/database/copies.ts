@@ -1,3 +1,4 @@
+import { dirname } from "../std.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
 import { MIGRATIONS, schemaVersion } from "./migrate.ts";
@@ -17,6 +18,7 @@ export async function backUp(
   to: string,
   tell: (part: number) => void = () => {},
 ): Promise<{ readonly bytes: number; readonly schema: number }> {
+  await refuseLiveDatabase(database.place, to);
   const partial = `${to}.partial`;
   await removeFile(partial);
   const size = await databaseBytes(database);
@@ -25,17 +27,38 @@ export async function backUp(
   }, TELL_MS);
   try {
     await database.all("vacuum into ?", [partial]);
+    const { schema } = await inspectFile(partial);
+    await Deno.chmod(partial, 0o600).catch(ignoreUnsupported);
+    const bytes = await synced(partial);
+    await Deno.rename(partial, to);
+    return { bytes, schema };
   } catch (error) {
-    await removeFile(partial);
+    await removeDatabase(partial);
     throw error;
   } finally {
     clearInterval(timer);
   }
-  const { schema } = await inspectFile(partial);
-  await Deno.chmod(partial, 0o600).catch(ignoreUnsupported);
-  const bytes = await synced(partial);
-  await Deno.rename(partial, to);
-  return { bytes, schema };
+}
+
+/** A backup onto a database that is in use would be joined with that one's log, and spoil it. */
+async function refuseLiveDatabase(place: string, to: string): Promise<void> {
+  const stat = (path: string) => Deno.stat(path).catch(() => undefined);
+  const [own, target] = [await stat(place), await stat(to)];
+  const refuse = (why: string) => {
+    throw new DatabaseError("SLUICE_IN_USE", `Cannot back up to ${to} as ${why}`);
+  };
+  if (target?.isDirectory) refuse("it is a directory: name a file in it");
+  const same = own !== undefined && target !== undefined && own.ino !== null &&
+    own.dev === target.dev && own.ino === target.ino;
+  if (same || COMPANIONS.some((companion) => to === `${place}${companion}`)) {
+    refuse("that is the database itself: choose another name");
+  }
+  for (const companion of COMPANIONS) {
+    const beside = await stat(`${to}${companion}`);
+    if (beside !== undefined && beside.size > 0) {
+      refuse(`a database is in use there (${to}${companion} is beside it): choose another name`);
+    }
+  }
 }
 
 /** Bytes of an embedded database, what its log holds included. */
@@ -60,7 +83,7 @@ export interface Restored {
  *
  * @throws {DatabaseError} when the backup is damaged, is none, or was written by a newer Sluice.
  */
-export async function restoreFile(from: string, file: string): Promise<Restored> {
+export async function restoreFile(from: string, file: string, nowMs: number): Promise<Restored> {
   const log = await Deno.stat(`${from}-wal`).catch(() => undefined);
   if (log !== undefined && log.size > 0) {
     throw new DatabaseError(
@@ -76,10 +99,11 @@ export async function restoreFile(from: string, file: string): Promise<Restored>
     await Deno.chmod(arriving, 0o600).catch(ignoreUnsupported);
     const { schema } = await inspectFile(arriving, from);
     const bytes = await synced(arriving);
-    const before = `${file}.before-restore`;
-    await removeDatabase(before);
-    const kept = await moveDatabase(file, before);
-    await Deno.rename(arriving, file);
+    await takeOwnerOf(file, arriving);
+    const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+    const before = `${file}.before-restore-${stamp}`;
+    const kept = await keepDatabase(file, before);
+    await Deno.rename(arriving, file); // at every moment before there was a whole database here
     return { schema, bytes, before: kept ? before : undefined };
   } catch (error) {
     await removeDatabase(arriving);
@@ -126,17 +150,36 @@ async function synced(path: string): Promise<number> {
 /** What belongs to a database besides its file. */
 const COMPANIONS = ["-wal", "-shm"];
 
-async function moveDatabase(from: string, to: string): Promise<boolean> {
-  try {
-    await Deno.rename(from, to);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
+/** Gives a database another name besides its own, and its log that name alone. */
+async function keepDatabase(file: string, before: string): Promise<boolean> {
+  const there = await Deno.stat(file).then(() => true, () => false);
+  if (there) {
+    await foldLog(file);
+    await Deno.link(file, before).catch(() => Deno.copyFile(file, before));
   }
+  // a log without its database as well: it would be played into the restored one
   for (const companion of COMPANIONS) {
-    await Deno.rename(`${from}${companion}`, `${to}${companion}`).catch(ignoreAbsent);
+    await Deno.rename(`${file}${companion}`, `${before}${companion}`).catch(ignoreAbsent);
   }
-  return true;
+  return there;
+}
+
+/** Takes a database's log into its file; one that cannot be opened keeps it beside. */
+async function foldLog(file: string): Promise<void> {
+  try {
+    const database = await EmbeddedDatabase.open(file, "full");
+    await database.one("pragma wal_checkpoint(truncate)");
+    await database.close();
+  } catch {
+    // a damaged database is why one restores
+  }
+}
+
+/** Whoever restores as root does so for the user that the gateway runs as. */
+async function takeOwnerOf(file: string, arriving: string): Promise<void> {
+  const { uid, gid } = await Deno.stat(file).catch(() => Deno.stat(dirname(file)));
+  if (uid === null || gid === null) return;
+  await Deno.chown(arriving, uid, gid).catch(() => {}); // only root may, and only root must
 }
 
 async function removeDatabase(path: string): Promise<void> {

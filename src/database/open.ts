@@ -42,6 +42,8 @@ async function connect({ file, server, durability, observe }: OpenOptions): Prom
     return ServerDatabase.connect(server, observe);
   }
   await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  // made here, for its owner alone: its log and every copy take the same mode
+  (await Deno.open(file, { write: true, create: true, mode: 0o600 })).close();
   try {
     return await EmbeddedDatabase.open(file, durability, observe);
   } catch (error) {
@@ -56,5 +58,6 @@ async function copyFile(database: Database, to: string): Promise<void> {
   await Deno.remove(to).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   });
+  (await Deno.open(to, { write: true, create: true, mode: 0o600 })).close();
   await database.all("vacuum into ?", [to]);
 }

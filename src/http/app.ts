@@ -28,7 +28,8 @@ export interface AppParts extends RelayParts {
 
 /** Whether a path is a page's. */
 export function isConsolePath(path: string): boolean {
-  return path === "/" || path === "/docs" || path === "/console" || path.startsWith("/console/");
+  return path === "/" || path === "/docs" || path === "/docs/" || path === "/console" ||
+    path.startsWith("/console/");
 }
 
 /** Pages for browsers, which keep their own rules. */

@@ -108,6 +108,10 @@ Deno.test("accounts and keys from the shell, beside a running gateway", async ()
   assertMatch(disabled.disabled_at, /T/);
   assertEquals((await run("account", "list")).length, 2);
   assertEquals((await run("account", "show", "ada@example.com")).keys, 1);
+  const nobody = await sluice(["account", "show", "nobody@example.com"], { directory });
+  assertEquals(nobody.code, 1);
+  assertStringIncludes(nobody.err, "There is no account");
+  assertEquals((await run("account", "enable", "ada@example.com")).disabled_at, null);
 });
 
 const USAGE: readonly { args: string[]; code: number; says: string }[] = [
@@ -124,7 +128,10 @@ const USAGE: readonly { args: string[]; code: number; says: string }[] = [
     code: 2,
     says: "'soon' is not a duration",
   },
-  { args: ["account", "show", "nobody@example.com"], code: 1, says: "There is no account" },
+  // a mistyped --data makes no database
+  { args: ["account", "show", "nobody@example.com"], code: 1, says: "There is no database" },
+  { args: ["backup", "copy.db"], code: 1, says: "There is no database" },
+  { args: ["doctr"], code: 2, says: "did you mean doctor?" },
   { args: ["account", "create", "--email", "nope"], code: 1, says: "not an email address" },
   {
     args: ["usage", "--account", "x@example.com", "--by", "moon"],

@@ -112,6 +112,7 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
       routes: { "svc-k2": { targets: [{ upstream: "good", model: "svc-k2" }] } },
     }),
   );
+  await succeeded(shell(dir.path)("key", "create"));
   const { code, out } = await shell(dir.path)("doctor", "--json");
   const { ok, findings } = JSON.parse(out);
   assertEquals([code, ok], [1, false]);
@@ -215,12 +216,71 @@ Deno.test("restore: what is no backup, a damaged or a newer one changes nothing"
     assertEquals(code, 1, name);
     assertStringIncludes(err, says);
   }
+  for (const target of ["data/sluice.db", "data/sluice.db-wal", "data"]) {
+    const { code, err } = await run("backup", target);
+    assertEquals(code, 1, target);
+    assertStringIncludes(err, "Cannot back up to");
+  }
   const live = await run("restore", "data/sluice.db");
   assertStringIncludes(live.err, "onto itself");
   const list = JSON.parse(await succeeded(run("account", "list", "--json")));
   assertEquals(list.length, 2);
   const left = await Array.fromAsync(Deno.readDir(`${dir.path}/data`), ({ name }) => name);
   assertEquals(left.filter((name) => name.includes("restor")), []);
+});
+
+Deno.test("restore keeps what was there, every time, and plays no old log into it", async () => {
+  await using dir = await tempDir();
+  const run = shell(dir.path);
+  const emails = async () => {
+    const list = JSON.parse(await succeeded(run("account", "list", "--json")));
+    return list.map(({ email }: { email: string }) => email).slice(1);
+  };
+  await succeeded(run("account", "create", "--email", "ada@example.com"));
+  await succeeded(run("backup", "copy.db"));
+  await succeeded(run("account", "create", "--email", "bob@example.com"));
+  const first = JSON.parse(await succeeded(run("restore", "copy.db", "--json")));
+  assertEquals(await emails(), ["ada@example.com"]);
+  await sleep(1_100); // copies are named by the second
+  await succeeded(run("restore", "copy.db"));
+  await sleep(1_100);
+  await succeeded(run("restore", first.before)); // the right one after the wrong one
+  assertEquals(await emails(), ["ada@example.com", "bob@example.com"]);
+
+  // the database was deleted, its log was not
+  await succeeded(run("account", "create", "--email", "carol@example.com"));
+  await Deno.remove(`${dir.path}/data/sluice.db`);
+  await sleep(1_100);
+  await succeeded(run("restore", "copy.db"));
+  assertEquals(await emails(), ["ada@example.com"]);
+  const { mode } = await Deno.stat(`${dir.path}/data/sluice.db`);
+  if (Deno.build.os !== "windows") assertEquals(mode! & 0o777, 0o600);
+});
+
+Deno.test("keys of upstreams are needed for answering, not for a backup", async () => {
+  await using dir = await tempDir();
+  await succeeded(shell(dir.path)("key", "create"));
+  await Deno.writeTextFile(
+    `${dir.path}/sluice.jsonc`,
+    `{ "upstream": { "url": "http://127.0.0.1:1/v1", "key": "\${NOT_SET}" } }`,
+  );
+  await succeeded(shell(dir.path)("backup", "copy.db"));
+  const { code, err } = await shell(dir.path)("serve");
+  assertEquals(code, 1);
+  assertEquals(
+    err,
+    "sluice: Cannot use the settings as 1 of them is wrong:\n" +
+      "  - upstream.key names the environment variable NOT_SET, which is not set\n",
+  );
+});
+
+Deno.test("a first start that cannot listen makes no key that nobody sees", async () => {
+  await using dir = await tempDir();
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { code } = await shell(dir.path)("--port", String(taken.addr.port));
+  assertEquals(code, 1);
+  await using gateway = startCommand(["--port", "0"], { directory: dir.path });
+  await gateway.waitFor(/API key {3}sk-/);
 });
 
 Deno.test("completion scripts load and complete", async () => {

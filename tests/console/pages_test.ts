@@ -134,6 +134,11 @@ Deno.test("register, sign in, change the password, sign out everywhere: without 
     email: "ada@example.com",
     password: "quite another password",
   });
+  const { url } = gateway;
+  for (const email of ["ada@example.com", "nobody@example.com"]) {
+    const fields = { email, password: PASSWORD, code: "nonsense" };
+    assertEquals(await statusOf(new PlainBrowser(url).post("/console/register", fields)), 400);
+  }
   // nothing tells whether an address was used before
   assertEquals(again.headers.get("location"), registered.headers.get("location"));
   const sign = (who: PlainBrowser, password: string, email = "ada@example.com") =>
@@ -195,6 +200,21 @@ Deno.test("a sign-in link works once; it lets a forgotten password be replaced",
     303,
   );
   assert(await passwords.matches(owner, "the new password"));
+});
+
+Deno.test("an expiry that no calendar has is refused, and spoils no page", async () => {
+  await using gateway = await startGateway();
+  const browser = await signedIn(gateway, OWNER);
+  for (const expires of ["100000000", "999999999999999"]) {
+    const made = browser.post("/console/keys", { expires }, { from: "/console/keys" });
+    assertEquals(await statusOf(made), 400);
+    const account = `/console/operator/accounts/${gateway.gateway.owner.id}`;
+    const granted = browser.post(`${account}/grant`, { credits: "1", days: expires }, {
+      from: account,
+    });
+    assertEquals(await statusOf(granted), 400);
+  }
+  assertEquals(await statusOf(browser.get("/console/keys")), 200);
 });
 
 Deno.test("links and sessions end with time", async () => {

@@ -45,9 +45,13 @@ for (const page of pages) {
       DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
     };
     const runs = [...of("sh"), ...of("ts")].length > 0;
-    if (runs && !WITHOUT_GATEWAY.has(page)) {
+    if (runs) {
       const gateway = stack.use(startCommand(["--port", "0"], { directory: dir.path }));
       await gateway.waitFor(/curl/);
+      if (WITHOUT_GATEWAY.has(page)) {
+        gateway.signal("SIGTERM");
+        await gateway.status;
+      }
     }
     const run = async (script: string) => {
       const { code, stdout, stderr } = await new Deno.Command("bash", {

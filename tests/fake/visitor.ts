@@ -12,7 +12,7 @@ export class PlainBrowser {
 
   /** Opens a page. */
   async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#keep(
+    return await this.#keep(
       await fetch(`${this.#url}${path}`, {
         headers: { cookie: this.cookie, ...headers },
         redirect: "manual",
@@ -27,7 +27,7 @@ export class PlainBrowser {
     { from, headers = {} }: { from?: string; headers?: Record<string, string> } = {},
   ): Promise<Response> {
     const csrf = from === undefined ? {} : { csrf: await this.token(from) };
-    return this.#keep(
+    return await this.#keep(
       await fetch(`${this.#url}${path}`, {
         method: "POST",
         headers: { cookie: this.cookie, "sec-fetch-site": "same-origin", ...headers },
@@ -43,7 +43,8 @@ export class PlainBrowser {
     return /name="csrf" value="([0-9a-f]{64})"/.exec(text)?.[1] ?? "";
   }
 
-  #keep(reply: Response): Response {
+  async #keep(reply: Response): Promise<Response> {
+    if (reply.status === 303) await reply.body?.cancel(); // says nothing besides where to go
     const [, set] = /^([^;]*)/.exec(reply.headers.get("set-cookie") ?? "") ?? [];
     if (set) this.cookie = set;
     return reply;

@@ -3,8 +3,14 @@
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
-    button.textContent = "Copied";
+    const code = button.parentElement.querySelector("code");
+    if (navigator.clipboard === undefined) { // browsers keep it from plain HTTP: ready for Ctrl+C
+      getSelection().selectAllChildren(code);
+      button.textContent = "Selected";
+    } else {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+    }
     setTimeout(() => button.textContent = "Copy", 1500);
   });
 }

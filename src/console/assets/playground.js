@@ -130,12 +130,18 @@ async function ownKey() {
 
 async function ask({ path, body, chat }, signal) {
   const started = performance.now();
-  const reply = await fetch(path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${await ownKey()}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-    signal,
-  });
+  const send = async () =>
+    await fetch(path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${await ownKey()}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    });
+  let reply = await send();
+  if (reply.status === 401) { // the key has lived its hour
+    key = undefined;
+    reply = await send();
+  }
   const facts = () => {
     const told = [
       "x-request-id",

@@ -172,12 +172,22 @@ export function AccountDetailPage(
         <section>
           <h2>Access</h2>
           <div class="card">
-            <Form action={`${base}/link`} csrf={csrf}>
-              <button type="submit" class="plain">Make a sign-in link</button>
-            </Form>
-            <Form action={`${base}/keys`} csrf={csrf}>
-              <button type="submit" class="plain">Make a key</button>
-            </Form>
+            {account.disabledAtMs !== null
+              ? (
+                <Form action={`${base}/enable`} csrf={csrf}>
+                  <button type="submit">Enable the account again</button>
+                </Form>
+              )
+              : (
+                <>
+                  <Form action={`${base}/link`} csrf={csrf}>
+                    <button type="submit" class="plain">Make a sign-in link</button>
+                  </Form>
+                  <Form action={`${base}/keys`} csrf={csrf}>
+                    <button type="submit" class="plain">Make a key</button>
+                  </Form>
+                </>
+              )}
             {account.role === "owner" || account.disabledAtMs !== null ? null : (
               <Form
                 action={`${base}/disable`}

@@ -156,6 +156,13 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
     }),
   );
   app.post(
+    "/accounts/:id/enable",
+    write(async (_c, account) => {
+      await accounts.enable(account.email);
+      return "enabled";
+    }),
+  );
+  app.post(
     "/accounts/:id/keys/:key/revoke",
     write(async (c, account) => {
       const key = await keys.byId(c.req.param("key") ?? "");
@@ -223,7 +230,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
     "/audit",
     only(async (c, { csrfToken }) => {
       const startedTick = performance.now();
-      const report = await audit(database);
+      const report = await parts.aside((database) => audit(database));
       const tookMs = performance.now() - startedTick;
       return await page(
         c,
@@ -242,7 +249,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
     only(async (c) => {
       if (file === undefined) return await notFound(c);
       const copy = `${file}.download-${randomText(8)}`;
-      await backUp(database, copy);
+      await parts.aside((database) => backUp(database, copy));
       const opened = await Deno.open(copy);
       const { size } = await opened.stat();
       await Deno.remove(copy); // it stays readable until it is sent
