@@ -463,23 +463,24 @@ export class Console {
   }
 
   async #requests(c: PageRequest, { account }: Session): Promise<Response> {
-    const { database, catalog, keys, now } = this.#parts;
+    const { database, catalog, keys } = this.#parts;
     const [model, key, ending] = ["model", "key", "ending"].map((name) =>
       (c.req.query(name) ?? "").slice(0, 100)
     ) as [string, string, string];
-    const before = Number(c.req.query("before"));
+    const [startedAtMs, requestId] = cursorOf(c);
     const records = await requestRecords(database, {
       accountId: account.id,
       route: model || undefined,
       keyId: key || undefined,
       ending: ending || undefined,
-      beforeMs: Number.isSafeInteger(before) && before > 0 ? before : now() + DAY_MS,
+      before: requestId === undefined ? undefined : { startedAtMs, requestId },
       limit: PAGE_ROWS,
     });
     const last = records.at(-1);
     const more = records.length < PAGE_ROWS || last === undefined
       ? undefined
-      : new URLSearchParams({ model, key, ending, before: String(last.startedAtMs) }).toString();
+      : new URLSearchParams({ model, key, ending, before: `${last.startedAtMs}.${last.requestId}` })
+        .toString();
     return await page(
       c,
       <RequestsPage
@@ -519,12 +520,12 @@ export class Console {
 
   async #credits(c: PageRequest, { account }: Session): Promise<Response> {
     const { database, accounts, registration, sales, config, now } = this.#parts;
-    const before = Number(c.req.query("before"));
+    const [atMs, causeId, lotId] = cursorOf(c);
     const [{ balance }, entries, code, joined] = await Promise.all([
       creditsOf(database, account.id, now()),
       entriesOf(database, {
         accountId: account.id,
-        beforeMs: Number.isSafeInteger(before) && before > 0 ? before : now() + DAY_MS,
+        before: causeId === undefined || lotId === undefined ? undefined : { atMs, causeId, lotId },
         limit: PAGE_ROWS,
       }),
       accounts.inviteCode(account),
@@ -542,7 +543,9 @@ export class Console {
         invite={{ code, link }}
         joined={joined}
         operator={config.settings.owner.email}
-        more={entries.length < PAGE_ROWS ? undefined : `before=${last!.atMs}`}
+        more={entries.length < PAGE_ROWS
+          ? undefined
+          : `before=${last!.atMs}.${last!.causeId}.${last!.lotId}`}
       />,
     );
   }
@@ -603,6 +606,12 @@ function refused(c: PageRequest, text: string): Promise<Response> {
     />,
     403,
   );
+}
+
+/** Where the page before ended: its last row's time, then its ids. */
+function cursorOf(c: PageRequest): [number, string | undefined, string | undefined] {
+  const [time = "", first, second] = (c.req.query("before") ?? "").slice(0, 200).split(".");
+  return /^\d{1,15}$/.test(time) ? [Number(time), first, second] : [0, undefined, undefined];
 }
 
 /** Only a name with this prefix cannot be set by another host of the domain; it needs TLS. */

@@ -24,21 +24,23 @@ const entryRow = z.object({
 /** One movement of credits. */
 export type Entry = z.output<typeof entryRow>;
 
+const FOREVER = Number.MAX_SAFE_INTEGER;
 const SELECT = `select cause_id, lot_id, kind, credits, at_ms, source, note
   from entries join lots on lots.id = lot_id`;
 
-/** An account's entries, newest first, before a time. */
+/** An account's entries, newest first; those before the last one of the page before. */
 export async function entriesOf(
   database: Database,
-  { accountId, beforeMs, limit }: {
+  { accountId, before, limit }: {
     readonly accountId: string;
-    readonly beforeMs: number;
+    readonly before?: Pick<Entry, "atMs" | "causeId" | "lotId"> | undefined;
     readonly limit: number;
   },
 ): Promise<Entry[]> {
   const rows = await database.all(
-    `${SELECT} where entries.account_id = ? and at_ms < ? order by at_ms desc, cause_id limit ?`,
-    [accountId, beforeMs, limit],
+    `${SELECT} where entries.account_id = ? and (at_ms, cause_id, lot_id) < (?, ?, ?)
+      order by at_ms desc, cause_id desc, lot_id desc limit ?`,
+    [accountId, before?.atMs ?? FOREVER, before?.causeId ?? "", before?.lotId ?? "", limit],
   );
   return rows.map((row) => entryRow.parse(row));
 }

@@ -60,15 +60,17 @@ export interface RecordFilter {
   readonly route?: string | undefined;
   readonly keyId?: string | undefined;
   readonly ending?: string | undefined;
-  /** Begun before this time. */
-  readonly beforeMs: number;
+  /** Records before this one: the last of the page before. */
+  readonly before?: { readonly startedAtMs: number; readonly requestId: string } | undefined;
   readonly limit: number;
 }
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** An account's records, newest first. */
 export async function requestRecords(
   database: Database,
-  { accountId, route, keyId, ending, beforeMs, limit }: RecordFilter,
+  { accountId, route, keyId, ending, before, limit }: RecordFilter,
 ): Promise<RequestRecord[]> {
   const wanted: [string, Value | undefined][] = [
     ["route = ?", route],
@@ -77,10 +79,17 @@ export async function requestRecords(
   ];
   const asked = wanted.filter(([, value]) => value !== undefined);
   const rows = await database.all(
-    `select * from usage_records where account_id = ? and started_at_ms < ?
+    `select * from usage_records
+      where account_id = ? and (started_at_ms, request_id) < (?, ?)
       ${asked.map(([clause]) => `and ${clause}`).join(" ")}
-      order by started_at_ms desc limit ?`,
-    [accountId, beforeMs, ...asked.map(([, value]) => value!), limit],
+      order by started_at_ms desc, request_id desc limit ?`,
+    [
+      accountId,
+      before?.startedAtMs ?? FOREVER,
+      before?.requestId ?? "",
+      ...asked.map(([, value]) => value!),
+      limit,
+    ],
   );
   return rows.map((row) => recordRow.parse(row));
 }

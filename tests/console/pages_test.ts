@@ -360,6 +360,29 @@ Deno.test("a request's page explains its price; a backup downloads whole", async
   assertEquals(left.filter((name) => name.includes("download")), []);
 });
 
+Deno.test("older requests and entries: every one of them once, those of one moment too", async () => {
+  const atMs = Date.now();
+  await using gateway = await startGateway({ now: () => atMs }); // all at the same millisecond
+  await Promise.all(Array.from({ length: 120 }, () => statusOf(gateway.chat("Hi"))));
+  const browser = await signedIn(gateway, OWNER);
+  for (
+    const [start, row] of [
+      ["/console/requests", /"\/console\/requests\/(req_\w+)"/g],
+      ["/console/credits", /"\/console\/requests\/(req_\w+)"/g],
+    ] as const
+  ) {
+    const seen: string[] = [];
+    let path: string | undefined = start;
+    while (path !== undefined) {
+      const text: string = await (await browser.get(path)).text();
+      seen.push(...[...text.matchAll(row)].map(([, id]) => id!));
+      const more = /href="([^"]+)">Older/.exec(text)?.[1];
+      path = more?.replaceAll("&amp;", "&");
+    }
+    assertEquals([seen.length, new Set(seen).size], [120, 120], start);
+  }
+});
+
 Deno.test("usage as CSV cannot make a spreadsheet compute", async () => {
   await using gateway = await startGateway();
   const account = await gateway.gateway.accounts.get(OWNER);
