@@ -1,0 +1,221 @@
+import {
+  type Account,
+  AccountError,
+  checkAccount,
+  checkPassword,
+  type Session,
+} from "../accounts/mod.ts";
+import { Attempts } from "./attempts.ts";
+import { AccountPage } from "./pages/account.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import { RegisterPage, SignInPage } from "./pages/sign_in.tsx";
+import { type ConsoleParts, doneOf, notFound, page, pageOf, type PageRequest } from "./request.tsx";
+import type { Visitor } from "./visitor.ts";
+
+const SESSION_SECONDS = 30 * 86_400;
+
+const SIGN_IN_REFUSED = "The email or the password is not right.";
+
+/** Coming in and going out: passwords, links, registration, sessions. */
+export class Entrance {
+  readonly #parts: ConsoleParts;
+  readonly #attempts: Attempts;
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+    this.#attempts = new Attempts(parts.now);
+  }
+
+  signInPage(
+    c: PageRequest,
+    error?: string,
+    email = "",
+    status = 200,
+  ): Response | Promise<Response> {
+    const { registration } = this.#parts.config.settings;
+    return page(
+      c,
+      <SignInPage
+        page={pageOf(c)}
+        registration={registration}
+        error={error}
+        done={doneOf(c)}
+        email={email}
+      />,
+      status,
+    );
+  }
+
+  async signIn(c: PageRequest): Promise<Response> {
+    const { accounts, passwords } = this.#parts;
+    const { address } = c.env.visitor;
+    const email = c.var.form.text("email").toLowerCase().slice(0, 254);
+    const waitMs = this.#attempts.waitMs(email, address);
+    if (waitMs > 0) {
+      const minutes = Math.ceil(waitMs / 60_000);
+      c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+      const wait = `Too many tries. Wait ${minutes} ${
+        minutes === 1 ? "minute" : "minutes"
+      }, or use a sign-in link.`;
+      return this.signInPage(c, wait, email, 429);
+    }
+    // noted before it is known, so that many tries at once are all counted
+    this.#attempts.failed(email, address);
+    const account = await accounts.find(email);
+    const right = await passwords.matches(account, c.var.form.raw("password"));
+    if (!right || account === undefined || account.disabledAtMs !== null) {
+      return this.signInPage(c, SIGN_IN_REFUSED, email, 401);
+    }
+    this.#attempts.succeeded(email, address);
+    return await this.#begin(c, account, false);
+  }
+
+  async useLink(c: PageRequest): Promise<Response> {
+    if (c.req.method !== "GET") return notFound(c); // whoever looks ahead does not use it up
+    const account = await this.#parts.sessions.useLink(c.req.param("token") ?? "");
+    if (account !== undefined) return await this.#begin(c, account, true);
+    return await page(
+      c,
+      <MessagePage
+        page={pageOf(c)}
+        title="This link does not work"
+        text="It was used before, is older than a day, or is not whole. Ask for another one."
+        link={{ href: "/console/sign-in", words: "Sign in" }}
+      />,
+      404,
+    );
+  }
+
+  async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
+    const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
+    c.header("set-cookie", cookie(c.env.visitor, token, SESSION_SECONDS));
+    return c.redirect("/console/", 303);
+  }
+
+  signedOut(c: PageRequest, done: string): Response {
+    c.header("set-cookie", cookie(c.env.visitor, "", 0));
+    return c.redirect(`/console/sign-in?done=${done}`, 303);
+  }
+
+  registerPage(c: PageRequest, error?: string, status = 200): Response | Promise<Response> {
+    const { registration } = this.#parts.config.settings;
+    if (registration === "closed") return notFound(c);
+    const form = c.req.method === "POST" ? c.var.form : undefined;
+    return page(
+      c,
+      <RegisterPage
+        page={pageOf(c)}
+        registration={registration}
+        error={error}
+        email={form?.text("email") ?? ""}
+        name={form?.text("name") ?? ""}
+        code={form?.text("code") ?? c.req.query("code")?.slice(0, 100) ?? ""}
+      />,
+      status,
+    );
+  }
+
+  /** Says the same whether the address was used before or not. */
+  async register(c: PageRequest): Promise<Response> {
+    const { config, registration, accounts, passwords } = this.#parts;
+    const mode = config.settings.registration;
+    if (mode === "closed") return notFound(c);
+    const { form } = c.var;
+    const { address } = c.env.visitor;
+    const [email, name, code] = [form.text("email"), form.text("name"), form.text("code")];
+    const password = form.raw("password");
+    const waitMs = this.#attempts.registerWaitMs(address);
+    if (waitMs > 0) {
+      const minutes = Math.ceil(waitMs / 60_000);
+      c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+      return this.registerPage(
+        c,
+        `Too many tries from your address. Wait ${minutes} minutes.`,
+        429,
+      );
+    }
+    try {
+      if (mode === "invite" && code === "") throw new AccountError("An invite code is needed here");
+      // the same faults are told whether the address was used before or not
+      checkPassword(password);
+      checkAccount({ email, name });
+      const inviteCode = code === "" ? undefined : code;
+      await registration.inviterOf(inviteCode);
+      const known = await accounts.find(email);
+      if (known === undefined) {
+        const made = await registration.register({
+          email,
+          name,
+          inviteCode,
+        });
+        await passwords.set(made, password);
+      } else {
+        await passwords.matches(undefined, password); // takes the same time
+      }
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      return this.registerPage(c, `${error.message}.`, 400);
+    }
+    return c.redirect("/console/sign-in?done=registered", 303);
+  }
+
+  async accountPage(
+    c: PageRequest,
+    session: Session,
+    error?: string,
+    status = 200,
+  ): Promise<Response> {
+    const hasPassword = await this.#parts.passwords.isSet(session.account);
+    return await page(
+      c,
+      <AccountPage
+        page={pageOf(c)}
+        session={session}
+        hasPassword={hasPassword}
+        error={error}
+        done={doneOf(c)}
+      />,
+      status,
+    );
+  }
+
+  async setPassword(c: PageRequest, session: Session): Promise<Response> {
+    const { passwords, sessions } = this.#parts;
+    const { account } = session;
+    const { address } = c.env.visitor;
+    const { form } = c.var;
+    if (!session.byLink && await passwords.isSet(account)) {
+      if (this.#attempts.waitMs(account.email, address) > 0) {
+        return await this.accountPage(c, session, "Too many tries. Wait ten minutes.", 429);
+      }
+      if (!await passwords.matches(account, form.raw("current"))) {
+        this.#attempts.failed(account.email, address);
+        return await this.accountPage(c, session, "The present password is not right.", 400);
+      }
+    }
+    try {
+      await passwords.set(account, form.raw("password"));
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      return await this.accountPage(c, session, `${error.message}.`, 400);
+    }
+    await sessions.endAll(account, c.var.token);
+    return c.redirect("/console/account?done=password", 303);
+  }
+}
+
+/** Only a name with this prefix cannot be set by another host of the domain; it needs TLS. */
+const SECURE_NAME = "__Host-sluice";
+const PLAIN_NAME = "sluice";
+
+function cookie({ secure }: Visitor, token: string, seconds: number): string {
+  return `${secure ? SECURE_NAME : PLAIN_NAME}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; ` +
+    `SameSite=Lax${secure ? "; Secure" : ""}`;
+}
+
+/** The session's token that a request carries. */
+export function tokenOf(c: PageRequest): string | undefined {
+  const name = c.env.visitor.secure ? SECURE_NAME : PLAIN_NAME;
+  const pattern = new RegExp(`(?:^|;\\s*)${name}=([A-Za-z0-9]{32})(?:;|$)`);
+  return pattern.exec(c.req.header("cookie") ?? "")?.[1];
+}

@@ -1,0 +1,244 @@
+import { type Account, AccountError, type Session } from "../accounts/mod.ts";
+import { creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
+import {
+  type Grouping,
+  GROUPINGS,
+  requestRecord,
+  requestRecords,
+  usageReport,
+} from "../usage/mod.ts";
+import { CreditsPage } from "./pages/credits.tsx";
+import { HomePage } from "./pages/home.tsx";
+import { KeysPage } from "./pages/keys.tsx";
+import { RequestPage, RequestsPage } from "./pages/requests.tsx";
+import { PERIODS, usageCsv, UsagePage } from "./pages/usage.tsx";
+import {
+  addressOf,
+  type ConsoleParts,
+  doneOf,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+} from "./request.tsx";
+
+const PAGE_ROWS = 50;
+const DAY_MS = 86_400_000;
+/** Keys whose windows the first page shows. */
+const LIMITS_SHOWN = 3;
+
+/** What everybody sees of their own account. */
+export class OwnPages {
+  readonly #parts: ConsoleParts;
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+  }
+
+  async home(c: PageRequest, { account }: Session): Promise<Response> {
+    const { database, keys, admission, now } = this.#parts;
+    const nowMs = now();
+    const [credits, days, own, lastUse] = await Promise.all([
+      creditsOf(database, account.id, nowMs),
+      usageReport(database, {
+        accountId: account.id,
+        by: "day",
+        sinceMs: Math.floor(nowMs / DAY_MS - 29) * DAY_MS,
+      }),
+      keys.list(account),
+      keys.lastUse(account),
+    ]);
+    const active = own.filter(({ revokedAtMs, expiresAtMs }) =>
+      revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs)
+    ).toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
+    const limits = credits.balance === 0 ? [] : await Promise.all(
+      active.slice(0, LIMITS_SHOWN).map(async (key) => ({
+        key,
+        standing: await admission.standing({ accountId: account.id, keyId: key.id }),
+      })),
+    );
+    return await page(
+      c,
+      <HomePage
+        page={pageOf(c)}
+        credits={credits}
+        days={days}
+        limits={limits}
+        keys={active.length}
+        nowMs={nowMs}
+      />,
+    );
+  }
+
+  async keys(
+    c: PageRequest,
+    session: Session,
+    more: { error?: string; made?: string } = {},
+    status = 200,
+  ) {
+    const { keys, catalog, now } = this.#parts;
+    const { account } = session;
+    return await page(
+      c,
+      <KeysPage
+        page={pageOf(c)}
+        csrf={session.csrfToken}
+        keys={(await keys.list(account)).toReversed()}
+        lastUse={await keys.lastUse(account)}
+        models={catalog.routes.map(({ id }) => id)}
+        address={addressOf(c, this.#parts.config)}
+        done={doneOf(c)}
+        nowMs={now()}
+        {...more}
+      />,
+      status,
+    );
+  }
+
+  async makeKey(c: PageRequest, session: Session): Promise<Response> {
+    const { keys, catalog, now } = this.#parts;
+    const { form } = c.var;
+    try {
+      const chosen = form.all("models").filter((id) => catalog.find(id) !== undefined);
+      const days = form.count("expires");
+      const made = await keys.issue(session.account, {
+        name: form.text("name").slice(0, 200),
+        models: chosen.length === 0 ? undefined : chosen,
+        expiresAtMs: days === undefined ? undefined : now() + days * DAY_MS,
+        budgetCredits: form.count("budget"),
+      });
+      return await this.keys(c, session, { made: made.secret });
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      return await this.keys(c, session, { error: `${error.message}.` }, 400);
+    }
+  }
+
+  async revokeKey(c: PageRequest, { account }: Session): Promise<Response> {
+    const { keys } = this.#parts;
+    const key = await keys.byId(c.req.param("id") ?? "");
+    if (key === undefined || key.accountId !== account.id) return notFound(c);
+    await keys.revoke(key.id);
+    return c.redirect("/console/keys?done=revoked", 303);
+  }
+
+  async #report(c: PageRequest, account: Account) {
+    const asked = c.req.query("by");
+    const by: Grouping = GROUPINGS.find((one) => one === asked) ?? "day";
+    const { database, keys, now } = this.#parts;
+    const sinceMs = Math.floor((now() - PERIODS[by].ms) / 3_600_000 + 1) * 3_600_000;
+    const rows = await usageReport(database, { accountId: account.id, by, sinceMs });
+    const names = new Map(
+      by === "key" ? (await keys.list(account)).map((key) => [key.id, key.name || key.hint]) : [],
+    );
+    return { by, rows, names };
+  }
+
+  async usage(c: PageRequest, { account }: Session): Promise<Response> {
+    const report = await this.#report(c, account);
+    return await page(c, <UsagePage page={pageOf(c)} {...report} nowMs={this.#parts.now()} />);
+  }
+
+  async usageCsv(c: PageRequest, { account }: Session): Promise<Response> {
+    const { by, rows, names } = await this.#report(c, account);
+    const named = rows.map((row) => ({ ...row, group: names.get(row.group) ?? row.group }));
+    return c.body(usageCsv(by, named), 200, {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="usage-by-${by}.csv"`,
+    });
+  }
+
+  async requests(c: PageRequest, { account }: Session): Promise<Response> {
+    const { database, catalog, keys } = this.#parts;
+    const [model, key, ending] = ["model", "key", "ending"].map((name) =>
+      (c.req.query(name) ?? "").slice(0, 100)
+    ) as [string, string, string];
+    const [startedAtMs, requestId] = cursorOf(c);
+    const records = await requestRecords(database, {
+      accountId: account.id,
+      route: model || undefined,
+      keyId: key || undefined,
+      ending: ending || undefined,
+      before: requestId === undefined ? undefined : { startedAtMs, requestId },
+      limit: PAGE_ROWS,
+    });
+    const last = records.at(-1);
+    const more = records.length < PAGE_ROWS || last === undefined
+      ? undefined
+      : new URLSearchParams({ model, key, ending, before: `${last.startedAtMs}.${last.requestId}` })
+        .toString();
+    return await page(
+      c,
+      <RequestsPage
+        page={pageOf(c)}
+        records={records}
+        filter={{ model, key, ending }}
+        models={catalog.routes.map(({ id }) => id)}
+        keys={await keys.list(account)}
+        more={more}
+      />,
+    );
+  }
+
+  async request(c: PageRequest, { account }: Session): Promise<Response> {
+    const { database, catalog, keys, accounts } = this.#parts;
+    const record = await requestRecord(database, (c.req.param("id") ?? "").slice(0, 100));
+    const isOperator = account.role === "owner";
+    if (record === undefined || (record.accountId !== account.id && !isOperator)) {
+      return notFound(c);
+    }
+    const key = await keys.byId(record.keyId);
+    const owner = record.accountId === account.id
+      ? undefined
+      : await accounts.byId(record.accountId);
+    return await page(
+      c,
+      <RequestPage
+        page={pageOf(c)}
+        record={record}
+        route={catalog.find(record.route)}
+        entries={await entriesOfCause(database, record.requestId)}
+        keyName={key === undefined ? record.keyId : key.name || key.hint}
+        email={owner?.email}
+      />,
+    );
+  }
+
+  async credits(c: PageRequest, { account }: Session): Promise<Response> {
+    const { database, accounts, registration, sales, config, now } = this.#parts;
+    const [atMs, causeId, lotId] = cursorOf(c);
+    const [{ balance }, entries, code, joined] = await Promise.all([
+      creditsOf(database, account.id, now()),
+      entriesOf(database, {
+        accountId: account.id,
+        before: causeId === undefined || lotId === undefined ? undefined : { atMs, causeId, lotId },
+        limit: PAGE_ROWS,
+      }),
+      accounts.inviteCode(account),
+      registration.invitations(account),
+    ]);
+    const last = entries.at(-1);
+    const link = `${addressOf(c, config)}/console/register?code=${code}`;
+    return await page(
+      c,
+      <CreditsPage
+        page={pageOf(c)}
+        balance={balance}
+        packages={sales.packages}
+        entries={entries}
+        invite={{ code, link }}
+        joined={joined}
+        operator={config.settings.owner.email}
+        more={entries.length < PAGE_ROWS
+          ? undefined
+          : `before=${last!.atMs}.${last!.causeId}.${last!.lotId}`}
+      />,
+    );
+  }
+}
+
+/** Where the page before ended: its last row's time, then its ids. */
+function cursorOf(c: PageRequest): [number, string | undefined, string | undefined] {
+  const [time = "", first, second] = (c.req.query("before") ?? "").slice(0, 200).split(".");
+  return /^\d{1,15}$/.test(time) ? [Number(time), first, second] : [0, undefined, undefined];
+}
