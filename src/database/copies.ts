@@ -101,7 +101,7 @@ export async function restoreFile(from: string, file: string, nowMs: number): Pr
     const bytes = await synced(arriving);
     await takeOwnerOf(file, arriving);
     const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-    const before = `${file}.before-restore-${stamp}`;
+    const before = await unusedName(`${file}.before-restore-${stamp}`);
     const kept = await keepDatabase(file, before);
     await Deno.rename(arriving, file); // at every moment before there was a whole database here
     return { schema, bytes, before: kept ? before : undefined };
@@ -149,6 +149,14 @@ async function synced(path: string): Promise<number> {
 
 /** What belongs to a database besides its file. */
 const COMPANIONS = ["-wal", "-shm"];
+
+/** A name that nothing has yet: what was kept before stays. */
+async function unusedName(name: string): Promise<string> {
+  for (let count = 1;; count++) {
+    const tried = count === 1 ? name : `${name}-${count}`;
+    if (!await Deno.lstat(tried).then(() => true, () => false)) return tried;
+  }
+}
 
 /** Gives a database another name besides its own, and its log that name alone. */
 async function keepDatabase(file: string, before: string): Promise<boolean> {
