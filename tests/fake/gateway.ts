@@ -2,7 +2,7 @@ import undiciTimers from "undici/lib/util/timers.js";
 import { assemble, type Gateway } from "../../src/assemble.ts";
 import { loadConfig, type SettingsInput } from "../../src/config/mod.ts";
 import { createLog } from "../../src/telemetry/mod.ts";
-import { tempDir } from "./temp.ts";
+import { sleep, tempDir } from "./temp.ts";
 
 /** A gateway in this process, listening on a port of its own. */
 export interface TestGateway extends AsyncDisposable {
@@ -66,7 +66,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   });
   started.defer(async () => {
     await gateway.stop();
-    // undici's clock ticks on for half a second, which Deno 2.4 takes for a leak of the test
+    // undici's clock ticks on for half a second, which Deno takes for a leak of the test; sockets that
+    // close just now may wind it up once more
+    await sleep(20);
     undiciTimers.reset();
   });
   const { url } = gateway.listen();
