@@ -159,7 +159,8 @@ inBrowser(
     await owner.page.getByRole("button", { name: "Grant", exact: true }).click();
     await owner.page.getByText("The credits are granted.").waitFor();
     await user.page.getByRole("link", { name: "Home" }).click();
-    await user.page.locator(".stat").getByText("504").first().waitFor();
+    const balance = String(await ada.balance()); // what was asked while the key was still taken is paid
+    await user.page.locator(".stat").getByText(balance, { exact: true }).first().waitFor();
 
     const guesser = await open(await browser.newContext());
     for (let round = 0; round < 6; round++) {
