@@ -34,12 +34,26 @@ const PUBLIC_LINKS: readonly [string, string][] = [
   ["/console/sign-in", "Sign in"],
 ];
 
+/** What a page says about the write before it. */
+export interface Notice {
+  readonly tone: "good" | "bad";
+  readonly text: string;
+}
+
+/** What went wrong, else what was done, as a notice. */
+export function noticeOf(
+  { error, done }: { readonly error?: string | undefined; readonly done?: string | undefined },
+): Notice | undefined {
+  if (error !== undefined) return { tone: "bad", text: error };
+  return done === undefined ? undefined : { tone: "good", text: done };
+}
+
 /** A whole page. */
 export function Layout(
   { page, title, notice, script, children }: {
     page: PageContext;
     title: string;
-    notice?: { readonly tone: "good" | "bad"; readonly text: string } | undefined;
+    notice?: Notice | undefined;
     /** A script of this page's own, besides the small one that all have. */
     script?: string;
     children?: Child;

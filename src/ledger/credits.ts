@@ -14,7 +14,8 @@ const lotSource = z.enum([
 /** Why credits were granted. */
 export type LotSource = z.infer<typeof lotSource>;
 
-const NEVER = Number.MAX_SAFE_INTEGER;
+/** How a time that never comes is stored. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
 
 const lotRow = z.object({
   id: z.string(),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Database } from "../database/mod.ts";
+import { NEVER } from "./credits.ts";
 
 const entryRow = z.object({
   cause_id: z.string(),
@@ -24,7 +25,6 @@ const entryRow = z.object({
 /** One movement of credits. */
 export type Entry = z.output<typeof entryRow>;
 
-const FOREVER = Number.MAX_SAFE_INTEGER;
 const SELECT = `select cause_id, lot_id, kind, credits, at_ms, source, note
   from entries join lots on lots.id = lot_id`;
 
@@ -40,7 +40,7 @@ export async function entriesOf(
   const rows = await database.all(
     `${SELECT} where entries.account_id = ? and (at_ms, cause_id, lot_id) < (?, ?, ?)
       order by at_ms desc, cause_id desc, lot_id desc limit ?`,
-    [accountId, before?.atMs ?? FOREVER, before?.causeId ?? "", before?.lotId ?? "", limit],
+    [accountId, before?.atMs ?? NEVER, before?.causeId ?? "", before?.lotId ?? "", limit],
   );
   return rows.map((row) => entryRow.parse(row));
 }

@@ -1,6 +1,6 @@
 import type { Statement } from "../database/mod.ts";
 import { randomText } from "../ids.ts";
-import type { LotSource } from "./credits.ts";
+import { type LotSource, NEVER } from "./credits.ts";
 
 /** Credits that an account gets. */
 export interface Grant {
@@ -14,8 +14,6 @@ export interface Grant {
   readonly note?: string;
   readonly atMs: number;
 }
-
-const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** A new id for a lot, such as `lot_h3KxTq8mPw2Nc5Ry`. */
 export function newLotId(): string {

@@ -3,7 +3,7 @@ import type { CreditPackage } from "../../billing/mod.ts";
 import type { Credits } from "../../ledger/mod.ts";
 import { Badge, Copyable, Field, Form, Stat, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { KeyTable, NewKey } from "../pages/keys.tsx";
 
 /** An account with what it has. */
@@ -30,7 +30,7 @@ export function AccountsPage(
     <Layout
       page={page}
       title="Accounts"
-      notice={error === undefined ? undefined : { tone: "bad", text: error }}
+      notice={noticeOf({ error })}
     >
       <form method="get" action="/console/operator/accounts" class="row" role="search">
         <Field label="Email or name" name="q" type="search" value={query} />
@@ -107,13 +107,8 @@ export function AccountDetailPage(
   },
 ) {
   const base = `/console/operator/accounts/${account.id}`;
-  const notice = error !== undefined
-    ? { tone: "bad" as const, text: error }
-    : done !== undefined
-    ? { tone: "good" as const, text: done }
-    : undefined;
   return (
-    <Layout page={page} title={account.email} notice={notice}>
+    <Layout page={page} title={account.email} notice={noticeOf({ error, done })}>
       {link === undefined ? null : (
         <section class="card">
           <h2>Sign-in link</h2>

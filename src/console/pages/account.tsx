@@ -1,6 +1,6 @@
 import type { Session } from "../../accounts/mod.ts";
 import { Field, Form } from "../components.tsx";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 
 /** One's own account: password and sessions. */
 export function AccountPage(
@@ -13,13 +13,8 @@ export function AccountPage(
   },
 ) {
   const { account, csrfToken, byLink } = session;
-  const notice = error !== undefined
-    ? { tone: "bad" as const, text: error }
-    : done !== undefined
-    ? { tone: "good" as const, text: done }
-    : undefined;
   return (
-    <Layout page={page} title="Account" notice={notice}>
+    <Layout page={page} title="Account" notice={noticeOf({ error, done })}>
       <dl class="facts card">
         <dt>Email</dt>
         <dd>{account.email}</dd>

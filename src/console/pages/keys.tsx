@@ -1,7 +1,7 @@
 import type { Key } from "../../accounts/mod.ts";
 import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
 import { number, relative } from "../format.ts";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { snippets } from "../snippets.ts";
 
 /** An account's keys, and a form for another one. */
@@ -20,13 +20,8 @@ export function KeysPage(
     nowMs: number;
   },
 ) {
-  const notice = error !== undefined
-    ? { tone: "bad" as const, text: error }
-    : done !== undefined
-    ? { tone: "good" as const, text: done }
-    : undefined;
   return (
-    <Layout page={page} title="Keys" notice={notice}>
+    <Layout page={page} title="Keys" notice={noticeOf({ error, done })}>
       {made === undefined ? null : <NewKey secret={made} address={address} />}
       <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action="/console/keys" />
       <h2>Make a key</h2>

@@ -1,5 +1,5 @@
 import { Field } from "../components.tsx";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 
 /** Whether people may make accounts of their own. */
 export type RegistrationMode = "open" | "invite" | "closed";
@@ -14,13 +14,8 @@ export function SignInPage(
     email?: string;
   },
 ) {
-  const notice = error !== undefined
-    ? { tone: "bad" as const, text: error }
-    : done !== undefined
-    ? { tone: "good" as const, text: done }
-    : undefined;
   return (
-    <Layout page={page} title="Sign in" notice={notice}>
+    <Layout page={page} title="Sign in" notice={noticeOf({ error, done })}>
       <form method="post" action="/console/sign-in" class="card narrow">
         <Field
           label="Email"
@@ -69,7 +64,7 @@ export function RegisterPage(
     <Layout
       page={page}
       title="Register"
-      notice={error === undefined ? undefined : { tone: "bad", text: error }}
+      notice={noticeOf({ error })}
     >
       <form method="post" action="/console/register" class="card narrow">
         <Field
