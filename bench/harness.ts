@@ -47,11 +47,24 @@ export async function listening(port: number): Promise<void> {
 /** A gateway over an upstream, and the headers with its owner's key. */
 export async function startSluice(
   upstream: string,
-  { metering = true, dialect = "chat" }: { metering?: boolean; dialect?: "chat" | "messages" } = {},
+  { metering = true, dialect = "chat", settings = {} }: {
+    metering?: boolean;
+    dialect?: "chat" | "messages";
+    /** More of them than the benchmarks' own. */
+    settings?: Record<string, unknown>;
+  } = {},
 ): Promise<{ port: number; headers: Record<string, string>; pid: number } & AsyncDisposable> {
   const port = freePort();
   const data = await Deno.makeTempDir();
-  const child = start("sluice.ts", String(port), upstream, data, metering ? "yes" : "no", dialect);
+  const child = start(
+    "sluice.ts",
+    String(port),
+    upstream,
+    data,
+    metering ? "yes" : "no",
+    dialect,
+    JSON.stringify(settings),
+  );
   await listening(port);
   let key = "";
   while (key === "") {

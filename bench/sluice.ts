@@ -5,12 +5,14 @@ import { loadConfig } from "../src/config/mod.ts";
 import type { Json } from "../src/database/mod.ts";
 import { SILENT } from "../src/telemetry/mod.ts";
 
-const [port = "0", upstream = "", data = "", metering = "yes", dialect = "chat"] = Deno.args;
+const [port = "0", upstream = "", data = "", metering = "yes", dialect = "chat", more = "{}"] =
+  Deno.args;
 
 /** Nobody meets a window, and nobody runs out of credits. */
 const settings = {
   tiers: [{ above: 0, minute: 1e12, hour: 1e12, day: 1e12 }],
   credits: { ownerGrant: 1e12 },
+  ...JSON.parse(more),
 };
 const file = `${data}/sluice.jsonc`;
 await Deno.writeTextFile(file, JSON.stringify(settings));

@@ -16,7 +16,11 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
 );
 
 /** Loaded by name, which the compiler does not see: a thread, and what browsers are sent. */
-const INCLUDED = ["src/database/embedded_worker.ts", "src/console/assets"];
+const INCLUDED = [
+  "src/database/embedded_worker.ts",
+  "src/blobs/worker.ts",
+  "src/console/assets",
+];
 
 interface Package {
   readonly dependencies?: readonly string[];

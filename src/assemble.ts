@@ -1,6 +1,7 @@
 import { type Account, Accounts, KeyRing, Keys, Passwords, Sessions } from "./accounts/mod.ts";
 import { Admission } from "./admission/mod.ts";
 import { Registration, Sales } from "./billing/mod.ts";
+import { ByteBudget, LargeBodies } from "./blobs/mod.ts";
 import { CoarseTimers } from "./coarse_timers.ts";
 import { Catalog, SIMULATOR } from "./catalog/mod.ts";
 import { type Config, databaseFile, type Settings } from "./config/mod.ts";
@@ -184,12 +185,22 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   );
   retention.start();
   const { onClientDisconnect, limits: { pingMs: pingAfterMs, followMs } } = settings;
+  const timers = built.adopt(new CoarseTimers(), (all) => all.close());
+  const { bodyIdleMs, largeBodiesBytes } = settings.limits;
+  const large = built.adopt(
+    new LargeBodies(
+      new ByteBudget({ bytes: largeBodiesBytes, patienceMs: bodyIdleMs, timers }),
+      timers,
+    ),
+    (one) => one.close(),
+  );
   const images = new Images({
     limits: settings.images,
     fetcher: new ImageFetcher({
       ...settings.images,
       resolve: around.resolve ?? systemResolve,
     }),
+    large,
     log,
   });
   // loaded when somebody first opens a page: a start does not wait for it
@@ -232,8 +243,9 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   }, {
     bodyLimits: {
       bytes: settings.limits.bodyBytes,
-      idleMs: settings.limits.bodyIdleMs,
-      timers: built.adopt(new CoarseTimers(), (timers) => timers.close()),
+      idleMs: bodyIdleMs,
+      timers,
+      large,
     },
     countsPerMinute: settings.limits.countsPerMinute,
     corsOrigins: settings.cors.origins,

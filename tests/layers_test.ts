@@ -8,6 +8,7 @@ const LAYERS = [
   ["admission", "upstreams", "images", "billing"],
   ["catalog", "ledger", "accounts", "usage"],
   ["dialects", "database"],
+  ["blobs"],
   ["gateway_identity.ts", "tokens", "pixels", "telemetry", "config", "refusal.ts"],
   ["bytes.ts", "coarse_timers.ts", "ids.ts", "std.ts", "version.ts"],
 ];

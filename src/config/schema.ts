@@ -159,6 +159,10 @@ export const settings = z.strictObject({
   limits: z.strictObject({
     bodyBytes: z.int().positive().default(64 * 1_048_576).describe("Of one request body."),
     bodyIdleMs: milliseconds.default(30_000).describe("Between two chunks of a request body."),
+    largeBodiesBytes: z.int().positive().default(256 * 1_048_576).describe(
+      "Of all bodies over 1 MB, and images fetched, that no upstream has answered yet; more wait " +
+        "for bodyIdleMs.",
+    ),
     pingMs: milliseconds.default(15_000).describe(
       "Silence of an upstream after which a stream's caller is sent a ping.",
     ),

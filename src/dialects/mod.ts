@@ -46,6 +46,7 @@ export {
   readCount,
   writeMessagesUsage,
 } from "./messages/mod.ts";
+export { readAside } from "./read_aside.ts";
 export { requestSchemas } from "./request_schemas.ts";
 export type { Reasoning } from "./reasoning.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";

@@ -1,7 +1,13 @@
 import { type Context, Hono } from "@hono/hono";
 import type { Caller, KeyRing } from "../accounts/mod.ts";
 import { databaseRefusal } from "../database/mod.ts";
-import { chatDialect, type Dialect, messagesDialect, readCount } from "../dialects/mod.ts";
+import {
+  chatDialect,
+  type Dialect,
+  messagesDialect,
+  readAside,
+  readCount,
+} from "../dialects/mod.ts";
 import type { Standing } from "../ledger/mod.ts";
 import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
@@ -153,7 +159,7 @@ export class App {
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
     const caller = await this.#identify(c);
-    const body = await readJson(request, this.#options.bodyLimits);
+    const { json: body, blobs } = await readJson(request, this.#options.bodyLimits);
     reading.end();
     const leaving = watchLeaving(request, this.#options.bodyLimits.timers);
     const versions = apiVersions(request.headers);
@@ -162,6 +168,7 @@ export class App {
       dialect,
       caller,
       body,
+      blobs,
       requestId,
       clientRequestId,
       trace,
@@ -170,7 +177,8 @@ export class App {
       startedTick,
       stands,
     };
-    const { settled, ...reply } = await relay(this.#parts, asked);
+    const { settled, ...reply } = await relay(this.#parts, asked)
+      .finally(() => blobs.release());
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
     const standing = { ...c.env.standing!, ...(settled && { balance: settled.balance }) };
     return new Response(reply.body, {
@@ -221,9 +229,15 @@ export class App {
     const { keyId } = await this.#identify(c);
     this.#counts.take(keyId);
     const body = await readJson(request, this.#options.bodyLimits);
-    const asked = readCount(body, { beta: request.headers.has("anthropic-beta") });
-    this.#parts.catalog.resolve(asked.model);
-    const counted = { input_tokens: messagesDialect.countInput(asked) };
+    const beta = request.headers.has("anthropic-beta");
+    let counted;
+    try {
+      const asked = readAside(body, (json) => readCount(json, { beta }));
+      this.#parts.catalog.resolve(asked.model);
+      counted = { input_tokens: messagesDialect.countInput(asked) };
+    } finally {
+      body.blobs.release();
+    }
     return c.json(counted, 200, await this.#headers(c));
   }
 

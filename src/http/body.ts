@@ -1,3 +1,4 @@
+import { Blobs, type LargeBodies, LEAST_CHARS, PORTION, type Share } from "../blobs/mod.ts";
 import { joinBytes } from "../bytes.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
 import { invalid } from "../refusal.ts";
@@ -8,6 +9,15 @@ export interface BodyLimits {
   /** Between two chunks. */
   readonly idleMs: number;
   readonly timers: CoarseTimers;
+  readonly large: LargeBodies;
+}
+
+/** A request's body. */
+export interface Body {
+  /** What it says, with marks where long base64 stands aside. */
+  readonly json: unknown;
+  /** What stands aside; to be released when nothing more is read or sent of the body. */
+  readonly blobs: Blobs;
 }
 
 /** Arrays and objects within each other at the most. */
@@ -16,9 +26,10 @@ const MAX_DEPTH = 100;
 /**
  * Reads a request's body as JSON, within bounds that do not trust its headers.
  *
- * @throws {Refusal} `request_invalid` saying what is wrong with it.
+ * @throws {Refusal} `request_invalid` saying what is wrong with it; `gateway_unavailable` when a large one
+ *   had no turn in time.
  */
-export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
+export async function readJson(request: Request, limits: BodyLimits): Promise<Body> {
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw invalid(
@@ -28,7 +39,19 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   }
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > limits.bytes) throw tooLarge(limits);
-  const text = decodeUtf8(await readBytes(request, declared, limits));
+  const blobs = new Blobs(limits.large.turn);
+  try {
+    const bytes = await readBytes(request, declared, limits, blobs);
+    // each byte of a large body is looked at elsewhere, while others are served here
+    const text = bytes.byteLength < LEAST_CHARS ? bytes : await limits.large.setAside(bytes, blobs);
+    return { json: parse(decodeUtf8(text)), blobs };
+  } catch (error) {
+    blobs.release();
+    throw error;
+  }
+}
+
+function parse(text: string): unknown {
   if (text.trim() === "") throw invalid(undefined, "The body is empty: it must be a JSON object.");
   if (deeperThan(text, MAX_DEPTH)) {
     throw invalid(undefined, `The body must not be nested deeper than ${MAX_DEPTH} levels.`);
@@ -41,23 +64,24 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   }
 }
 
-/** Bodies of a declared length up to this are read in one go, which is much faster. */
+/** Bodies up to this are read in one go, which is much faster, and count in no budget. */
 const SMALL_BYTES = 1_048_576;
 
-function readBytes(
+async function readBytes(
   request: Request,
   declared: string | null,
   limits: BodyLimits,
-): Promise<Uint8Array> {
+  blobs: Blobs,
+): Promise<Uint8Array<ArrayBuffer>> {
   // Not looking at `request.body` keeps the platform's short way of reading a small body open.
-  if (declared !== null && Number(declared) <= SMALL_BYTES) return readSmall(request, limits);
-  return request.body === null
-    ? Promise.resolve(new Uint8Array())
-    : readPieces(request.body, limits);
+  if (declared !== null && Number(declared) <= SMALL_BYTES) return await readSmall(request, limits);
+  if (request.body === null) return new Uint8Array();
+  const incoming = new IncomingBody(request.body, limits, blobs);
+  return declared === null ? await incoming.readAll() : await incoming.fill(Number(declared));
 }
 
 /** The platform holds the body to its declared length. */
-function readSmall(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+function readSmall(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
     const arrived = limits.timers.after(limits.idleMs, () => reject(tooLate(limits)));
     request.arrayBuffer().then((buffer) => resolve(new Uint8Array(buffer)), reject).finally(
@@ -66,31 +90,70 @@ function readSmall(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   });
 }
 
-async function readPieces(
-  body: ReadableStream<Uint8Array>,
-  limits: BodyLimits,
-): Promise<Uint8Array> {
-  const reader = body.getReader();
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  let late = false;
-  const giveUp = () => {
-    late = true;
-    reader.cancel().catch(() => {});
-  };
-  while (true) {
-    const arrived = limits.timers.after(limits.idleMs, giveUp);
-    const { done, value } = await reader.read().finally(arrived);
-    if (late) throw tooLate(limits);
-    if (done) break;
-    size += value.byteLength;
-    if (size > limits.bytes) {
-      reader.cancel().catch(() => {});
-      throw tooLarge(limits);
-    }
-    pieces.push(value);
+/** A large body, or one of unknown length: what is not read yet stays with its sender. */
+class IncomingBody {
+  readonly #reader: ReadableStreamBYOBReader;
+  readonly #limits: BodyLimits;
+  readonly #blobs: Blobs;
+
+  constructor(body: ReadableStream<Uint8Array>, limits: BodyLimits, blobs: Blobs) {
+    this.#reader = body.getReader({ mode: "byob" });
+    this.#limits = limits;
+    this.#blobs = blobs;
   }
-  return joinBytes(pieces, size);
+
+  /** Reads so many bytes, to which the platform holds the body. */
+  async fill(size: number): Promise<Uint8Array<ArrayBuffer>> {
+    await this.#take(size);
+    let buffer = this.#limits.large.room(size);
+    let at = 0;
+    while (at < size) {
+      const value = await this.#next(new Uint8Array(buffer, at, Math.min(PORTION, size - at)));
+      if (value === undefined) break;
+      buffer = value.buffer;
+      at += value.byteLength;
+    }
+    return new Uint8Array(buffer, 0, at);
+  }
+
+  /** Reads whatever comes. */
+  async readAll(): Promise<Uint8Array<ArrayBuffer>> {
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    let size = 0;
+    let share: Share | undefined;
+    while (true) {
+      const value = await this.#next(new Uint8Array(PORTION));
+      if (value === undefined) break;
+      size += value.byteLength;
+      if (size > this.#limits.bytes) {
+        this.#reader.cancel().catch(() => {});
+        throw tooLarge(this.#limits);
+      }
+      if (size > SMALL_BYTES) share ??= await this.#take(this.#limits.bytes);
+      pieces.push(value);
+    }
+    share?.shrink(size);
+    return joinBytes(pieces, size);
+  }
+
+  async #take(bytes: number): Promise<Share> {
+    const share = await this.#limits.large.budget.take(bytes);
+    this.#blobs.hold(share);
+    return share;
+  }
+
+  /** The next bytes, in the buffer that was given away for them; undefined at the end. */
+  async #next(into: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    await this.#limits.large.turn();
+    let late = false;
+    const arrived = this.#limits.timers.after(this.#limits.idleMs, () => {
+      late = true;
+      this.#reader.cancel().catch(() => {});
+    });
+    const { done, value } = await this.#reader.read(into).finally(arrived);
+    if (late) throw tooLate(this.#limits);
+    return done ? undefined : value;
+  }
 }
 
 function tooLate({ idleMs }: BodyLimits) {

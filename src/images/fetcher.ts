@@ -23,7 +23,7 @@ const RESOLVE_MS = 5_000;
 
 /** What came from an address. */
 export interface Fetched {
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** The declared media type, without parameters; empty when there was none. */
   readonly declared: string;
 }
@@ -132,7 +132,7 @@ export class ImageFetcher {
         .toLowerCase();
       const length = reply.headers.get("content-length");
       // the library's own type of the web-standard stream
-      const body = reply.body as ReadableStream<Uint8Array> | null;
+      const body = reply.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
       return { bytes: await this.#read(body, length, signal), declared };
     } finally {
       // the reply, if any is left, and its connection with it
@@ -145,14 +145,14 @@ export class ImageFetcher {
    * heeds the signal by itself: under Deno an aborted body stays silent.
    */
   async #read(
-    body: ReadableStream<Uint8Array> | null,
+    body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
     declaredLength: string | null,
     signal: AbortSignal,
-  ): Promise<Uint8Array> {
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const { maxBytes } = this.#options;
     const tooLarge = () => new ImageFault("large", `is larger than ${maxBytes} bytes`);
     if (declaredLength !== null && Number(declaredLength) > maxBytes) throw tooLarge();
-    const pieces: Uint8Array[] = [];
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
     let size = 0;
     const reader = body?.getReader();
     while (reader !== undefined) {

@@ -1,20 +1,18 @@
 import { Buffer } from "node:buffer";
+import { type Blobs, type LargeBodies, LEAST_CHARS } from "../blobs/mod.ts";
 import type { Asked, Dialect, ImageView } from "../dialects/mod.ts";
+import { examine } from "../pixels/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
-import { type Checked, checkPicture } from "./check.ts";
 import { ImageFault } from "./fault.ts";
 import type { ImageFetcher } from "./fetcher.ts";
+import { type Checked, decodedSize, examineEncoded, judge, type PictureLimits } from "./judge.ts";
 import { Slots } from "./slots.ts";
 
 /** What a request's images may be. */
-export interface ImageLimits {
-  /** Raw bytes of one image. */
-  readonly maxBytes: number;
+export interface ImageLimits extends PictureLimits {
   /** Characters of base64 of all images of a request. */
   readonly maxEncodedChars: number;
-  /** Width times height of one image. */
-  readonly maxPixels: number;
   /** Images fetched at once for one request, and by the whole gateway. */
   readonly fetchesPerRequest: number;
   readonly fetches: number;
@@ -25,11 +23,25 @@ export interface ImagesOptions {
   readonly limits: ImageLimits;
   readonly fetcher: ImageFetcher;
   readonly log: Log;
+  /** Where large ones are looked through, and what those that are fetched take their room from. */
+  readonly large: LargeBodies;
+}
+
+/** The request that images belong to. */
+export interface ImageOwner {
+  readonly requestId: string;
+  /** The caller has left. */
+  readonly signal: AbortSignal;
+  /** Where long base64 stands aside. */
+  readonly blobs: Blobs;
 }
 
 /** An image in base64, of the kind that its bytes are. */
 interface Encoded {
+  /** As it stands in the request's text, its blob's mark included. */
   readonly data: string;
+  /** Characters of base64 in all. */
+  readonly chars: number;
   readonly checked: Checked;
 }
 
@@ -37,11 +49,13 @@ interface Encoded {
 export class Images {
   readonly #limits: ImageLimits;
   readonly #fetcher: ImageFetcher;
+  readonly #large: LargeBodies;
   readonly #log: Log;
   readonly #slots: Slots;
 
-  constructor({ limits, fetcher, log }: ImagesOptions) {
+  constructor({ limits, fetcher, large, log }: ImagesOptions) {
     this.#limits = limits;
+    this.#large = large;
     this.#fetcher = fetcher;
     this.#log = log;
     this.#slots = new Slots(limits.fetches);
@@ -52,17 +66,12 @@ export class Images {
    *
    * What is inline and of its declared kind stays as it was; a wrong kind is corrected.
    *
-   * @param signal The caller has left.
    * @throws {Refusal} `request_invalid` or `image_too_large`, naming the image.
    */
-  async inline(
-    asked: Asked,
-    dialect: Dialect,
-    { requestId, signal }: { readonly requestId: string; readonly signal: AbortSignal },
-  ): Promise<Asked> {
+  async inline(asked: Asked, dialect: Dialect, owner: ImageOwner): Promise<Asked> {
     if (asked.images.length === 0) return asked;
     const leave = new AbortController();
-    const either = AbortSignal.any([signal, leave.signal]);
+    const either = AbortSignal.any([owner.signal, leave.signal]);
     const fetched = new Map<string, Promise<Encoded>>();
     const own = new Slots(this.#limits.fetchesPerRequest);
     const changes = new Map<string, string>();
@@ -71,17 +80,19 @@ export class Images {
     const take = async (image: ImageView): Promise<void> => {
       let encoded: Encoded;
       if (image.source === "inline") {
-        encoded = this.#decode(image, encodedChars);
+        encoded = this.#decode(image, encodedChars, owner.blobs);
       } else {
         // the same address is fetched once for a request
         let fetching = fetched.get(image.url);
         if (fetching === undefined) {
-          fetching = own.run(() => this.#slots.run(() => this.#fetch(image.url, either)));
+          fetching = own.run(() =>
+            this.#slots.run(() => this.#fetch(image.url, { ...owner, signal: either }))
+          );
           fetched.set(image.url, fetching);
         }
         encoded = await fetching;
       }
-      encodedChars += encoded.data.length;
+      encodedChars += encoded.chars;
       if (encodedChars > this.#limits.maxEncodedChars) {
         throw new TooMuch(this.#limits.maxEncodedChars);
       }
@@ -100,48 +111,62 @@ export class Images {
       leave.abort(); // whatever else is being fetched is not needed any more
       await Promise.allSettled(fetched.values());
       const { cause, message } = error as Error;
-      this.#log.info("image refused", { id: requestId, reason: message, detail: detailOf(cause) });
+      this.#log.info("image refused", {
+        id: owner.requestId,
+        reason: message,
+        detail: detailOf(cause),
+      });
       throw error;
     }
     return changes.size === 0 ? asked : dialect.replaceImages(asked, changes);
   }
 
-  #decode({ url }: ImageView, alreadyChars: number): Encoded {
+  #decode({ url }: ImageView, alreadyChars: number, blobs: Blobs): Encoded {
     const [, parameters, payload] = /^\s*data:([^,]*),([\s\S]*)$/i.exec(url) ?? [];
     if (payload === undefined || !/;\s*base64\s*$/i.test(parameters!)) {
       throw new ImageFault("content", "must be a base64 data URL");
     }
-    const data = /\s/.test(payload) ? payload.replace(/\s+/g, "") : payload;
-    if (alreadyChars + data.length > this.#limits.maxEncodedChars) {
+    const blob = blobs.at(payload);
+    const data = blob === undefined ? payload.replace(/\s+/g, "") : payload;
+    const chars = blob === undefined ? data.length : blob.base64.byteLength;
+    if (alreadyChars + chars > this.#limits.maxEncodedChars) {
       throw new TooMuch(this.#limits.maxEncodedChars);
     }
-    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4 !== 0) {
-      throw new ImageFault("content", "is not valid base64");
-    }
-    return { data, checked: this.#check(Buffer.from(data, "base64"), declaredOf(url)) };
+    const size = blob === undefined ? decodedSize(data) : decodedSize(endOf(blob.base64), chars);
+    const examine = () => blob?.examined ?? examineEncoded(data);
+    return {
+      data,
+      chars,
+      checked: judge({ size, declared: declaredOf(url), examine }, this.#limits),
+    };
   }
 
-  async #fetch(url: string, signal: AbortSignal): Promise<Encoded> {
+  async #fetch(url: string, { signal, blobs }: ImageOwner): Promise<Encoded> {
+    const room = await this.#large.budget.take(encodedSize(this.#limits.maxBytes));
+    blobs.hold(room);
     const { bytes, declared } = await this.#fetcher.fetch(url, signal);
-    const checked = this.#check(bytes, declared);
-    const { buffer, byteOffset, byteLength } = bytes;
-    return { data: Buffer.from(buffer, byteOffset, byteLength).toString("base64"), checked };
+    const size = bytes.byteLength;
+    const chars = encodedSize(size);
+    room.shrink(chars);
+    if (chars < LEAST_CHARS) {
+      const checked = judge({ size, declared, examine: () => examine(bytes) }, this.#limits);
+      const { buffer, byteOffset } = bytes;
+      return { data: Buffer.from(buffer, byteOffset, size).toString("base64"), chars, checked };
+    }
+    const { data, examined } = await this.#large.encode(bytes, blobs);
+    const checked = judge({ size, declared, examine: () => examined }, this.#limits);
+    return { data, chars, checked };
   }
+}
 
-  /** The kind is told by the bytes; a declared one that is no image's at all is a lie. */
-  #check(bytes: Uint8Array, declared: string): Checked {
-    const { maxBytes, maxPixels } = this.#limits;
-    if (bytes.byteLength > maxBytes) {
-      throw new ImageFault("large", `is larger than ${maxBytes} bytes`);
-    }
-    if (
-      declared !== "" &&
-      !/^(image\/.+|application\/octet-stream|binary\/octet-stream)$/.test(declared)
-    ) {
-      throw new ImageFault("content", `is declared as ${declared.slice(0, 60)}, not as an image`);
-    }
-    return checkPicture(bytes, maxPixels);
-  }
+/** Characters of base64 that so many bytes become. */
+function encodedSize(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4;
+}
+
+/** The last characters of base64, padding included. */
+function endOf(base64: Uint8Array): string {
+  return String.fromCharCode(...base64.subarray(-2));
 }
 
 /** Thrown when a request's images are too much together. */

@@ -10,8 +10,8 @@
  */
 
 export { isPublicAddress } from "./address.ts";
-export { type Checked, checkPicture } from "./check.ts";
 export { ImageFault, type ImageFaultKind } from "./fault.ts";
+export { type Checked, judge } from "./judge.ts";
 export { ImageFetcher, type ImageFetcherOptions } from "./fetcher.ts";
 export { type ImageLimits, Images } from "./images.ts";
 export { type Resolve, systemResolve } from "./resolve.ts";

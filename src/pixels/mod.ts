@@ -1,5 +1,5 @@
 /**
- * Kind and pixel size of an image, from its own bytes.
+ * Kind, pixel size and wholeness of an image, from its own bytes.
  *
  * Promise: never more than the bytes say, and never a throw, whatever the bytes are.
  * Leaves to others: whether an image is let in (`images/`).
@@ -8,4 +8,5 @@
  */
 
 export { inspectDataUrl } from "./data_url.ts";
+export { examine, type Examined } from "./examine.ts";
 export { inspect, type Picture } from "./inspect.ts";

@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/mod.ts";
+import type { Blobs } from "../blobs/mod.ts";
 import type { Admission, Admitted } from "../admission/mod.ts";
 import { type Catalog, checkMedia, permittedOutput, type Route } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
@@ -11,6 +12,7 @@ import {
   type Dialect,
   messagesCarry,
   messagesOverChat,
+  readAside,
 } from "../dialects/mod.ts";
 import type { Settled, Standing } from "../ledger/mod.ts";
 import type { Images } from "../images/mod.ts";
@@ -62,7 +64,10 @@ export type Leaving = (left: () => void) => () => void;
 export interface RelayRequest {
   readonly dialect: Dialect;
   readonly caller: Caller;
+  /** With marks where long base64 stands aside. */
   readonly body: unknown;
+  /** Released as soon as a target has answered. */
+  readonly blobs: Blobs;
   readonly requestId: string;
   /** What the caller calls the request, for the log. */
   readonly clientRequestId: string | undefined;
@@ -87,7 +92,9 @@ export interface RelayReply {
 /** One request, from a parsed body to a reply that settles itself. */
 export async function relay(parts: RelayParts, request: RelayRequest): Promise<RelayReply> {
   const { dialect, caller, trace } = request;
-  const read = dialect.read(request.body, { beta: "anthropic-beta" in request.versions });
+  const beta = "anthropic-beta" in request.versions;
+  const aside = { json: request.body, blobs: request.blobs };
+  const read = readAside(aside, (body) => dialect.read(body, { beta }));
   const route = parts.catalog.resolve(read.model);
   allow(caller, route);
   checkMedia(route, read);
@@ -125,6 +132,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   try {
     await work.takeImages();
     const called = await work.call();
+    request.blobs.release();
     const left = work.ignored;
     const headers = {
       "x-sluice-upstream": called.target.upstream,
@@ -230,11 +238,11 @@ class Work {
   /** Checks the images, fetches those that are elsewhere, and counts them by their real sizes. */
   async takeImages(): Promise<void> {
     if (this.#asked.images.length === 0) return;
-    const { dialect, requestId, trace } = this.#request;
+    const { dialect, requestId, trace, blobs } = this.#request;
     const signal = this.#left.signal;
     this.#asked = await during(
       trace.begin("images", { "sluice.images": this.#asked.images.length }),
-      () => this.#parts.images.inline(this.#asked, dialect, { requestId, signal }),
+      () => this.#parts.images.inline(this.#asked, dialect, { requestId, signal, blobs }),
     );
     this.#inputTokens = dialect.countInput(this.#asked);
   }
@@ -306,7 +314,7 @@ class Work {
             accept: asked.stream ? "text/event-stream" : "application/json",
             ...(upstream.dialect === "messages" ? this.#request.versions : {}),
           },
-          body: JSON.stringify(upstream.adjust(sent.body)),
+          body: this.#request.blobs.inPlace(JSON.stringify(upstream.adjust(sent.body))),
         };
       },
       open: async (reply, _target, upstream) => {

@@ -54,11 +54,16 @@ export class HttpTransport {
 
   readonly send: Transport = async ({ path, headers, body, signal }) => {
     const incoming = new IncomingReply(signal);
+    const large = typeof body === "object";
     this.#pool.dispatch({
       path: `${this.#basePath}${path}${this.#query}`,
       method: body === undefined ? "GET" : "POST",
-      headers: { ...headers, "accept-encoding": "identity" },
-      body: body ?? null,
+      headers: {
+        ...headers,
+        "accept-encoding": "identity",
+        ...(large && { "content-length": String(body.size) }),
+      },
+      body: large ? Readable.from(body) : body ?? null,
     }, incoming);
     const { status, headers: replyHeaders } = await incoming.began;
     const encoding = replyHeaders["content-encoding"];

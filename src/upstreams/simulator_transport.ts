@@ -1,11 +1,12 @@
+import { joinBytes } from "../bytes.ts";
 import { simulate } from "./simulator/mod.ts";
-import { type Transport, TransportFault } from "./transport.ts";
+import { type Transport, TransportFault, type UpstreamRequest } from "./transport.ts";
 
 /** The built-in upstream, without a socket in between. */
 export const simulatorTransport: Transport = async ({ path, body, signal }) => {
   let response: Response;
   try {
-    response = await simulate({ path, body: body ?? "", signal });
+    response = await simulate({ path, body: await textOf(body), signal });
   } catch (error) {
     throw new TransportFault(signal.aborted ? "left" : "broken", String(error), { cause: error });
   }
@@ -27,3 +28,8 @@ export const simulatorTransport: Transport = async ({ path, body, signal }) => {
     drain: discard,
   };
 };
+
+async function textOf(body: UpstreamRequest["body"]): Promise<string> {
+  if (typeof body !== "object") return body ?? "";
+  return new TextDecoder().decode(joinBytes(await Array.fromAsync(body)));
+}

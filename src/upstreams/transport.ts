@@ -1,10 +1,12 @@
+import type { Portions } from "../blobs/mod.ts";
+
 /** One request to an upstream. */
 export interface UpstreamRequest {
   /** Path below the upstream's base, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined for a GET, which the checks of `sluice doctor` send. */
-  readonly body: string | undefined;
+  readonly body: string | Portions | undefined;
   /** The caller has left. */
   readonly signal: AbortSignal;
 }

@@ -1,3 +1,4 @@
+import type { Portions } from "../blobs/mod.ts";
 import type { Route, Target } from "../catalog/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
@@ -30,7 +31,7 @@ export interface Call<T> {
   readonly trace: Trace;
   prepare(target: Target, upstream: Upstream): {
     readonly path: string;
-    readonly body: string;
+    readonly body: string | Portions;
     readonly headers: Readonly<Record<string, string>>;
   };
   /**

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
+import { sleep } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 
 const read = (name: string) => Deno.readFile(new URL(`../images/files/${name}`, import.meta.url));
@@ -236,4 +237,109 @@ Deno.test("6 MB exactly pass and a byte more does not; 8 MB of base64 likewise",
     400,
     "encoded_image_too_large",
   ]);
+});
+
+for (const behind of ["chat", "messages"] as const) {
+  Deno.test(`large images in either dialect reach a ${behind} upstream byte for byte`, async () => {
+    const large = [pngOf(4_000_000), pngOf(200_000), pngOf(1_500_001)];
+    for (const bytes of large) crypto.getRandomValues(bytes.subarray(1_000, 60_000));
+    const [first, second, third] = large.map(base64) as [string, string, string];
+    await using images = imageHost({ "/a.png": large[1]! });
+    const bodies: string[] = [];
+    await using upstream = fakeUpstream(({ body, raw }) => {
+      bodies.push(raw);
+      return behind === "chat" ? completion("ok") : Response.json({
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        model: body.model,
+        content: [{ type: "text", text: "ok" }],
+        stop_reason: "end_turn",
+        stop_sequence: null,
+        usage: { input_tokens: 7, output_tokens: 3 },
+      });
+    });
+    await using gateway = await startGateway({
+      settings: {
+        upstream: { url: upstream.url, dialect: behind },
+        images: { allowPrivateHosts: [images.host] },
+      },
+    });
+    const expected = [first, second, third].map((data) => `data:image/png;base64,${data}`);
+    const wrong = `data:image/webp;base64,${third}`; // declared as what it is not
+    const source = (data: string, media_type = "image/png") => ({
+      type: "image",
+      source: { type: "base64", media_type, data },
+    });
+    const byAddress = { type: "image", source: { type: "url", url: images.url("/a.png") } };
+    const asked: [string, Record<string, unknown>][] = [
+      ["/v1/chat/completions", ask(expected[0]!, images.url("/a.png"), wrong)],
+      ["/v1/messages", {
+        model: "svc-k2.6",
+        max_tokens: 10,
+        messages: [{
+          role: "user",
+          content: [source(first), byAddress, source(third, "image/webp")],
+        }],
+      }],
+    ];
+    for (const [path, body] of asked) {
+      const reply = await gateway.post(path, body);
+      assertEquals(reply.status, 200, await reply.text());
+      assertEquals(imagesIn(upstream.received.at(-1)!.body), expected, path);
+      assert(!bodies.at(-1)!.includes("sluice-blob"));
+    }
+  });
+}
+
+Deno.test("long base64 that is no image is text: counted, and sent as it is", async () => {
+  await using upstream = fakeUpstream(() => completion("ok", { usage: undefined }));
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const data = base64(crypto.getRandomValues(new Uint8Array(60_000))).repeat(2); // no = in between
+  const inputTokens = async (content: string) => {
+    const messages = [{ role: "user", content }];
+    const reply = await gateway.post("/v1/chat/completions", { model: "svc-k2", messages });
+    assertEquals(reply.status, 200, await reply.text());
+    assertEquals(upstream.received.at(-1)!.body.messages[0].content, content);
+    return Number((await usageRecords(gateway)).at(-1)!.input_tokens);
+  };
+  const short = await inputTokens(data.slice(0, 120_000)); // stays where it is
+  const long = await inputTokens(data);
+  assert(long > short * 1.2, `${short} and ${long} tokens`);
+  const counted = await gateway.post("/v1/messages/count_tokens", {
+    model: "svc-k2",
+    messages: [{ role: "user", content: data }],
+  });
+  const { input_tokens } = await counted.json();
+  assert(input_tokens > short * 1.2, `${input_tokens} tokens`);
+});
+
+Deno.test("large bodies wait for their turn, and are refused when it does not come", async () => {
+  const answered = Promise.withResolvers<void>();
+  await using upstream = fakeUpstream(async () => {
+    await answered.promise;
+    return completion("ok");
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url },
+      limits: { largeBodiesBytes: 4_000_000, bodyIdleMs: 500, drainMs: 5_000 },
+    },
+  });
+  const body = ask(`data:image/png;base64,${base64(pngOf(2_000_000))}`);
+  const first = gateway.post("/v1/chat/completions", body);
+  while (upstream.received.length === 0) await sleep(10);
+  const second = await gateway.post("/v1/chat/completions", body);
+  const { error } = await second.json();
+  assertEquals([second.status, error.code, second.headers.get("retry-after")], [
+    503,
+    "service_unavailable",
+    "2",
+  ]);
+  const third = gateway.post("/v1/chat/completions", body);
+  await sleep(100);
+  answered.resolve();
+  for (const reply of [await first, await third]) {
+    assertEquals(reply.status, 200, await reply.text());
+  }
 });

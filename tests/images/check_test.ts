@@ -1,4 +1,5 @@
-import { checkPicture, ImageFault } from "../../src/images/mod.ts";
+import { type Checked, ImageFault, judge } from "../../src/images/mod.ts";
+import { examine } from "../../src/pixels/mod.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 import { Random, testSeed } from "../fake/random.ts";
 
@@ -19,13 +20,18 @@ const file = (name: string) => files.get(name)!;
 const encoder = new TextEncoder();
 const joined = (...parts: Uint8Array[]) => new Uint8Array(parts.flatMap((part) => [...part]));
 
+function check(bytes: Uint8Array, maxPixels = MAX_PIXELS): Checked {
+  const suspect = { size: bytes.byteLength, declared: "", examine: () => examine(bytes) };
+  return judge(suspect, { maxBytes: 1e9, maxPixels });
+}
+
 function faultOf(bytes: Uint8Array, maxPixels = MAX_PIXELS): string {
-  return assertThrows(() => checkPicture(bytes, maxPixels), ImageFault).message;
+  return assertThrows(() => check(bytes, maxPixels), ImageFault).message;
 }
 
 for (const [name, bytes] of files) {
   Deno.test(`pictures: ${name} is let in`, () => {
-    const { mediaType, width, height } = checkPicture(bytes, MAX_PIXELS);
+    const { mediaType, width, height } = check(bytes);
     assertEquals([mediaType, width, height], [kindOf(name), 48, 32]);
   });
 
@@ -51,7 +57,7 @@ for (const [name, bytes] of files) {
 
 Deno.test("pictures: another whole JPEG behind a JPEG is what cameras do", () => {
   const bytes = joined(file("baseline.jpg"), file("gray.jpg"));
-  assertEquals(checkPicture(bytes, MAX_PIXELS).mediaType, "image/jpeg");
+  assertEquals(check(bytes).mediaType, "image/jpeg");
 });
 
 Deno.test("pictures: what is none is told as that", () => {
@@ -84,7 +90,7 @@ Deno.test("pictures: absurd sizes are refused", () => {
     faultOf(sized(100_000, 100_000)),
     "has 100000 × 100000 pixels: at most 100000000 are taken",
   );
-  assertEquals(checkPicture(sized(10_000, 10_000), MAX_PIXELS).width, 10_000);
+  assertEquals(check(sized(10_000, 10_000)).width, 10_000);
   assertEquals(faultOf(sized(10_001, 10_000)).includes("at most"), true);
 });
 
@@ -119,7 +125,7 @@ Deno.test("pictures: two hundred mutated ones of each file never crash, hang, or
       }
       const began = performance.now();
       try {
-        const { mediaType, width, height } = checkPicture(mutated, MAX_PIXELS);
+        const { mediaType, width, height } = check(mutated);
         assertEquals(mediaType, kindOf(name), `seed ${seed}`);
         assert(width > 0 && height > 0);
         passed++;

@@ -1,34 +1,24 @@
-import { inspect, type Picture } from "../pixels/mod.ts";
-import { ImageFault } from "./fault.ts";
+import { inspect, type Picture } from "./inspect.ts";
 
-/** An image that was let in. */
-export interface Checked extends Picture {
-  /** Such as `image/png`, by its bytes. */
-  readonly mediaType: string;
-}
+/** What an image's bytes are: a whole picture, or what is wrong with them. */
+export type Examined =
+  | { readonly picture: Picture; readonly fault?: undefined }
+  | { readonly fault: string };
 
 /**
  * Looks through an image from its first byte to its last.
  *
- * Let in is a whole PNG, JPEG, WEBP or GIF, animated or not, and nothing behind it: what hides in a
- * file of two kinds is for another reader.
- *
- * @param maxPixels Width times height at the most.
- * @throws {ImageFault} `content`.
+ * Taken is a whole PNG, JPEG, WEBP or GIF, animated or not, and nothing behind it: what hides in a file
+ * of two kinds is for another reader.
  */
-export function checkPicture(bytes: Uint8Array, maxPixels: number): Checked {
-  const refuse = (why: string) => new ImageFault("content", why);
-  if (bytes.length === 0) throw refuse("is empty");
+export function examine(bytes: Uint8Array): Examined {
+  if (bytes.length === 0) return { fault: "is empty" };
   const picture = inspect(bytes);
-  if (picture === undefined) throw refuse("is not a PNG, JPEG, WEBP or GIF");
+  if (picture === undefined) return { fault: "is not a PNG, JPEG, WEBP or GIF" };
   const { kind, width, height } = picture;
   const fault = WALKS[kind](bytes, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  if (fault !== undefined) throw refuse(`is a ${kind.toUpperCase()} that ${fault}`);
-  if (width === 0 || height === 0) throw refuse("has no pixels");
-  if (width * height > maxPixels) {
-    throw refuse(`has ${width} × ${height} pixels: at most ${maxPixels} are taken`);
-  }
-  return { ...picture, mediaType: `image/${kind}` };
+  if (fault !== undefined) return { fault: `is a ${kind.toUpperCase()} that ${fault}` };
+  return width === 0 || height === 0 ? { fault: "has no pixels" } : { picture };
 }
 
 /** What is wrong with an image's structure; undefined when it is whole. */

@@ -1,0 +1,149 @@
+import { setImmediate } from "node:timers";
+import type { Examined } from "../pixels/mod.ts";
+import { Blobs } from "./blobs.ts";
+import type { CoarseTimers } from "../coarse_timers.ts";
+import type { ByteBudget } from "./byte_budget.ts";
+import type { Answer, Ask } from "./protocol.ts";
+
+/** Sizes of room are multiples of this, and more than one, so that one fits many bodies. */
+const ROUNDED_TO = 1_048_576;
+/** With more than these waiting for a turn, there is a pause between two turns. */
+const MANY = 2;
+const PAUSE_MS = 1;
+
+/** How long buffers wait to be used again. */
+const SPARE_MS = 10_000;
+
+/**
+ * Where large bodies are handled: in memory that is used again, by a thread of their own, at a pace that
+ * leaves small requests alone.
+ */
+export class LargeBodies {
+  /** Bytes that they may hold. */
+  readonly budget: ByteBudget;
+  readonly #timers: CoarseTimers;
+  /** Buffers that were used and are used again: new memory costs more than all else about a body. */
+  #spare: ArrayBuffer[] = [];
+  #forgetSpare = () => {};
+  readonly #turns: (() => void)[] = [];
+  readonly #open = new Map<number, PromiseWithResolvers<Answer>>();
+  #worker: Worker | undefined;
+  #nextId = 1;
+
+  constructor(budget: ByteBudget, timers: CoarseTimers) {
+    this.budget = budget;
+    this.#timers = timers;
+  }
+
+  /**
+   * Room for a body of more than 1 MB: at least `size` bytes, and maybe more. It may hold what another body
+   * left there, so only what was written since may be read.
+   */
+  room(size: number): ArrayBuffer {
+    const fits = ({ byteLength }: ArrayBuffer) =>
+      byteLength >= size && byteLength <= 2 * size + ROUNDED_TO;
+    const at = this.#spare.findIndex(fits);
+    if (at >= 0) return this.#spare.splice(at, 1)[0]!;
+    this.#dropSpare();
+    return new ArrayBuffer(Math.ceil((size + 1) / ROUNDED_TO) * ROUNDED_TO);
+  }
+
+  /**
+   * Waits for a turn to handle a portion of a large body. One turn is given at a time, and whatever else is
+   * ready comes between two of them; when many wait, the machine has a pause as well. So no number of large
+   * bodies holds small ones up: they go on at some 100 MB a second, more slowly than they could.
+   */
+  readonly turn = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (this.#turns.push(resolve) === 1) setImmediate(this.#nextTurn);
+    });
+
+  readonly #nextTurn = () => {
+    this.#turns.shift()?.();
+    if (this.#turns.length > MANY) setTimeout(this.#nextTurn, PAUSE_MS);
+    else if (this.#turns.length > 0) setImmediate(this.#nextTurn);
+  };
+
+  #dropSpare(): void {
+    this.#forgetSpare();
+    for (const buffer of this.#spare.splice(0)) buffer.transfer(0); // gone at once, not some day
+  }
+
+  /**
+   * Takes the long base64 out of a JSON text, and looks through it for images.
+   *
+   * @param json Not known to be valid. Given away with its whole buffer.
+   * @returns The text in UTF-8 with marks in the blobs' places; all of it when there are none.
+   */
+  async setAside(json: Uint8Array<ArrayBuffer>, blobs: Blobs): Promise<Uint8Array> {
+    const answer = await this.#ask("json", json);
+    if (answer.kind !== "json" || answer.runs.length === 0) return answer.bytes;
+    await this.turn();
+    blobs.hold({ release: () => blobs.sending || this.#keep(answer.bytes.buffer) });
+    return blobs.takeOut(answer.bytes, answer.runs);
+  }
+
+  /**
+   * Looks through an image and sets its base64 aside.
+   *
+   * @param image Raw. Given away with its whole buffer.
+   * @returns What stands for its base64 in a text.
+   */
+  async encode(
+    image: Uint8Array<ArrayBuffer>,
+    blobs: Blobs,
+  ): Promise<{ data: string; examined: Examined }> {
+    const answer = await this.#ask("image", image);
+    if (answer.kind !== "image") throw new Error("the thread answered something else");
+    const { bytes: base64, examined } = answer;
+    return { data: blobs.add({ base64, examined }), examined };
+  }
+
+  close(): void {
+    this.#dropSpare();
+    this.#worker?.terminate();
+    this.#fail(new Error("the gateway is closing"));
+  }
+
+  /** Small bodies bring buffers of their own, which nobody asks for again. */
+  #keep(buffer: ArrayBuffer): void {
+    if (buffer.byteLength <= ROUNDED_TO) return;
+    this.#spare.push(buffer.transfer()); // whoever still has a view of it has an empty one now
+    this.#forgetSpare();
+    this.#forgetSpare = this.#timers.after(SPARE_MS, () => this.#dropSpare());
+  }
+
+  #ask(kind: Ask["kind"], bytes: Uint8Array<ArrayBuffer>): Promise<Answer> {
+    const ask: Ask = { id: this.#nextId++, kind, bytes };
+    const answered = Promise.withResolvers<Answer>();
+    this.#open.set(ask.id, answered);
+    this.#worker ??= this.#start();
+    this.#worker.postMessage(ask, [ask.bytes.buffer]);
+    return answered.promise;
+  }
+
+  /** Begins with the first large body: few gateways' idle memory should pay for it. */
+  #start(): Worker {
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), {
+      type: "module",
+      name: "large bodies",
+    });
+    worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+      this.#open.get(data.id)?.resolve(data);
+      this.#open.delete(data.id);
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      worker.terminate();
+      this.#fail(new Error(`the thread for large bodies died: ${event.message}`));
+    };
+    return worker;
+  }
+
+  /** Whoever comes next gets a new thread. */
+  #fail(error: Error): void {
+    this.#worker = undefined;
+    for (const { reject } of this.#open.values()) reject(error);
+    this.#open.clear();
+  }
+}

@@ -1,0 +1,28 @@
+import type { Examined } from "../pixels/mod.ts";
+
+/** Bytes for the thread that looks through what is large; their buffer goes there and comes back. */
+export interface Ask {
+  readonly id: number;
+  /** A JSON text whose long base64 is to stand aside, or one raw image. */
+  readonly kind: "json" | "image";
+  /** Given away with their whole buffer. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** A run of base64 in a JSON text. */
+export interface Run {
+  /** Positions of its first byte and of the one behind its last. */
+  readonly start: number;
+  readonly end: number;
+  /** What an image in it would be. */
+  readonly examined: Examined;
+}
+
+/** What was found. */
+export type Answer =
+  & { readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }
+  & (
+    | { readonly kind: "json"; readonly runs: readonly Run[] }
+    /** The bytes are the image in base64 then. */
+    | { readonly kind: "image"; readonly examined: Examined }
+  );

@@ -1,0 +1,46 @@
+/// <reference no-default-lib="true" />
+/// <reference lib="deno.worker" />
+/** The thread that looks at each byte of what is large: milliseconds, in which nobody else waits. */
+
+import { Buffer } from "node:buffer";
+import { examine } from "../pixels/mod.ts";
+import { findRuns } from "./find_runs.ts";
+import type { Answer, Ask } from "./protocol.ts";
+
+const encoder = new TextEncoder();
+const ascii = new TextDecoder();
+
+/** Characters that are decoded at once. */
+const PORTION = 65_536;
+/** What an image is decoded into: memory that was used before costs much less than new one. */
+let scratch = Buffer.alloc(0);
+
+self.onmessage = ({ data }: MessageEvent<Ask>) => {
+  const answer = answerTo(data);
+  self.postMessage(answer, [answer.bytes.buffer]);
+};
+
+function answerTo({ id, kind, bytes }: Ask): Answer {
+  if (kind === "image") {
+    const { buffer, byteOffset, byteLength } = bytes;
+    const base64 = Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+    return { id, kind, bytes: encoder.encode(base64), examined: examine(bytes) };
+  }
+  const runs = findRuns(bytes).map(({ start, end }) => ({
+    start,
+    end,
+    examined: examine(decoded(bytes.subarray(start, end))),
+  }));
+  return { id, kind, bytes, runs };
+}
+
+/** Valid until the next call. */
+function decoded(base64: Uint8Array): Uint8Array {
+  const most = base64.byteLength / 4 * 3;
+  if (scratch.byteLength < most) scratch = Buffer.alloc(most);
+  let size = 0;
+  for (let at = 0; at < base64.byteLength; at += PORTION) {
+    size += scratch.write(ascii.decode(base64.subarray(at, at + PORTION)), size, "base64");
+  }
+  return scratch.subarray(0, size);
+}

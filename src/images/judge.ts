@@ -1,0 +1,73 @@
+import { Buffer } from "node:buffer";
+import { examine, type Examined, type Picture } from "../pixels/mod.ts";
+import { ImageFault } from "./fault.ts";
+
+/** What one image may be. */
+export interface PictureLimits {
+  /** Raw bytes. */
+  readonly maxBytes: number;
+  /** Width times height. */
+  readonly maxPixels: number;
+}
+
+/** An image to be judged. */
+export interface Suspect {
+  /** Raw bytes in it. */
+  readonly size: number;
+  /** Its media type as its sender says, in lower case; empty when it does not. */
+  readonly declared: string;
+  /** Looks through it. */
+  readonly examine: () => Examined;
+}
+
+/** An image that was let in. */
+export interface Checked extends Picture {
+  /** Such as `image/png`, by its bytes. */
+  readonly mediaType: string;
+}
+
+/**
+ * Judges an image. Its kind is told by its bytes; a declared one that is no image's at all is a lie.
+ *
+ * @throws {ImageFault} `large` or `content`.
+ */
+export function judge(
+  { size, declared, examine }: Suspect,
+  { maxBytes, maxPixels }: PictureLimits,
+): Checked {
+  if (size > maxBytes) throw new ImageFault("large", `is larger than ${maxBytes} bytes`);
+  const refuse = (why: string) => new ImageFault("content", why);
+  if (
+    declared !== "" &&
+    !/^(image\/.+|application\/octet-stream|binary\/octet-stream)$/.test(declared)
+  ) {
+    throw refuse(`is declared as ${declared.slice(0, 60)}, not as an image`);
+  }
+  const examined = examine();
+  if (examined.fault !== undefined) throw refuse(examined.fault);
+  const { picture } = examined;
+  const { kind, width, height } = picture;
+  if (width * height > maxPixels) {
+    throw refuse(`has ${width} × ${height} pixels: at most ${maxPixels} are taken`);
+  }
+  return { ...picture, mediaType: `image/${kind}` };
+}
+
+/**
+ * Raw bytes that stand in base64, if it is that.
+ *
+ * @param end Its last characters at least.
+ * @param chars All of them.
+ */
+export function decodedSize(end: string, chars = end.length): number {
+  const padding = end.endsWith("==") ? 2 : end.endsWith("=") ? 1 : 0;
+  return chars / 4 * 3 - padding;
+}
+
+/** Looks through an image in base64. */
+export function examineEncoded(base64: string): Examined {
+  // The decoder passes over what is not base64, and takes the alphabet for addresses as well.
+  const bytes = Buffer.from(base64, "base64");
+  const strict = base64 !== "" && bytes.byteLength === decodedSize(base64) && !/[-_]/.test(base64);
+  return strict ? examine(bytes) : { fault: "is not valid base64" };
+}
