@@ -1,4 +1,4 @@
-import type { buildConnector } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
 import { joinBytes } from "../bytes.ts";
 import { isPublicAddress } from "./address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
@@ -98,7 +98,7 @@ export class ImageFetcher {
   ): Promise<Fetched | { readonly location: string }> {
     const address = await this.#addressOf(target, signal);
     // loaded with the first image that is fetched: few gateways ever need all of it
-    const { Agent, buildConnector, fetch } = await import("undici");
+    const { Agent, buildConnector, DecoratorHandler, fetch } = await import("undici");
     const { connectMs, connect = buildConnector({ timeout: connectMs }) } = this.#options;
     const agent = new Agent({
       connect: (options, callback) =>
@@ -111,9 +111,23 @@ export class ImageFetcher {
       headersTimeout: this.#options.totalMs,
       bodyTimeout: this.#options.totalMs,
     });
+    // Under Deno the body of a transfer that breaks off stays silent, so it is noticed below it.
+    const broken = new AbortController();
+    const until = AbortSignal.any([signal, broken.signal]);
+    const noticing = agent.compose((dispatch) => (options, handler) =>
+      dispatch(
+        options,
+        new class extends DecoratorHandler {
+          onResponseError(controller: Dispatcher.DispatchController, error: Error) {
+            broken.abort(error);
+            handler.onResponseError?.(controller, error);
+          }
+        }(handler),
+      )
+    );
     try {
       const asked = fetch(target.url, {
-        dispatcher: agent,
+        dispatcher: noticing,
         redirect: "manual",
         referrerPolicy: "no-referrer",
         credentials: "omit",
@@ -133,7 +147,7 @@ export class ImageFetcher {
       const length = reply.headers.get("content-length");
       // the library's own type of the web-standard stream
       const body = reply.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
-      return { bytes: await this.#read(body, length, signal), declared };
+      return { bytes: await this.#read(body, length, until), declared };
     } finally {
       // the reply, if any is left, and its connection with it
       agent.destroy().catch(() => {});
