@@ -1,10 +1,11 @@
 /**
  * Makes the executable: `deno task compile [--target TRIPLE] [--output FILE]`.
  *
- * `deno compile` embeds every npm package of the lock file, those that only tests use as well. So
- * that the executable holds what it runs and nothing else, this compiles with the part of the import
- * map and of the lock file that `main.ts` and `src/` reach; versions and digests stay those of
- * `deno.lock`.
+ * `deno compile` embeds every npm package of the lock file, those that only tests use as well, and all
+ * files of each: types, source maps, pages, samples. All of it is in memory as long as the executable
+ * runs. So that it holds what it runs and nothing else, this compiles with the part of the import map and
+ * of the lock file that `main.ts` and `src/` reach, from a cache that holds those packages' programs;
+ * versions and digests stay those of `deno.lock`.
  */
 // deno-lint-ignore-file no-console -- a script for a terminal
 
@@ -21,6 +22,9 @@ const INCLUDED = [
   "src/blobs/worker.ts",
   "src/console/assets",
 ];
+
+/** Files of a package that can be loaded. */
+const LOADED = /\.(js|mjs|cjs|json|node)$/;
 
 interface Package {
   readonly dependencies?: readonly string[];
@@ -48,6 +52,7 @@ try {
   await write("deno.json", { name, version, unstable, compilerOptions, imports });
   await write("deno.lock", kept);
   console.log(`${Object.keys(kept.npm).length} of ${Object.keys(lock.npm).length} packages`);
+  await smallCache(`${directory}/cache`, Object.keys(kept.npm));
   await Deno.mkdir(new URL("dist/", ROOT), { recursive: true });
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: [
@@ -64,13 +69,20 @@ try {
       "main.ts",
     ],
     cwd: ROOT,
-    env: { RUST_MIN_STACK: "67108864" }, // Deno 2.4 overflows its own of 2 MB on this graph
+    env: {
+      DENO_DIR: `${directory}/cache`,
+      RUST_MIN_STACK: "67108864", // Deno 2.4 overflows its own of 2 MB on this graph
+    },
   }).spawn().status;
   if (code !== 0) Deno.exit(code);
   const { size } = await Deno.stat(new URL(output, ROOT));
   console.log(`${output}: ${(size / 1e6).toFixed(1)} MB`);
 } finally {
   await Deno.remove(directory, { recursive: true });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
 }
 
 function flag(name: string): string | undefined {
@@ -80,6 +92,33 @@ function flag(name: string): string | undefined {
 
 async function write(name: string, value: unknown): Promise<void> {
   await Deno.writeTextFile(`${directory}/${name}`, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** A cache of Deno's with the programs of these packages, as `NAME@VERSION`, out of the usual one. */
+async function smallCache(to: string, packages: readonly string[]): Promise<void> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  const { denoDir, npmCache }: { denoDir: string; npmCache: string } = JSON.parse(
+    new TextDecoder().decode(stdout),
+  );
+  for await (const { name: registry } of Deno.readDir(npmCache)) {
+    for (const key of packages) {
+      const [, name, version] = /^(@?[^@]+)@([^_]+)/.exec(key)!;
+      const home = `${registry}/${name}`;
+      if (!await exists(`${npmCache}/${home}/${version}`)) continue;
+      await copyPrograms(`${npmCache}/${home}/${version}`, `${to}/npm/${home}/${version}`);
+      await Deno.copyFile(`${npmCache}/${home}/registry.json`, `${to}/npm/${home}/registry.json`);
+    }
+  }
+  // The runtime for the target, if it was downloaded before; where links are not allowed it is again.
+  await Deno.symlink(`${denoDir}/dl`, `${to}/dl`, { type: "dir" }).catch(() => {});
+}
+
+async function copyPrograms(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name, isDirectory } of Deno.readDir(from)) {
+    if (isDirectory) await copyPrograms(`${from}/${name}`, `${to}/${name}`);
+    else if (LOADED.test(name)) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+  }
 }
 
 /** The part of the import map that the program itself imports, as its module graph says. */
