@@ -2,7 +2,7 @@
  * What does the gateway add to a request's time when it is not at its limit?
  *
  * Requests arrive at a steady rate, whether earlier ones are answered or not; medians and 99th
- * percentiles of the thin proxy and of Sluice, in turns.
+ * percentiles of the thin proxy, of Sluice, and of Sluice without its writes, in turns.
  *
  * `deno run -A bench/paced.ts [PER_SECOND] [SECONDS] [ROUNDS]`
  */
@@ -57,9 +57,11 @@ async function load({ port, headers }: Variant, forSeconds: number): Promise<num
 try {
   await Promise.all(Object.values(ports).map(listening));
   await using sluice = await startSluice(upstream);
+  await using unmetered = await startSluice(upstream, { metering: false });
   const variants: Variant[] = [
     { name: "thin proxy", port: ports.thin, headers: {} },
     { name: "sluice", port: sluice.port, headers: sluice.headers },
+    { name: "unmetered", port: unmetered.port, headers: unmetered.headers },
   ];
   const results = new Map(variants.map(({ name }) => [name, [] as [number, number][]]));
   for (const variant of variants) await load(variant, 3); // warm up
