@@ -1,5 +1,4 @@
 import { Blobs, type LargeBodies, LEAST_CHARS, PORTION, type Share } from "../blobs/mod.ts";
-import { joinBytes } from "../bytes.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
 import { invalid } from "../refusal.ts";
 
@@ -116,24 +115,32 @@ class IncomingBody {
     return new Uint8Array(buffer, 0, at);
   }
 
-  /** Reads whatever comes. */
+  /** Reads whatever comes, however small its chunks are. */
   async readAll(): Promise<Uint8Array<ArrayBuffer>> {
-    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    let whole = new Uint8Array(PORTION);
     let size = 0;
     let share: Share | undefined;
+    let lent = new Uint8Array(PORTION);
     while (true) {
-      const value = await this.#next(new Uint8Array(PORTION));
+      const value = await this.#next(lent);
       if (value === undefined) break;
+      const from = size;
       size += value.byteLength;
       if (size > this.#limits.bytes) {
         this.#reader.cancel().catch(() => {});
         throw tooLarge(this.#limits);
       }
       if (size > SMALL_BYTES) share ??= await this.#take(this.#limits.bytes);
-      pieces.push(value);
+      if (size > whole.byteLength) {
+        const larger = new Uint8Array(2 * whole.byteLength);
+        larger.set(whole);
+        whole = larger;
+      }
+      whole.set(value, from);
+      lent = new Uint8Array(value.buffer); // the same memory, come back
     }
     share?.shrink(size);
-    return joinBytes(pieces, size);
+    return whole.subarray(0, size);
   }
 
   async #take(bytes: number): Promise<Share> {

@@ -402,6 +402,33 @@ Deno.test("a body is bounded, whatever its headers say", async () => {
   assertMatch(silent, /^HTTP\/1\.1 400 [\s\S]*did not arrive/);
 });
 
+Deno.test("a large body is read as it was sent, whole or in chunks of any size", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const content = Array.from({ length: 200_000 }, (_, index) => `${index} é`).join(" ");
+  const messages = [{ role: "user", content }];
+  const bytes = encoder.encode(JSON.stringify({ model: "svc-k3", messages }));
+  assert(bytes.length > 1_500_000);
+  let at = 0;
+  const chunks = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const size = [1, 7, 300, 5_000, 200_000][at % 5]!;
+      controller.enqueue(bytes.subarray(at, at + size));
+      at += size;
+      if (at >= bytes.length) controller.close();
+    },
+  });
+  for (const body of [bytes, chunks]) {
+    const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body,
+    });
+    assertEquals(reply.status, 200, await reply.text());
+    assertEquals(upstream.received.at(-1)!.body.messages, messages);
+  }
+});
+
 Deno.test("a Host header with a path in it cannot reach another route", async () => {
   await using gateway = await startGateway();
   for (
