@@ -30,7 +30,7 @@ function picture(): string {
 }
 
 /** A caller: posts one body and expects an answer. */
-function poster(port: number, key: string, body: Uint8Array<ArrayBuffer> | string) {
+function poster(port: number, key: string, body: BodyInit) {
   const headers = { "content-type": "application/json", authorization: key };
   return async () => {
     const url = `http://127.0.0.1:${port}/v1/chat/completions`;

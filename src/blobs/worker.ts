@@ -23,8 +23,10 @@ self.onmessage = ({ data }: MessageEvent<Ask>) => {
 function answerTo({ id, kind, bytes }: Ask): Answer {
   if (kind === "image") {
     const { buffer, byteOffset, byteLength } = bytes;
-    const base64 = Buffer.from(buffer, byteOffset, byteLength).toString("base64");
-    return { id, kind, bytes: encoder.encode(base64), examined: examine(bytes) };
+    const text = Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+    const base64 = new Uint8Array(text.length);
+    encoder.encodeInto(text, base64);
+    return { id, kind, bytes: base64, examined: examine(bytes) };
   }
   const runs = findRuns(bytes).map(({ start, end }) => ({
     start,

@@ -33,7 +33,7 @@ function largeBodies(bytes = 100_000_000) {
 
 async function setAside(large: LargeBodies, json: string) {
   const blobs = new Blobs(large.turn);
-  const text = decoder.decode(await large.setAside(encoder.encode(json), blobs));
+  const text = decoder.decode(await large.setAside(encoder.encode(json).slice(), blobs));
   return { blobs, text };
 }
 
