@@ -52,6 +52,7 @@ try {
   await write("deno.json", { name, version, unstable, compilerOptions, imports });
   await write("deno.lock", kept);
   console.log(`${Object.keys(kept.npm).length} of ${Object.keys(lock.npm).length} packages`);
+  await fetchPackages();
   await smallCache(`${directory}/cache`, Object.keys(kept.npm));
   await Deno.mkdir(new URL("dist/", ROOT), { recursive: true });
   const { code } = await new Deno.Command(Deno.execPath(), {
@@ -94,6 +95,19 @@ async function write(name: string, value: unknown): Promise<void> {
   await Deno.writeTextFile(`${directory}/${name}`, `${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Sees to it that the usual cache has everything that the program imports. */
+async function fetchPackages(): Promise<void> {
+  const { code } = await new Deno.Command(Deno.execPath(), {
+    args: ["cache", "--quiet", "--frozen", "main.ts", ...INCLUDED.filter(isProgram)],
+    cwd: ROOT,
+  }).spawn().status;
+  if (code !== 0) Deno.exit(code);
+}
+
+function isProgram(path: string): boolean {
+  return path.endsWith(".ts");
+}
+
 /** A cache of Deno's with the programs of these packages, as `NAME@VERSION`, out of the usual one. */
 async function smallCache(to: string, packages: readonly string[]): Promise<void> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
@@ -106,7 +120,10 @@ async function smallCache(to: string, packages: readonly string[]): Promise<void
       const home = `${registry}/${name}`;
       if (!await exists(`${npmCache}/${home}/${version}`)) continue;
       await copyPrograms(`${npmCache}/${home}/${version}`, `${to}/npm/${home}/${version}`);
-      await Deno.copyFile(`${npmCache}/${home}/registry.json`, `${to}/npm/${home}/registry.json`);
+      const about = `${home}/registry.json`; // not asked for where the lock file says enough
+      if (await exists(`${npmCache}/${about}`)) {
+        await Deno.copyFile(`${npmCache}/${about}`, `${to}/npm/${about}`);
+      }
     }
   }
   // The runtime for the target, if it was downloaded before; where links are not allowed it is again.
@@ -124,7 +141,7 @@ async function copyPrograms(from: string, to: string): Promise<void> {
 /** The part of the import map that the program itself imports, as its module graph says. */
 async function usedImports(all: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   const used = new Set<string>();
-  for (const entry of ["main.ts", ...INCLUDED.filter((path) => path.endsWith(".ts"))]) {
+  for (const entry of ["main.ts", ...INCLUDED.filter(isProgram)]) {
     const { code, stdout } = await new Deno.Command(Deno.execPath(), {
       args: ["info", "--json", entry],
       cwd: ROOT,
