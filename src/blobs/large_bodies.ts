@@ -51,7 +51,7 @@ export class LargeBodies {
   /**
    * Waits for a turn to handle a portion of a large body. One turn is given at a time, and whatever else is
    * ready comes between two of them; when many wait, the machine has a pause as well. So no number of large
-   * bodies holds small ones up: they go on at some 100 MB a second, more slowly than they could.
+   * bodies holds small ones up: they go on at some 50 MB a second in and as much out, less than they could.
    */
   readonly turn = (): Promise<void> =>
     new Promise((resolve) => {
