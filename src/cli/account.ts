@@ -66,33 +66,24 @@ export function accountCommand(program: Command, context: CommandContext): void 
     })
   );
 
-  withJson(withPlace(
-    account.command("disable").description("refuse an account's keys from now on")
-      .argument("<email>", "its email address"),
-  )).action((email: string, options: Options) =>
-    withParts(context, options, async ({ accounts }) => {
-      print(
-        context,
-        options,
-        plain(await accounts.disable(email)),
-        (value) => `Disabled ${value.email}. A running gateway refuses its keys within a second.\n`,
-      );
-    })
+  const change = (
+    name: "disable" | "enable",
+    description: string,
+    said: (email: string) => string,
+  ) =>
+    withJson(withPlace(
+      account.command(name).description(description).argument("<email>", "its email address"),
+    )).action((email: string, options: Options) =>
+      withParts(context, options, async ({ accounts }) => {
+        print(context, options, plain(await accounts[name](email)), (value) => said(value.email));
+      })
+    );
+  change(
+    "disable",
+    "refuse an account's keys from now on",
+    (email) => `Disabled ${email}. A running gateway refuses its keys within a second.\n`,
   );
-
-  withJson(withPlace(
-    account.command("enable").description("take a disabled account's keys again")
-      .argument("<email>", "its email address"),
-  )).action((email: string, options: Options) =>
-    withParts(context, options, async ({ accounts }) => {
-      print(
-        context,
-        options,
-        plain(await accounts.enable(email)),
-        (value) => `Enabled ${value.email}.\n`,
-      );
-    })
-  );
+  change("enable", "take a disabled account's keys again", (email) => `Enabled ${email}.\n`);
   linkCommand(account, context);
 }
 
