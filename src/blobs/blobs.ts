@@ -11,8 +11,18 @@ export const LEAST_CHARS = 2 * HEAD_CHARS;
 export interface LongBase64 {
   /** In ASCII. */
   readonly base64: Uint8Array;
+  /** Raw bytes that it stands for. */
+  readonly size: number;
   /** What an image in it is. */
   readonly examined: Examined;
+}
+
+/** A JSON text that was read. */
+export interface JsonBody {
+  /** What it says, with marks where long base64 stands aside. */
+  readonly json: unknown;
+  /** What stands aside; to be released when nothing more is read or sent of the body. */
+  readonly blobs: Blobs;
 }
 
 /** Waits until it is one's turn to handle {@linkcode PORTION} bytes. */
@@ -66,8 +76,8 @@ export class Blobs {
     if (runs.length === 0) return json;
     const pieces: Uint8Array[] = [];
     let copied = 0;
-    for (const { start, end, examined } of runs) {
-      const mark = this.add({ base64: json.subarray(start, end), examined });
+    for (const { start, end, size, examined } of runs) {
+      const mark = this.add({ base64: json.subarray(start, end), size, examined });
       pieces.push(json.subarray(copied, start), encoder.encode(mark));
       copied = end;
     }

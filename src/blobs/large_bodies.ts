@@ -93,10 +93,11 @@ export class LargeBodies {
     image: Uint8Array<ArrayBuffer>,
     blobs: Blobs,
   ): Promise<{ data: string; examined: Examined }> {
+    const size = image.byteLength;
     const answer = await this.#ask("image", image);
     if (answer.kind !== "image") throw new Error("the thread answered something else");
     const { bytes: base64, examined } = answer;
-    return { data: blobs.add({ base64, examined }), examined };
+    return { data: blobs.add({ base64, size, examined }), examined };
   }
 
   close(): void {

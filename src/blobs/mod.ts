@@ -9,6 +9,6 @@
  * @module
  */
 
-export { Blobs, LEAST_CHARS, PORTION, type Portions } from "./blobs.ts";
+export { Blobs, type JsonBody, LEAST_CHARS, PORTION, type Portions } from "./blobs.ts";
 export { ByteBudget, type Share } from "./byte_budget.ts";
 export { LargeBodies } from "./large_bodies.ts";

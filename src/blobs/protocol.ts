@@ -14,6 +14,8 @@ export interface Run {
   /** Positions of its first byte and of the one behind its last. */
   readonly start: number;
   readonly end: number;
+  /** Raw bytes that it stands for. */
+  readonly size: number;
   /** What an image in it would be. */
   readonly examined: Examined;
 }

@@ -10,8 +10,7 @@ import type { Answer, Ask } from "./protocol.ts";
 const encoder = new TextEncoder();
 const ascii = new TextDecoder();
 
-/** Characters that are decoded at once. */
-const PORTION = 65_536;
+const DECODED_AT_ONCE = 65_536;
 /** What an image is decoded into: memory that was used before costs much less than new one. */
 let scratch = Buffer.alloc(0);
 
@@ -28,11 +27,10 @@ function answerTo({ id, kind, bytes }: Ask): Answer {
     encoder.encodeInto(text, base64);
     return { id, kind, bytes: base64, examined: examine(bytes) };
   }
-  const runs = findRuns(bytes).map(({ start, end }) => ({
-    start,
-    end,
-    examined: examine(decoded(bytes.subarray(start, end))),
-  }));
+  const runs = findRuns(bytes).map(({ start, end }) => {
+    const image = decoded(bytes.subarray(start, end));
+    return { start, end, size: image.byteLength, examined: examine(image) };
+  });
   return { id, kind, bytes, runs };
 }
 
@@ -41,8 +39,8 @@ function decoded(base64: Uint8Array): Uint8Array {
   const most = base64.byteLength / 4 * 3;
   if (scratch.byteLength < most) scratch = Buffer.alloc(most);
   let size = 0;
-  for (let at = 0; at < base64.byteLength; at += PORTION) {
-    size += scratch.write(ascii.decode(base64.subarray(at, at + PORTION)), size, "base64");
+  for (let at = 0; at < base64.byteLength; at += DECODED_AT_ONCE) {
+    size += scratch.write(ascii.decode(base64.subarray(at, at + DECODED_AT_ONCE)), size, "base64");
   }
   return scratch.subarray(0, size);
 }

@@ -1,4 +1,4 @@
-import type { Blobs } from "../blobs/mod.ts";
+import type { JsonBody } from "../blobs/mod.ts";
 import type { Asked } from "./bridge.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { Asked } from "./bridge.ts";
  * @param read Reads the body as its dialect does.
  */
 export function readAside<T extends Pick<Asked, "images">>(
-  { json, blobs }: { readonly json: unknown; readonly blobs: Blobs },
+  { json, blobs }: JsonBody,
   read: (body: unknown) => T,
 ): T {
   const asked = read(json);

@@ -159,7 +159,7 @@ export class App {
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
     const caller = await this.#identify(c);
-    const { json: body, blobs } = await readJson(request, this.#options.bodyLimits);
+    const body = await readJson(request, this.#options.bodyLimits);
     reading.end();
     const leaving = watchLeaving(request, this.#options.bodyLimits.timers);
     const versions = apiVersions(request.headers);
@@ -168,7 +168,6 @@ export class App {
       dialect,
       caller,
       body,
-      blobs,
       requestId,
       clientRequestId,
       trace,
@@ -178,7 +177,7 @@ export class App {
       stands,
     };
     const { settled, ...reply } = await relay(this.#parts, asked)
-      .finally(() => blobs.release());
+      .finally(() => body.blobs.release());
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
     const standing = { ...c.env.standing!, ...(settled && { balance: settled.balance }) };
     return new Response(reply.body, {

@@ -1,4 +1,11 @@
-import { Blobs, type LargeBodies, LEAST_CHARS, PORTION, type Share } from "../blobs/mod.ts";
+import {
+  Blobs,
+  type JsonBody,
+  type LargeBodies,
+  LEAST_CHARS,
+  PORTION,
+  type Share,
+} from "../blobs/mod.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
 import { invalid } from "../refusal.ts";
 
@@ -11,14 +18,6 @@ export interface BodyLimits {
   readonly large: LargeBodies;
 }
 
-/** A request's body. */
-export interface Body {
-  /** What it says, with marks where long base64 stands aside. */
-  readonly json: unknown;
-  /** What stands aside; to be released when nothing more is read or sent of the body. */
-  readonly blobs: Blobs;
-}
-
 /** Arrays and objects within each other at the most. */
 const MAX_DEPTH = 100;
 
@@ -28,7 +27,7 @@ const MAX_DEPTH = 100;
  * @throws {Refusal} `request_invalid` saying what is wrong with it; `gateway_unavailable` when a large one
  *   had no turn in time.
  */
-export async function readJson(request: Request, limits: BodyLimits): Promise<Body> {
+export async function readJson(request: Request, limits: BodyLimits): Promise<JsonBody> {
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw invalid(
@@ -108,11 +107,13 @@ class IncomingBody {
     let at = 0;
     while (at < size) {
       const value = await this.#next(new Uint8Array(buffer, at, Math.min(PORTION, size - at)));
-      if (value === undefined) break;
+      if (value === undefined) {
+        throw invalid(undefined, "The body is shorter than it was declared.");
+      }
       buffer = value.buffer;
       at += value.byteLength;
     }
-    return new Uint8Array(buffer, 0, at);
+    return new Uint8Array(buffer, 0, size);
   }
 
   /** Reads whatever comes, however small its chunks are. */

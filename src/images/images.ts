@@ -128,17 +128,14 @@ export class Images {
     }
     const blob = blobs.at(payload);
     const data = blob === undefined ? payload.replace(/\s+/g, "") : payload;
-    const chars = blob === undefined ? data.length : blob.base64.byteLength;
+    const chars = blob?.base64.byteLength ?? data.length;
     if (alreadyChars + chars > this.#limits.maxEncodedChars) {
       throw new TooMuch(this.#limits.maxEncodedChars);
     }
-    const size = blob === undefined ? decodedSize(data) : decodedSize(endOf(blob.base64), chars);
+    const size = blob?.size ?? decodedSize(data);
     const examine = () => blob?.examined ?? examineEncoded(data);
-    return {
-      data,
-      chars,
-      checked: judge({ size, declared: declaredOf(url), examine }, this.#limits),
-    };
+    const checked = judge({ size, declared: declaredOf(url), examine }, this.#limits);
+    return { data, chars, checked };
   }
 
   async #fetch(url: string, { signal, blobs }: ImageOwner): Promise<Encoded> {
@@ -162,11 +159,6 @@ export class Images {
 /** Characters of base64 that so many bytes become. */
 function encodedSize(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
-}
-
-/** The last characters of base64, padding included. */
-function endOf(base64: Uint8Array): string {
-  return String.fromCharCode(...base64.subarray(-2));
 }
 
 /** Thrown when a request's images are too much together. */

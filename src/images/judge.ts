@@ -53,15 +53,10 @@ export function judge(
   return { ...picture, mediaType: `image/${kind}` };
 }
 
-/**
- * Raw bytes that stand in base64, if it is that.
- *
- * @param end Its last characters at least.
- * @param chars All of them.
- */
-export function decodedSize(end: string, chars = end.length): number {
-  const padding = end.endsWith("==") ? 2 : end.endsWith("=") ? 1 : 0;
-  return chars / 4 * 3 - padding;
+/** Raw bytes that stand in base64, if it is that. */
+export function decodedSize(base64: string): number {
+  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  return base64.length / 4 * 3 - padding;
 }
 
 /** Looks through an image in base64. */

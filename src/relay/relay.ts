@@ -1,5 +1,5 @@
 import type { Caller } from "../accounts/mod.ts";
-import type { Blobs } from "../blobs/mod.ts";
+import type { JsonBody } from "../blobs/mod.ts";
 import type { Admission, Admitted } from "../admission/mod.ts";
 import { type Catalog, checkMedia, permittedOutput, type Route } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
@@ -64,10 +64,8 @@ export type Leaving = (left: () => void) => () => void;
 export interface RelayRequest {
   readonly dialect: Dialect;
   readonly caller: Caller;
-  /** With marks where long base64 stands aside. */
-  readonly body: unknown;
-  /** Released as soon as a target has answered. */
-  readonly blobs: Blobs;
+  /** Let go of as soon as a target has answered. */
+  readonly body: JsonBody;
   readonly requestId: string;
   /** What the caller calls the request, for the log. */
   readonly clientRequestId: string | undefined;
@@ -93,8 +91,7 @@ export interface RelayReply {
 export async function relay(parts: RelayParts, request: RelayRequest): Promise<RelayReply> {
   const { dialect, caller, trace } = request;
   const beta = "anthropic-beta" in request.versions;
-  const aside = { json: request.body, blobs: request.blobs };
-  const read = readAside(aside, (body) => dialect.read(body, { beta }));
+  const read = readAside(request.body, (json) => dialect.read(json, { beta }));
   const route = parts.catalog.resolve(read.model);
   allow(caller, route);
   checkMedia(route, read);
@@ -132,7 +129,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   try {
     await work.takeImages();
     const called = await work.call();
-    request.blobs.release();
+    request.body.blobs.release();
     const left = work.ignored;
     const headers = {
       "x-sluice-upstream": called.target.upstream,
@@ -238,7 +235,7 @@ class Work {
   /** Checks the images, fetches those that are elsewhere, and counts them by their real sizes. */
   async takeImages(): Promise<void> {
     if (this.#asked.images.length === 0) return;
-    const { dialect, requestId, trace, blobs } = this.#request;
+    const { dialect, requestId, trace, body: { blobs } } = this.#request;
     const signal = this.#left.signal;
     this.#asked = await during(
       trace.begin("images", { "sluice.images": this.#asked.images.length }),
@@ -314,7 +311,7 @@ class Work {
             accept: asked.stream ? "text/event-stream" : "application/json",
             ...(upstream.dialect === "messages" ? this.#request.versions : {}),
           },
-          body: this.#request.blobs.inPlace(JSON.stringify(upstream.adjust(sent.body))),
+          body: this.#request.body.blobs.inPlace(JSON.stringify(upstream.adjust(sent.body))),
         };
       },
       open: async (reply, _target, upstream) => {
