@@ -1,3 +1,5 @@
+import { Roster } from "./roster.ts";
+
 /** How exact these timers are. */
 const TICK_MS = 20;
 
@@ -8,28 +10,28 @@ interface Entry {
 
 /**
  * Timeouts that are nearly always cancelled before they fire, at the cost of an insertion into a
- * set: one interval serves all of them. They fire up to 20 ms late.
+ * list: one interval serves all of them. They fire up to 20 ms late.
  */
 export class CoarseTimers {
-  readonly #entries = new Set<Entry>();
+  readonly #entries = new Roster<Entry>();
   #interval: ReturnType<typeof setInterval> | undefined;
   #idleTicks = 0;
 
   /** Calls `act` after `ms`, unless the answer is called before. */
   after(ms: number, act: () => void): () => void {
     const entry = { atMs: performance.now() + ms, act };
-    this.#entries.add(entry);
+    const place = this.#entries.add(entry);
     this.#interval ??= setInterval(this.#tick, TICK_MS);
-    return () => void this.#entries.delete(entry);
+    return () => void this.#entries.take(place, entry);
   }
 
   readonly #tick = () => {
     const now = performance.now();
-    for (const entry of this.#entries) {
-      if (entry.atMs > now) continue;
-      this.#entries.delete(entry);
+    this.#entries.forEach((entry, place) => {
+      if (entry.atMs > now) return;
+      this.#entries.take(place);
       entry.act();
-    }
+    });
     // An idle process has no interval running, and a busy one does not make it anew each time.
     this.#idleTicks = this.#entries.size === 0 ? this.#idleTicks + 1 : 0;
     if (this.#idleTicks < 5) return;

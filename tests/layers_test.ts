@@ -9,8 +9,16 @@ const LAYERS = [
   ["catalog", "ledger", "accounts", "usage"],
   ["dialects", "database"],
   ["blobs"],
-  ["gateway_identity.ts", "tokens", "pixels", "telemetry", "config", "refusal.ts"],
-  ["bytes.ts", "coarse_timers.ts", "ids.ts", "std.ts", "version.ts"],
+  [
+    "gateway_identity.ts",
+    "tokens",
+    "pixels",
+    "telemetry",
+    "config",
+    "refusal.ts",
+    "coarse_timers.ts",
+  ],
+  ["bytes.ts", "ids.ts", "roster.ts", "std.ts", "version.ts"],
 ];
 
 const SRC = new URL("../src/", import.meta.url);

@@ -15,6 +15,7 @@ import {
   type WindowState,
 } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
+import { Roster } from "../roster.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { Hold, STEP_TOKENS } from "./hold.ts";
 import { nearestWindow } from "./windows.ts";
@@ -55,7 +56,7 @@ export interface Admitted {
 /** Decides who may run. */
 export class Admission {
   readonly #options: AdmissionOptions;
-  readonly #running = new Set<string>();
+  readonly #running = new Roster<string>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #keeping: Promise<void> = Promise.resolve();
 
@@ -113,12 +114,12 @@ export class Admission {
     stands({ balance: decision.balance, windows });
     if (!admitted) throw refusalOf(decision, least, nowMs);
 
-    this.#running.add(requestId);
+    const place = this.#running.add(requestId);
     const hold = new Hold(
       { route, inputTokens, mostOutput, choices },
       decision.credits,
       (more) => growHold(database, requestId, more),
-      () => this.#running.delete(requestId),
+      () => this.#running.take(place, requestId),
     );
     const paid = Math.floor(
       affordableOutput(route, { inputTokens, credits: decision.credits }) / choices,
@@ -140,7 +141,7 @@ export class Admission {
     const { database, leaseMs, log, now } = this.#options;
     try {
       const nowMs = now();
-      await renewHolds(database, [...this.#running], nowMs + leaseMs);
+      await renewHolds(database, this.#running.all(), nowMs + leaseMs);
       await reapHolds(database, nowMs);
       await expireLots(database, nowMs);
     } catch (error) {

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers";
 import type { Examined } from "../pixels/mod.ts";
 import { Blobs } from "./blobs.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
+import { Roster } from "../roster.ts";
 import type { ByteBudget } from "./byte_budget.ts";
 import type { Answer, Ask } from "./protocol.ts";
 
@@ -26,9 +27,8 @@ export class LargeBodies {
   #spare: ArrayBuffer[] = [];
   #forgetSpare = () => {};
   readonly #turns: (() => void)[] = [];
-  readonly #open = new Map<number, PromiseWithResolvers<Answer>>();
+  readonly #open = new Roster<PromiseWithResolvers<Answer>>();
   #worker: Worker | undefined;
-  #nextId = 1;
 
   constructor(budget: ByteBudget, timers: CoarseTimers) {
     this.budget = budget;
@@ -115,9 +115,8 @@ export class LargeBodies {
   }
 
   #ask(kind: Ask["kind"], bytes: Uint8Array<ArrayBuffer>): Promise<Answer> {
-    const ask: Ask = { id: this.#nextId++, kind, bytes };
     const answered = Promise.withResolvers<Answer>();
-    this.#open.set(ask.id, answered);
+    const ask: Ask = { id: this.#open.add(answered), kind, bytes };
     this.#worker ??= this.#start();
     this.#worker.postMessage(ask, [ask.bytes.buffer]);
     return answered.promise;
@@ -130,8 +129,7 @@ export class LargeBodies {
       name: "large bodies",
     });
     worker.onmessage = ({ data }: MessageEvent<Answer>) => {
-      this.#open.get(data.id)?.resolve(data);
-      this.#open.delete(data.id);
+      if (worker === this.#worker) this.#open.take(data.id)?.resolve(data);
     };
     worker.onerror = (event) => {
       event.preventDefault();
@@ -144,7 +142,6 @@ export class LargeBodies {
   /** Whoever comes next gets a new thread. */
   #fail(error: Error): void {
     this.#worker = undefined;
-    for (const { reject } of this.#open.values()) reject(error);
-    this.#open.clear();
+    for (const { reject } of this.#open.clear()) reject(error);
   }
 }

@@ -9,6 +9,7 @@ import {
   type Value,
 } from "./database.ts";
 import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
+import { Roster } from "../roster.ts";
 import { GroupWriter } from "./group_writer.ts";
 
 /** An embedded libSQL file, owned by a thread of its own. */
@@ -17,8 +18,7 @@ export class EmbeddedDatabase implements Database {
   readonly #worker: Worker;
   readonly #durable: GroupWriter;
   readonly #forgettable: GroupWriter;
-  readonly #open = new Map<number, PromiseWithResolvers<Row[][]>>();
-  #nextId = 1;
+  readonly #open = new Roster<PromiseWithResolvers<Row[][]>>();
   #closed = false;
 
   private constructor(path: string, observe: ObserveCommit | undefined) {
@@ -96,25 +96,22 @@ export class EmbeddedDatabase implements Database {
     if (this.#closed) {
       return Promise.reject(new DatabaseError("SLUICE_CLOSED", "The database is closed"));
     }
-    const id = this.#nextId++;
     const waiting = Promise.withResolvers<Row[][]>();
-    this.#open.set(id, waiting);
+    const id = this.#open.add(waiting);
     this.#worker.postMessage({ id, ask } satisfies Numbered);
     return waiting.promise;
   }
 
   #resolve(answer: Answer): void {
-    const waiting = this.#open.get(answer.id);
-    this.#open.delete(answer.id);
+    const waiting = this.#open.take(answer.id);
     if (answer.ok) waiting?.resolve(answer.rows);
     else waiting?.reject(new DatabaseError(answer.code, answer.message));
   }
 
   #failAll(message: string): void {
     this.#closed = true;
-    for (const waiting of this.#open.values()) {
-      waiting.reject(new DatabaseError("SLUICE_THREAD_DIED", message));
+    for (const { reject } of this.#open.clear()) {
+      reject(new DatabaseError("SLUICE_THREAD_DIED", message));
     }
-    this.#open.clear();
   }
 }

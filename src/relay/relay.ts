@@ -187,7 +187,7 @@ class Work {
   readonly #left = new AbortController();
   readonly #leave = () => this.#left.abort();
   readonly #unwatch: () => void;
-  readonly #over: () => void;
+  readonly #end: () => void;
   readonly #settlement: Settlement;
 
   constructor(
@@ -220,11 +220,13 @@ class Work {
     });
     this.#unwatch = request.leaving(this.#leave);
     parts.running.cutOff.addEventListener("abort", this.#leave);
-    this.#over = () => {
-      this.#unwatch();
-      parts.running.cutOff.removeEventListener("abort", this.#leave);
-      end();
-    };
+    this.#end = end;
+  }
+
+  #over(): void {
+    this.#unwatch();
+    this.#parts.running.cutOff.removeEventListener("abort", this.#leave);
+    this.#end();
   }
 
   /** Names of the caller's fields that could not be carried to the target that answered. */

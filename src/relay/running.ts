@@ -1,3 +1,5 @@
+import { Roster } from "../roster.ts";
+
 /** A request that is being answered. */
 export interface RunningRequest {
   readonly requestId: string;
@@ -11,7 +13,7 @@ export interface RunningRequest {
 
 /** Requests that are being answered, so that stopping can wait for them. */
 export class Running {
-  readonly #all = new Set<RunningRequest>();
+  readonly #all = new Roster<RunningRequest>();
   #idle = Promise.withResolvers<void>();
   readonly #cutOff = new AbortController();
 
@@ -26,7 +28,7 @@ export class Running {
 
   /** Oldest first. */
   get all(): readonly RunningRequest[] {
-    return [...this.#all];
+    return this.#all.all().toSorted((a, b) => a.startedAtMs - b.startedAtMs);
   }
 
   /** Aborted when the time for finishing is over. */
@@ -37,9 +39,9 @@ export class Running {
   /** Counts a request as running until the answer is called; calling it twice counts once. */
   begin(request: RunningRequest): () => void {
     if (this.#all.size === 0) this.#idle = Promise.withResolvers();
-    this.#all.add(request);
+    const place = this.#all.add(request);
     return () => {
-      if (this.#all.delete(request) && this.#all.size === 0) this.#idle.resolve();
+      if (this.#all.take(place, request) && this.#all.size === 0) this.#idle.resolve();
     };
   }
 
