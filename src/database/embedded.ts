@@ -10,19 +10,23 @@ import {
 } from "./database.ts";
 import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
 import { Roster } from "../roster.ts";
-import { GroupWriter } from "./group_writer.ts";
+import { type Committed, GroupWriter } from "./group_writer.ts";
+
+const DURABLE = Promise.resolve();
 
 /** An embedded libSQL file, owned by a thread of its own. */
 export class EmbeddedDatabase implements Database {
   readonly place: string;
   readonly #worker: Worker;
-  readonly #durable: GroupWriter;
-  readonly #forgettable: GroupWriter;
+  /** Whether what is acknowledged survives the loss of power. */
+  readonly #durable: boolean;
+  readonly #writer: GroupWriter;
   readonly #open = new Roster<PromiseWithResolvers<Row[][]>>();
   #closed = false;
 
-  private constructor(path: string, observe: ObserveCommit | undefined) {
+  private constructor(path: string, durable: boolean, observe: ObserveCommit | undefined) {
     this.place = path;
+    this.#durable = durable;
     this.#worker = new Worker(new URL("./embedded_worker.ts", import.meta.url), {
       type: "module",
       name: "database",
@@ -32,13 +36,10 @@ export class EmbeddedDatabase implements Database {
       event.preventDefault();
       this.#failAll(`the database's thread died: ${event.message}`);
     };
-    const writer = (durable: boolean) =>
-      new GroupWriter(
-        (statements) => this.#ask({ type: "commit", statements, rows: false, durable }),
-        observe && ((items, seconds, failed) => observe({ durable, seconds, items, failed })),
-      );
-    this.#durable = writer(true);
-    this.#forgettable = writer(false);
+    this.#writer = new GroupWriter(
+      (statements, durable) => this.#commit(statements, { rows: false, durable }),
+      observe,
+    );
   }
 
   /** Opens the file at `path`, creating it when it is not there. */
@@ -47,13 +48,9 @@ export class EmbeddedDatabase implements Database {
     durability: "full" | "normal",
     observe?: ObserveCommit,
   ): Promise<EmbeddedDatabase> {
-    const database = new EmbeddedDatabase(path, observe);
+    const database = new EmbeddedDatabase(path, durability === "full", observe);
     try {
-      await database.#ask({
-        type: "open",
-        path,
-        synchronous: durability === "full" ? "FULL" : "NORMAL",
-      });
+      await database.#ask({ type: "open", path });
     } catch (error) {
       database.#worker.terminate();
       throw error;
@@ -62,7 +59,7 @@ export class EmbeddedDatabase implements Database {
   }
 
   get waiting(): number {
-    return this.#durable.waiting + this.#forgettable.waiting;
+    return this.#writer.waiting;
   }
 
   async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {
@@ -73,23 +70,43 @@ export class EmbeddedDatabase implements Database {
     return (await this.#ask({ type: "one", sql, args }))[0]?.[0];
   }
 
-  batch(statements: readonly Statement[]): Promise<Row[][]> {
-    return this.#ask({ type: "commit", statements, rows: true, durable: true });
+  async batch(statements: readonly Statement[]): Promise<Row[][]> {
+    const { rows, durable } = await this.#commit(statements, { rows: true, durable: true });
+    await durable;
+    return rows;
   }
 
   write<Item extends readonly [string, ...Json[]], Outcome>(
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome> {
-    return (write.forgettable ? this.#forgettable : this.#durable).write(write, item);
+    return this.#writer.write(write, item);
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    await Promise.all([this.#durable.idle(), this.#forgettable.idle()]);
+    await this.#writer.idle();
     await this.#ask({ type: "close" });
     this.#closed = true;
     this.#worker.terminate();
+  }
+
+  async #commit(
+    statements: readonly Statement[],
+    { rows, durable }: { rows: boolean; durable: boolean },
+  ): Promise<Committed> {
+    if (!durable || !this.#durable) {
+      return { rows: await this.#ask({ type: "commit", statements, rows }), durable: DURABLE };
+    }
+    const waiting = Promise.withResolvers<Row[][]>();
+    const id = this.#open.add(waiting);
+    try {
+      const ask: Ask = { type: "commit", statements, rows, durable: id };
+      return { rows: await this.#ask(ask), durable: waiting.promise };
+    } catch (error) {
+      this.#open.take(id, waiting);
+      throw error;
+    }
   }
 
   #ask(ask: Ask): Promise<Row[][]> {

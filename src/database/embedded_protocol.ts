@@ -2,7 +2,7 @@ import type { Row, Statement, Value } from "./database.ts";
 
 /** What the embedded database's thread is asked. */
 export type Ask =
-  | { readonly type: "open"; readonly path: string; readonly synchronous: "FULL" | "NORMAL" }
+  | { readonly type: "open"; readonly path: string }
   | { readonly type: "one"; readonly sql: string; readonly args: readonly Value[] }
   | { readonly type: "all"; readonly sql: string; readonly args: readonly Value[] }
   | {
@@ -10,8 +10,8 @@ export type Ask =
     readonly statements: readonly Statement[];
     /** Whether all rows of all statements are wanted; not asking keeps memory flat. */
     readonly rows: boolean;
-    /** Whether the commit waits for the disk, as far as the database's setting goes. */
-    readonly durable: boolean;
+    /** Number under which a second answer says that the commit is durable. */
+    readonly durable?: number;
   }
   | { readonly type: "close" };
 

@@ -3,14 +3,14 @@
 /**
  * The thread that owns the embedded database file.
  *
- * The driver is synchronous, and a commit with full durability waits for the disk: here that wait
- * holds up nobody who is serving sockets. Statements are prepared once and run by `run()` and
+ * The driver is synchronous: here it holds up nobody who is serving sockets. Statements are prepared once and run by `run()` and
  * `get()`, which are flat in memory; `all()` leaves about 50 bytes behind per call in this driver,
  * so it serves cold paths only.
  */
 
 import DatabaseConstructor from "libsql";
 import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
+import { LogSync } from "./log_sync.ts";
 import type { Row, Statement, Value } from "./database.ts";
 
 interface Prepared {
@@ -37,23 +37,24 @@ const MAX_PREPARED = 500;
 const QUICK_CHECK_BYTES = 256 * 1_048_576;
 
 let connection: Connection | undefined;
+let log: LogSync | undefined;
 let logIndex: Deno.FsFile | undefined;
 let file: { readonly path: string; readonly identity: string } | undefined;
 const prepared = new Map<string, Prepared>();
-/** What the setting says, and what is in force. */
-let wantedSync: "FULL" | "NORMAL" = "FULL";
-let presentSync: "FULL" | "NORMAL" | undefined;
 
-function open(path: string, synchronous: "FULL" | "NORMAL"): void {
+function open(path: string): void {
   // the driver's own types do not know that statements take their arguments as one array
   connection = new DatabaseConstructor(path) as unknown as Connection;
   file = { path, identity: identityOf(path)! };
-  wantedSync = presentSync = synchronous;
   const pragma = (text: string) =>
     Object.values(connection!.prepare(`pragma ${text}`).all([])[0] ?? {});
+  log = new LogSync(`${path}-wal`, () => {
+    const [busy] = pragma("wal_checkpoint(truncate)");
+    if (busy !== 0) throw new Error("another process reads or writes just now");
+  });
   pragma("busy_timeout = 5000");
   pragma("journal_mode = wal");
-  connection.exec(`pragma synchronous = ${synchronous}`);
+  connection.exec("pragma synchronous = normal"); // whoever waits for the disk waits for `log`
   connection.exec("pragma foreign_keys = on");
   if (Deno.statSync(path).size <= QUICK_CHECK_BYTES) {
     const [fault] = pragma("quick_check(1)");
@@ -67,11 +68,7 @@ function open(path: string, synchronous: "FULL" | "NORMAL"): void {
   // Checkpoints are ours, with the write lock held: the bundled SQLite (3.45.1) can lose a commit
   // when one connection checkpoints while another writes (fixed upstream in 3.51.3).
   pragma("wal_autocheckpoint = 0");
-  const wanted = {
-    journal_mode: "wal",
-    synchronous: synchronous === "FULL" ? 2 : 1,
-    foreign_keys: 1,
-  };
+  const wanted = { journal_mode: "wal", synchronous: 1, foreign_keys: 1 };
   for (const [name, value] of Object.entries(wanted)) {
     const [got] = pragma(name);
     if (got !== value) {
@@ -82,6 +79,7 @@ function open(path: string, synchronous: "FULL" | "NORMAL"): void {
 
 function close(): void {
   prepared.clear();
+  log?.close();
   logIndex?.close();
   logIndex = undefined;
   connection?.close();
@@ -108,7 +106,7 @@ function holdOn(): void {
   if (present === identity) return;
   if (present !== undefined) {
     close();
-    open(path, wantedSync);
+    open(path);
   }
   throw Object.assign(
     new Error(`the file ${path} was ${present === undefined ? "deleted" : "replaced"}`),
@@ -130,17 +128,8 @@ function plain(row: Record<string, Value>): Row {
   return columns;
 }
 
-/** What the next commit waits for. SQLite carries a pragma out when it is parsed: it cannot be prepared. */
-function synchronize(durable: boolean): void {
-  const sync = durable ? wantedSync : "NORMAL";
-  if (sync === presentSync) return;
-  connection!.exec(`pragma synchronous = ${sync}`);
-  presentSync = sync;
-}
-
-function commit(statements: readonly Statement[], rows: boolean, durable: boolean): Row[][] {
+function commit(statements: readonly Statement[], rows: boolean): Row[][] {
   holdOn();
-  synchronize(durable);
   let committed = false;
   statement("begin immediate").run([]);
   try {
@@ -204,7 +193,7 @@ let commits = 0;
 function handle(ask: Ask): Row[][] {
   switch (ask.type) {
     case "open":
-      open(ask.path, ask.synchronous);
+      open(ask.path);
       return [];
     case "one": {
       const row = statement(ask.sql).get(ask.args);
@@ -213,7 +202,7 @@ function handle(ask: Ask): Row[][] {
     case "all":
       return [statement(ask.sql).all(ask.args).map(plain)];
     case "commit": {
-      const rows = commit(ask.statements, ask.rows, ask.durable);
+      const rows = commit(ask.statements, ask.rows);
       if (++commits % 16 === 0) checkpointWhenLong();
       return rows;
     }
@@ -223,19 +212,31 @@ function handle(ask: Ask): Row[][] {
   }
 }
 
-self.onmessage = (event: MessageEvent<Numbered>) => {
-  const { id, ask } = event.data;
-  let answer: Answer;
+self.onmessage = ({ data: { id, ask } }: MessageEvent<Numbered>) => {
   try {
-    answer = { id, ok: true, rows: handle(ask) };
+    answer({ id, ok: true, rows: handle(ask) });
   } catch (error) {
-    const code = (error as { code?: unknown }).code;
-    answer = {
-      id,
-      ok: false,
-      code: typeof code === "string" ? code : "SQLITE_ERROR",
-      message: error instanceof Error ? error.message : String(error),
-    };
+    answer(failure(id, error));
+    return;
   }
-  self.postMessage(answer);
+  if (ask.type !== "commit" || ask.durable === undefined) return;
+  const durable = ask.durable;
+  log!.durable().then(
+    () => answer({ id: durable, ok: true, rows: [] }),
+    (error) => answer(failure(durable, error)),
+  );
 };
+
+function answer(said: Answer): void {
+  self.postMessage(said);
+}
+
+function failure(id: number, error: unknown): Answer {
+  const code = (error as { code?: unknown }).code;
+  return {
+    id,
+    ok: false,
+    code: typeof code === "string" ? code : "SQLITE_ERROR",
+    message: error instanceof Error ? error.message : String(error),
+  };
+}

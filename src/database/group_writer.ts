@@ -1,7 +1,26 @@
-import { DatabaseError, type GroupWrite, type Json, type Row, type Statement } from "./database.ts";
+import {
+  DatabaseError,
+  type GroupWrite,
+  type Json,
+  type ObserveCommit,
+  type Row,
+  type Statement,
+} from "./database.ts";
 
-/** Commits statements in one transaction, all of them or none; answers each one's rows. */
-export type Commit = (statements: readonly Statement[]) => Promise<Row[][]>;
+/** Statements that were committed. */
+export interface Committed {
+  /** Each one's rows. */
+  readonly rows: Row[][];
+  /** Resolves when they survive the loss of power too, in the order of the commits. */
+  readonly durable: Promise<unknown>;
+}
+
+/**
+ * Commits statements in one transaction, all of them or none.
+ *
+ * @param durable Whether anybody waits for that.
+ */
+export type Commit = (statements: readonly Statement[], durable: boolean) => Promise<Committed>;
 
 /** Items that wait at the most; beyond it writes are refused rather than memory filled. */
 const MAX_WAITING = 100_000;
@@ -21,20 +40,18 @@ interface Waiting {
  * Gathers what all concurrent requests want written and commits it together.
  *
  * A commit starts as soon as the previous one is done and takes everything that has arrived
- * meanwhile: latency is one commit, throughput grows with load, and full durability costs one
- * `fsync` for many requests.
+ * meanwhile: latency is one commit, throughput grows with load. The next commit does not wait for the
+ * disk, only the items that must be durable do: full durability costs one `fsync` for many requests.
  */
 export class GroupWriter {
   readonly #commit: Commit;
-  readonly #observe: ((items: number, seconds: number, failed: boolean) => void) | undefined;
+  readonly #observe: ObserveCommit | undefined;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
+  #lastDurable: Promise<void> | undefined;
 
   /** @param observe Told of every commit. */
-  constructor(
-    commit: Commit,
-    observe?: (items: number, seconds: number, failed: boolean) => void,
-  ) {
+  constructor(commit: Commit, observe?: ObserveCommit) {
     this.#commit = commit;
     this.#observe = observe;
   }
@@ -67,6 +84,7 @@ export class GroupWriter {
   /** Resolves when nothing waits and nothing runs. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
+    await this.#lastDurable;
   }
 
   async #run(): Promise<void> {
@@ -80,14 +98,15 @@ export class GroupWriter {
 
   async #settle(batch: readonly Waiting[]): Promise<void> {
     const groups = groupsOf(batch);
-    const statements = groups.flatMap(({ statements }) => statements);
-    let rows: Row[][];
+    const durable = groups.some(({ write }) => !write.forgettable);
     const startedTick = performance.now();
-    const observe = (failed: boolean) =>
-      this.#observe?.(batch.length, (performance.now() - startedTick) / 1_000, failed);
+    const observe = (failed: boolean) => {
+      const seconds = (performance.now() - startedTick) / 1_000;
+      this.#observe?.({ durable, seconds, items: batch.length, failed });
+    };
+    let committed: Committed;
     try {
-      rows = await this.#commit(statements);
-      observe(false);
+      committed = await this.#commit(groups.flatMap(({ statements }) => statements), durable);
     } catch (error) {
       observe(true);
       if (batch.length === 1) batch[0]!.done.reject(error);
@@ -97,12 +116,21 @@ export class GroupWriter {
       return;
     }
     // outside of the try: what is committed is never tried again
+    const lasting: { group: Group; rows: Row[][] }[] = [];
     let at = 0;
     for (const group of groups) {
-      const end = at + group.statements.length;
-      resolve(group, rows.slice(at, end));
-      at = end;
+      const rows = committed.rows.slice(at, at += group.statements.length);
+      if (group.write.forgettable) resolve(group, rows);
+      else lasting.push({ group, rows });
     }
+    if (!durable) return observe(false);
+    this.#lastDurable = committed.durable.then(() => {
+      observe(false);
+      for (const { group, rows } of lasting) resolve(group, rows);
+    }, (error) => {
+      observe(true);
+      for (const { group } of lasting) for (const { done } of group.all) done.reject(error);
+    });
   }
 }
 

@@ -38,8 +38,8 @@ export class ServerDatabase implements Database {
     this.#client = client;
     this.place = place;
     this.#writer = new GroupWriter(
-      (statements) => this.batch(statements),
-      observe && ((items, seconds, failed) => observe({ durable: true, seconds, items, failed })),
+      async (statements) => ({ rows: await this.batch(statements), durable: Promise.resolve() }),
+      observe,
     );
   }
 

@@ -1,10 +1,8 @@
-/** The JSON array that `read` gives the columns of, in SQL: `value ->> 0` and so on. */
-export function fromItems(columns: readonly string[]): string {
-  return columns.map((_, at) => `value ->> ${at}`).join(", ");
-}
-
 /** A statement that inserts each item of a batch, its elements in the order of `columns`. */
 export function insertItems(into: string, columns: readonly string[]): string {
-  return `insert into ${into} (${columns.join(", ")}) select ${fromItems(columns)}
-    from json_each(?1) where true`;
+  const values = columns.map((_, at) => `item ->> ${at}`).join(", ");
+  // parsed once an item, not once a column
+  return `insert into ${into} (${columns.join(", ")})
+    with items (item) as materialized (select jsonb(value) from json_each(?1))
+    select ${values} from items where true`;
 }

@@ -1,0 +1,67 @@
+import { fromFileUrl } from "../../src/std.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { environment } from "../fake/command.ts";
+import { tempDir } from "../fake/temp.ts";
+
+const COUNT = 12;
+const file = (path: string) => fromFileUrl(new URL(path, import.meta.url));
+
+/** Whether system calls can be watched here. */
+const canTrace = await new Deno.Command("strace", { args: ["-qq", "-e", "trace=none", "true"] })
+  .output().then(({ success }) => success, () => false);
+
+/**
+ * Runs `tests/fake/writer.ts` and watches it.
+ *
+ * @param inject What is done to system calls, in the words of strace.
+ * @returns What it printed and which files it made durable, in order: `ok`, `sync log`, `sync file`.
+ */
+async function watched(durability: string, inject: readonly string[] = []): Promise<string[]> {
+  await using dir = await tempDir();
+  const { code, stderr } = await new Deno.Command("strace", {
+    args: [
+      ...["-f", "-qq", "-y", "-o", `${dir.path}/calls`],
+      ...["-e", "trace=fdatasync,fsync,write", ...inject],
+      ...[Deno.execPath(), "run", "--quiet", "--allow-all"],
+      ...[`--config=${file("../../deno.json")}`, file("../fake/writer.ts")],
+      ...[`${dir.path}/sluice.db`, durability, String(COUNT)],
+    ],
+    clearEnv: true,
+    env: environment(),
+    stdout: "null",
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  const calls = (await Deno.readTextFile(`${dir.path}/calls`)).split("\n").flatMap((line) => {
+    const said = /write\(1<[^>]*>, "([^"\\]+)\\n"/.exec(line)?.[1];
+    const synced = /sync\(\d+<[^>]*sluice\.db(-wal)?>/.exec(line);
+    if (said !== undefined) return [said];
+    return synced === null ? [] : [synced[1] === undefined ? "sync file" : "sync log"];
+  });
+  return calls.slice(calls.indexOf("begin") + 1, calls.indexOf("end"));
+}
+
+Deno.test({
+  name: "durability full: each write waits for the disk; normal: none does",
+  ignore: !canTrace,
+  async fn() {
+    const full = await watched("full");
+    assertEquals(full, Array.from({ length: COUNT }, () => ["sync log", "ok"]).flat());
+    const normal = await watched("normal");
+    assertEquals(normal, Array.from({ length: COUNT }, () => "ok"));
+  },
+});
+
+Deno.test({
+  name:
+    "durability full: a disk that fails is told, and the log is not trusted again before it is copied",
+  ignore: !canTrace,
+  async fn() {
+    // the first calls are those of the migrations
+    const calls = await watched("full", ["-e", "inject=fdatasync:error=EIO:when=6..7"]);
+    const failed = calls.lastIndexOf("SQLITE_IOERR_FSYNC");
+    const next = calls.indexOf("ok", failed);
+    assert(failed >= 0 && next > failed, calls.join(", "));
+    assert(calls.slice(failed, next).includes("sync file"), calls.join(", "));
+    assertEquals(calls.filter((call) => !call.startsWith("sync")).length, COUNT);
+  },
+});

@@ -1,0 +1,30 @@
+/**
+ * Writes to a database one item after the other, and says what became of each: a line `ok` or the
+ * error's code.
+ *
+ * Arguments: the file, the durability, how many.
+ */
+
+import { type GroupWrite, openDatabase } from "../../src/database/mod.ts";
+
+const [file = "", durability = "", count = ""] = Deno.args;
+const NUMBERS: GroupWrite<readonly [string]> = {
+  name: "numbers",
+  statements: ["insert into numbers select value ->> 0 from json_each(?1)"],
+};
+const database = await openDatabase({
+  file,
+  durability: durability === "full" ? "full" : "normal",
+  now: () => 1,
+});
+await database.batch([{ sql: "create table numbers (n text primary key)" }]);
+say("begin");
+for (let at = 0; at < Number(count); at++) {
+  await database.write(NUMBERS, [`${at}`]).then(() => say("ok"), (error) => say(error.code));
+}
+say("end");
+await database.close();
+
+function say(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}
