@@ -156,8 +156,9 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
 
   const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
   await keyRing.refresh();
+  const timers = built.adopt(new CoarseTimers(), (all) => all.close());
   const upstreams = built.adopt(
-    new Upstreams(await makeUpstreams(settings, catalog, now), {
+    new Upstreams(await makeUpstreams(settings, catalog, { now, timers }), {
       log,
       metrics,
       now,
@@ -185,7 +186,6 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   );
   retention.start();
   const { onClientDisconnect, limits: { pingMs: pingAfterMs, followMs } } = settings;
-  const timers = built.adopt(new CoarseTimers(), (all) => all.close());
   const { bodyIdleMs, largeBodiesBytes } = settings.limits;
   const large = built.adopt(
     new LargeBodies(
@@ -233,6 +233,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     log,
     metrics,
     now,
+    timers,
     pingAfterMs,
     onClientDisconnect,
     followMs,
@@ -294,16 +295,16 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
 async function makeUpstreams(
   settings: Settings,
   catalog: Catalog,
-  now: () => number,
+  clock: { readonly now: () => number; readonly timers: CoarseTimers },
 ): Promise<Upstream[]> {
   const simulated = catalog.routes.some(({ targets }) =>
     targets.some(({ upstream }) => upstream === SIMULATOR)
   );
   return [
-    ...(simulated ? [simulatorUpstream(now)] : []),
+    ...(simulated ? [simulatorUpstream(clock.now)] : []),
     ...await Promise.all(
       Object.entries(configuredUpstreams(settings)).map(([name, own]) =>
-        httpUpstream(name, own, now)
+        httpUpstream(name, own, clock)
       ),
     ),
   ];

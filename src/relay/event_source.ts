@@ -1,3 +1,4 @@
+import type { CoarseTimers } from "../coarse_timers.ts";
 import { SseDecoder, type SseEvent, StreamFault } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
@@ -8,14 +9,16 @@ type Read = SseEvent[] | undefined | "silent";
 /** An upstream's events, read on demand: nothing is read that the caller has not asked for. */
 export class EventSource {
   readonly #body: UpstreamReply["body"];
+  readonly #timers: CoarseTimers;
   readonly #decoder = new SseDecoder();
   #reading: Promise<SseEvent[] | undefined> | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #dismiss: (() => void) | undefined;
   #readSince = 0;
   #giveUp: ((silent: "silent") => void) | undefined;
 
-  constructor({ body }: UpstreamReply) {
+  constructor({ body }: UpstreamReply, timers: CoarseTimers) {
     this.#body = body;
+    this.#timers = timers;
   }
 
   /** The next events; what is being read at a silence is kept for the next call. */
@@ -30,20 +33,20 @@ export class EventSource {
 
   /** Stops watching for silence. */
   close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#dismiss?.();
+    this.#dismiss = undefined;
     this.#giveUp = undefined;
   }
 
   /** One timer serves many reads: it looks how long the present one has lasted when it fires. */
   #watch(patienceMs: number, waitMs = patienceMs): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
+    this.#dismiss ??= this.#timers.after(waitMs, () => {
+      this.#dismiss = undefined;
       if (this.#giveUp === undefined) return;
       const lasted = performance.now() - this.#readSince;
       if (lasted >= patienceMs) this.#giveUp("silent");
       else this.#watch(patienceMs, patienceMs - lasted);
-    }, waitMs);
+    });
   }
 
   async #read(): Promise<SseEvent[] | undefined> {

@@ -2,6 +2,7 @@ import type { Caller } from "../accounts/mod.ts";
 import type { JsonBody } from "../blobs/mod.ts";
 import type { Admission, Admitted } from "../admission/mod.ts";
 import { type Catalog, checkMedia, permittedOutput, type Route } from "../catalog/mod.ts";
+import type { CoarseTimers } from "../coarse_timers.ts";
 import type { Database } from "../database/mod.ts";
 import {
   type AnswerNames,
@@ -44,6 +45,7 @@ export interface RelayParts {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly now: () => number;
+  readonly timers: CoarseTimers;
   /** Silence of an upstream after which a stream's caller is sent a ping. */
   readonly pingAfterMs: number;
   /** What becomes of an answer whose caller leaves in the middle of it. */
@@ -329,7 +331,7 @@ class Work {
           );
         }
         const answer = bridge.stream(asked, names);
-        const source = new EventSource(reply);
+        const source = new EventSource(reply, this.#parts.timers);
         const reader = new AnswerReader(source, answer, this.#parts.pingAfterMs);
         reader.outputLimit = Math.floor(hold.outputTokens * asked.choices / this.#asked.choices);
         return openedOne({ reader: await reader.begin() }, asked.choices, reply);

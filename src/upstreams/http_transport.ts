@@ -2,6 +2,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { pipeline, Readable, type Transform } from "node:stream";
 import type { Pool } from "undici";
 import PoolWithoutTypes from "undici/lib/dispatcher/pool.js";
+import type { CoarseTimers } from "../coarse_timers.ts";
 import { IncomingReply } from "./incoming_reply.ts";
 import { ReadableSource } from "./readable_source.ts";
 import {
@@ -25,6 +26,7 @@ export interface HttpTransportOptions {
   };
   /** PEM text of a certificate authority to trust besides the usual ones. */
   readonly caCert?: string | undefined;
+  readonly timers: CoarseTimers;
 }
 
 /**
@@ -39,11 +41,13 @@ export class HttpTransport {
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #query: string;
+  readonly #timers: CoarseTimers;
 
-  constructor({ url, timeouts, caCert }: HttpTransportOptions) {
+  constructor({ url, timeouts, caCert, timers }: HttpTransportOptions) {
     const base = new URL(url);
     this.#basePath = base.pathname.replace(/\/+$/, "");
     this.#query = base.search;
+    this.#timers = timers;
     this.#pool = new PoolConstructor(base.origin, {
       connect: { timeout: timeouts.connectMs, ...(caCert === undefined ? {} : { ca: caCert }) },
       headersTimeout: timeouts.readMs,
@@ -53,7 +57,7 @@ export class HttpTransport {
   }
 
   readonly send: Transport = async ({ path, headers, body, signal }) => {
-    const incoming = new IncomingReply(signal);
+    const incoming = new IncomingReply(signal, this.#timers);
     const large = typeof body === "object";
     this.#pool.dispatch({
       path: `${this.#basePath}${path}${this.#query}`,

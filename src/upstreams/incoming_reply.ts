@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { joinBytes } from "../bytes.ts";
+import type { CoarseTimers } from "../coarse_timers.ts";
 import { type ByteSource, TransportFault } from "./transport.ts";
 
 /** Bytes that may wait here before the upstream's socket is paused. */
@@ -23,17 +24,19 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
   readonly began: Promise<ReplyHead>;
   readonly #began = Promise.withResolvers<ReplyHead>();
   readonly #signal: AbortSignal;
+  readonly #timers: CoarseTimers;
   #controller: Dispatcher.DispatchController | undefined;
   #pieces: Uint8Array[] = [];
   #size = 0;
   #ended = false;
   #fault: TransportFault | undefined;
   #wake: (() => void) | undefined;
-  #draining: { left: number; timer: ReturnType<typeof setTimeout> } | undefined;
+  #draining: { left: number; readonly dismiss: () => void } | undefined;
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal, timers: CoarseTimers) {
     this.began = this.#began.promise;
     this.#signal = signal;
+    this.#timers = timers;
     if (signal.aborted) this.#leave();
     else signal.addEventListener("abort", this.#leave);
   }
@@ -63,7 +66,7 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
     if (this.#ended || this.#fault !== undefined) return;
     this.#draining = {
       left: DRAIN_BYTES,
-      timer: setTimeout(() => this.discard(), DRAIN_MS),
+      dismiss: this.#timers.after(DRAIN_MS, () => this.discard()),
     };
     if (this.#controller?.paused) this.#controller.resume();
   }
@@ -117,7 +120,7 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
 
   #over(): void {
     this.#signal.removeEventListener("abort", this.#leave);
-    clearTimeout(this.#draining?.timer);
+    this.#draining?.dismiss();
     this.#notify();
   }
 

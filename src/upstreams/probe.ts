@@ -1,3 +1,4 @@
+import { CoarseTimers } from "../coarse_timers.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
 import { isObject, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";
@@ -24,10 +25,11 @@ export async function probeUpstream(
   { now, patienceMs }: { readonly now: () => number; readonly patienceMs: number },
 ): Promise<Probe> {
   const { timeouts } = settings;
+  const timers = new CoarseTimers();
   const upstream = await httpUpstream(name, {
     ...settings,
     timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, patienceMs) },
-  }, now);
+  }, { now, timers });
   const startedTick = performance.now();
   try {
     const reply = await upstream.send({
@@ -62,6 +64,7 @@ export async function probeUpstream(
     };
   } finally {
     await upstream.close();
+    timers.close();
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type UpstreamSettings,
   upstreamSettings,
 } from "../config/mod.ts";
+import type { CoarseTimers } from "../coarse_timers.ts";
 import type { JsonObject, Shaping } from "../dialects/mod.ts";
 import { Health } from "./health.ts";
 import { HttpTransport } from "./http_transport.ts";
@@ -31,12 +32,13 @@ export interface Upstream {
 export async function httpUpstream(
   name: string,
   settings: UpstreamSettings,
-  now: () => number,
+  { now, timers }: { readonly now: () => number; readonly timers: CoarseTimers },
 ): Promise<Upstream> {
   const transport = new HttpTransport({
     url: settings.url,
     timeouts: settings.timeouts,
     caCert: await readCertificate(settings.caCert),
+    timers,
   });
   const { host, hostname } = new URL(settings.url);
   const quirk = settings.quirks === undefined ? undefined : QUIRKS[settings.quirks];
