@@ -189,6 +189,7 @@ class Work {
   readonly #left = new AbortController();
   readonly #leave = () => this.#left.abort();
   readonly #unwatch: () => void;
+  readonly #stay: () => void;
   readonly #end: () => void;
   readonly #settlement: Settlement;
 
@@ -221,13 +222,13 @@ class Work {
       startedTick: request.startedTick,
     });
     this.#unwatch = request.leaving(this.#leave);
-    parts.running.cutOff.addEventListener("abort", this.#leave);
+    this.#stay = parts.running.onCutOff(this.#leave);
     this.#end = end;
   }
 
   #over(): void {
     this.#unwatch();
-    this.#parts.running.cutOff.removeEventListener("abort", this.#leave);
+    this.#stay();
     this.#end();
   }
 

@@ -16,6 +16,7 @@ export class Running {
   readonly #all = new Roster<RunningRequest>();
   #idle = Promise.withResolvers<void>();
   readonly #cutOff = new AbortController();
+  readonly #onCutOff = new Roster<() => void>();
 
   constructor() {
     this.#idle.resolve();
@@ -36,6 +37,13 @@ export class Running {
     return this.#cutOff.signal;
   }
 
+  /** Calls `act` when the time for finishing is over, maybe now, unless the answer is called before. */
+  onCutOff(act: () => void): () => void {
+    if (this.#cutOff.signal.aborted) act();
+    const place = this.#onCutOff.add(act);
+    return () => void this.#onCutOff.take(place, act);
+  }
+
   /** Counts a request as running until the answer is called; calling it twice counts once. */
   begin(request: RunningRequest): () => void {
     if (this.#all.size === 0) this.#idle = Promise.withResolvers();
@@ -47,9 +55,12 @@ export class Running {
 
   /** Waits until nothing runs, cutting off what still does after `patienceMs`. */
   async finish(patienceMs: number): Promise<{ cutOff: number }> {
-    const timer = setTimeout(() => this.#cutOff.abort(), patienceMs);
     let cutOff = 0;
-    this.#cutOff.signal.addEventListener("abort", () => cutOff = this.#all.size);
+    const timer = setTimeout(() => {
+      cutOff = this.#all.size;
+      this.#cutOff.abort();
+      for (const act of this.#onCutOff.clear()) act();
+    }, patienceMs);
     await this.#idle.promise;
     clearTimeout(timer);
     return { cutOff };

@@ -121,6 +121,7 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
   #over(): void {
     this.#signal.removeEventListener("abort", this.#leave);
     this.#draining?.dismiss();
+    this.#controller = undefined; // it reaches the connection, and what is asked there next
     this.#notify();
   }
 
