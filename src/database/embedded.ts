@@ -22,6 +22,7 @@ export class EmbeddedDatabase implements Database {
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
   readonly #open = new Roster<PromiseWithResolvers<Row[][]>>();
+  #lastDurable: Promise<unknown> = DURABLE;
   #closed = false;
 
   private constructor(path: string, durable: boolean, observe: ObserveCommit | undefined) {
@@ -86,6 +87,7 @@ export class EmbeddedDatabase implements Database {
   async close(): Promise<void> {
     if (this.#closed) return;
     await this.#writer.idle();
+    await this.#lastDurable;
     await this.#ask({ type: "close" });
     this.#closed = true;
     this.#worker.terminate();
@@ -100,11 +102,13 @@ export class EmbeddedDatabase implements Database {
     }
     const waiting = Promise.withResolvers<Row[][]>();
     const id = this.#open.add(waiting);
+    this.#lastDurable = waiting.promise.catch(() => {}); // whoever waits for it is told
     try {
       const ask: Ask = { type: "commit", statements, rows, durable: id };
       return { rows: await this.#ask(ask), durable: waiting.promise };
     } catch (error) {
       this.#open.take(id, waiting);
+      waiting.reject(error);
       throw error;
     }
   }

@@ -3,9 +3,9 @@
 /**
  * The thread that owns the embedded database file.
  *
- * The driver is synchronous: here it holds up nobody who is serving sockets. Statements are prepared once and run by `run()` and
- * `get()`, which are flat in memory; `all()` leaves about 50 bytes behind per call in this driver,
- * so it serves cold paths only.
+ * The driver is synchronous: here it holds up nobody who is serving sockets. Statements are prepared
+ * once and run by `run()` and `get()`, which are flat in memory; `all()` leaves about 50 bytes behind
+ * per call in this driver, so it serves cold paths only.
  */
 
 import DatabaseConstructor from "libsql";

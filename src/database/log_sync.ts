@@ -26,11 +26,12 @@ export class LogSync {
 
   /** Resolves when all that was committed before is durable. */
   durable(): Promise<void> {
+    if (this.#next !== undefined) return this.#next;
     if (this.#running === undefined) return this.#begin();
-    this.#next ??= this.#running.catch(() => {}).then(() => this.#begin());
-    return this.#next;
+    return this.#next = this.#running.catch(() => {}).then(() => this.#begin());
   }
 
+  /** Lets go of the log. */
   close(): void {
     this.#log?.close();
     this.#log = undefined;

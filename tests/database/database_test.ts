@@ -75,6 +75,17 @@ for (const kind of ["file", "server"] as const) {
     assertEquals((await database.one("select count(*) as n from numbers"))!.n, 2);
   });
 
+  Deno.test(`database (${kind}): closing waits for what is under way`, async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const written = [
+      database.batch([{ sql: "insert into numbers values (1, 1)" }]),
+      database.write(NUMBERS, ["2", 2]),
+    ];
+    await database.close();
+    await Promise.all(written);
+  });
+
   Deno.test(`database (${kind}): migrating again is a no-op, a newer schema is refused`, async () => {
     await using opened = await open();
     const { database, options } = opened;
