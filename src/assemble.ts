@@ -152,6 +152,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     await assembleParts(config, { ...around, observe: (commit) => metrics.committed(commit) }),
   );
   const { database, accounts, keys } = parts;
+  if (databaseFile(settings) !== undefined) built.defer(() => intoFile(database, log));
   const { owner, firstKey } = await ensureOwner(parts);
 
   const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
@@ -290,6 +291,15 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     },
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Leaves everything in the one file, for those who copy it: the driver keeps the log when it closes. */
+async function intoFile(database: Database, log: Log): Promise<void> {
+  try {
+    await database.one("pragma wal_checkpoint(truncate)");
+  } catch (error) {
+    log.warn("the write-ahead log was not copied into the database file", { error: String(error) });
+  }
 }
 
 async function makeUpstreams(

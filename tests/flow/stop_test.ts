@@ -39,6 +39,8 @@ Deno.test("SIGTERM during 20 running streams loses none of them", async () => {
     assertEquals(text.split("\n\n").length, 154);
   }
   assertEquals((await gateway.status).code, 0);
+  const log = await Deno.stat(`${dir.path}/data/sluice.db-wal`).catch(() => ({ size: 0 }));
+  assertEquals(log.size, 0, "what was written is in the one file");
   assertMatch(gateway.err(), /"message":"stopped","cut_off":0/);
 });
 
