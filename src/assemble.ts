@@ -5,7 +5,13 @@ import { ByteBudget, LargeBodies } from "./blobs/mod.ts";
 import { CoarseTimers } from "./coarse_timers.ts";
 import { Catalog, SIMULATOR } from "./catalog/mod.ts";
 import { type Config, databaseFile, type Settings } from "./config/mod.ts";
-import { type Database, databaseBytes, type ObserveCommit, openDatabase } from "./database/mod.ts";
+import {
+  type Database,
+  databaseBytes,
+  foldLog,
+  type ObserveCommit,
+  openDatabase,
+} from "./database/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.ts";
 import { DirectoryInUse, gatewayIdentity } from "./gateway_identity.ts";
 import { TierList } from "./ledger/mod.ts";
@@ -152,7 +158,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     await assembleParts(config, { ...around, observe: (commit) => metrics.committed(commit) }),
   );
   const { database, accounts, keys } = parts;
-  if (databaseFile(settings) !== undefined) built.defer(() => intoFile(database, log));
+  if (databaseFile(settings) !== undefined) built.defer(() => leaveOneFile(database, log));
   const { owner, firstKey } = await ensureOwner(parts);
 
   const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
@@ -293,13 +299,10 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   };
 }
 
-/** Leaves everything in the one file, for those who copy it: the driver keeps the log when it closes. */
-async function intoFile(database: Database, log: Log): Promise<void> {
-  try {
-    await database.one("pragma wal_checkpoint(truncate)");
-  } catch (error) {
-    log.warn("the write-ahead log was not copied into the database file", { error: String(error) });
-  }
+/** For those who copy the file of a stopped gateway: the driver keeps the log beside it when it closes. */
+async function leaveOneFile(database: Database, log: Log): Promise<void> {
+  const fault = await foldLog(database).then((done) => done ? undefined : "it is in use", String);
+  if (fault !== undefined) log.warn("the write-ahead log stays beside its file", { error: fault });
 }
 
 async function makeUpstreams(

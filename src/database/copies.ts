@@ -128,7 +128,7 @@ async function inspectFile(path: string, name = path): Promise<{ readonly schema
           `to ${latest}. Install the newer program`,
       );
     }
-    await database.one("pragma wal_checkpoint(truncate)"); // all of it is in the one file
+    await foldLog(database);
     return { schema };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -162,7 +162,7 @@ async function unusedName(name: string): Promise<string> {
 async function keepDatabase(file: string, before: string): Promise<boolean> {
   const there = await Deno.stat(file).then(() => true, () => false);
   if (there) {
-    await foldLog(file);
+    await foldLogOf(file);
     await Deno.link(file, before).catch(() => Deno.copyFile(file, before));
   }
   // a log without its database as well: it would be played into the restored one
@@ -172,11 +172,20 @@ async function keepDatabase(file: string, before: string): Promise<boolean> {
   return there;
 }
 
-/** Takes a database's log into its file; one that cannot be opened keeps it beside. */
-async function foldLog(file: string): Promise<void> {
+/**
+ * Takes an embedded database's log into its file, so that all of it is there.
+ *
+ * @returns Whether it is: not when another process reads or writes just now.
+ */
+export async function foldLog(database: Database): Promise<boolean> {
+  return (await database.one("pragma wal_checkpoint(truncate)"))?.busy === 0;
+}
+
+/** Does so with a file; one that cannot be opened keeps its log beside it. */
+async function foldLogOf(file: string): Promise<void> {
   try {
     const database = await EmbeddedDatabase.open(file, "full");
-    await database.one("pragma wal_checkpoint(truncate)");
+    await foldLog(database);
     await database.close();
   } catch {
     // a damaged database is why one restores

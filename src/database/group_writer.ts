@@ -48,7 +48,6 @@ export class GroupWriter {
   readonly #observe: ObserveCommit | undefined;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
-  #lastDurable: Promise<void> | undefined;
 
   /** @param observe Told of every commit. */
   constructor(commit: Commit, observe?: ObserveCommit) {
@@ -81,10 +80,9 @@ export class GroupWriter {
     return done.promise as Promise<Outcome>;
   }
 
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when nothing waits for a commit and none runs. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
-    await this.#lastDurable;
   }
 
   async #run(): Promise<void> {
@@ -119,12 +117,14 @@ export class GroupWriter {
     const lasting: { group: Group; rows: Row[][] }[] = [];
     let at = 0;
     for (const group of groups) {
-      const rows = committed.rows.slice(at, at += group.statements.length);
+      const end = at + group.statements.length;
+      const rows = committed.rows.slice(at, end);
+      at = end;
       if (group.write.forgettable) resolve(group, rows);
       else lasting.push({ group, rows });
     }
     if (!durable) return observe(false);
-    this.#lastDurable = committed.durable.then(() => {
+    committed.durable.then(() => {
       observe(false);
       for (const { group, rows } of lasting) resolve(group, rows);
     }, (error) => {

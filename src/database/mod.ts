@@ -8,7 +8,7 @@
  * @module
  */
 
-export { backUp, databaseBytes, type Restored, restoreFile } from "./copies.ts";
+export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./copies.ts";
 export {
   type Database,
   DatabaseError,

@@ -103,6 +103,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
 
   trace.set({ "sluice.route": route.id, "sluice.streamed": asked.stream });
 
+  const left = new AbortController();
   const end = parts.running.begin({
     requestId: request.requestId,
     accountId: caller.accountId,
@@ -111,7 +112,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     dialect: dialect.name,
     streamed: asked.stream,
     startedAtMs: parts.now(),
-  }); // whoever stops the gateway waits from here on
+  }, () => left.abort()); // whoever stops the gateway waits from here on
   const admission = trace.begin("admission");
   const admitted = await parts.admission.admit({
     requestId: request.requestId,
@@ -127,18 +128,25 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     throw error;
   });
   admission.end();
-  const work = new Work(parts, request, { route, asked, ignored, inputTokens, admitted, end });
+  const work = new Work(parts, request, {
+    route,
+    asked,
+    ignored,
+    inputTokens,
+    admitted,
+    left,
+    end,
+  });
   try {
     await work.takeImages();
     const called = await work.call();
     request.body.blobs.release();
-    const left = work.ignored;
     const headers = {
       "x-sluice-upstream": called.target.upstream,
       ...(called.reply.headers[SIMULATED_HEADER] === undefined
         ? {}
         : { [SIMULATED_HEADER]: "true" }),
-      ...(left.length === 0 ? {} : { "x-sluice-ignored": left.join(", ") }),
+      ...(work.ignored.length === 0 ? {} : { "x-sluice-ignored": work.ignored.join(", ") }),
     };
     const { body, settled } = await work.finish(called);
     return { headers, body, settled };
@@ -173,6 +181,8 @@ interface Allowed {
   /** Input as counted here. */
   readonly inputTokens: number;
   readonly admitted: Admitted;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly left: AbortController;
   /** Called once, when it runs no more. */
   readonly end: () => void;
 }
@@ -186,17 +196,16 @@ class Work {
   readonly #unsaid: readonly string[];
   #inputTokens: number;
   readonly #admitted: Admitted;
-  readonly #left = new AbortController();
+  readonly #left: AbortController;
   readonly #leave = () => this.#left.abort();
   readonly #unwatch: () => void;
-  readonly #stay: () => void;
   readonly #end: () => void;
   readonly #settlement: Settlement;
 
   constructor(
     parts: RelayParts,
     request: RelayRequest,
-    { route, asked, ignored, inputTokens, admitted, end }: Allowed,
+    { route, asked, ignored, inputTokens, admitted, left, end }: Allowed,
   ) {
     this.#parts = parts;
     this.#request = request;
@@ -205,6 +214,7 @@ class Work {
     this.#unsaid = ignored;
     this.#inputTokens = inputTokens;
     this.#admitted = admitted;
+    this.#left = left;
     this.#settlement = new Settlement({
       database: parts.database,
       log: parts.log,
@@ -222,13 +232,11 @@ class Work {
       startedTick: request.startedTick,
     });
     this.#unwatch = request.leaving(this.#leave);
-    this.#stay = parts.running.onCutOff(this.#leave);
     this.#end = end;
   }
 
   #over(): void {
     this.#unwatch();
-    this.#stay();
     this.#end();
   }
 

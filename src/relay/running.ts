@@ -13,10 +13,9 @@ export interface RunningRequest {
 
 /** Requests that are being answered, so that stopping can wait for them. */
 export class Running {
-  readonly #all = new Roster<RunningRequest>();
+  readonly #all = new Roster<{ readonly request: RunningRequest; readonly cutOff: () => void }>();
   #idle = Promise.withResolvers<void>();
   readonly #cutOff = new AbortController();
-  readonly #onCutOff = new Roster<() => void>();
 
   constructor() {
     this.#idle.resolve();
@@ -29,7 +28,8 @@ export class Running {
 
   /** Oldest first. */
   get all(): readonly RunningRequest[] {
-    return this.#all.all().toSorted((a, b) => a.startedAtMs - b.startedAtMs);
+    return this.#all.all().map(({ request }) => request)
+      .toSorted((a, b) => a.startedAtMs - b.startedAtMs);
   }
 
   /** Aborted when the time for finishing is over. */
@@ -37,19 +37,18 @@ export class Running {
     return this.#cutOff.signal;
   }
 
-  /** Calls `act` when the time for finishing is over, maybe now, unless the answer is called before. */
-  onCutOff(act: () => void): () => void {
-    if (this.#cutOff.signal.aborted) act();
-    const place = this.#onCutOff.add(act);
-    return () => void this.#onCutOff.take(place, act);
-  }
-
-  /** Counts a request as running until the answer is called; calling it twice counts once. */
-  begin(request: RunningRequest): () => void {
+  /**
+   * Counts a request as running until the answer is called; calling it twice counts once.
+   *
+   * @param cutOff Called when it is to end at once, maybe before this returns.
+   */
+  begin(request: RunningRequest, cutOff: () => void): () => void {
     if (this.#all.size === 0) this.#idle = Promise.withResolvers();
-    const place = this.#all.add(request);
+    const entry = { request, cutOff };
+    const place = this.#all.add(entry);
+    if (this.#cutOff.signal.aborted) cutOff();
     return () => {
-      if (this.#all.take(place, request) && this.#all.size === 0) this.#idle.resolve();
+      if (this.#all.take(place, entry) && this.#all.size === 0) this.#idle.resolve();
     };
   }
 
@@ -59,7 +58,7 @@ export class Running {
     const timer = setTimeout(() => {
       cutOff = this.#all.size;
       this.#cutOff.abort();
-      for (const act of this.#onCutOff.clear()) act();
+      for (const one of this.#all.all()) one.cutOff();
     }, patienceMs);
     await this.#idle.promise;
     clearTimeout(timer);

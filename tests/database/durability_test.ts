@@ -1,10 +1,8 @@
-import { fromFileUrl } from "../../src/std.ts";
 import { assert, assertEquals } from "../assert.ts";
-import { environment } from "../fake/command.ts";
+import { environment, scriptArgs } from "../fake/command.ts";
 import { tempDir } from "../fake/temp.ts";
 
 const COUNT = 12;
-const file = (path: string) => fromFileUrl(new URL(path, import.meta.url));
 
 /** Whether system calls can be watched here. */
 const canTrace = await new Deno.Command("strace", { args: ["-qq", "-e", "trace=none", "true"] })
@@ -22,8 +20,7 @@ async function watched(durability: string, inject: readonly string[] = []): Prom
     args: [
       ...["-f", "-qq", "-y", "-o", `${dir.path}/calls`],
       ...["-e", "trace=fdatasync,fsync,write", ...inject],
-      ...[Deno.execPath(), "run", "--quiet", "--allow-all"],
-      ...[`--config=${file("../../deno.json")}`, file("../fake/writer.ts")],
+      ...[Deno.execPath(), ...scriptArgs("writer.ts")],
       ...[`${dir.path}/sluice.db`, durability, String(COUNT)],
     ],
     clearEnv: true,

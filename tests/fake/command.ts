@@ -17,6 +17,17 @@ export const PROGRAM = [
   `${ROOT}main.ts`,
 ];
 
+/** The arguments that run a script of this folder, whatever it may do. */
+export function scriptArgs(name: string, flags: readonly string[] = []): string[] {
+  const config = `--config=${ROOT}deno.json`;
+  return ["run", "--quiet", "--allow-all", ...flags, config, `${ROOT}tests/fake/${name}`];
+}
+
+/** Prints a line at once: what a script of this folder tells the test that runs it. */
+export function say(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}
+
 /** What a finished command left. */
 export interface Finished {
   readonly code: number;

@@ -9,6 +9,7 @@
 import { assemble } from "../../src/assemble.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
+import { say } from "./command.ts";
 import { sleep } from "./temp.ts";
 
 const { gc } = globalThis as unknown as { gc: (how?: { type: "minor" }) => void };
@@ -30,7 +31,3 @@ Deno.addSignalListener("SIGUSR2", async () => {
   say(`weight ${heapUsed} ${Deno.memoryUsage().heapUsed}`);
 });
 say(`ready ${url} ${gateway.firstKey}`);
-
-function say(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
-}

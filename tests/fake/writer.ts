@@ -6,6 +6,7 @@
  */
 
 import { type GroupWrite, openDatabase } from "../../src/database/mod.ts";
+import { say } from "./command.ts";
 
 const [file = "", durability = "", count = ""] = Deno.args;
 const NUMBERS: GroupWrite<readonly [string]> = {
@@ -24,7 +25,3 @@ for (let at = 0; at < Number(count); at++) {
 }
 say("end");
 await database.close();
-
-function say(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
-}

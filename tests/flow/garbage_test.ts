@@ -1,6 +1,5 @@
-import { fromFileUrl } from "../../src/std.ts";
 import { assert } from "../assert.ts";
-import { startCommand } from "../fake/command.ts";
+import { scriptArgs, startCommand } from "../fake/command.ts";
 import { WIDE_TIERS } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
@@ -11,8 +10,6 @@ import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstr
  */
 const KEPT_BYTES = 8_000;
 const REQUESTS = 400;
-
-const file = (path: string) => fromFileUrl(new URL(path, import.meta.url));
 
 Deno.test("what a request leaves is collected quickly", async (t) => {
   await using upstream = fakeUpstream(({ body }) =>
@@ -34,14 +31,7 @@ Deno.test("what a request leaves is collected quickly", async (t) => {
   await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify({ tiers: WIDE_TIERS }));
   await using gateway = startCommand([dir.path, upstream.url], {
     directory: dir.path,
-    programArgs: [
-      "run",
-      "--quiet",
-      "--allow-all",
-      "--v8-flags=--expose-gc",
-      `--config=${file("../../deno.json")}`,
-      file("../fake/weighed_gateway.ts"),
-    ],
+    programArgs: scriptArgs("weighed_gateway.ts", ["--v8-flags=--expose-gc"]),
   });
   const [, url, key] = await gateway.waitFor(/ready (\S+) (\S+)\n/);
 
