@@ -8,11 +8,6 @@
  * @module
  */
 
-export {
-  type Leaving,
-  relay,
-  type RelayParts,
-  type RelayReply,
-  type RelayRequest,
-} from "./relay.ts";
+export { relay } from "./relay.ts";
+export type { Leaving, RelayParts, RelayReply, RelayRequest } from "./request.ts";
 export { Running, type RunningRequest } from "./running.ts";

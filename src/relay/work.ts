@@ -1,0 +1,273 @@
+import type { Admitted } from "../admission/mod.ts";
+import type { Route } from "../catalog/mod.ts";
+import {
+  type AnswerNames,
+  type Asked,
+  type Bridge,
+  chatCarry,
+  chatOverMessages,
+  type Dialect,
+  messagesCarry,
+  messagesOverChat,
+} from "../dialects/mod.ts";
+import { Refusal } from "../refusal.ts";
+import { during } from "../telemetry/mod.ts";
+import { type Called, CallFailed, type Upstream } from "../upstreams/mod.ts";
+import { AnswerReader } from "./answer_reader.ts";
+import { EventSource } from "./event_source.ts";
+import { type Opened, openedJoined, openedOne } from "./opened.ts";
+import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
+import { Settlement } from "./settlement.ts";
+import { settledUsage, streamAnswer } from "./stream.ts";
+import { readWhole } from "./whole.ts";
+
+/** The caller's dialect, then the upstream's. */
+const BRIDGES: Readonly<Record<Dialect["name"], Readonly<Record<Dialect["name"], Bridge>>>> = {
+  chat: { chat: chatCarry, messages: chatOverMessages },
+  messages: { chat: messagesOverChat, messages: messagesCarry },
+};
+
+/** A request that may run. */
+export interface Allowed {
+  readonly route: Route;
+  readonly asked: Asked;
+  /** Names of fields that the route has no use for. */
+  readonly ignored: readonly string[];
+  /** Input as counted here. */
+  readonly inputTokens: number;
+  readonly admitted: Admitted;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly left: AbortController;
+  /** Called once, when it runs no more. */
+  readonly end: () => void;
+}
+
+/** The part of a request that other machines take part in. */
+export class Work {
+  readonly #parts: RelayParts;
+  readonly #request: RelayRequest;
+  readonly #route: Route;
+  #asked: Asked;
+  readonly #unsaid: readonly string[];
+  #inputTokens: number;
+  readonly #admitted: Admitted;
+  readonly #left: AbortController;
+  readonly #leave = () => this.#left.abort();
+  readonly #unwatch: () => void;
+  readonly #end: () => void;
+  readonly #settlement: Settlement;
+
+  constructor(
+    parts: RelayParts,
+    request: RelayRequest,
+    { route, asked, ignored, inputTokens, admitted, left, end }: Allowed,
+  ) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#route = route;
+    this.#asked = asked;
+    this.#unsaid = ignored;
+    this.#inputTokens = inputTokens;
+    this.#admitted = admitted;
+    this.#left = left;
+    this.#settlement = new Settlement({
+      database: parts.database,
+      log: parts.log,
+      metrics: parts.metrics,
+      trace: request.trace,
+      now: parts.now,
+      requestId: request.requestId,
+      clientRequestId: request.clientRequestId,
+      caller: request.caller,
+      dialect: request.dialect.name,
+      route,
+      streamed: asked.stream,
+      hold: admitted.hold,
+      startedAtMs: parts.now(),
+      startedTick: request.startedTick,
+    });
+    this.#unwatch = request.leaving(this.#leave);
+    this.#end = end;
+  }
+
+  #over(): void {
+    this.#unwatch();
+    this.#end();
+  }
+
+  /** Names of the caller's fields that could not be carried to the target that answered. */
+  get ignored(): readonly string[] {
+    return this.#settlement.ignored;
+  }
+
+  /** Checks the images, fetches those that are elsewhere, and counts them by their real sizes. */
+  async takeImages(): Promise<void> {
+    if (this.#asked.images.length === 0) return;
+    const { dialect, requestId, trace, body: { blobs } } = this.#request;
+    const signal = this.#left.signal;
+    this.#asked = await during(
+      trace.begin("images", { "sluice.images": this.#asked.images.length }),
+      () => this.#parts.images.inline(this.#asked, dialect, { requestId, signal, blobs }),
+    );
+    this.#inputTokens = dialect.countInput(this.#asked);
+  }
+
+  /** Finds a target that answers, once for each of the caller's answers where it gives only one. */
+  async call(): Promise<Called<Opened>> {
+    const { choices } = this.#asked;
+    const first = await this.#ask(0);
+    const missing = choices - first.opened.choices;
+    if (missing <= 0) return this.#found(first);
+    const rest = Array.from({ length: missing }, (_, at) => this.#ask(at + 1));
+    const ended = await Promise.allSettled(rest);
+    const more = ended.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
+    const failed = ended.find((one) => one.status === "rejected");
+    if (failed !== undefined) {
+      for (const { opened } of [first, ...more]) opened.discard();
+      throw failed.reason;
+    }
+    const all = [first, ...more];
+    return this.#found({
+      ...first,
+      opened: openedJoined(all.map(({ opened }) => opened), this.#asked, this.#names()),
+      attempts: all.reduce((sum, { attempts }) => sum + attempts, 0),
+    });
+  }
+
+  #found(called: Called<Opened>): Called<Opened> {
+    this.#settlement.asked = called;
+    return called;
+  }
+
+  #names(): AnswerNames {
+    return {
+      id: this.#request.dialect.answerId(this.#request.requestId),
+      model: this.#asked.model,
+      inputTokens: this.#inputTokens,
+    };
+  }
+
+  /**
+   * Puts the request to the route's targets.
+   *
+   * @param choice Which of the caller's answers this is for, where a target gives one at a time.
+   */
+  #ask(choice: number): Promise<Called<Opened>> {
+    const { permittedOutput, hold } = this.#admitted;
+    const single = { ...this.#asked, choices: 1, body: { ...this.#asked.body, n: 1 } };
+    const wayTo = ({ dialect, shaping }: Upstream) => {
+      const bridge = BRIDGES[this.#request.dialect.name][dialect];
+      const oneByOne = this.#asked.choices > 1 &&
+        (choice > 0 || bridge.singleAnswer || shaping.singleAnswer === true);
+      return oneByOne
+        ? { bridge, asked: single, names: { ...this.#names(), choice } }
+        : { bridge, asked: this.#asked, names: this.#names() };
+    };
+    return this.#parts.upstreams.call<Opened>({
+      route: this.#route,
+      signal: this.#left.signal,
+      requestId: this.#request.requestId,
+      trace: this.#request.trace,
+      prepare: ({ model }, upstream) => {
+        const { bridge, asked } = wayTo(upstream);
+        const { shaping } = upstream;
+        const sent = bridge.request(asked, { model, permittedOutput, shaping });
+        this.#settlement.ignored = [...new Set([...this.#unsaid, ...sent.ignored])];
+        return {
+          path: bridge.path,
+          headers: {
+            accept: asked.stream ? "text/event-stream" : "application/json",
+            ...(upstream.dialect === "messages" ? this.#request.versions : {}),
+          },
+          body: this.#request.body.blobs.inPlace(JSON.stringify(upstream.adjust(sent.body))),
+        };
+      },
+      open: async (reply, _target, upstream) => {
+        const { bridge, asked, names } = wayTo(upstream);
+        if (!asked.stream) {
+          const answer = bridge.answer(await readWhole(reply), asked, names);
+          return openedOne({ answer }, asked.choices, reply);
+        }
+        if (!/^text\/event-stream\b/i.test(String(reply.headers["content-type"]))) {
+          throw new Refusal(
+            "upstream_unavailable",
+            "The upstream's answer is not an event stream.",
+          );
+        }
+        const answer = bridge.stream(asked, names);
+        const source = new EventSource(reply, this.#parts.timers);
+        const reader = new AnswerReader(source, answer, this.#parts.pingAfterMs);
+        reader.outputLimit = Math.floor(hold.outputTokens * asked.choices / this.#asked.choices);
+        return openedOne({ reader: await reader.begin() }, asked.choices, reply);
+      },
+    });
+  }
+
+  /** The answer's body: settled, or a stream that settles itself. */
+  async finish({ opened }: Called<Opened>): Promise<Pick<RelayReply, "body" | "settled">> {
+    const inputTokens = this.#inputTokens * opened.requests;
+    if (opened.kind === "stream") {
+      const answering = this.#request.trace.begin("answer");
+      this.#unwatch(); // from here on leaving shows as cancelling the stream
+      const body = streamAnswer({
+        opened,
+        hold: this.#admitted.hold,
+        onClientDisconnect: this.#parts.onClientDisconnect,
+        followMs: this.#parts.followMs,
+        dialect: this.#request.dialect,
+        requestId: this.#request.requestId,
+        settlement: this.#settlement,
+        log: this.#parts.log,
+        inputTokens,
+        leave: this.#leave,
+        cutOff: this.#parts.running.cutOff,
+        over: () => {
+          answering.end();
+          this.#over();
+        },
+      });
+      return { body, settled: undefined };
+    }
+    const { answer } = opened;
+    this.#settlement.outputBegan();
+    const { usage, source } = settledUsage(
+      { usage: answer.usage, countedOutput: answer.usage === undefined ? answer.countOutput() : 0 },
+      inputTokens,
+    );
+    const settled = await this.#settlement.settle({
+      ending: "complete",
+      status: 200,
+      usage,
+      usageSource: source,
+    });
+    this.#over();
+    const body = answer.usage === undefined ? answer.withUsage(usage) : answer.body;
+    return { body: JSON.stringify(body), settled };
+  }
+
+  /** Records a failure; answers what to throw for it. */
+  async fail(error: unknown): Promise<unknown> {
+    if (error instanceof CallFailed) {
+      this.#settlement.asked = { target: error.last, attempts: error.attempts };
+    }
+    const known = error instanceof CallFailed ? error.refusal : error;
+    const left = this.#left.signal.aborted;
+    const status = known instanceof Refusal ? known.status : 500;
+    const ending = left
+      ? "client_left"
+      : status < 500 && status !== 429
+      ? "refused"
+      : "upstream_failed";
+    try {
+      await this.#settlement.settle({ ending, status });
+    } catch (cause) {
+      this.#parts.log.error("a failed request was not recorded", {
+        id: this.#request.requestId,
+        error: String(cause),
+      });
+    } finally {
+      this.#over();
+    }
+    return known;
+  }
+}
