@@ -27,6 +27,8 @@ export interface GroupWrite<Item extends readonly [string, ...Json[]], Outcome =
   readonly statements: readonly string[];
   /** Whether losing it with the power would do no harm; then the disk is not waited for. */
   readonly forgettable?: boolean;
+  /** Whether doing it twice is the same as once; then it is tried again when the answer was lost. */
+  readonly repeatable?: boolean;
   /**
    * Reads what became of each item: one row with one text, a JSON array of `[key, …]`, where the key
    * is the item's first element. Runs after `statements`, before `cleanUp`.
@@ -79,10 +81,17 @@ export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
   /** SQLite's own name, such as `SQLITE_BUSY` or `SQLITE_CONSTRAINT_UNIQUE`. */
   readonly code: string;
+  /** Whether what was asked may have been done nevertheless: the answer was lost. */
+  readonly outcomeUnknown: boolean;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(
+    code: string,
+    message: string,
+    { outcomeUnknown = false, ...options }: ErrorOptions & { outcomeUnknown?: boolean } = {},
+  ) {
     super(message, options);
     this.code = code;
+    this.outcomeUnknown = outcomeUnknown;
   }
 
   /** Whether a `unique` or `primary key` clause was violated. */

@@ -94,7 +94,7 @@ export class GroupWriter {
     this.#running = undefined;
   }
 
-  async #settle(batch: readonly Waiting[]): Promise<void> {
+  async #settle(batch: readonly Waiting[], isRepeated = false): Promise<void> {
     const groups = groupsOf(batch);
     const durable = groups.some(({ write }) => !write.forgettable);
     const startedTick = performance.now();
@@ -107,10 +107,7 @@ export class GroupWriter {
       committed = await this.#commit(groups.flatMap(({ statements }) => statements), durable);
     } catch (error) {
       observe(true);
-      if (batch.length === 1) batch[0]!.done.reject(error);
-      else if (isAboutTheData(error)) {
-        for (const waiting of batch) await this.#settle([waiting]);
-      } else for (const { done } of batch) done.reject(error);
+      await this.#failed(batch, error, isRepeated);
       return;
     }
     // outside of the try: what is committed is never tried again
@@ -132,12 +129,28 @@ export class GroupWriter {
       for (const { group } of lasting) for (const { done } of group.all) done.reject(error);
     });
   }
+
+  async #failed(batch: readonly Waiting[], error: unknown, isRepeated: boolean): Promise<void> {
+    if (isAboutTheData(error)) {
+      if (batch.length === 1) batch[0]!.done.reject(error);
+      else for (const waiting of batch) await this.#settle([waiting]);
+      return;
+    }
+    // An answer that was lost: the same again finds out, where that does no harm.
+    const again = !isRepeated && error instanceof DatabaseError && error.outcomeUnknown
+      ? batch.filter(({ write }) => write.repeatable)
+      : [];
+    for (const waiting of batch) if (!again.includes(waiting)) waiting.done.reject(error);
+    if (again.length > 0) await this.#settle(again, true);
+  }
 }
 
-/** One item can be at fault for a violated clause; a locked or full database fails for all alike. */
+/** One item can be at fault for a violated clause; a locked or silent database fails for all alike. */
 function isAboutTheData(error: unknown): boolean {
-  return !(error instanceof DatabaseError) ||
-    !/^(SQLITE_(BUSY|FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY)|SLUICE_)/.test(error.code);
+  if (!(error instanceof DatabaseError)) return true;
+  const { code, outcomeUnknown } = error;
+  return !outcomeUnknown &&
+    !/^(SQLITE_(BUSY|FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY)|SLUICE_)/.test(code);
 }
 
 /** Items of one write. */

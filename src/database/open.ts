@@ -39,7 +39,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
 async function connect({ file, server, durability, observe }: OpenOptions): Promise<Database> {
   if (file === undefined) {
     if (server === undefined) throw new TypeError("Cannot open a database without file or server");
-    return ServerDatabase.connect(server, observe);
+    return ServerDatabase.connect({ ...server, durability }, observe);
   }
   await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
   // made here, for its owner alone: its log and every copy take the same mode

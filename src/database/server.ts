@@ -22,50 +22,77 @@ interface ResultSet {
   readonly rows: ArrayLike<Value>[];
 }
 
+/** How a server is used. */
+export interface ServerOptions {
+  readonly url: string;
+  readonly token: string | undefined;
+  /** `full` asks the server to be durable; `normal` takes it as it is. */
+  readonly durability: "full" | "normal";
+  /** How long an answer is waited for. */
+  readonly patienceMs?: number;
+}
+
+/** As long as an embedded file waits for another process. */
+const PATIENCE_MS = 5_000;
+
+const IS_DURABLE: Statement = { sql: "pragma synchronous" };
+/** What SQLite calls `full`: a commit waits for the disk. */
+const DURABLE = 2;
+
 /**
  * A libSQL server shared by several gateways.
  *
  * One write at a time: sqld 0.24.32 stops answering writes for good when eight or more write
  * batches are in flight.
+ *
+ * As shipped, sqld does not wait for the disk (`durability_mode` "relaxed"), and it may be so again
+ * after a restart. Only the server can say how it is, so each write asks it in its own transaction.
  */
 export class ServerDatabase implements Database {
   readonly place: string;
   readonly #client: Client;
+  readonly #durable: boolean;
   readonly #writer: GroupWriter;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  private constructor(client: Client, place: string, observe: ObserveCommit | undefined) {
+  private constructor(
+    client: Client,
+    { url, durability }: ServerOptions,
+    observe: ObserveCommit | undefined,
+  ) {
     this.#client = client;
-    this.place = place;
+    this.place = new URL(url).host;
+    this.#durable = durability === "full";
     this.#writer = new GroupWriter(
       async (statements) => ({ rows: await this.batch(statements), durable: Promise.resolve() }),
       observe,
     );
   }
 
-  /** Connects to the server at `url` and makes sure that it answers. */
+  /** Connects to the server and makes sure that it answers, and that it is as durable as it should be. */
   static async connect(
-    { url, token }: { url: string; token: string | undefined },
+    options: ServerOptions,
     observe?: ObserveCommit,
   ): Promise<ServerDatabase> {
+    const { url, token, patienceMs = PATIENCE_MS } = options;
     const { createClient } = await import("@libsql/client");
     const client = createClient({
       url,
       intMode: "number",
+      fetch: patient(patienceMs),
       ...(token === undefined ? {} : { authToken: token }),
     });
     // narrowed to what is used: rows as numbers, texts and nulls (`intMode`, no blobs)
-    const database = new ServerDatabase(client as unknown as Client, new URL(url).host, observe);
+    const database = new ServerDatabase(client as unknown as Client, options, observe);
     try {
-      await database.one("select 1");
-    } catch (error) {
+      database.#mustBeDurable(await database.all(IS_DURABLE.sql));
+    } catch (cause) {
       client.close();
+      const { code, message } = cause as DatabaseError;
       throw new DatabaseError(
-        "SLUICE_SERVER",
-        `Cannot use the libSQL server ${database.place}: ${
-          error instanceof Error ? error.message : String(error)
-        }`,
-        { cause: error },
+        code,
+        `Cannot use the libSQL server ${database.place}: ${message}`,
+        { cause },
       );
     }
     return database;
@@ -84,15 +111,15 @@ export class ServerDatabase implements Database {
   }
 
   async batch(statements: readonly Statement[]): Promise<Row[][]> {
+    const asked = this.#durable ? [IS_DURABLE, ...statements] : statements;
     const results = await this.#alone(() =>
       this.#try(() =>
-        this.#client.batch(
-          statements.map(({ sql, args = [] }) => ({ sql, args: [...args] })),
-          "write",
-        )
+        this.#client.batch(asked.map(({ sql, args = [] }) => ({ sql, args: [...args] })), "write")
       )
     );
-    return results.map(toRows);
+    const rows = results.map(toRows);
+    if (this.#durable) this.#mustBeDurable(rows.shift()!);
+    return rows;
   }
 
   write<Item extends readonly [string, ...Json[]], Outcome>(
@@ -114,18 +141,40 @@ export class ServerDatabase implements Database {
     return mine;
   }
 
+  /** @param rows What `IS_DURABLE` answered. */
+  #mustBeDurable(rows: readonly Row[]): void {
+    const { synchronous } = rows[0]!;
+    if (!this.#durable || Number(synchronous) >= DURABLE) return;
+    throw new DatabaseError(
+      "SLUICE_NOT_DURABLE",
+      `it does not wait for the disk (pragma synchronous is ${synchronous} and must be ${DURABLE}), so that ` +
+        `charges would be lost with its power; set its durability_mode to "strong" (docs/operating.md says ` +
+        `how), or accept the loss by "durability": "normal"`,
+    );
+  }
+
   async #try<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       const code = (error as { code?: unknown }).code;
+      const said = typeof code === "string" && code.startsWith("SQLITE_");
       throw new DatabaseError(
         typeof code === "string" ? code : "SLUICE_SERVER",
         error instanceof Error ? error.message : String(error),
-        { cause: error },
+        { cause: error, outcomeUnknown: !said },
       );
     }
   }
+}
+
+/**
+ * The platform's `fetch`, not waiting for ever, and sending nothing twice: Deno 2.9 repeats a request
+ * whose pooled connection dies, unless its body is a stream.
+ */
+function patient(patienceMs: number): (request: Request) => Promise<Response> {
+  return ({ url, method, headers, body }) =>
+    fetch(url, { method, headers, body, signal: AbortSignal.timeout(patienceMs) });
 }
 
 function toRows(result: ResultSet): Row[] {

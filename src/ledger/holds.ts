@@ -4,6 +4,7 @@ import { insertItems } from "./columns.ts";
 const GROW: GroupWrite<readonly [string, number], number> = {
   name: "growth",
   forgettable: true,
+  repeatable: true,
   statements: [insertItems("growths", ["request_id", "wanted"])],
   outcomes: `select json_group_array(json_array(request_id, credits))
     from json_each(?1) join holds on request_id = value ->> 0`,

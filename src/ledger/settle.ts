@@ -51,6 +51,7 @@ const MAX_IGNORED = 2_000;
 
 const SETTLE: GroupWrite<Item, Settled> = {
   name: "settlement",
+  repeatable: true,
   statements: [
     insertItems("settlements", [
       "request_id",

@@ -8,6 +8,8 @@ import { tempDir } from "./temp.ts";
 /** A database with its schema, embedded or on a real server. */
 export interface LedgerBench extends AsyncDisposable {
   database: Database;
+  /** Address of the server, if there is one. */
+  readonly serverUrl: string | undefined;
   /** Closes the database and opens it anew, as a restart does. */
   reopen(): Promise<void>;
   /** Makes an account without credits, and a key of it. */
@@ -36,6 +38,7 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
     get database() {
       return database;
     },
+    serverUrl: server?.url,
     async reopen() {
       await database.close();
       database = await open();

