@@ -126,7 +126,10 @@ export class EmbeddedDatabase implements Database {
   #resolve(answer: Answer): void {
     const waiting = this.#open.take(answer.id);
     if (answer.ok) waiting?.resolve(answer.rows);
-    else waiting?.reject(new DatabaseError(answer.code, answer.message));
+    else {
+      const outcomeUnknown = answer.code === "SQLITE_IOERR_FSYNC"; // committed, and maybe not for good
+      waiting?.reject(new DatabaseError(answer.code, answer.message, { outcomeUnknown }));
+    }
   }
 
   #failAll(message: string): void {

@@ -26,6 +26,8 @@ interface Connection {
   close(): void;
 }
 
+/** How long another process that writes is waited for. */
+const BUSY_MS = 5_000;
 /** Pages in the write-ahead log before it is copied into the database: 32 MB. */
 const CHECKPOINT_PAGES = 8_192;
 const MAX_FRAME_OFFSET = 16;
@@ -52,7 +54,7 @@ function open(path: string): void {
     const [busy] = pragma("wal_checkpoint(truncate)");
     if (busy !== 0) throw new Error("another process reads or writes just now");
   });
-  pragma("busy_timeout = 5000");
+  pragma(`busy_timeout = ${BUSY_MS}`);
   pragma("journal_mode = wal");
   connection.exec("pragma synchronous = normal"); // whoever waits for the disk waits for `log`
   connection.exec("pragma foreign_keys = on");
@@ -79,11 +81,11 @@ function open(path: string): void {
 
 function close(): void {
   prepared.clear();
-  log?.close();
-  logIndex?.close();
-  logIndex = undefined;
   connection?.close();
   connection = undefined;
+  log?.close();
+  logIndex?.close(); // after the connection, whose locks on this file it drops
+  logIndex = undefined;
 }
 
 /** What tells a file from another of the same name; undefined when there is none. */
@@ -182,9 +184,12 @@ function pagesInLog(): number {
 function checkpointWhenLong(): void {
   if (pagesInLog() < CHECKPOINT_PAGES) return;
   try {
+    connection!.exec("pragma busy_timeout = 0"); // a reader that takes long holds up nobody
     connection!.prepare("pragma wal_checkpoint(restart)").get([]);
   } catch {
-    // another process reads or writes just now; the next commit tries again
+    // another process reads or writes just now; a later commit tries again
+  } finally {
+    connection!.exec(`pragma busy_timeout = ${BUSY_MS}`);
   }
 }
 

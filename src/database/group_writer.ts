@@ -124,9 +124,9 @@ export class GroupWriter {
     committed.durable.then(() => {
       observe(false);
       for (const { group, rows } of lasting) resolve(group, rows);
-    }, (error) => {
+    }, async (error) => {
       observe(true);
-      for (const { group } of lasting) for (const { done } of group.all) done.reject(error);
+      await this.#failed(lasting.flatMap(({ group }) => group.all), error, isRepeated);
     });
   }
 
@@ -164,7 +164,7 @@ interface Group {
 function groupsOf(batch: readonly Waiting[]): Group[] {
   const byWrite = Map.groupBy(batch, ({ write }) => write);
   return [...byWrite].map(([write, all]) => {
-    const args = [JSON.stringify(all.map(({ item }) => item))];
+    const args = [wellFormed(JSON.stringify(all.map(({ item }) => item)))];
     return {
       write,
       all,
@@ -175,6 +175,18 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
       ],
     };
   });
+}
+
+/**
+ * Half a surrogate pair stands in JSON as an escape of which SQLite makes text that is no UTF-8, and such a
+ * text ends the process that reads it (libsql 0.5). A whole escaped backslash before `ud` is no such escape.
+ */
+function wellFormed(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  return JSON.stringify(
+    JSON.parse(json),
+    (_, value) => typeof value === "string" ? value.toWellFormed() : value,
+  );
 }
 
 /** Tells each item what became of it. */

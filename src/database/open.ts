@@ -43,7 +43,7 @@ async function connect({ file, server, durability, observe }: OpenOptions): Prom
   }
   await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
   // made here, for its owner alone: its log and every copy take the same mode
-  (await Deno.open(file, { write: true, create: true, mode: 0o600 })).close();
+  await createPrivate(file);
   try {
     return await EmbeddedDatabase.open(file, durability, observe);
   } catch (error) {
@@ -53,11 +53,23 @@ async function connect({ file, server, durability, observe }: OpenOptions): Prom
   }
 }
 
+/**
+ * Makes a file for its owner alone, if it is not there. One that is there is not opened: closing it would
+ * drop all locks that this process has on it (fcntl(2)), those of the connections to it included.
+ */
+async function createPrivate(path: string): Promise<void> {
+  try {
+    (await Deno.open(path, { write: true, createNew: true, mode: 0o600 })).close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  }
+}
+
 /** A consistent copy, made while others read and write. Replaces an older copy of that name. */
 async function copyFile(database: Database, to: string): Promise<void> {
   await Deno.remove(to).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   });
-  (await Deno.open(to, { write: true, create: true, mode: 0o600 })).close();
+  await createPrivate(to);
   await database.all("vacuum into ?", [to]);
 }

@@ -35,9 +35,14 @@ export interface ServerOptions {
 /** As long as an embedded file waits for another process. */
 const PATIENCE_MS = 5_000;
 
-const IS_DURABLE: Statement = { sql: "pragma synchronous" };
 /** What SQLite calls `full`: a commit waits for the disk. */
 const DURABLE = 2;
+const IS_DURABLE = "pragma synchronous";
+/** Fails, and what it stands in with it, where that is not so. */
+const MUST_BE_DURABLE: Statement = {
+  sql: `select case when synchronous < ${DURABLE} then abs(-9223372036854775807 - 1) end
+    from pragma_synchronous`,
+};
 
 /**
  * A libSQL server shared by several gateways.
@@ -85,7 +90,7 @@ export class ServerDatabase implements Database {
     // narrowed to what is used: rows as numbers, texts and nulls (`intMode`, no blobs)
     const database = new ServerDatabase(client as unknown as Client, options, observe);
     try {
-      database.#mustBeDurable(await database.all(IS_DURABLE.sql));
+      await database.#mustBeDurable();
     } catch (cause) {
       client.close();
       const { code, message } = cause as DatabaseError;
@@ -111,15 +116,18 @@ export class ServerDatabase implements Database {
   }
 
   async batch(statements: readonly Statement[]): Promise<Row[][]> {
-    const asked = this.#durable ? [IS_DURABLE, ...statements] : statements;
-    const results = await this.#alone(() =>
-      this.#try(() =>
-        this.#client.batch(asked.map(({ sql, args = [] }) => ({ sql, args: [...args] })), "write")
-      )
-    );
-    const rows = results.map(toRows);
-    if (this.#durable) this.#mustBeDurable(rows.shift()!);
-    return rows;
+    const asked = this.#durable ? [MUST_BE_DURABLE, ...statements] : statements;
+    try {
+      const results = await this.#alone(() =>
+        this.#try(() =>
+          this.#client.batch(asked.map(({ sql, args = [] }) => ({ sql, args: [...args] })), "write")
+        )
+      );
+      return results.slice(asked.length - statements.length).map(toRows);
+    } catch (error) {
+      if (/integer overflow/.test(String(error))) await this.#mustBeDurable();
+      throw error;
+    }
   }
 
   write<Item extends readonly [string, ...Json[]], Outcome>(
@@ -141,9 +149,8 @@ export class ServerDatabase implements Database {
     return mine;
   }
 
-  /** @param rows What `IS_DURABLE` answered. */
-  #mustBeDurable(rows: readonly Row[]): void {
-    const { synchronous } = rows[0]!;
+  async #mustBeDurable(): Promise<void> {
+    const { synchronous } = (await this.all(IS_DURABLE))[0]!;
     if (!this.#durable || Number(synchronous) >= DURABLE) return;
     throw new DatabaseError(
       "SLUICE_NOT_DURABLE",

@@ -177,3 +177,33 @@ Deno.test("database (file): the write-ahead log stays short", async () => {
   assert(size < 50_000_000, `the log has ${size} bytes after 80 MB were written`);
   await database.close();
 });
+
+Deno.test({
+  name: "a second connection of this process leaves the locks of the first in place",
+  ignore: Deno.build.os !== "linux", // other systems do not list them
+  async fn() {
+    await using dir = await tempDir();
+    const open = () =>
+      openDatabase({ file: `${dir.path}/sluice.db`, durability: "full", now: () => 1 });
+    const database = await open();
+    try {
+      const held = await locksOn(`${dir.path}/sluice.db`);
+      assert(held > 0, "an open database is locked against others that would take its log away");
+      await (await open()).close();
+      assertEquals(await locksOn(`${dir.path}/sluice.db`), held);
+    } finally {
+      await database.close();
+    }
+  },
+});
+
+/** Locks on a file, and on its log's index (proc_locks(5)). */
+async function locksOn(path: string): Promise<number> {
+  const inodes = await Promise.all(
+    [path, `${path}-shm`].map(async (one) => (await Deno.stat(one)).ino),
+  );
+  // by a program: reading it here would take the permission for everything
+  const { stdout } = await new Deno.Command("cat", { args: ["/proc/locks"] }).output();
+  const locks = new TextDecoder().decode(stdout).split("\n");
+  return locks.filter((line) => inodes.some((inode) => line.includes(`:${inode} `))).length;
+}

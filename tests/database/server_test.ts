@@ -37,8 +37,12 @@ Deno.test("a server that comes back less durable is noticed by the next write", 
     await database.batch(WRITE);
     await before[Symbol.asyncDispose]();
     await using _after = await sqldServer(dir.path, { durable: false, port: before.port });
-    const error = await assertRejects(() => database.batch(WRITE), DatabaseError);
+    const error = await assertRejects(
+      () => database.batch([{ sql: "insert into marks (mark) values (1)" }]),
+      DatabaseError,
+    );
     assertEquals(error.code, "SLUICE_NOT_DURABLE");
+    assertEquals(await database.all("select mark from marks"), [], "nothing was written");
   } finally {
     await database.close();
   }
