@@ -33,6 +33,7 @@ export {
   NOTHING,
   readUpstreamError,
   ReportedError,
+  tooLongMessage,
   type UpstreamError,
   writeChatUsage,
 } from "./chat/mod.ts";

@@ -55,14 +55,13 @@ export class TranslatedStream implements AnswerStream {
       if (countEvent(this.#counter, event)) this.hasOutput = true;
       written += this.#encoder.write(event);
     }
+    if (this.#reader.done) this.#mustHaveFinished();
     return written;
   }
 
   end(): void {
     if (this.finished) return;
-    if (!this.#encoder.finished) {
-      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
-    }
+    this.#mustHaveFinished();
     this.#ended = true; // some upstreams send no last event of their own
   }
 
@@ -76,5 +75,11 @@ export class TranslatedStream implements AnswerStream {
 
   ping(): string {
     return this.#encoder.ping();
+  }
+
+  /** An answer without a reason for its end is not known to be whole, and SDKs refuse it. */
+  #mustHaveFinished(): void {
+    if (this.#encoder.finished) return;
+    throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
   }
 }

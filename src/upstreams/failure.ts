@@ -4,6 +4,7 @@ import {
   readUpstreamError,
   ReportedError,
   text,
+  tooLongMessage,
 } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Upstream } from "./upstream.ts";
@@ -12,6 +13,7 @@ import { TransportFault, type UpstreamReply } from "./transport.ts";
 /** Characters of a body that is not an answer that are read. */
 const MAX_TEXT_CHARS = 64 * 1_024;
 const MAX_MESSAGE_CHARS = 1_000;
+const MAX_PARAM_CHARS = 200;
 
 /** One attempt that did not lead to an answer. */
 export interface Failure {
@@ -98,7 +100,11 @@ export async function statusFailure(
   if (status === 400 || status === 413 || status === 422) {
     const message = said.message ?? "The upstream refused the request.";
     return isContextError(said)
-      ? failure("final", new Refusal("context_exceeded", message, { param: "messages" }), false)
+      ? failure(
+        "final",
+        new Refusal("context_exceeded", tooLong(message), { param: "messages" }),
+        false,
+      )
       : failure("final", new Refusal("request_invalid", message, { param: said.param }), false);
   }
   const kind = status >= 500 || status === 408 ? "again" : "elsewhere";
@@ -110,6 +116,13 @@ export async function statusFailure(
   );
 }
 
+/** In the words that coding tools know, then in the upstream's. */
+function tooLong(message: string): string {
+  return /^prompt is too long: \d/.test(message)
+    ? message
+    : `${tooLongMessage(message)} (${message})`;
+}
+
 async function errorOf(reply: UpstreamReply, upstream: Upstream) {
   const body = await readText(reply);
   let parsed: unknown;
@@ -118,11 +131,13 @@ async function errorOf(reply: UpstreamReply, upstream: Upstream) {
   } catch {
     parsed = undefined;
   }
-  const error = isObject(parsed) ? parsed.error ?? parsed : undefined;
+  const plain = body.trimStart().startsWith("<") ? undefined : body.trim() || undefined; // no pages
+  const error = isObject(parsed) ? parsed.error ?? parsed : plain;
   const read = readUpstreamError(error);
+  const param = isObject(error) ? text(error.param) : undefined;
   return {
     ...read,
-    param: isObject(error) ? text(error.param) : undefined,
+    param: param === undefined ? undefined : upstream.redact(param).slice(0, MAX_PARAM_CHARS),
     message: read.message === undefined
       ? undefined
       : upstream.redact(read.message).slice(0, MAX_MESSAGE_CHARS),

@@ -16,6 +16,7 @@ export interface Quirk {
  *   `max_completion_tokens` (platform.moonshot.ai, chat API); the rest is in `quirks/moonshot.ts`.
  * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`.
  * - `anthropic`: signatures of reasoning are verified.
+ * - `ollama`: `n` is not looked at (docs.ollama.com, OpenAI compatibility).
  * - the others take the dialect as it is; the name documents the upstream.
  */
 export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
@@ -28,5 +29,5 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
   openrouter: { shaping: {} },
   deepseek: { shaping: { outputLimit: "max_tokens" } },
   vllm: { shaping: { outputLimit: "max_tokens" } },
-  ollama: { shaping: { outputLimit: "max_tokens" } },
+  ollama: { shaping: { outputLimit: "max_tokens", singleAnswer: true } },
 };

@@ -81,6 +81,8 @@ const call = (index: number, args: string, id?: string, name?: string): JsonObje
   }],
 });
 
+const piece = (call: JsonObject): JsonObject => ({ tool_calls: [call] });
+
 const plain = ({ blocks, stopReason }: Rebuilt) => ({
   blocks: blocks.map(({ type, text, name }) => [type, name ?? "", text]),
   stopReason,
@@ -117,6 +119,52 @@ const STREAMS: readonly {
     deltas: [call(0, '{"a":1}', "x", "A"), call(0, '{"b":2}', "y", "B")],
     blocks: [["tool_use", "A", '{"a":1}'], ["tool_use", "B", '{"b":2}']],
     stop: "tool_use",
+  },
+  {
+    why: "two calls in pieces without an index",
+    deltas: [
+      piece({ id: "x", function: { name: "A", arguments: '{"a"' } }),
+      piece({ function: { arguments: ":1}" } }),
+      piece({ id: "y", function: { name: "B", arguments: '{"b"' } }),
+      piece({ function: { arguments: ":2}" } }),
+    ],
+    blocks: [["tool_use", "A", '{"a":1}'], ["tool_use", "B", '{"b":2}']],
+    stop: "tool_use",
+  },
+  {
+    why: "a call whose pieces have an id each",
+    deltas: [call(0, '{"a"', "x", "A"), call(0, ":1", "y"), call(0, "}", "z")],
+    blocks: [["tool_use", "A", '{"a":1}']],
+    stop: "tool_use",
+  },
+  {
+    why: "two calls under index 0 without ids",
+    deltas: [call(0, '{"a":1}', undefined, "A"), call(0, '{"b":2}', undefined, "B")],
+    blocks: [["tool_use", "A", '{"a":1}'], ["tool_use", "B", '{"b":2}']],
+    stop: "tool_use",
+  },
+  {
+    why: "a call in the form before tools",
+    deltas: [{ function_call: { name: "A", arguments: "{" } }, {
+      function_call: { arguments: "}" },
+    }],
+    finish: "function_call",
+    blocks: [["tool_use", "A", "{}"]],
+    stop: "tool_use",
+  },
+  {
+    why: "content in parts, reasoning beside an empty field",
+    deltas: [{ reasoning_content: "", reasoning: "R" }, {
+      content: [{ type: "text", text: "T" }, { type: "text", text: "U" }],
+    }],
+    blocks: [["thinking", "", "R"], ["text", "", "TU"]],
+    stop: "end_turn",
+  },
+  {
+    why: "a refusal that ends as a stop",
+    deltas: [{ refusal: "No." }],
+    blocks: [["text", "", "No."]],
+    stop: "refusal",
   },
   {
     why: "text and a call in one delta",

@@ -281,8 +281,14 @@ Deno.test("an upstream's 400 reaches the caller with its message, without secret
   assertEquals([reply.status, error.code, error.param], [400, "invalid_request", "top_p"]);
   assertEquals(error.message, "top_p is bad; your key [secret] at [upstream] is [secret]");
   message = "This model's maximum context length is 8192 tokens";
-  const long = await gateway.chat("Hi");
-  assertEquals((await long.json()).error.code, "context_length_exceeded");
+  const long = (await (await gateway.chat("Hi")).json()).error;
+  assertEquals(
+    [long.code, long.message],
+    [
+      "context_length_exceeded",
+      `prompt is too long: 8193 tokens > 8192 maximum (${message})`,
+    ],
+  );
   assert(!gateway.log().includes(secret));
 });
 
@@ -467,6 +473,20 @@ Deno.test("n is asked for one by one where the upstream gives one answer at a ti
     [3, 21, 9],
     [3, 21, 9],
   ]);
+});
+
+Deno.test("n: answers of very different length have each the credits that they need", async () => {
+  let calls = 0;
+  await using upstream = fakeUpstream(() => {
+    const words = ++calls === 1 ? 10 : 6_000;
+    const texts = Array.from({ length: words }, () => chunk({ content: "word " }));
+    return eventStream(sse(...texts, chunk({}, "stop"), "[DONE]"));
+  });
+  await using gateway = await startGateway({
+    settings: { upstreams: { one: { url: upstream.url, quirks: "ollama" } } },
+  });
+  const text = await (await gateway.chat("Hi", { n: 3, max_tokens: 8_000, stream: true })).text();
+  assertEquals(text.match(/"finish_reason":"\w+"/g), Array(3).fill('"finish_reason":"stop"'));
 });
 
 Deno.test("n: one answer that fails fails them all, and the others are given up", async () => {

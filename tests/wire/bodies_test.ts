@@ -57,7 +57,7 @@ const OURS = {
     "stream_options",
     "reasoning_effort",
   ],
-  messages: ["model", "max_tokens", "temperature"],
+  messages: ["model", "max_tokens", "temperature", "output_config"],
 };
 
 const without = (body: Readonly<Record<string, unknown>>, fields: readonly string[]) =>
@@ -78,6 +78,10 @@ for (const [name, { path, headers, body }] of recorded) {
       await reply.body?.cancel();
       const got = upstream.received.at(-1)!;
       assertEquals(without(got.body, OURS[own]), without(whole, OURS[own]));
+      if (own === "messages") {
+        const asked = (whole as { output_config?: Record<string, unknown> }).output_config;
+        assertEquals(got.body.output_config, { effort: "max", ...asked }); // svc-k3's default
+      }
       assertEquals(got.headers.get("anthropic-beta"), headers["anthropic-beta"] ?? null);
     }
   });

@@ -9,7 +9,7 @@ import type {
   BridgedRequest,
   RequestOptions,
 } from "../bridge.ts";
-import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, objects } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { upstreamFault } from "./upstream_error.ts";
@@ -65,6 +65,10 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
   }
   const { choice } = names;
   const choices = objects(reply.choices);
+  if (choices.length === 0) {
+    throw new Refusal("upstream_unavailable", "The upstream's answer holds no choice.");
+  }
+  choices.forEach(mustNotHaveFailed);
   const usage = readChatUsage(reply.usage) ?? readChatUsage(choices[0]?.usage);
   const body: JsonObject = { ...reply, id: names.id, model: names.model };
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
@@ -80,6 +84,12 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
   };
 }
 
+/** Some upstreams say only here that they have failed. */
+function mustNotHaveFailed({ finish_reason: reason }: JsonObject): void {
+  if (reason !== "error") return;
+  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its answer.");
+}
+
 /** Adds what a message or a delta says; answers whether it says anything. */
 export function count(counter: TokenCounter, said: JsonObject): boolean {
   let any = false;
@@ -89,12 +99,13 @@ export function count(counter: TokenCounter, said: JsonObject): boolean {
     any = true;
   };
   add(said.content);
-  add(said.reasoning_content ?? said.reasoning);
+  add(said.reasoning_content || said.reasoning);
   add(said.refusal);
-  for (const call of objects(said.tool_calls)) {
-    if (!isObject(call.function)) continue;
-    add(call.function.name);
-    add(call.function.arguments);
+  const called = objects(said.tool_calls).map((call) => call.function);
+  for (const one of [...called, said.function_call]) {
+    if (!isObject(one)) continue;
+    add(one.name);
+    add(one.arguments);
   }
   return any;
 }
@@ -124,6 +135,7 @@ class CarriedChatStream implements AnswerStream {
 
   push({ data }: SseEvent): string {
     if (data === "[DONE]") {
+      if (this.#ended.size === 0) this.#brokeOff();
       this.finished = true;
       return "";
     }
@@ -142,9 +154,7 @@ class CarriedChatStream implements AnswerStream {
 
   end(): void {
     if (this.finished) return;
-    if (this.#ended.size < this.#choices) {
-      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
-    }
+    if (this.#ended.size < this.#choices) this.#brokeOff();
     this.finished = true; // all choices have ended; some upstreams send no [DONE]
   }
 
@@ -176,6 +186,11 @@ class CarriedChatStream implements AnswerStream {
     return ": ping\n\n";
   }
 
+  /** An answer without a reason for its end is not known to be whole, and SDKs refuse it. */
+  #brokeOff(): never {
+    throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
+  }
+
   #take(chunk: JsonObject, choices: readonly JsonObject[]): void {
     if (chunk.created !== undefined) this.#created = chunk.created;
     for (const reported of [chunk.usage, choices[0]?.usage]) {
@@ -187,12 +202,7 @@ class CarriedChatStream implements AnswerStream {
     }
     for (const choice of choices) {
       if (isObject(choice.delta) && count(this.#counter, choice.delta)) this.hasOutput = true;
-      if (text(choice.finish_reason) === "error") {
-        throw new Refusal(
-          "upstream_unavailable",
-          "The upstream failed in the middle of its answer.",
-        );
-      }
+      mustNotHaveFailed(choice);
       if (typeof choice.finish_reason === "string") {
         this.#ended.add(typeof choice.index === "number" ? choice.index : 0);
       }

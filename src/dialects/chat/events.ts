@@ -1,5 +1,5 @@
 import { Refusal } from "../../refusal.ts";
-import { isObject, type JsonObject, objects, text } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
 import type { Usage } from "../usage.ts";
 import { upstreamFault } from "./upstream_error.ts";
@@ -33,7 +33,11 @@ export class ChatEvents {
   usage: Usage | undefined;
   #calls = 0;
   /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
-  readonly #byIndex = new Map<number, { key: string; id: string | undefined }>();
+  readonly #byIndex = new Map<number, Call>();
+  /** The call that a piece without an index goes on with. */
+  #last: Call | undefined;
+  #hasSaid = false;
+  #refused = false;
 
   /** @throws {Refusal} for an error in the stream, or what is not of the dialect. */
   read(data: string): AnswerEvent[] {
@@ -44,11 +48,12 @@ export class ChatEvents {
     const chunk = parseChunk(data);
     if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
     const events: AnswerEvent[] = [];
-    const choice = objects(chunk.choices).find(({ index }) => index === undefined || index === 0);
+    const choice = objects(chunk.choices).find(({ index }) => (index ?? 0) === 0);
     if (choice !== undefined) {
-      // a last chunk may hold a whole message in the place of a delta
-      const said = isObject(choice.delta) ? choice.delta : choice.message;
+      // a chunk may hold a whole message in the place of a delta; after deltas it repeats them
+      const said = isObject(choice.delta) || this.#hasSaid ? choice.delta : choice.message;
       if (isObject(said)) events.push(...this.#said(said));
+      this.#hasSaid ||= events.length > 0;
     }
     const usage = readChatUsage(chunk.usage) ?? readChatUsage(choice?.usage);
     if (usage !== undefined) this.usage = usage; // on every chunk with some: the last one counts
@@ -59,7 +64,7 @@ export class ChatEvents {
     if (reason !== undefined && reason !== "") {
       events.push({
         type: "finish",
-        finish: FINISHES[reason] ?? "stop",
+        finish: this.#refused ? "refused" : FINISHES[reason] ?? "stop",
         stopped: text(choice?.stop_reason), // vLLM names the stop sequence that was met
       });
     }
@@ -69,36 +74,64 @@ export class ChatEvents {
   /** A delta in the order in which clients expect it: reasoning, text, calls. */
   #said(delta: JsonObject): AnswerEvent[] {
     const events: AnswerEvent[] = [];
-    const reasoning = text(delta.reasoning_content) ?? text(delta.reasoning) ??
-      objects(delta.reasoning_details).map((one) => text(one.text) ?? "").join("");
+    const reasoning = text(delta.reasoning_content) || text(delta.reasoning) ||
+      objects(delta.reasoning_details).map((one) => text(one.text) || text(one.summary) || "")
+        .join("");
     if (reasoning !== "") events.push({ type: "reasoning", text: reasoning });
-    for (const said of [text(delta.content), text(delta.refusal)]) {
-      if (said !== undefined && said !== "") events.push({ type: "text", text: said });
+    const refusal = text(delta.refusal) ?? "";
+    if (refusal !== "") this.#refused = true;
+    for (const said of [contentText(delta.content), refusal]) {
+      if (said !== "") events.push({ type: "text", text: said });
     }
     for (const call of objects(delta.tool_calls)) events.push(this.#call(call));
+    // the form before tools
+    if (isObject(delta.function_call)) {
+      events.push(this.#call({ index: 0, function: delta.function_call }));
+    }
     return events;
   }
 
-  #call(call: JsonObject): AnswerEvent {
-    const own = isObject(call.function) ? call.function : {};
-    const id = text(call.id) || undefined;
+  #call(piece: JsonObject): AnswerEvent {
+    const own = isObject(piece.function) ? piece.function : {};
+    const id = text(piece.id) || undefined;
     const name = text(own.name) || undefined;
-    const index = typeof call.index === "number" ? call.index : Math.max(0, this.#calls - 1);
-    let known = this.#byIndex.get(index);
-    const another = known !== undefined && id !== undefined && known.id !== undefined &&
-      id !== known.id;
-    if (known === undefined || another) {
-      known = { key: `call${this.#calls++}`, id };
-      this.#byIndex.set(index, known);
+    const index = typeof piece.index === "number" ? piece.index : undefined;
+    let call = index === undefined ? this.#last : this.#byIndex.get(index);
+    if (call === undefined || isAnother(call, { id, name })) {
+      call = { key: `call${this.#calls++}`, id, name };
     }
-    known.id ??= id;
+    call.id ??= id;
+    call.name ??= name;
+    this.#last = call;
+    if (index !== undefined) this.#byIndex.set(index, call);
     const args = own.arguments;
     return {
       type: "call",
-      key: known.key,
+      key: call.key,
       id,
       name,
       args: isObject(args) ? JSON.stringify(args) : text(args) ?? "",
     };
   }
+}
+
+/** A call that has begun. */
+interface Call {
+  readonly key: string;
+  id: string | undefined;
+  name: string | undefined;
+}
+
+/**
+ * Whether a piece begins another call than the one that its place says: it names a tool, and has another
+ * id or another name. Some upstreams give each piece of one call an id of its own.
+ */
+function isAnother(call: Call, { id, name }: Pick<Call, "id" | "name">): boolean {
+  if (name === undefined || call.name === undefined) return false;
+  return id === undefined || call.id === undefined ? name !== call.name : id !== call.id;
+}
+
+/** A text, or the texts of parts. */
+function contentText(content: JsonValue | undefined): string {
+  return text(content) ?? objects(content).map((part) => text(part.text) ?? "").join("");
 }

@@ -22,6 +22,7 @@ export {
   isContextError,
   readUpstreamError,
   ReportedError,
+  tooLongMessage,
   type UpstreamError,
 } from "./upstream_error.ts";
 export { readChatUsage, writeChatUsage } from "./usage.ts";

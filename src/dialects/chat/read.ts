@@ -1,7 +1,7 @@
 import { invalid } from "../../refusal.ts";
 import type { Asked, ImageView } from "../bridge.ts";
 import { isObject, type JsonObject, objects, text } from "../json.ts";
-import { isVideoUrl } from "../media.ts";
+import { isImageData, isVideoUrl } from "../media.ts";
 import { refusalOf } from "../validation.ts";
 import { CHAT_DEFAULTS, type ChatRequest, chatRequest } from "./schema.ts";
 
@@ -85,6 +85,17 @@ function media(body: JsonObject): { images: ImageView[]; videos: string[] } {
         }
         if (isVideoUrl(url)) videos.push(`${param}.image_url`);
         else images.push({ param: `${param}.image_url`, source: sourceOf(url), url });
+      } else if (type.includes("image")) {
+        throw invalid(`${param}.type`, `${param} must be of type "image_url" to hold an image.`);
+      } else if (isObject(part.file)) {
+        const data = text(part.file.file_data) ?? "";
+        if (isVideoUrl(data)) videos.push(`${param}.file`);
+        else if (isImageData(data)) {
+          throw invalid(
+            `${param}.file`,
+            `${param}.file is an image: send a part of type "image_url".`,
+          );
+        }
       }
     });
   });

@@ -17,7 +17,7 @@ export function readUpstreamError(error: unknown): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
   const code = typeof error.code === "number" ? String(error.code) : text(error.code);
-  return { message: text(error.message), code, type: text(error.type) };
+  return { message: text(error.message) ?? text(error.detail), code, type: text(error.type) };
 }
 
 /** Whether an upstream refuses because the input is too long for it. */
@@ -26,12 +26,26 @@ export function isContextError({ message, code }: UpstreamError): boolean {
 }
 
 /**
+ * That the input is too long, in the words by which coding tools know that they have to compact, with the
+ * upstream's numbers and nothing else of what it said.
+ */
+export function tooLongMessage(said = ""): string {
+  const message = said.replace(/\S+:\S+/g, ""); // an address has numbers too
+  const named = /(?:maximum|limit|at most)\D{0,40}?(\d{4,9})\b/i.exec(message)?.[1];
+  const numbers = (message.match(/\b\d{4,9}\b/g) ?? []).map(Number);
+  if (numbers.length === 0) return "prompt is too long";
+  const maximum = named === undefined ? Math.min(...numbers) : Number(named);
+  const tokens = Math.max(maximum + 1, ...numbers);
+  return `prompt is too long: ${tokens} tokens > ${maximum} maximum`;
+}
+
+/**
  * An error that an upstream itself reports in the middle of an answer, or instead of one with a
  * 200. As the first thing it says it means that nothing was generated.
  */
 export class ReportedError extends Refusal {}
 
-/** What an upstream reports as `error`, as a refusal in our words. */
+/** What an upstream reports as `error`, as a refusal in our words: its own may hold its address or key. */
 export function upstreamFault(error: unknown): ReportedError {
   const read = readUpstreamError(error);
   if (read.code === "429" || /rate_limit/.test(`${read.type} ${read.code}`)) {
@@ -41,7 +55,7 @@ export function upstreamFault(error: unknown): ReportedError {
     );
   }
   if (isContextError(read)) {
-    return new ReportedError("context_exceeded", read.message ?? "The prompt is too long.");
+    return new ReportedError("context_exceeded", tooLongMessage(read.message));
   }
   return new ReportedError("upstream_unavailable", "The upstream failed while it was answering.");
 }

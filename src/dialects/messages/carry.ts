@@ -32,17 +32,34 @@ export const messagesCarry: Bridge = {
 };
 
 function carryRequest(
-  { body }: Asked,
+  { body, reasoning }: Asked,
   { model, permittedOutput, shaping }: RequestOptions,
 ): BridgedRequest {
   const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
-  const thinks = isObject(body.thinking) && body.thinking.type !== "disabled";
+  if (isObject(body.thinking)) sent.thinking = withinLimit(body.thinking, permittedOutput);
+  if (reasoning?.effort !== undefined) {
+    const config = isObject(body.output_config) ? body.output_config : {};
+    sent.output_config = { effort: reasoning.effort, ...config };
+  }
+  const thinks = isObject(sent.thinking) && sent.thinking.type !== "disabled";
   if (shaping.fixedSampling) {
     for (const field of ["temperature", "top_p", "top_k"]) delete sent[field];
   } else if (!thinks) {
     sent.temperature ??= MESSAGES_DEFAULTS.temperature;
   }
   return { body: sent, ignored: [] };
+}
+
+/** The least budget that the dialect's service takes. */
+const LEAST_BUDGET = 1_024;
+
+/** Reasoning has to leave room for an answer: its budget is below `max_tokens`, which may be lowered here. */
+function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject {
+  const { budget_tokens: budget } = thinking;
+  if (typeof budget !== "number" || budget < permittedOutput) return thinking;
+  return permittedOutput > LEAST_BUDGET
+    ? { ...thinking, budget_tokens: permittedOutput - 1 }
+    : { type: "disabled" };
 }
 
 function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
@@ -97,7 +114,7 @@ class CarriedMessagesStream implements AnswerStream {
     switch (event.type) {
       case "message_start":
         if (isObject(event.message)) {
-          this.#usage.add(event.message.usage);
+          this.#usage.begin(event.message.usage);
           event.message = { ...event.message, id: this.#names.id, model: this.#names.model };
         }
         break;
@@ -121,6 +138,7 @@ class CarriedMessagesStream implements AnswerStream {
         }
         break;
       case "message_stop":
+        this.#mustHaveStopped();
         this.finished = true;
         return ""; // said when the usage is settled
     }
@@ -129,9 +147,7 @@ class CarriedMessagesStream implements AnswerStream {
 
   end(): void {
     if (this.finished) return;
-    if (!this.#stopped) {
-      throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
-    }
+    this.#mustHaveStopped();
     this.finished = true;
   }
 
@@ -154,6 +170,12 @@ class CarriedMessagesStream implements AnswerStream {
 
   ping(): string {
     return 'event: ping\ndata: {"type":"ping"}\n\n';
+  }
+
+  /** An answer without a reason for its end is not known to be whole. */
+  #mustHaveStopped(): void {
+    if (this.#stopped) return;
+    throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
   }
 
   #count(said: string | undefined): void {

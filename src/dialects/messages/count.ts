@@ -15,6 +15,8 @@ export function countMessagesInput({ body, images }: Asked): number {
     framing += PER_MESSAGE;
     addContent(counter, message.content);
   }
+  const { format } = isObject(body.output_config) ? body.output_config : {};
+  if (format !== undefined) counter.add(`${JSON.stringify(format)}\n`);
   for (const tool of objects(body.tools)) counter.add(`${JSON.stringify(tool)}\n`);
   return counter.tokens + framing + imageTokens(images);
 }
@@ -23,12 +25,17 @@ function addContent(counter: TokenCounter, content: JsonValue | undefined): void
   if (typeof content === "string") counter.add(`${content}\n`);
   for (const block of items(content)) {
     if (!isObject(block)) continue;
-    for (const said of [text(block.text), text(block.thinking), text(block.name)]) {
+    for (const field of ["text", "thinking", "name", "title", "context"]) {
+      const said = text(block[field]);
       if (said !== undefined) counter.add(`${said}\n`);
     }
     if (block.type === "tool_use") counter.add(`${JSON.stringify(block.input ?? {})}\n`);
-    if (block.type === "tool_result") addContent(counter, block.content);
-    const source = isObject(block.source) ? block.source : {};
-    if (block.type === "document" && source.type === "text") counter.add(text(source.data) ?? "");
+    if (block.type === "tool_result" || block.type === "search_result") {
+      addContent(counter, block.content);
+    }
+    if (block.type === "document" && isObject(block.source)) {
+      const { type, data, content } = block.source;
+      addContent(counter, type === "text" ? data : content);
+    }
   }
 }

@@ -49,7 +49,7 @@ export class MessagesEvents {
     const event = parseEvent(data);
     switch (event.type) {
       case "message_start":
-        if (isObject(event.message)) this.#usage.add(event.message.usage);
+        if (isObject(event.message)) this.#usage.begin(event.message.usage);
         return [];
       case "content_block_start":
         return isObject(event.content_block) ? this.begin(indexOf(event), event.content_block) : [];

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { invalid } from "../../refusal.ts";
 import type { Asked, ImageView, ReadOptions } from "../bridge.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
-import { isVideoUrl } from "../media.ts";
+import { isImageData, isVideoUrl } from "../media.ts";
 import { refusalOf } from "../validation.ts";
 import { blockSchema, countRequest, messagesRequest } from "./schema.ts";
 
@@ -69,11 +69,25 @@ function media(body: JsonObject): { images: ImageView[]; videos: string[] } {
     if (!isObject(block)) return;
     const type = text(block.type) ?? "";
     if (type.includes("video")) videos.push(param);
-    if (type === "tool_result") {
+    if (type === "tool_result" || type === "search_result") {
       items(block.content).forEach((inner, index) => look(inner, `${param}.content[${index}]`));
     }
-    if (type !== "image" || !isObject(block.source)) return;
+    if (!isObject(block.source)) return;
     const { source } = block;
+    if (type === "document") {
+      items(source.content).forEach((inner, index) =>
+        look(inner, `${param}.source.content[${index}]`)
+      );
+      const document = imageUrl(source) ?? "";
+      if (isVideoUrl(document)) videos.push(`${param}.source`);
+      else if (isImageData(document)) {
+        throw invalid(
+          `${param}.source`,
+          `${param}.source is an image: send a block of type "image".`,
+        );
+      }
+    }
+    if (type !== "image") return;
     const url = imageUrl(source);
     if (url === undefined) {
       throw invalid(`${param}.source`, `${param}.source must be of type "base64" or "url".`);

@@ -22,10 +22,17 @@ export function reasonMessages(asked: Asked, reasoning: Reasoning): Reasoned {
     case "always":
       return { asked, ignored: off ? ["thinking"] : [] };
     case "none": {
-      const { thinking: _, ...rest } = body;
+      const { thinking: _, output_config: __, ...rest } = body;
+      const { effort: ___, ...others } = config;
       return {
-        asked: { ...asked, body: rest },
-        ignored: thinking === undefined || off ? [] : ["thinking"],
+        asked: {
+          ...asked,
+          body: Object.keys(others).length === 0 ? rest : { ...rest, output_config: others },
+        },
+        ignored: [
+          ...(thinking === undefined || off ? [] : ["thinking"]),
+          ...(config.effort === undefined ? [] : ["output_config.effort"]),
+        ],
       };
     }
   }

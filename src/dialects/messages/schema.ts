@@ -73,7 +73,7 @@ export const countRequest = z.looseObject({
     .nullish(),
   tools: z.array(tool).nullish(),
   tool_choice: toolChoice.nullish(),
-  thinking: z.looseObject({ type: z.string() }).nullish(),
+  thinking: z.looseObject({ type: z.string().nullish() }).nullish(),
   metadata: z.looseObject({}).nullish(),
 });
 

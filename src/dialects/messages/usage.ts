@@ -12,13 +12,23 @@ export function writeMessagesUsage(usage: Usage): JsonObject {
   };
 }
 
-/** What a messages upstream reports: in the first event, in the last, or in both; the last wins. */
+/**
+ * What a messages upstream reports: input in the first event, in the last, or in both; the last wins.
+ * Output counts from the last alone, as the first one's is only what was there at the beginning.
+ */
 export class MessagesUsage {
   #input: number | undefined;
   #written = 0;
   #read = 0;
   #output: number | undefined;
   #thinking = 0;
+
+  /** Adds what a stream's first event reports. */
+  begin(reported: JsonValue | undefined): void {
+    if (!isObject(reported)) return;
+    const { output_tokens: _, output_tokens_details: __, ...input } = reported;
+    this.add(input);
+  }
 
   add(reported: JsonValue | undefined): void {
     if (!isObject(reported)) return;
