@@ -91,8 +91,9 @@ export class Admission {
     // each answer may have to be asked for on its own, and then each reads the whole input
     const inputTokens = asking.inputTokens * choices;
     const mostOutput = permittedOutput * choices;
+    // a route may be free: it holds a credit all the same, so that who has none cannot use it
     const price = (outputTokens: number) =>
-      priceOf(route, { inputTokens, cachedTokens: 0, outputTokens });
+      Math.max(1, priceOf(route, { inputTokens, cachedTokens: 0, outputTokens }));
     const least = price(choices);
     const wanted = price(
       asking.stream ? Math.min(mostOutput, STEP_TOKENS * choices) : mostOutput,

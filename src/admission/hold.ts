@@ -56,7 +56,7 @@ export class Hold {
   lookAhead(usedTokens: number): void {
     if (this.#growing === undefined && usedTokens + AHEAD_TOKENS > this.outputTokens) {
       this.#growing = this.#step();
-      this.#growing.catch(() => {}); // whoever needs the step meets the fault
+      this.#growing.catch(() => {}); // whoever needs the step asks again
     }
   }
 
@@ -65,7 +65,7 @@ export class Hold {
    * balance has nothing left to give.
    */
   async extend(usedTokens: number): Promise<number> {
-    await this.#growing;
+    await this.#growing?.catch(() => {}); // if it failed, the next one may not
     this.#growing = undefined;
     if (this.outputTokens <= usedTokens) await this.#step();
     return this.outputTokens;

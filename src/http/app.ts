@@ -180,15 +180,21 @@ export class App {
       .finally(() => body.blobs.release());
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
     const standing = { ...c.env.standing!, ...(settled && { balance: settled.balance }) };
-    return new Response(reply.body, {
-      headers: {
-        ...headers,
-        ...kind,
-        ...standingHeaders(standing, this.#parts.now()),
-        ...(settled && { "x-sluice-credits": String(settled.charged) }),
-        ...reply.headers,
-      },
-    });
+    try {
+      return new Response(reply.body, {
+        headers: {
+          ...headers,
+          ...kind,
+          ...standingHeaders(standing, this.#parts.now()),
+          ...(settled && { "x-sluice-credits": String(settled.charged) }),
+          ...reply.headers,
+        },
+      });
+    } catch (error) {
+      // nobody will read the stream, which settles itself as it ends
+      if (typeof reply.body !== "string") await reply.body.cancel();
+      throw error;
+    }
   }
 
   /** Who asks; noted for the answer, whatever it will be. */

@@ -13,12 +13,14 @@ export class AnswerReader implements TextReader {
   outputLimit = Infinity;
   readonly #source: EventSource;
   readonly #pingAfterMs: number;
+  /** When the caller was last given anything. */
+  #saidTick = performance.now();
   #ready = "";
   #failure: { error: unknown } | undefined;
   /** Events that came with the one that reached the limit. */
   #kept: readonly SseEvent[] = [];
 
-  /** @param pingAfterMs Silence of the upstream after which the caller is sent a ping. */
+  /** @param pingAfterMs Time without anything for the caller after which it is sent a ping. */
   constructor(source: EventSource, answer: AnswerStream, pingAfterMs: number) {
     this.#source = source;
     this.answer = answer;
@@ -27,15 +29,13 @@ export class AnswerReader implements TextReader {
 
   /**
    * Reads until the upstream has said something for the caller: what goes wrong before is still an
-   * HTTP status, and another target can be asked. An upstream that has promised a stream and is
-   * silent for long has begun as well, since clients and proxies on the way give up on silence.
+   * HTTP status, and another target can be asked. An upstream that has promised a stream and has
+   * nothing for the caller for long has begun as well, since clients and proxies on the way give up on silence.
    */
   async begin(): Promise<this> {
     try {
       while (this.#ready === "" && !this.answer.finished && !this.atLimit) {
-        const events = await this.#source.readWithin(this.#pingAfterMs);
-        if (events === "silent") this.#ready = this.answer.ping();
-        else this.#ready = this.#take(events);
+        this.#ready = await this.#read();
       }
     } catch (error) {
       this.close();
@@ -49,11 +49,17 @@ export class AnswerReader implements TextReader {
   }
 
   get finished(): boolean {
-    return this.answer.finished && this.#ready === "";
+    return this.answer.finished && this.#ready === "" && this.#failure === undefined;
   }
 
-  /** The next text: a ping when the upstream is silent. */
+  /** The next text: a ping when there has been none for long, whatever the upstream sends meanwhile. */
   async next(): Promise<string> {
+    const text = await this.#next();
+    if (text !== "") this.#saidTick = performance.now();
+    return text;
+  }
+
+  async #next(): Promise<string> {
     if (this.#ready !== "") {
       const text = this.#ready;
       this.#ready = "";
@@ -61,13 +67,17 @@ export class AnswerReader implements TextReader {
     }
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#kept.length > 0) return this.#take(this.#kept);
-    const events = await this.#source.readWithin(this.#pingAfterMs);
-    return events === "silent" ? this.answer.ping() : this.#take(events);
+    return await this.#read();
   }
 
   /** Lets go of the source; nothing is read any more. */
   close(): void {
     this.#source.close();
+  }
+
+  async #read(): Promise<string> {
+    const events = await this.#source.readUntil(this.#saidTick + this.#pingAfterMs);
+    return events === "silent" ? this.answer.ping() : this.#take(events);
   }
 
   #take(events: readonly SseEvent[] | undefined): string {

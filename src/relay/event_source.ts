@@ -13,7 +13,7 @@ export class EventSource {
   readonly #decoder = new SseDecoder();
   #reading: Promise<SseEvent[] | undefined> | undefined;
   #dismiss: (() => void) | undefined;
-  #readSince = 0;
+  #untilTick = 0;
   #giveUp: ((silent: "silent") => void) | undefined;
 
   constructor({ body }: UpstreamReply, timers: CoarseTimers) {
@@ -21,12 +21,16 @@ export class EventSource {
     this.#timers = timers;
   }
 
-  /** The next events; what is being read at a silence is kept for the next call. */
-  readWithin(patienceMs: number): Promise<Read> {
+  /**
+   * The next events; what is being read at a silence is kept for the next call.
+   *
+   * @param untilTick `performance.now()` up to which they are waited for; not before that of the call before.
+   */
+  readUntil(untilTick: number): Promise<Read> {
     return new Promise<Read>((resolve, reject) => {
       this.#giveUp = resolve;
-      this.#readSince = performance.now();
-      this.#watch(patienceMs);
+      this.#untilTick = untilTick;
+      this.#watch();
       this.#read().then(resolve, reject);
     });
   }
@@ -38,14 +42,13 @@ export class EventSource {
     this.#giveUp = undefined;
   }
 
-  /** One timer serves many reads: it looks how long the present one has lasted when it fires. */
-  #watch(patienceMs: number, waitMs = patienceMs): void {
-    this.#dismiss ??= this.#timers.after(waitMs, () => {
+  /** One timer serves many reads: it looks how long the present one may last when it fires. */
+  #watch(): void {
+    this.#dismiss ??= this.#timers.after(this.#untilTick - performance.now(), () => {
       this.#dismiss = undefined;
       if (this.#giveUp === undefined) return;
-      const lasted = performance.now() - this.#readSince;
-      if (lasted >= patienceMs) this.#giveUp("silent");
-      else this.#watch(patienceMs, patienceMs - lasted);
+      if (performance.now() >= this.#untilTick) this.#giveUp("silent");
+      else this.#watch();
     });
   }
 

@@ -12,6 +12,8 @@ export class JoinedReader implements TextReader {
   readonly answer: AnswerState;
   readonly #idle: Set<TextReader>;
   readonly #read: Turn[] = [];
+  /** Parts that are being read; such a one may have ended with its text still on the way. */
+  #reading = 0;
   readonly #parts: readonly TextReader[];
   #wake: () => void = () => {};
 
@@ -32,12 +34,16 @@ export class JoinedReader implements TextReader {
 
   /** Whether all that are not complete wait for the limit. */
   get atLimit(): boolean {
-    return this.#read.length === 0 && !this.finished &&
+    return this.#isQuiet && !this.finished &&
       this.#parts.every((part) => part.finished || part.atLimit);
   }
 
   get finished(): boolean {
-    return this.#read.length === 0 && this.#parts.every((part) => part.finished);
+    return this.#isQuiet && this.#parts.every((part) => part.finished);
+  }
+
+  get #isQuiet(): boolean {
+    return this.#read.length === 0 && this.#reading === 0;
   }
 
   async next(): Promise<string> {
@@ -57,7 +63,9 @@ export class JoinedReader implements TextReader {
 
   #start(reader: TextReader): void {
     this.#idle.delete(reader);
+    this.#reading++;
     const came = (turn: Turn) => {
+      this.#reading--;
       this.#read.push(turn);
       this.#wake();
     };

@@ -3,7 +3,7 @@ import type { Hold } from "../admission/mod.ts";
 import { priceOf, type Route, type Target } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
 import type { Usage } from "../dialects/mod.ts";
-import { type Ending, settle, type Settled } from "../ledger/mod.ts";
+import { type Ending, settle, type Settled, type UsageRecord } from "../ledger/mod.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 
 /** What is known of a request before it ends. */
@@ -32,7 +32,12 @@ export interface End {
   /** What to charge by; undefined for nothing. */
   readonly usage?: Usage | undefined;
   readonly usageSource?: "upstream" | "counted" | undefined;
+  /** Nobody waits for it: a database that cannot be used just now is asked again. */
+  readonly patient?: boolean;
 }
+
+/** Between two attempts at a settlement that nobody waits for. */
+const WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 
 /** The end of one request: charged and recorded once, whichever of its several ends comes first. */
 export class Settlement {
@@ -62,8 +67,8 @@ export class Settlement {
     return this.#settled;
   }
 
-  async #settle({ ending, status, usage, usageSource }: End): Promise<Settled> {
-    const { database, log, now, requestId, caller, dialect, route, streamed, hold, startedAtMs } =
+  async #settle({ ending, status, usage, usageSource, patient = false }: End): Promise<Settled> {
+    const { log, now, requestId, caller, dialect, route, streamed, hold, startedAtMs } =
       this.#options;
     const { metrics, trace } = this.#options;
     const { target, attempts } = this.asked;
@@ -72,7 +77,7 @@ export class Settlement {
     const stage = trace.begin("settlement");
     let settled: Settled | undefined;
     try {
-      settled = await settle(database, {
+      const record: UsageRecord = {
         requestId,
         accountId: caller.accountId,
         keyId: caller.keyId,
@@ -95,7 +100,8 @@ export class Settlement {
         priceCredits,
         ignored: this.ignored.join(", "),
         settledAtMs: now(),
-      });
+      };
+      settled = await this.#commit(record, patient ? WAITS_MS : []);
       return settled;
     } finally {
       hold.end();
@@ -133,6 +139,31 @@ export class Settlement {
         first_ms: this.#firstTokenMs ?? undefined,
         ms: durationMs,
       });
+    }
+  }
+
+  /** Settling again is harmless: a request is charged once. */
+  async #commit(record: UsageRecord, [waitMs, ...waits]: readonly number[]): Promise<Settled> {
+    const { database, log, requestId } = this.#options;
+    try {
+      return await settle(database, record);
+    } catch (error) {
+      const { priceCredits } = record;
+      if (waitMs === undefined) {
+        log.error("a request was not settled", {
+          id: requestId,
+          priceCredits,
+          error: String(error),
+        });
+        throw error;
+      }
+      log.warn("a request is not settled yet", {
+        id: requestId,
+        priceCredits,
+        error: String(error),
+      });
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      return await this.#commit(record, waits);
     }
   }
 

@@ -17,10 +17,14 @@ export interface StreamOptions {
   readonly log: Log;
   /** Input tokens as counted here. */
   readonly inputTokens: number;
+  /** Input or output tokens above which an upstream's report is not believed. */
+  readonly mostTokens: number;
   /** Cancels the upstream's work. */
   readonly leave: () => void;
   /** Aborted when the gateway cannot wait any longer. */
   readonly cutOff: AbortSignal;
+  /** Aborted when this request is to end, the gateway's stopping included. */
+  readonly left: AbortSignal;
   readonly onClientDisconnect: "abort" | "drain";
   /** How long an answer is followed for its usage after the caller has left. */
   readonly followMs: number;
@@ -51,14 +55,25 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
     release();
   };
 
+  /** Output tokens of the hold that the reader may use; several answers share them. */
+  let granted = hold.outputTokens;
+
   /** Waits for room under the limit; false when the balance has none. */
   const extend = async (): Promise<boolean> => {
-    const used = reader.outputLimit;
-    reader.outputLimit = await hold.extend(used);
-    return reader.outputLimit > used;
+    while (reader.atLimit) {
+      const before = granted;
+      granted = await hold.extend(before);
+      reader.outputLimit = granted;
+      if (granted <= before) return false;
+    }
+    return true;
   };
 
   let reading: Promise<unknown> = Promise.resolve();
+  let pulling = false;
+  let gone = false;
+  /** Whether any output was given to the caller; what was only read is not charged. */
+  let hasGiven = false;
 
   /** The next text, one at a time. Undefined when the balance pays for no more. */
   const read = (): Promise<string | undefined> => {
@@ -77,13 +92,13 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   };
 
   const complete = async (): Promise<string> => {
-    const { usage, source } = settledUsage(answer, options.inputTokens);
+    const { usage, source } = settledUsage(answer.usage, () => answer.countedOutput, options);
     await settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });
     return answer.close(usage);
   };
 
   const truncate = async (): Promise<string> => {
-    const usage = counted(answer, options.inputTokens);
+    const usage = counted(answer.countedOutput, options.inputTokens);
     await settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });
     return answer.truncate() + answer.close(usage);
   };
@@ -103,7 +118,8 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
     try {
       await reading; // the caller may have left in the middle of a read
       while (!reader.finished) if (await read() === undefined) return undefined;
-      return answer.usage;
+      const { usage, source } = settledUsage(answer.usage, () => answer.countedOutput, options);
+      return source === "upstream" ? usage : undefined;
     } catch {
       return undefined; // then it is charged as it was heard
     } finally {
@@ -112,7 +128,7 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   };
 
   const left = async (): Promise<void> => {
-    const heard = answer.hasOutput ? counted(answer, options.inputTokens) : undefined;
+    const heard = hasGiven ? counted(answer.countedOutput, options.inputTokens) : undefined;
     const drains = heard !== undefined && options.onClientDisconnect === "drain";
     const reported = drains ? await drain() : undefined;
     if (reader.finished) end(opened.drain);
@@ -128,43 +144,70 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
         status: 200,
         usage,
         usageSource: usage === undefined ? undefined : source,
+        patient: true,
       });
     } finally {
       options.over();
     }
   };
 
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      let text: string | undefined = "";
-      let last = false;
-      let whole = false;
-      try {
-        while (text === "" && !reader.finished) {
-          text = await read();
-          if (over) return; // the caller left while we were waiting
-        }
-        if (text === undefined) {
-          last = true;
-          text = await truncate();
-        } else if (reader.finished) {
-          last = whole = true;
-          text += await complete();
-        }
-      } catch (error) {
-        if (over) return;
-        last = true;
-        whole = false;
-        text = (text ?? "") + await fail(error);
+  /** Ends it for a caller who has stopped reading: nothing is pulled then that could meet the end. */
+  const stop = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    end(opened.discard);
+    const text = await fail(cutOff.reason);
+    options.over();
+    if (gone) return;
+    controller.enqueue(encoder.encode(text));
+    controller.close();
+  };
+
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    let text: string | undefined = "";
+    let last = false;
+    let whole = false;
+    try {
+      while (text === "" && !reader.finished) {
+        text = await read();
+        if (over) return; // the caller left while we were waiting
       }
+      if (text === undefined) {
+        last = true;
+        text = await truncate();
+      } else if (reader.finished) {
+        last = whole = true;
+        text += await complete();
+      }
+    } catch (error) {
       if (over) return;
-      controller.enqueue(encoder.encode(text));
-      if (!last) return;
-      controller.close();
-      end(whole ? opened.drain : opened.discard);
-      options.over();
+      last = true;
+      whole = false;
+      text = (text ?? "") + await fail(error);
+    }
+    if (over) return;
+    controller.enqueue(encoder.encode(text));
+    hasGiven ||= answer.hasOutput;
+    if (!last) return;
+    controller.close();
+    end(whole ? opened.drain : opened.discard);
+    options.over();
+  };
+
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      options.left.addEventListener("abort", () => {
+        if (cutOff.aborted && !pulling && !over) void stop(controller);
+      }, { once: true });
+    },
+    async pull(controller) {
+      pulling = true;
+      try {
+        await pull(controller);
+      } finally {
+        pulling = false;
+      }
     },
     async cancel() {
+      gone = true;
       if (over) return;
       over = true;
       await left();
@@ -174,21 +217,17 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
 
 /** What a complete answer is charged by: as reported, else as counted here. */
 export function settledUsage(
-  answer: { readonly usage: Usage | undefined; readonly countedOutput: number },
-  inputTokens: number,
+  usage: Usage | undefined,
+  countOutput: () => number,
+  { inputTokens, mostTokens }: Pick<StreamOptions, "inputTokens" | "mostTokens">,
 ): { usage: Usage; source: "upstream" | "counted" } {
-  return answer.usage === undefined
-    ? { usage: counted(answer, inputTokens), source: "counted" }
-    : { usage: answer.usage, source: "upstream" };
+  return usage === undefined || usage.inputTokens > mostTokens || usage.outputTokens > mostTokens
+    ? { usage: counted(countOutput(), inputTokens), source: "counted" }
+    : { usage, source: "upstream" };
 }
 
-function counted(answer: { readonly countedOutput: number }, inputTokens: number): Usage {
-  return {
-    inputTokens,
-    cachedTokens: 0,
-    outputTokens: answer.countedOutput,
-    reasoningTokens: 0,
-  };
+function counted(outputTokens: number, inputTokens: number): Usage {
+  return { inputTokens, cachedTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
 function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {

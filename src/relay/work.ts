@@ -18,6 +18,7 @@ import { EventSource } from "./event_source.ts";
 import { type Opened, openedJoined, openedOne } from "./opened.ts";
 import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
 import { Settlement } from "./settlement.ts";
+import { plainNames } from "./plain_names.ts";
 import { settledUsage, streamAnswer } from "./stream.ts";
 import { readWhole } from "./whole.ts";
 
@@ -172,7 +173,7 @@ export class Work {
         const { bridge, asked } = wayTo(upstream);
         const { shaping } = upstream;
         const sent = bridge.request(asked, { model, permittedOutput, shaping });
-        this.#settlement.ignored = [...new Set([...this.#unsaid, ...sent.ignored])];
+        this.#settlement.ignored = plainNames([...this.#unsaid, ...sent.ignored]);
         return {
           path: bridge.path,
           headers: {
@@ -206,6 +207,8 @@ export class Work {
   /** The answer's body: settled, or a stream that settles itself. */
   async finish({ opened }: Called<Opened>): Promise<Pick<RelayReply, "body" | "settled">> {
     const inputTokens = this.#inputTokens * opened.requests;
+    // counted by other tokenizers, and with room for what an upstream adds of its own
+    const mostTokens = 2 * this.#route.context * Math.max(opened.requests, this.#asked.choices);
     if (opened.kind === "stream") {
       const answering = this.#request.trace.begin("answer");
       this.#unwatch(); // from here on leaving shows as cancelling the stream
@@ -219,8 +222,10 @@ export class Work {
         settlement: this.#settlement,
         log: this.#parts.log,
         inputTokens,
+        mostTokens,
         leave: this.#leave,
         cutOff: this.#parts.running.cutOff,
+        left: this.#left.signal,
         over: () => {
           answering.end();
           this.#over();
@@ -231,8 +236,9 @@ export class Work {
     const { answer } = opened;
     this.#settlement.outputBegan();
     const { usage, source } = settledUsage(
-      { usage: answer.usage, countedOutput: answer.usage === undefined ? answer.countOutput() : 0 },
-      inputTokens,
+      answer.usage,
+      () => answer.countOutput(),
+      { inputTokens, mostTokens },
     );
     const settled = await this.#settlement.settle({
       ending: "complete",
@@ -241,7 +247,7 @@ export class Work {
       usageSource: source,
     });
     this.#over();
-    const body = answer.usage === undefined ? answer.withUsage(usage) : answer.body;
+    const body = source === "counted" ? answer.withUsage(usage) : answer.body;
     return { body: JSON.stringify(body), settled };
   }
 

@@ -1,3 +1,4 @@
+import { DatabaseError } from "../../src/database/mod.ts";
 import { audit } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
@@ -231,6 +232,30 @@ Deno.test("charged: a client that leaves later pays for what was delivered (abor
     assert(charged >= 5 && charged < 100, `${charged}`);
     assertEquals(await balance(), 5_000 - charged);
   }
+});
+
+Deno.test("charged: a client that has left is charged once the database can be used again", async () => {
+  await using gateway = await startGateway();
+  const { database, running } = gateway.gateway;
+  const write = database.write.bind(database);
+  let failing = 2;
+  database.write = (wanted, item) => {
+    if (wanted.name !== "settlement" || failing-- <= 0) return write(wanted, item);
+    return Promise.reject(new DatabaseError("SQLITE_BUSY", "database is locked"));
+  };
+  const reply = await gateway.chat("[[tokens 500]] [[pace 5ms]]", { stream: true });
+  const reader = reply.body!.getReader();
+  let said = "";
+  while (!said.includes('content":"')) {
+    said += new TextDecoder().decode((await reader.read()).value);
+  }
+  await reader.read();
+  await reader.cancel();
+  const record = await onlyRecord(gateway);
+  assertEquals([record.ending, record.usage_source], ["client_left", "counted"]);
+  assert(Number(record.charged_credits) > 0);
+  await until(() => running.count === 0);
+  await assertLedgerClean(gateway);
 });
 
 Deno.test("charged: a client that leaves later pays by the upstream's usage (drain)", async () => {

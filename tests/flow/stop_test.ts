@@ -65,3 +65,27 @@ Deno.test("what runs longer than the patience is cut off with an error event, an
   assertEquals([records[0]!.ending, records[0]!.status], ["upstream_failed", 503]);
   assert(performance.now() - started < 5_000);
 });
+
+Deno.test("a caller who has stopped reading does not keep the gateway from stopping", async () => {
+  await using gateway = await startGateway({ settings: { limits: { drainMs: 300 } } });
+  const { hostname, port } = new URL(gateway.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  const body = JSON.stringify({
+    model: "svc-k2-0905",
+    stream: true,
+    max_tokens: 100_000,
+    messages: [{ role: "user", content: "[[tokens 100000]] [[pace 0ms]]" }],
+  });
+  await connection.write(
+    new TextEncoder().encode(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    ),
+  );
+  await connection.read(new Uint8Array(1_000));
+  const { running } = gateway.gateway;
+  await sleep(500); // until the sockets are full, and nobody pulls any more
+  assertEquals(running.count, 1);
+  assertEquals(await running.finish(300), { cutOff: 1 });
+  assertEquals(running.count, 0);
+});

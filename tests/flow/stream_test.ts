@@ -160,6 +160,25 @@ for (const [what, { pieces, says }] of Object.entries(BROKEN)) {
   });
 }
 
+for (const [what, sent] of [["nothing", []], ["a text", [chunk({ content: "hi" })]]] as const) {
+  Deno.test(`a stream of ${what} that is done without a reason is not taken for whole`, async () => {
+    await using upstream = fakeUpstream(() => eventStream(sse(...sent, "[DONE]")));
+    await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+    for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+      const reply = await gateway.post(path, {
+        model: "svc-k2",
+        max_tokens: 10,
+        stream: true,
+        messages: [{ role: "user", content: "Hi" }],
+      });
+      assertEquals(reply.status, sent.length === 0 ? 503 : 200);
+      assertStringIncludes(await reply.text(), "broke off");
+    }
+    const records = await usageRecords(gateway);
+    assertEquals(records.map(({ ending }) => ending), ["upstream_failed", "upstream_failed"]);
+  });
+}
+
 Deno.test("an error as the first event is an HTTP status, not a stream", async () => {
   await using upstream = fakeUpstream(() =>
     eventStream(sse('{"error":{"message":"slow down","type":"rate_limit_error","code":"429"}}'))
@@ -262,6 +281,34 @@ for (
     assert(/\[DONE\]|message_stop/.test(after!));
   });
 }
+
+Deno.test("an upstream that sends what callers never see is covered by pings", async () => {
+  await using upstream = fakeUpstream(() => {
+    let left = 12;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        if (left-- > 0) controller.enqueue(encoder.encode(sse(chunk({ content: "" }))));
+        else {
+          controller.enqueue(encoder.encode(sse(chunk({ content: "late" }, "stop"), "[DONE]")));
+          controller.close();
+        }
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, limits: { pingMs: 150 } },
+  });
+  const reply = await gateway.post("/v1/messages", {
+    model: "svc-k2",
+    max_tokens: 10,
+    stream: true,
+    messages: [{ role: "user", content: "Hi" }],
+  });
+  const [before] = (await reply.text()).split("late");
+  assert(before!.split("event: ping").length >= 3, before!);
+});
 
 Deno.test("a reader that stops reading holds the upstream back", async () => {
   let written = 0;
