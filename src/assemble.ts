@@ -13,7 +13,7 @@ import {
   openDatabase,
 } from "./database/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.ts";
-import { DirectoryInUse, gatewayIdentity } from "./gateway_identity.ts";
+import { databaseAlone, DirectoryInUse, gatewayIdentity } from "./gateway_identity.ts";
 import { TierList } from "./ledger/mod.ts";
 import { Retention } from "./usage/mod.ts";
 import type { Console } from "./console/mod.ts";
@@ -103,7 +103,7 @@ export async function assembleParts(
       now,
       observe,
       mayMigrate: besideGateway && file !== undefined
-        ? () => noGatewayRuns(settings.data)
+        ? () => noGatewayRuns(settings.data, file)
         : undefined,
       ...(file === undefined && url !== undefined
         ? { server: { url, token: token?.reveal() } }
@@ -127,9 +127,10 @@ export async function assembleParts(
 }
 
 /** A gateway of the earlier program would go on writing into a schema that it does not know. */
-async function noGatewayRuns(directory: string): Promise<void> {
+async function noGatewayRuns(directory: string, file: string): Promise<void> {
   try {
     using _alone = await gatewayIdentity(directory);
+    using _file = await databaseAlone(directory, file);
   } catch (error) {
     if (!(error instanceof DirectoryInUse)) throw error;
     throw new Error(
@@ -148,6 +149,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   await using built = new AsyncDisposableStack();
 
   const identity = built.use(await gatewayIdentity(settings.data));
+  built.use(await databaseAlone(settings.data, databaseFile(settings)));
   const metrics: Metrics = new Metrics(async () => ({
     requestsInFlight: running.count,
     writesWaiting: database.waiting,

@@ -1,5 +1,5 @@
 import { randomText } from "./ids.ts";
-import { joinPath } from "./std.ts";
+import { dirname, joinPath } from "./std.ts";
 
 /** Who a gateway is among those that share a database. */
 export interface GatewayIdentity extends Disposable {
@@ -46,6 +46,21 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
     await file.write(new TextEncoder().encode(`${id}\n`));
   }
   return identity(id, file, joinPath(directory, ANNOUNCEMENT));
+}
+
+/**
+ * Takes a database's own directory as well, where it is not the data directory: a gateway with another data
+ * directory may use the same file.
+ *
+ * @param file Undefined for a server's.
+ * @throws {DirectoryInUse} when one does.
+ */
+export async function databaseAlone(
+  directory: string,
+  file: string | undefined,
+): Promise<Disposable | undefined> {
+  if (file === undefined || dirname(file) === directory) return undefined;
+  return await gatewayIdentity(dirname(file));
 }
 
 function identity(id: string, file: Deno.FsFile, announcement: string): GatewayIdentity {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { databaseFile } from "../config/mod.ts";
 import { backUp, restoreFile } from "../database/mod.ts";
-import { DirectoryInUse, gatewayIdentity } from "../gateway_identity.ts";
+import { databaseAlone, DirectoryInUse, gatewayIdentity } from "../gateway_identity.ts";
 import { dirname, resolvePath } from "../std.ts";
 import type { CommandContext } from "./context.ts";
 import { size } from "./format.ts";
@@ -65,13 +65,14 @@ export function backupCommands(program: Command, context: CommandContext): void 
       throw new Error(`Cannot restore ${from} as there is no such file`, { cause: error });
     });
     await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    using _alone = await gatewayIdentity(config.settings.data).catch((error) => {
+    const running = (error: unknown) => {
       if (!(error instanceof DirectoryInUse)) throw error;
-      throw new Error(
-        `Cannot restore while a gateway runs on ${config.settings.data}: stop it first`,
-        { cause: error },
-      );
-    });
+      throw new Error(`Cannot restore while a gateway runs on ${file}: stop it first`, {
+        cause: error,
+      });
+    };
+    using _alone = await gatewayIdentity(config.settings.data).catch(running);
+    using _file = await databaseAlone(config.settings.data, file).catch(running);
     const { schema, bytes, before } = await restoreFile(from, file, context.now());
     print(
       context,

@@ -101,8 +101,8 @@ export const settings = z.strictObject({
   owner: z.strictObject({
     email: z.email().or(z.literal("owner@localhost")).default("owner@localhost"),
     key: z.string().regex(
-      /^sk-[A-Za-z0-9_-]{32,}$/,
-      "must be sk- and at least 32 of A-Z a-z 0-9 _ -",
+      /^sk-[A-Za-z0-9_-]{32,200}$/,
+      "must be sk- and 32 to 200 of A-Z a-z 0-9 _ -",
     )
       .transform((value) => new Secret(value)).optional(),
   }).prefault({}),

@@ -26,12 +26,14 @@ function mask(path: string, value: unknown): unknown {
   if (value instanceof Secret || PRIVATE_PATHS.some((secret) => secret.test(path))) {
     return "[secret]";
   }
-  return maskUserInfo(value);
+  return maskAddress(value);
 }
 
-/** An address may carry a password. */
-function maskUserInfo(value: unknown): unknown {
-  return typeof value === "string" ? value.replace(/^([a-z]+:\/\/)[^/@]*@/, "$1[secret]@") : value;
+/** An address may carry a password, or a key in its query. */
+function maskAddress(value: unknown): unknown {
+  if (typeof value !== "string" || !/^[a-z]+:\/\//.test(value)) return value;
+  return value.replace(/^([a-z]+:\/\/)[^/?#@]*@/, "$1[secret]@")
+    .replace(/([?&][^=&#]*=)[^&#]*/g, "$1[secret]");
 }
 
 function originOf(path: string, origins: ReadonlyMap<string, Origin>): Origin {
