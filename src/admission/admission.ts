@@ -137,11 +137,12 @@ export class Admission {
     return standingOf(database, caller, tierList, now());
   }
 
-  /** Renews the leases of what runs here, releases holds whose gateway is gone, expires lots. */
+  /** Renews the leases of what runs here, releases holds whose gateway is gone, expires lots, keeps the tiers known. */
   async keep(): Promise<void> {
-    const { database, leaseMs, log, now } = this.#options;
+    const { database, tierList, leaseMs, log, now } = this.#options;
     try {
       const nowMs = now();
+      await database.batch(tierList.statements); // the file may have been replaced by another's
       await renewHolds(database, this.#running.all(), nowMs + leaseMs);
       await reapHolds(database, nowMs);
       await expireLots(database, nowMs);

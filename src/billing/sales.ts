@@ -65,15 +65,12 @@ export class Sales {
     },
   ): Promise<string> {
     const now = this.#now();
-    if (credits < 1) throw new AccountError("Cannot grant less than 1 credit");
+    checkCredits(credits);
     if (expiresAtMs !== null && expiresAtMs <= now) {
       throw new AccountError("Cannot grant credits that have already expired");
     }
     if (expiresAtMs !== null && expiresAtMs > now + LONGEST_MS) {
       throw new AccountError("Cannot grant credits that expire in more than 100 years");
-    }
-    if (credits > MOST_CREDITS) {
-      throw new AccountError(`Cannot grant more than ${MOST_CREDITS} credits at once`);
     }
     checkNote(note);
     const lotId = newLotId();
@@ -112,6 +109,7 @@ export class Sales {
     if (amount === undefined) {
       throw new AccountError(`The package ${bought.id} has no number of credits: give one`);
     }
+    checkCredits(amount);
     const text = note === "" ? bought.name : `${bought.name}: ${note}`;
     checkNote(text);
     const now = this.#now();
@@ -146,6 +144,13 @@ export class Sales {
       account.id,
     ]);
     return typeof row?.invited_by === "string" ? row.invited_by : undefined;
+  }
+}
+
+function checkCredits(credits: number): void {
+  if (credits < 1) throw new AccountError("Cannot grant less than 1 credit");
+  if (credits > MOST_CREDITS) {
+    throw new AccountError(`Cannot grant more than ${MOST_CREDITS} credits at once`);
   }
 }
 

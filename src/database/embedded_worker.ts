@@ -48,6 +48,17 @@ function open(path: string): void {
   // the driver's own types do not know that statements take their arguments as one array
   connection = new DatabaseConstructor(path) as unknown as Connection;
   file = { path, identity: identityOf(path)! };
+  try {
+    prepare(path);
+  } catch (error) {
+    close();
+    file = { path, identity: "" }; // whatever has the name is not in use here
+    throw error;
+  }
+}
+
+/** Sets the connection up, and looks whether the file can be trusted. */
+function prepare(path: string): void {
   const pragma = (text: string) =>
     Object.values(connection!.prepare(`pragma ${text}`).all([])[0] ?? {});
   log = new LogSync(`${path}-wal`, () => {
@@ -56,8 +67,8 @@ function open(path: string): void {
   });
   pragma(`busy_timeout = ${BUSY_MS}`);
   pragma("journal_mode = wal");
-  connection.exec("pragma synchronous = normal"); // whoever waits for the disk waits for `log`
-  connection.exec("pragma foreign_keys = on");
+  connection!.exec("pragma synchronous = normal"); // whoever waits for the disk waits for `log`
+  connection!.exec("pragma foreign_keys = on");
   if (Deno.statSync(path).size <= QUICK_CHECK_BYTES) {
     const [fault] = pragma("quick_check(1)");
     if (fault !== "ok") {
@@ -119,8 +130,11 @@ function holdOn(): void {
 function statement(sql: string): Prepared {
   const known = prepared.get(sql);
   if (known !== undefined) return known;
+  if (connection === undefined) {
+    throw Object.assign(new Error("the database is not open"), { code: "SQLITE_CANTOPEN" });
+  }
   if (prepared.size >= MAX_PREPARED) prepared.clear();
-  const made = connection!.prepare(sql);
+  const made = connection.prepare(sql);
   prepared.set(sql, made);
   return made;
 }
@@ -157,7 +171,7 @@ function commit(statements: readonly Statement[], rows: boolean): Row[][] {
 
 function rollBack(): void {
   try {
-    connection!.exec("rollback");
+    connection?.exec("rollback");
   } catch {
     // the failed statement has already ended the transaction
   }

@@ -79,6 +79,25 @@ Deno.test("the database file is replaced by a backup: it is used from then on", 
   await assertLedgerClean(gateway);
 });
 
+Deno.test("the database file is replaced by a damaged one: nothing is answered from it", async () => {
+  await using gateway = await startGateway();
+  const [path, good] = [fileOf(gateway), `${gateway.directory}/good.db`];
+  const damaged = `${gateway.directory}/damaged.db`;
+  await gateway.gateway.database.all("vacuum into ?", [good]);
+  const bytes = await Deno.readFile(good);
+  bytes.fill(0x55, 3 * 4_096, 12 * 4_096);
+  await Deno.writeFile(damaged, bytes);
+  const replace = async (from: string) => {
+    for (const end of ["-wal", "-shm"]) await Deno.remove(`${path}${end}`).catch(() => {});
+    await Deno.rename(from, path);
+  };
+  await replace(damaged);
+  for (let times = 0; times < 3; times++) await assertUnavailable(await gateway.chat("Hi"));
+  await replace(good);
+  await until(async () => await statusOf(gateway.chat("Hi")) === 200);
+  await assertLedgerClean(gateway);
+});
+
 Deno.test("a damaged database is not started with: the check is named, once, and the exit is 1", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/data/sluice.db`;
