@@ -164,7 +164,7 @@ export const settings = z.strictObject({
         "for bodyIdleMs.",
     ),
     pingMs: milliseconds.default(15_000).describe(
-      "Silence of an upstream after which a stream's caller is sent a ping.",
+      "Time without anything for a stream's caller after which it is sent a ping.",
     ),
     countsPerMinute: z.int().positive().default(600).describe(
       "Requests to count_tokens of one key in a minute.",

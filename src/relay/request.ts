@@ -23,7 +23,7 @@ export interface RelayParts {
   readonly metrics: Metrics;
   readonly now: () => number;
   readonly timers: CoarseTimers;
-  /** Silence of an upstream after which a stream's caller is sent a ping. */
+  /** Time without anything for a stream's caller after which it is sent a ping. */
   readonly pingAfterMs: number;
   /** What becomes of an answer whose caller leaves in the middle of it. */
   readonly onClientDisconnect: "abort" | "drain";

@@ -659,3 +659,59 @@ Deno.test("a messages body is carried to a messages upstream but for model, limi
     temperature: 0.6,
   });
 });
+
+Deno.test("a messages body for an upstream that verifies: what others said is written as its own", () => {
+  const history = (signature: string, id: string) => [
+    { role: "user", content: "Hi" },
+    {
+      role: "assistant",
+      content: [{ type: "thinking", thinking: "R", signature }, {
+        type: "tool_use",
+        id,
+        name: "Bash",
+        input: {},
+      }],
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "ok" }] },
+  ];
+  const send = (signature: string, id: string, signedReasoning: boolean) =>
+    messagesCarry.request(
+      readMessages({ model: "m", max_tokens: 9, messages: history(signature, id) }),
+      { ...SHAPING, shaping: { signedReasoning } },
+    ).body.messages;
+  assertEquals<unknown>(send("theirs", "toolu_1", true), history("theirs", "toolu_1"));
+  assertEquals<unknown>(send("sluice.1", "f.Bash:0", false), history("sluice.1", "f.Bash:0"));
+  const [, assistant, result] = history("theirs", "f_2e_Bash_3a_0");
+  assertEquals<unknown>(send("sluice.1", "f.Bash:0", true), [
+    { role: "user", content: "Hi" },
+    { ...assistant, content: assistant!.content.slice(1) },
+    result,
+  ]);
+});
+
+Deno.test("messages request → chat: only the line that names a bill is left out", () => {
+  const bill = "x-anthropic-billing-header: cc_version=1";
+  const sent = messagesOverChat.request(
+    readMessages({
+      model: "m",
+      max_tokens: 9,
+      system: `${bill}\nBe brief.`,
+      messages: [{ role: "user", content: "Hi" }, { role: "system", content: bill }],
+    }),
+    SHAPING,
+  ).body;
+  assertEquals<unknown>(sent.messages, [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Hi" },
+  ]);
+});
+
+Deno.test("a tool that runs on the server may have no name", () => {
+  const tools = [{ type: "mcp_toolset", mcp_server_name: "x" }];
+  const body = { model: "m", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] };
+  assertEquals<unknown>(
+    messagesCarry.request(readMessages({ ...body, tools }), SHAPING).body.tools,
+    tools,
+  );
+  assertThrows(() => readMessages({ ...body, tools: [{ description: "none" }] }), Refusal);
+});

@@ -13,15 +13,18 @@ import { upstreamFault } from "../chat/upstream_error.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
+import { SIGNATURE } from "./encoder.ts";
 import { parseEvent } from "./events.ts";
+import { plainId } from "./from_neutral.ts";
 import { MESSAGES_DEFAULTS } from "./schema.ts";
 import { MessagesUsage, writeMessagesUsage } from "./usage.ts";
 
 /**
  * Messages in front, messages behind: bodies go on as the objects they were.
  *
- * Changed in a request: `model`, `max_tokens`, and `temperature` where it was left out and the model
- * does not think. Changed in a reply: `id` and `model`.
+ * Changed in a request: `model`, `max_tokens`, a reasoning budget that is not below it, the defaults of
+ * `temperature` (where the model does not think) and of the effort, and for an upstream that verifies
+ * what others said. Changed in a reply: `id` and `model`.
  */
 export const messagesCarry: Bridge = {
   path: "/messages",
@@ -36,6 +39,7 @@ function carryRequest(
   { model, permittedOutput, shaping }: RequestOptions,
 ): BridgedRequest {
   const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
+  if (shaping.signedReasoning) sent.messages = objects(body.messages).flatMap(asItsOwn);
   if (isObject(body.thinking)) sent.thinking = withinLimit(body.thinking, permittedOutput);
   if (reasoning?.effort !== undefined) {
     const config = isObject(body.output_config) ? body.output_config : {};
@@ -48,6 +52,23 @@ function carryRequest(
     sent.temperature ??= MESSAGES_DEFAULTS.temperature;
   }
   return { body: sent, ignored: [] };
+}
+
+/**
+ * A message as an upstream takes it that verifies what it is sent back. An earlier answer may have come from
+ * another one: reasoning that was signed here is left out, and ids are written as its dialect has them.
+ */
+function asItsOwn(message: JsonObject): JsonObject[] {
+  if (!Array.isArray(message.content)) return [message];
+  const content = message.content
+    .filter((block) => !(isObject(block) && block.signature === SIGNATURE))
+    .map((block) => {
+      if (!isObject(block)) return block;
+      if (block.type === "tool_use") return { ...block, id: plainId(text(block.id) ?? "") };
+      if (block.type !== "tool_result") return block;
+      return { ...block, tool_use_id: plainId(text(block.tool_use_id) ?? "") };
+    });
+  return content.length === 0 ? [] : [{ ...message, content }];
 }
 
 /** The least budget that the dialect's service takes. */

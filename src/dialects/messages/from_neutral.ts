@@ -116,6 +116,6 @@ function sourceOf(url: string): JsonValue {
 }
 
 /** Ids of this dialect are letters, digits, `_` and `-`; others are written so, always in the same way. */
-function plainId(id: string): string {
+export function plainId(id: string): string {
   return id.replace(/[^A-Za-z0-9_-]/g, (other) => `_${other.codePointAt(0)!.toString(16)}_`);
 }

@@ -53,7 +53,11 @@ export const message = z.looseObject({
   content,
 });
 
-const tool = z.looseObject({ name: z.string().min(1), type: z.string().nullish() });
+/** A tool of the caller's has a name; those that run on the server have a type, and some of them no name. */
+const tool = z.union([
+  z.looseObject({ name: z.string().min(1), type: z.string().nullish() }),
+  z.looseObject({ type: z.string().regex(/^(?!custom$)/) }),
+]);
 
 const toolChoice = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("auto") }),

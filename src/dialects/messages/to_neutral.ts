@@ -52,13 +52,16 @@ export function toNeutral({ body }: Asked): Conversation {
   };
 }
 
-/** One text, without the block that names the conversation's bill: it would spoil prompt caches. */
+/** One text, without the line that names the conversation's bill: it would spoil prompt caches. */
 function instructionsOf(system: JsonValue | undefined): string {
   const blocks = typeof system === "string"
     ? [system]
     : objects(system).map((block) => text(block.text) ?? "");
-  return blocks.filter((one) => one !== "" && !one.startsWith("x-anthropic-billing-header:"))
-    .join("\n\n");
+  return blocks.map(withoutBill).filter((one) => one !== "").join("\n\n");
+}
+
+function withoutBill(said: string): string {
+  return said.replace(/^x-anthropic-billing-header:.*\n*/, "");
 }
 
 function turnsOf(message: JsonObject): Turn[] {
@@ -67,7 +70,9 @@ function turnsOf(message: JsonObject): Turn[] {
     : objects(message.content);
   if (message.role === "assistant") return [assistantTurn(blocks)];
   if (message.role === "system") {
-    return [{ role: "system", text: blocks.map((block) => text(block.text) ?? "").join("\n") }];
+    const said = blocks.map((block) => withoutBill(text(block.text) ?? ""));
+    const joined = said.filter((one) => one !== "").join("\n");
+    return joined === "" ? [] : [{ role: "system", text: joined }];
   }
   const results = blocks.filter(({ type }) => type === "tool_result").map((block): Turn => ({
     role: "tool",
@@ -135,7 +140,7 @@ function toolOf(tool: JsonObject): Tool {
     throw invalid(
       "tools",
       `The tool '${
-        text(tool.name)
+        text(tool.name) ?? type
       }' (${type}) runs on the server, which this model's upstream cannot do.`,
     );
   }
