@@ -340,7 +340,10 @@ Deno.test("quirks: moonshot is sent no sampling, and its own output limit", asyn
   ]);
 });
 
-const tool = (name: string) => ({ type: "function", function: { name, parameters: {} } });
+const tool = (name: string) => ({
+  type: "function",
+  function: { name, parameters: { type: "object" } },
+});
 const named = { type: "function", function: { name: "b" } };
 
 for (

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, objects, text } from "../../dialects/mod.ts";
+import { moonshotSchema } from "./moonshot_schema.ts";
 
 /**
  * A chat body as Moonshot's service takes it.
@@ -12,7 +13,29 @@ export function adjustForMoonshot(body: JsonObject): JsonObject {
   const model = text(body.model) ?? "";
   const adjusted = withFreeChoice(rest, model);
   const messages = withReasoning(objects(body.messages), reasons(adjusted, model));
-  return { ...adjusted, messages: withPartial(messages, adjusted) };
+  return { ...withSchemas(adjusted), messages: withPartial(messages, adjusted) };
+}
+
+/** Schemas of tools and of the answer, in the service's form. */
+function withSchemas(body: JsonObject): JsonObject {
+  const { tools, response_format: format } = body;
+  return {
+    ...body,
+    ...(Array.isArray(tools) && {
+      tools: tools.map((tool) => {
+        if (!isObject(tool) || !isObject(tool.function)) return tool;
+        const { parameters } = tool.function;
+        if (!isObject(parameters)) return tool;
+        return { ...tool, function: { ...tool.function, parameters: moonshotSchema(parameters) } };
+      }),
+    }),
+    ...(isObject(format) && isObject(format.json_schema) && isObject(format.json_schema.schema) && {
+      response_format: {
+        ...format,
+        json_schema: { ...format.json_schema, schema: moonshotSchema(format.json_schema.schema) },
+      },
+    }),
+  };
 }
 
 const alwaysReasons = (model: string) => /k3|k2\.7|thinking/.test(model);
