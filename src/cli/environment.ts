@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { SILENT } from "../telemetry/mod.ts";
 import { type GatewayAddress, gatewayAddress } from "./address.ts";
@@ -35,7 +36,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
       const { url, answers } = await gatewayAddress(config);
       const secret = given(config, options)?.secret ??
         (await issue(parts, options, { name: "sluice env", lifeMs, nowMs: context.now() })).secret;
-      const variables = clientEnvironment(url, secret);
+      const variables = clientEnvironment(config, url, secret);
       print(
         context,
         options,
@@ -87,7 +88,7 @@ async function runWithKey(context: CommandContext, run: Run): Promise<number> {
   try {
     const { url, close } = await reachable(context, config);
     try {
-      return await context.runProgram(name, args, clientEnvironment(url, key.secret));
+      return await context.runProgram(name, args, clientEnvironment(config, url, key.secret));
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
       throw new Error(`Cannot run ${name} as there is no such program`, { cause: error });
@@ -141,19 +142,28 @@ async function issue(
  *
  * - OpenAI SDKs and most tools: `OPENAI_BASE_URL` (with `/v1`), `OPENAI_API_KEY`.
  * - Anthropic SDKs: `ANTHROPIC_BASE_URL` (without), `ANTHROPIC_AUTH_TOKEN`.
- * - Claude Code: the same, and models; a name that it does not know needs `ANTHROPIC_MODEL`.
+ * - Claude Code: the same, and models that are served here; a name that it does not know needs
+ *   `ANTHROPIC_MODEL`.
  *
  * `ANTHROPIC_API_KEY` is emptied: Claude Code would ask a person about it, and an earlier one must
  * not go to this gateway beside ours.
  */
-function clientEnvironment(url: string, secret: string): Record<string, string> {
+function clientEnvironment(
+  { settings }: Config,
+  url: string,
+  secret: string,
+): Record<string, string> {
+  const catalog = new Catalog(settings);
+  const served = (...ids: readonly string[]) => ids.find((id) => catalog.find(id) !== undefined);
+  const model = served("svc-k3", ...catalog.routes.map(({ id }) => id));
+  const small = served("svc-k2");
   return {
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_KEY: secret,
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_AUTH_TOKEN: secret,
     ANTHROPIC_API_KEY: "",
-    ANTHROPIC_MODEL: "claude-svc-k3",
-    ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-svc-k2",
+    ...(model !== undefined && { ANTHROPIC_MODEL: `claude-${model}` }),
+    ...(small !== undefined && { ANTHROPIC_DEFAULT_HAIKU_MODEL: `claude-${small}` }),
   };
 }

@@ -25,3 +25,10 @@ export function items(value: unknown): readonly JsonValue[] {
 export function objects(value: unknown): readonly JsonObject[] {
   return items(value).filter(isObject);
 }
+
+/** Takes these fields out of an object; answers those that it had. */
+export function withoutFields(object: JsonObject, fields: readonly string[]): string[] {
+  const had = fields.filter((field) => (object[field] ?? undefined) !== undefined);
+  for (const field of fields) delete object[field];
+  return had;
+}

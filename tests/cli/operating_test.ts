@@ -55,6 +55,31 @@ Deno.test("env: with SLUICE_OWNER_KEY nothing is issued, and a gateway that is n
   assertEquals(JSON.parse(await succeeded(shell(dir.path)("key", "list", "--json"))), []);
 });
 
+Deno.test("env: names models that are served", async () => {
+  await using dir = await tempDir();
+  const printed = async () => {
+    const out = await succeeded(shell(dir.path)("env", "--json"));
+    const { ANTHROPIC_MODEL: model, ANTHROPIC_DEFAULT_HAIKU_MODEL: small } = JSON.parse(out);
+    return [model, small];
+  };
+  assertEquals(await printed(), ["claude-svc-k3", "claude-svc-k2"]);
+  const upstreams = {
+    one: { url: "http://127.0.0.1:9/v1" },
+    two: { url: "http://127.0.0.1:9/v1" },
+  };
+  const routes = {
+    small: {
+      targets: [{ upstream: "one", model: "m" }],
+      context: 8_192,
+      maxOutput: 1_024,
+      minimum: 1,
+      prices: { input: 1, cached: 1, output: 1 },
+    },
+  };
+  await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify({ upstreams, routes }));
+  assertEquals(await printed(), ["claude-small", undefined]);
+});
+
 Deno.test("run: a gateway beside the program, its key gone afterwards, its status passed on", async () => {
   await using dir = await tempDir();
   const run = shell(dir.path, { SLUICE_PORT: "1" });

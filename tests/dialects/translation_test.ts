@@ -3,6 +3,7 @@ import {
   type AnswerStream,
   type Asked,
   type Bridge,
+  chatCarry,
   chatDialect,
   chatOverMessages,
   type JsonObject,
@@ -714,4 +715,19 @@ Deno.test("a tool that runs on the server may have no name", () => {
     tools,
   );
   assertThrows(() => readMessages({ ...body, tools: [{ description: "none" }] }), Refusal);
+});
+
+Deno.test("sampling that an upstream or its thinking does not take is left out and named", () => {
+  const fixed = { ...SHAPING, shaping: { fixedSampling: true } };
+  const chat = { model: "m", messages: [{ role: "user", content: "Hi" }], temperature: 0.5 };
+  const read = (body: JsonObject) => chatDialect.read(body, { beta: false });
+  assertEquals(chatCarry.request(read(chat), fixed).ignored, ["temperature"]);
+  assertEquals(chatOverMessages.request(read(chat), fixed).ignored, ["temperature"]);
+  assertEquals(chatOverMessages.request(read(chat), SHAPING).ignored, []);
+  const thinking = { ...chat, thinking: { type: "enabled" } };
+  assertEquals(chatOverMessages.request(read(thinking), SHAPING).ignored, ["thinking"]);
+  const roomy = { ...SHAPING, permittedOutput: 8_000 };
+  assertEquals(chatOverMessages.request(read(thinking), roomy).ignored, ["temperature"]);
+  const messages = readMessages({ messages: chat.messages, temperature: 0.5, top_k: 3 });
+  assertEquals(messagesCarry.request(messages, fixed).ignored, ["temperature", "top_k"]);
 });

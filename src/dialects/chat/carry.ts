@@ -9,7 +9,7 @@ import type {
   BridgedRequest,
   RequestOptions,
 } from "../bridge.ts";
-import { isObject, type JsonObject, type JsonValue, objects } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, objects, withoutFields } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { upstreamFault } from "./upstream_error.ts";
@@ -45,9 +45,8 @@ function carryRequest(
   delete sent.max_tokens;
   delete sent.max_completion_tokens;
   sent[limit] = permittedOutput;
-  if (shaping.fixedSampling) {
-    for (const field of SAMPLING) delete sent[field];
-  } else {
+  const ignored = shaping.fixedSampling ? withoutFields(sent, SAMPLING) : [];
+  if (!shaping.fixedSampling) {
     sent.temperature ??= CHAT_DEFAULTS.temperature;
     sent.top_p ??= CHAT_DEFAULTS.top_p;
   }
@@ -55,7 +54,7 @@ function carryRequest(
     const options = isObject(body.stream_options) ? body.stream_options : {};
     sent.stream_options = { ...options, include_usage: true };
   }
-  return { body: sent, ignored: [] };
+  return { body: sent, ignored };
 }
 
 function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {

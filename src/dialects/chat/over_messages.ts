@@ -8,7 +8,7 @@ import type {
   BridgedRequest,
   RequestOptions,
 } from "../bridge.ts";
-import { isObject, type JsonObject, objects } from "../json.ts";
+import { isObject, type JsonObject, objects, withoutFields } from "../json.ts";
 import { finishOf, MessagesEvents } from "../messages/events.ts";
 import { messagesFromNeutral } from "../messages/from_neutral.ts";
 import { MessagesUsage } from "../messages/usage.ts";
@@ -47,14 +47,15 @@ function translateRequest(
     const config = isObject(sent.output_config) ? sent.output_config : {};
     sent.output_config = { ...config, effort: asked.body.reasoning_effort };
   }
+  const dropped: string[] = [];
   if (shaping.fixedSampling || thinking?.type === "enabled") {
-    delete sent.temperature;
-    delete sent.top_p;
+    dropped.push(...withoutFields(sent, ["temperature", "top_p"]));
   } else {
     sent.temperature ??= CHAT_DEFAULTS.temperature;
   }
+  if (thinking === undefined && isObject(asked.body.thinking)) dropped.push("thinking");
   if (asked.stream) sent.stream = true;
-  return { body: sent, ignored: conversation.ignored };
+  return { body: sent, ignored: [...conversation.ignored, ...dropped] };
 }
 
 function thinkingOf({ thinking }: JsonObject, permittedOutput: number): JsonObject | undefined {

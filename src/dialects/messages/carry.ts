@@ -10,7 +10,14 @@ import type {
   RequestOptions,
 } from "../bridge.ts";
 import { upstreamFault } from "../chat/upstream_error.ts";
-import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+  withoutFields,
+} from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { SIGNATURE } from "./encoder.ts";
@@ -34,6 +41,8 @@ export const messagesCarry: Bridge = {
   stream: (_asked, names) => new CarriedMessagesStream(names),
 };
 
+const SAMPLING = ["temperature", "top_p", "top_k"];
+
 function carryRequest(
   { body, reasoning }: Asked,
   { model, permittedOutput, shaping }: RequestOptions,
@@ -46,12 +55,11 @@ function carryRequest(
     sent.output_config = { effort: reasoning.effort, ...config };
   }
   const thinks = isObject(sent.thinking) && sent.thinking.type !== "disabled";
-  if (shaping.fixedSampling) {
-    for (const field of ["temperature", "top_p", "top_k"]) delete sent[field];
-  } else if (!thinks) {
+  const ignored = shaping.fixedSampling ? withoutFields(sent, SAMPLING) : [];
+  if (!shaping.fixedSampling && !thinks) {
     sent.temperature ??= MESSAGES_DEFAULTS.temperature;
   }
-  return { body: sent, ignored: [] };
+  return { body: sent, ignored };
 }
 
 /**

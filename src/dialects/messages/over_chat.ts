@@ -13,7 +13,7 @@ import { chatFromNeutral } from "../chat/from_neutral.ts";
 import { CHAT_DEFAULTS } from "../chat/schema.ts";
 import { upstreamFault } from "../chat/upstream_error.ts";
 import { readChatUsage } from "../chat/usage.ts";
-import { isObject, type JsonObject, objects } from "../json.ts";
+import { isObject, type JsonObject, objects, withoutFields } from "../json.ts";
 import { type AnswerEvent, countEvent, parseArgs } from "../neutral.ts";
 import { TranslatedStream } from "../translated_stream.ts";
 import type { Usage } from "../usage.ts";
@@ -39,10 +39,8 @@ function translateRequest(
   const { body, ignored } = chatFromNeutral(toNeutral(asked));
   const limit = shaping.outputLimit ?? "max_tokens";
   const sent: JsonObject = { model, ...body, [limit]: permittedOutput };
-  if (shaping.fixedSampling) {
-    delete sent.temperature;
-    delete sent.top_p;
-  } else {
+  const dropped = shaping.fixedSampling ? withoutFields(sent, ["temperature", "top_p"]) : [];
+  if (!shaping.fixedSampling) {
     sent.temperature ??= MESSAGES_DEFAULTS.temperature;
     sent.top_p ??= CHAT_DEFAULTS.top_p;
   }
@@ -53,7 +51,7 @@ function translateRequest(
     sent.stream = true;
     sent.stream_options = { include_usage: true };
   }
-  return { body: sent, ignored };
+  return { body: sent, ignored: [...ignored, ...dropped] };
 }
 
 function translateAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
