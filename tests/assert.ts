@@ -15,13 +15,11 @@ export const assertStringIncludes: (actual: string, expected: string, message?: 
   assertModule.assertStringIncludes;
 export const assertThrows: <E extends Error>(
   work: () => unknown,
-  // deno-lint-ignore no-explicit-any -- constructors take whatever they take
-  kind: new (...args: any[]) => E,
+  kind: new (...args: never[]) => E,
   includes?: string,
 ) => E = assertModule.assertThrows;
 export const assertRejects: <E extends Error>(
   work: () => Promise<unknown>,
-  // deno-lint-ignore no-explicit-any -- constructors take whatever they take
-  kind: new (...args: any[]) => E,
+  kind: new (...args: never[]) => E,
   includes?: string,
 ) => Promise<E> = assertModule.assertRejects;

@@ -137,7 +137,10 @@ export class Admission {
     return standingOf(database, caller, tierList, now());
   }
 
-  /** Renews the leases of what runs here, releases holds whose gateway is gone, expires lots, keeps the tiers known. */
+  /**
+   * Renews the leases of what runs here, releases holds whose gateway is gone, expires lots, keeps the
+   * tiers known.
+   */
   async keep(): Promise<void> {
     const { database, tierList, leaseMs, log, now } = this.#options;
     try {

@@ -179,7 +179,7 @@ function expandVariables(
 
 /** The leaves of a tree of objects; an array or an empty object is one leaf. */
 export function leaves(
-  value: Record<string, unknown>,
+  value: object,
   path: readonly string[] = [],
 ): [string[], unknown][] {
   return Object.entries(value).flatMap(([key, inner]): [string[], unknown][] =>

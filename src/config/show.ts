@@ -13,8 +13,7 @@ export interface EffectiveSetting {
 
 /** Every effective setting and where it came from, secrets masked. */
 export function effectiveSettings(config: Config): EffectiveSetting[] {
-  // the settings are a plain tree of objects, which their type does not say
-  return leaves(config.settings as unknown as Record<string, unknown>)
+  return leaves(config.settings)
     .filter(([, value]) => value !== undefined)
     .map(([segments, value]) => {
       const path = segments.join(".");

@@ -46,10 +46,11 @@ const prepared = new Map<string, Prepared>();
 
 function open(path: string): void {
   // the driver's own types do not know that statements take their arguments as one array
-  connection = new DatabaseConstructor(path) as unknown as Connection;
+  const opened = new DatabaseConstructor(path) as unknown as Connection;
+  connection = opened;
   file = { path, identity: identityOf(path)! };
   try {
-    prepare(path);
+    setUp(opened, path);
   } catch (error) {
     close();
     file = { path, identity: "" }; // whatever has the name is not in use here
@@ -58,17 +59,16 @@ function open(path: string): void {
 }
 
 /** Sets the connection up, and looks whether the file can be trusted. */
-function prepare(path: string): void {
-  const pragma = (text: string) =>
-    Object.values(connection!.prepare(`pragma ${text}`).all([])[0] ?? {});
+function setUp(opened: Connection, path: string): void {
+  const pragma = (text: string) => Object.values(opened.prepare(`pragma ${text}`).all([])[0] ?? {});
   log = new LogSync(`${path}-wal`, () => {
     const [busy] = pragma("wal_checkpoint(truncate)");
     if (busy !== 0) throw new Error("another process reads or writes just now");
   });
   pragma(`busy_timeout = ${BUSY_MS}`);
   pragma("journal_mode = wal");
-  connection!.exec("pragma synchronous = normal"); // whoever waits for the disk waits for `log`
-  connection!.exec("pragma foreign_keys = on");
+  opened.exec("pragma synchronous = normal"); // whoever waits for the disk waits for `log`
+  opened.exec("pragma foreign_keys = on");
   if (Deno.statSync(path).size <= QUICK_CHECK_BYTES) {
     const [fault] = pragma("quick_check(1)");
     if (fault !== "ok") {

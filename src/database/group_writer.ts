@@ -137,10 +137,12 @@ export class GroupWriter {
       return;
     }
     // An answer that was lost: the same again finds out, where that does no harm.
-    const again = !isRepeated && error instanceof DatabaseError && error.outcomeUnknown
-      ? batch.filter(({ write }) => write.repeatable)
-      : [];
-    for (const waiting of batch) if (!again.includes(waiting)) waiting.done.reject(error);
+    const mayRepeat = !isRepeated && error instanceof DatabaseError && error.outcomeUnknown;
+    const again: Waiting[] = [];
+    for (const waiting of batch) {
+      if (mayRepeat && waiting.write.repeatable) again.push(waiting);
+      else waiting.done.reject(error);
+    }
     if (again.length > 0) await this.#settle(again, true);
   }
 }

@@ -22,6 +22,7 @@ export type {
 } from "./bridge.ts";
 export {
   type AnswerState,
+  brokenOff,
   chatCarry,
   chatDialect,
   chatErrorBody,

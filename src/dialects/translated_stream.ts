@@ -1,6 +1,6 @@
-import { Refusal } from "../refusal.ts";
 import { TokenCounter } from "../tokens/mod.ts";
 import type { AnswerStream } from "./bridge.ts";
+import { brokenOff } from "./chat/upstream_error.ts";
 import { type AnswerEvent, countEvent } from "./neutral.ts";
 import type { SseEvent } from "./sse/mod.ts";
 import type { Usage } from "./usage.ts";
@@ -55,13 +55,13 @@ export class TranslatedStream implements AnswerStream {
       if (countEvent(this.#counter, event)) this.hasOutput = true;
       written += this.#encoder.write(event);
     }
-    if (this.#reader.done) this.#mustHaveFinished();
+    if (this.#reader.done && !this.#encoder.finished) throw brokenOff();
     return written;
   }
 
   end(): void {
     if (this.finished) return;
-    this.#mustHaveFinished();
+    if (!this.#encoder.finished) throw brokenOff();
     this.#ended = true; // some upstreams send no last event of their own
   }
 
@@ -75,11 +75,5 @@ export class TranslatedStream implements AnswerStream {
 
   ping(): string {
     return this.#encoder.ping();
-  }
-
-  /** An answer without a reason for its end is not known to be whole, and SDKs refuse it. */
-  #mustHaveFinished(): void {
-    if (this.#encoder.finished) return;
-    throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
   }
 }

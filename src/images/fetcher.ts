@@ -3,7 +3,7 @@ import { joinBytes } from "../bytes.ts";
 import { isPublicAddress } from "./address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
 import type { Resolve } from "./resolve.ts";
-import { judgeTarget, type Target, type TargetRules } from "./target.ts";
+import { hasOddCharacters, judgeTarget, type Target, type TargetRules } from "./target.ts";
 
 /** How images are fetched. */
 export interface ImageFetcherOptions extends TargetRules {
@@ -74,8 +74,7 @@ export class ImageFetcher {
 
   /** Where a redirect leads, judged like the first address. */
   #next(from: Target, location: string): Target {
-    // deno-lint-ignore no-control-regex -- control characters are what is looked for
-    if (/[\x00-\x20\x7f\\]/.test(location)) throw unreachable("a redirect that is not an address");
+    if (hasOddCharacters(location)) throw unreachable("a redirect that is not an address");
     let url: URL;
     try {
       url = new URL(location, from.url);

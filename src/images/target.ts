@@ -49,9 +49,7 @@ export function judgeTarget(text: string, rules: TargetRules): Target {
   const refuse = (why: string) =>
     new ImageFault("address", `has an address that is not fetched: ${why}`);
   if (text.length > MAX_URL) throw refuse(`it is longer than ${MAX_URL} characters`);
-  // Others read these as something else than the URL standard does, so nobody means well by them.
-  // deno-lint-ignore no-control-regex -- control characters are what is looked for
-  if (/[\x00-\x20\x7f\\]/.test(text)) {
+  if (hasOddCharacters(text)) {
     throw refuse("it has spaces, control characters or backslashes");
   }
   let url: URL;
@@ -99,4 +97,13 @@ function isPublicName(host: string): boolean {
     labels.every((label) => LABEL.test(label) && label !== "xn--") &&
     !/^\d+$|^0x/i.test(labels.at(-1)!) &&
     !LOCAL_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
+}
+
+/**
+ * Whether a text holds spaces, control characters or backslashes. Others read these as something else than
+ * the URL standard does, so nobody means well by them.
+ */
+export function hasOddCharacters(text: string): boolean {
+  // deno-lint-ignore no-control-regex -- control characters are what is looked for
+  return /[\x00-\x20\x7f\\]/.test(text);
 }

@@ -30,7 +30,8 @@ export class AnswerReader implements TextReader {
   /**
    * Reads until the upstream has said something for the caller: what goes wrong before is still an
    * HTTP status, and another target can be asked. An upstream that has promised a stream and has
-   * nothing for the caller for long has begun as well, since clients and proxies on the way give up on silence.
+   * nothing for the caller for long has begun as well, since clients and proxies on the way give up on
+   * silence.
    */
   async begin(): Promise<this> {
     try {
@@ -54,12 +55,6 @@ export class AnswerReader implements TextReader {
 
   /** The next text: a ping when there has been none for long, whatever the upstream sends meanwhile. */
   async next(): Promise<string> {
-    const text = await this.#next();
-    if (text !== "") this.#saidTick = performance.now();
-    return text;
-  }
-
-  async #next(): Promise<string> {
     if (this.#ready !== "") {
       const text = this.#ready;
       this.#ready = "";
@@ -77,7 +72,9 @@ export class AnswerReader implements TextReader {
 
   async #read(): Promise<string> {
     const events = await this.#source.readUntil(this.#saidTick + this.#pingAfterMs);
-    return events === "silent" ? this.answer.ping() : this.#take(events);
+    if (events !== "silent") return this.#take(events);
+    this.#saidTick = performance.now();
+    return this.answer.ping();
   }
 
   #take(events: readonly SseEvent[] | undefined): string {
@@ -101,6 +98,7 @@ export class AnswerReader implements TextReader {
         break;
       }
     }
+    if (text !== "") this.#saidTick = performance.now();
     return text;
   }
 }

@@ -148,20 +148,12 @@ export class Settlement {
     try {
       return await settle(database, record);
     } catch (error) {
-      const { priceCredits } = record;
+      const fields = { id: requestId, priceCredits: record.priceCredits, error: String(error) };
       if (waitMs === undefined) {
-        log.error("a request was not settled", {
-          id: requestId,
-          priceCredits,
-          error: String(error),
-        });
+        log.error("a request was not settled", fields);
         throw error;
       }
-      log.warn("a request is not settled yet", {
-        id: requestId,
-        priceCredits,
-        error: String(error),
-      });
+      log.warn("a request is not settled yet", fields);
       await new Promise((resolve) => setTimeout(resolve, waitMs));
       return await this.#commit(record, waits);
     }

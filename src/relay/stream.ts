@@ -1,6 +1,6 @@
 import type { Hold } from "../admission/mod.ts";
 import { databaseRefusal } from "../database/mod.ts";
-import type { Dialect, Usage } from "../dialects/mod.ts";
+import { brokenOff, type Dialect, type Usage } from "../dialects/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { TransportFault } from "../upstreams/mod.ts";
@@ -235,9 +235,7 @@ function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {
     return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.");
   }
   if (error instanceof TransportFault) {
-    return new Refusal("upstream_unavailable", "The upstream's stream broke off.", {
-      cause: error,
-    });
+    return brokenOff(error);
   }
   return asRefusal(databaseRefusal(error));
 }

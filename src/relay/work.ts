@@ -264,16 +264,8 @@ export class Work {
       : status < 500 && status !== 429
       ? "refused"
       : "upstream_failed";
-    try {
-      await this.#settlement.settle({ ending, status });
-    } catch (cause) {
-      this.#parts.log.error("a failed request was not recorded", {
-        id: this.#request.requestId,
-        error: String(cause),
-      });
-    } finally {
-      this.#over();
-    }
+    await this.#settlement.settle({ ending, status }).catch(() => {}); // which has said so in the log
+    this.#over();
     return known;
   }
 }

@@ -114,3 +114,17 @@ export async function statusOf(reply: Promise<Response>): Promise<number> {
   await body?.cancel();
   return status;
 }
+
+/** A connection on which a chat completion was asked for, its answer for the test to read or to leave. */
+export async function unreadChat(gateway: TestGateway, body: unknown): Promise<Deno.TcpConn> {
+  const { hostname, port } = new URL(gateway.url);
+  const connection = await Deno.connect({ hostname, port: Number(port) });
+  const encoder = new TextEncoder();
+  const sent = encoder.encode(JSON.stringify(body));
+  const head =
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${sent.length}\r\n\r\n`;
+  await connection.write(encoder.encode(head));
+  await connection.write(sent);
+  return connection;
+}

@@ -76,14 +76,19 @@ export function sse(...datas: string[]): string {
 
 /** An event stream of these bytes, in these pieces. */
 export function eventStream(...pieces: (string | Uint8Array)[]): Response {
+  return pacedStream(0, pieces);
+}
+
+/** The same, with a pause before each piece. */
+export function pacedStream(pauseMs: number, pieces: readonly (string | Uint8Array)[]): Response {
   const encoder = new TextEncoder();
   let at = 0;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const piece = pieces[at++];
       if (piece === undefined) return controller.close();
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
       controller.enqueue(typeof piece === "string" ? encoder.encode(piece) : piece);
-      await new Promise((resolve) => setTimeout(resolve, 0));
     },
   }, { highWaterMark: 0 });
   return new Response(body, { headers: { "content-type": "text/event-stream" } });

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
-import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { startGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
 function ask(url: string, key: string, prompt: string): Promise<Response> {
@@ -68,20 +68,12 @@ Deno.test("what runs longer than the patience is cut off with an error event, an
 
 Deno.test("a caller who has stopped reading does not keep the gateway from stopping", async () => {
   await using gateway = await startGateway({ settings: { limits: { drainMs: 300 } } });
-  const { hostname, port } = new URL(gateway.url);
-  using connection = await Deno.connect({ hostname, port: Number(port) });
-  const body = JSON.stringify({
+  using connection = await unreadChat(gateway, {
     model: "svc-k2-0905",
     stream: true,
     max_tokens: 100_000,
     messages: [{ role: "user", content: "[[tokens 100000]] [[pace 0ms]]" }],
   });
-  await connection.write(
-    new TextEncoder().encode(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\n` +
-        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    ),
-  );
   await connection.read(new Uint8Array(1_000));
   const { running } = gateway.gateway;
   await sleep(500); // until the sockets are full, and nobody pulls any more

@@ -1,8 +1,16 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { startGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
 import { until } from "../fake/temp.ts";
-import { chunk, eventStream, fakeUpstream, rawServer, readRequest, sse } from "../fake/upstream.ts";
+import {
+  chunk,
+  eventStream,
+  fakeUpstream,
+  pacedStream,
+  rawServer,
+  readRequest,
+  sse,
+} from "../fake/upstream.ts";
 
 const encoder = new TextEncoder();
 const STREAM = sse(
@@ -253,18 +261,8 @@ for (
   ]] as const
 ) {
   Deno.test(`${path}: an upstream that is silent, before its first event too, is covered by pings`, async () => {
-    await using upstream = fakeUpstream(() => {
-      const events = [chunk({ content: "late" }), chunk({}, "stop"), "[DONE]"];
-      const body = new ReadableStream<Uint8Array>({
-        async pull(controller) {
-          const next = events.shift();
-          if (next === undefined) return controller.close();
-          if (next !== "[DONE]") await new Promise((resolve) => setTimeout(resolve, 250));
-          controller.enqueue(encoder.encode(sse(next)));
-        },
-      }, { highWaterMark: 0 });
-      return new Response(body, { headers: { "content-type": "text/event-stream" } });
-    });
+    const said = [sse(chunk({ content: "late" })), sse(chunk({}, "stop"), "[DONE]")];
+    await using upstream = fakeUpstream(() => pacedStream(250, said));
     await using gateway = await startGateway({
       settings: { upstream: { url: upstream.url }, limits: { pingMs: 100 } },
     });
@@ -283,20 +281,9 @@ for (
 }
 
 Deno.test("an upstream that sends what callers never see is covered by pings", async () => {
-  await using upstream = fakeUpstream(() => {
-    let left = 12;
-    const body = new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        if (left-- > 0) controller.enqueue(encoder.encode(sse(chunk({ content: "" }))));
-        else {
-          controller.enqueue(encoder.encode(sse(chunk({ content: "late" }, "stop"), "[DONE]")));
-          controller.close();
-        }
-      },
-    }, { highWaterMark: 0 });
-    return new Response(body, { headers: { "content-type": "text/event-stream" } });
-  });
+  const unseen = Array.from({ length: 12 }, () => sse(chunk({ content: "" })));
+  const late = sse(chunk({ content: "late" }, "stop"), "[DONE]");
+  await using upstream = fakeUpstream(() => pacedStream(50, [...unseen, late]));
   await using gateway = await startGateway({
     settings: { upstream: { url: upstream.url }, limits: { pingMs: 150 } },
   });
@@ -328,20 +315,10 @@ Deno.test("a reader that stops reading holds the upstream back", async () => {
     }
   });
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-  const { hostname, port } = new URL(gateway.url);
-  const body = JSON.stringify({
-    model: "svc-k2",
-    stream: true,
-    messages: [{ role: "user", content: "Hi" }],
-  });
+  const body = { model: "svc-k2", stream: true, messages: [{ role: "user", content: "Hi" }] };
   const connections: Deno.Conn[] = [];
   for (let index = 0; index < 10; index++) {
-    const connection = await Deno.connect({ hostname, port: Number(port) });
-    connections.push(connection);
-    await connection.write(encoder.encode(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\n` +
-        `content-length: ${body.length}\r\n\r\n${body}`,
-    ));
+    connections.push(await unreadChat(gateway, body));
   }
   // What the sockets' buffers take flows, then nothing does.
   let before = -1;

@@ -12,7 +12,7 @@ import type {
 import { isObject, type JsonObject, type JsonValue, objects, withoutFields } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
-import { upstreamFault } from "./upstream_error.ts";
+import { brokenOff, mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
 import { parseChunk } from "./events.ts";
 import { CHAT_DEFAULTS } from "./schema.ts";
 import { chatStreamEnd } from "./stream_end.ts";
@@ -45,8 +45,9 @@ function carryRequest(
   delete sent.max_tokens;
   delete sent.max_completion_tokens;
   sent[limit] = permittedOutput;
-  const ignored = shaping.fixedSampling ? withoutFields(sent, SAMPLING) : [];
-  if (!shaping.fixedSampling) {
+  let ignored: string[] = [];
+  if (shaping.fixedSampling) ignored = withoutFields(sent, SAMPLING);
+  else {
     sent.temperature ??= CHAT_DEFAULTS.temperature;
     sent.top_p ??= CHAT_DEFAULTS.top_p;
   }
@@ -81,12 +82,6 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
       return counter.tokens;
     },
   };
-}
-
-/** Some upstreams say only here that they have failed. */
-function mustNotHaveFailed({ finish_reason: reason }: JsonObject): void {
-  if (reason !== "error") return;
-  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its answer.");
 }
 
 /** Adds what a message or a delta says; answers whether it says anything. */
@@ -134,7 +129,7 @@ class CarriedChatStream implements AnswerStream {
 
   push({ data }: SseEvent): string {
     if (data === "[DONE]") {
-      if (this.#ended.size === 0) this.#brokeOff();
+      if (this.#ended.size === 0) throw brokenOff();
       this.finished = true;
       return "";
     }
@@ -153,7 +148,7 @@ class CarriedChatStream implements AnswerStream {
 
   end(): void {
     if (this.finished) return;
-    if (this.#ended.size < this.#choices) this.#brokeOff();
+    if (this.#ended.size < this.#choices) throw brokenOff();
     this.finished = true; // all choices have ended; some upstreams send no [DONE]
   }
 
@@ -183,11 +178,6 @@ class CarriedChatStream implements AnswerStream {
 
   ping(): string {
     return ": ping\n\n";
-  }
-
-  /** An answer without a reason for its end is not known to be whole, and SDKs refuse it. */
-  #brokeOff(): never {
-    throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
   }
 
   #take(chunk: JsonObject, choices: readonly JsonObject[]): void {

@@ -2,7 +2,7 @@ import { Refusal } from "../../refusal.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
 import type { Usage } from "../usage.ts";
-import { upstreamFault } from "./upstream_error.ts";
+import { mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
 import { readChatUsage } from "./usage.ts";
 
 /** Why an answer ended, as chat upstreams say it. `tool_calls` without a call is a plain stop. */
@@ -57,10 +57,8 @@ export class ChatEvents {
     }
     const usage = readChatUsage(chunk.usage) ?? readChatUsage(choice?.usage);
     if (usage !== undefined) this.usage = usage; // on every chunk with some: the last one counts
+    if (choice !== undefined) mustNotHaveFailed(choice);
     const reason = text(choice?.finish_reason);
-    if (reason === "error") {
-      throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its answer.");
-    }
     if (reason !== undefined && reason !== "") {
       events.push({
         type: "finish",

@@ -19,6 +19,7 @@ export { chatErrorBody, chatErrorWords } from "./errors.ts";
 export { type AnswerState, joinAnswers, joinStreams, NOTHING } from "./joined.ts";
 export { type ChatRequest, chatRequest } from "./schema.ts";
 export {
+  brokenOff,
   isContextError,
   readUpstreamError,
   ReportedError,

@@ -11,6 +11,7 @@ import type {
 import { isObject, type JsonObject, objects, withoutFields } from "../json.ts";
 import { finishOf, MessagesEvents } from "../messages/events.ts";
 import { messagesFromNeutral } from "../messages/from_neutral.ts";
+import { LEAST_BUDGET } from "../messages/schema.ts";
 import { MessagesUsage } from "../messages/usage.ts";
 import { type AnswerEvent, countEvent } from "../neutral.ts";
 import { TranslatedStream } from "../translated_stream.ts";
@@ -32,7 +33,6 @@ export const chatOverMessages: Bridge = {
 
 /** Tokens that thinking may take when it is switched on without saying how many. */
 const THINKING_BUDGET = 16_000;
-const LEAST_BUDGET = 1_024;
 
 function translateRequest(
   asked: Asked,
@@ -47,9 +47,9 @@ function translateRequest(
     const config = isObject(sent.output_config) ? sent.output_config : {};
     sent.output_config = { ...config, effort: asked.body.reasoning_effort };
   }
-  const dropped: string[] = [];
+  let dropped: string[] = [];
   if (shaping.fixedSampling || thinking?.type === "enabled") {
-    dropped.push(...withoutFields(sent, ["temperature", "top_p"]));
+    dropped = withoutFields(sent, ["temperature", "top_p"]);
   } else {
     sent.temperature ??= CHAT_DEFAULTS.temperature;
   }

@@ -1,5 +1,5 @@
 import { Refusal } from "../../refusal.ts";
-import { isObject, text } from "../json.ts";
+import { isObject, type JsonObject, text } from "../json.ts";
 
 const CONTEXT_CODES = /^(context_length_exceeded|string_above_max_length)$/;
 const CONTEXT_WORDS =
@@ -44,6 +44,20 @@ export function tooLongMessage(said = ""): string {
  * 200. As the first thing it says it means that nothing was generated.
  */
 export class ReportedError extends Refusal {}
+
+/**
+ * A stream that ended without a reason for its answer's end: nothing says that it is whole, and SDKs refuse
+ * it.
+ */
+export function brokenOff(cause?: unknown): Refusal {
+  return new Refusal("upstream_unavailable", "The upstream's stream broke off.", { cause });
+}
+
+/** Some upstreams say only in the reason for an answer's end that they have failed. */
+export function mustNotHaveFailed(choice: JsonObject): void {
+  if (choice.finish_reason !== "error") return;
+  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its answer.");
+}
 
 /** What an upstream reports as `error`, as a refusal in our words: its own may hold its address or key. */
 export function upstreamFault(error: unknown): ReportedError {

@@ -9,7 +9,7 @@ import type {
   BridgedRequest,
   RequestOptions,
 } from "../bridge.ts";
-import { upstreamFault } from "../chat/upstream_error.ts";
+import { brokenOff, upstreamFault } from "../chat/upstream_error.ts";
 import {
   isObject,
   type JsonObject,
@@ -23,7 +23,7 @@ import type { Usage } from "../usage.ts";
 import { SIGNATURE } from "./encoder.ts";
 import { parseEvent } from "./events.ts";
 import { plainId } from "./from_neutral.ts";
-import { MESSAGES_DEFAULTS } from "./schema.ts";
+import { LEAST_BUDGET, MESSAGES_DEFAULTS } from "./schema.ts";
 import { MessagesUsage, writeMessagesUsage } from "./usage.ts";
 
 /**
@@ -55,10 +55,9 @@ function carryRequest(
     sent.output_config = { effort: reasoning.effort, ...config };
   }
   const thinks = isObject(sent.thinking) && sent.thinking.type !== "disabled";
-  const ignored = shaping.fixedSampling ? withoutFields(sent, SAMPLING) : [];
-  if (!shaping.fixedSampling && !thinks) {
-    sent.temperature ??= MESSAGES_DEFAULTS.temperature;
-  }
+  let ignored: string[] = [];
+  if (shaping.fixedSampling) ignored = withoutFields(sent, SAMPLING);
+  else if (!thinks) sent.temperature ??= MESSAGES_DEFAULTS.temperature;
   return { body: sent, ignored };
 }
 
@@ -78,9 +77,6 @@ function asItsOwn(message: JsonObject): JsonObject[] {
     });
   return content.length === 0 ? [] : [{ ...message, content }];
 }
-
-/** The least budget that the dialect's service takes. */
-const LEAST_BUDGET = 1_024;
 
 /** Reasoning has to leave room for an answer: its budget is below `max_tokens`, which may be lowered here. */
 function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject {
@@ -167,7 +163,7 @@ class CarriedMessagesStream implements AnswerStream {
         }
         break;
       case "message_stop":
-        this.#mustHaveStopped();
+        if (!this.#stopped) throw brokenOff();
         this.finished = true;
         return ""; // said when the usage is settled
     }
@@ -176,7 +172,7 @@ class CarriedMessagesStream implements AnswerStream {
 
   end(): void {
     if (this.finished) return;
-    this.#mustHaveStopped();
+    if (!this.#stopped) throw brokenOff();
     this.finished = true;
   }
 
@@ -199,12 +195,6 @@ class CarriedMessagesStream implements AnswerStream {
 
   ping(): string {
     return 'event: ping\ndata: {"type":"ping"}\n\n';
-  }
-
-  /** An answer without a reason for its end is not known to be whole. */
-  #mustHaveStopped(): void {
-    if (this.#stopped) return;
-    throw new Refusal("upstream_unavailable", "The upstream's stream broke off.");
   }
 
   #count(said: string | undefined): void {

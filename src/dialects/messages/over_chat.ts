@@ -39,8 +39,9 @@ function translateRequest(
   const { body, ignored } = chatFromNeutral(toNeutral(asked));
   const limit = shaping.outputLimit ?? "max_tokens";
   const sent: JsonObject = { model, ...body, [limit]: permittedOutput };
-  const dropped = shaping.fixedSampling ? withoutFields(sent, ["temperature", "top_p"]) : [];
-  if (!shaping.fixedSampling) {
+  let dropped: string[] = [];
+  if (shaping.fixedSampling) dropped = withoutFields(sent, ["temperature", "top_p"]);
+  else {
     sent.temperature ??= MESSAGES_DEFAULTS.temperature;
     sent.top_p ??= CHAT_DEFAULTS.top_p;
   }

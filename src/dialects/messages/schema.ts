@@ -84,6 +84,9 @@ export const countRequest = z.looseObject({
 /** Defaults that are sent to the upstream when the caller leaves the field out. */
 export const MESSAGES_DEFAULTS = { temperature: 0.6 } as const;
 
+/** The smallest `thinking.budget_tokens` that the dialect's service takes. */
+export const LEAST_BUDGET = 1_024;
+
 /** Body of `POST /v1/messages`. Fields not named here are carried on, or named as ignored. */
 export const messagesRequest = countRequest.extend({
   max_tokens: z.int().min(1),
