@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
 } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
-import { completion, fakeUpstream } from "../fake/upstream.ts";
+import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 import { leaves, onEveryPairing, PNG_BASE64, reasonedTurns } from "./pairings.ts";
 
 const WEATHER: OpenAI.ChatCompletionFunctionTool = {
@@ -385,4 +385,31 @@ Deno.test("openai SDK: its own retries meet the right statuses and headers", asy
     OpenAI.AuthenticationError,
   );
   assertEquals(gateway.log().split("request refused").length, before + 1);
+});
+
+Deno.test("openai SDK: parallel calls of an upstream that sends them without role, under one index", async () => {
+  const called = (city: string) => ({
+    tool_calls: [{
+      index: 0,
+      id: `call_${city}`,
+      function: { name: "get_weather", arguments: JSON.stringify({ city }) },
+    }],
+  });
+  const finish = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+  await using upstream = fakeUpstream(() =>
+    eventStream(
+      sse(chunk(called("Lisbon")), chunk(called("Oslo")), JSON.stringify(finish), "[DONE]"),
+    )
+  );
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const { message, finish_reason } = (await sdk(gateway).chat.completions.stream({
+    model: "svc-k2",
+    messages: hello,
+    tools: [WEATHER],
+  }).finalChatCompletion()).choices[0]!;
+  assertEquals(finish_reason, "tool_calls");
+  assertEquals(
+    message.tool_calls?.map((call) => call.type === "function" && call.function.arguments),
+    ['{"city":"Lisbon"}', '{"city":"Oslo"}'],
+  );
 });

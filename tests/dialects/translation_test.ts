@@ -14,7 +14,7 @@ import {
 } from "../../src/dialects/mod.ts";
 import { asRefusal, Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
-import { checkChatStream, checkMessagesStream, type Rebuilt } from "./legal_streams.ts";
+import { checkChatStream, checkMessagesStream, eventsOf, type Rebuilt } from "./legal_streams.ts";
 
 const SHAPING = { model: "upstream-model", permittedOutput: 1_000, shaping: {} };
 const chatAsked = chatDialect.read({ model: "m", messages: [{ role: "user", content: "x" }] }, {
@@ -229,6 +229,80 @@ for (const { why, deltas, finish, blocks, stop } of STREAMS) {
   });
 }
 
+for (const { why, deltas, finish, blocks } of STREAMS) {
+  if (finish === "function_call") continue; // the form before tools has no pieces to tell apart
+  Deno.test(`chat stream carried to chat: ${why}`, () => {
+    const rebuilt = checkChatStream(translate(chatCarry, chatStream(deltas, finish)));
+    const calls = blocks.filter(([type]) => type === "tool_use");
+    assertEquals(plain(rebuilt).blocks.filter(([type]) => type === "tool_use"), calls);
+    assertEquals(rebuilt.stopReason, calls.length > 0 ? "tool_calls" : finish ?? "stop");
+  });
+}
+
+Deno.test("chat stream carried to chat: what is right is carried as it is, unknown fields included", () => {
+  const chunks = [
+    { index: 0, delta: { role: "assistant", content: "", vendor: 1 }, finish_reason: null },
+    { index: 0, delta: { content: "T" }, finish_reason: null, native: "x" },
+    {
+      index: 0,
+      delta: {
+        tool_calls: [{
+          index: 0,
+          id: "functions.A:0",
+          type: "function",
+          function: { name: "A", arguments: "" },
+          extra_content: { thought_signature: "s" },
+        }],
+      },
+      finish_reason: null,
+    },
+    {
+      index: 0,
+      delta: { tool_calls: [{ index: 0, function: { arguments: "{}" } }] },
+      finish_reason: null,
+    },
+    { index: 0, delta: {}, finish_reason: "tool_calls", stop_reason: null },
+  ];
+  const source = chunks.map((choice) =>
+    `data: ${JSON.stringify({ id: "id", created: 1, model: "m", choices: [choice] })}\n\n`
+  ).join("");
+  assertEquals(translate(chatCarry, `${source}data: [DONE]\n\n`), `${source}data: [DONE]\n\n`);
+});
+
+Deno.test("chat answer carried to chat: calls without id, type or text arguments, finish stop", () => {
+  const answer = (choice: JsonObject) =>
+    chatCarry.answer({ choices: [choice], vendor: 1 }, chatAsked, {
+      id: "chatcmpl-1",
+      model: "m",
+      inputTokens: 3,
+    }).body;
+  const call = { function: { name: "A", arguments: { a: 1 } }, extra_content: "x" };
+  assertEquals(
+    answer({ index: 0, message: { content: null, tool_calls: [call] }, finish_reason: "stop" }),
+    {
+      id: "chatcmpl-1",
+      model: "m",
+      vendor: 1,
+      choices: [{
+        index: 0,
+        message: {
+          role: "assistant",
+          content: null,
+          tool_calls: [{
+            id: "call_1_0",
+            type: "function",
+            function: { name: "A", arguments: '{"a":1}' },
+            extra_content: "x",
+          }],
+        },
+        finish_reason: "tool_calls",
+      }],
+    },
+  );
+  const right = { index: 0, message: { role: "assistant", content: "T" }, finish_reason: "stop" };
+  assertEquals((answer(right).choices as JsonObject[])[0], right);
+});
+
 Deno.test("chat stream → messages stream: cached input stands beside the input", () => {
   const usage = {
     prompt_tokens: 100,
@@ -366,6 +440,27 @@ Deno.test("a thousand malformed chat streams never become an ill-formed messages
   fc.assert(
     fc.property(fc.array(oddEvent, { maxLength: 12 }), (events) => {
       checkMessagesStream(translate(messagesOverChat, events.join("")));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+Deno.test("a thousand malformed chat streams carried to chat: calls are told apart (property)", () => {
+  fc.assert(
+    fc.property(fc.array(oddEvent, { maxLength: 12 }), (events) => {
+      const text = translate(chatCarry, events.join(""));
+      const begun = new Map<string, string>();
+      for (const { data } of eventsOf(text)) {
+        for (const { index: choice, delta } of data.choices ?? []) {
+          assert(typeof delta === "object" && delta.role !== "");
+          for (const call of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
+            const key = `${choice} ${call.index}`;
+            if (!begun.has(key)) begun.set(key, call.id);
+            else assertEquals([call.id, call.type, call.function.name], Array(3).fill(undefined));
+            assert(begun.get(key) !== "" && begun.get(key) !== undefined);
+          }
+        }
+      }
     }),
     { numRuns: 1_000 },
   );

@@ -14,6 +14,7 @@ import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { brokenOff, mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
 import { parseChunk } from "./events.ts";
+import { ChoiceMender, mendedChoice } from "./mend.ts";
 import { CHAT_DEFAULTS } from "./schema.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { readChatUsage, writeChatUsage } from "./usage.ts";
@@ -22,8 +23,8 @@ import { readChatUsage, writeChatUsage } from "./usage.ts";
  * Chat in front, chat behind: bodies go on as the objects they were.
  *
  * Changed in a request: `model`, the output limit, the defaults of left-out sampling fields and,
- * when streaming, `stream_options.include_usage`. Changed in a reply: `id`, `model`, and `usage`
- * where the upstream sent none or the caller did not ask for it.
+ * when streaming, `stream_options.include_usage`. Changed in a reply: `id`, `model`, `usage`
+ * where the upstream sent none or the caller did not ask for it, and what SDKs stumble over (`mend.ts`).
  */
 export const chatCarry: Bridge = {
   path: "/chat/completions",
@@ -64,13 +65,13 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
     throw new Refusal("upstream_unavailable", "The upstream's answer is not a chat completion.");
   }
   const { choice } = names;
-  const choices = objects(reply.choices);
+  const choices = objects(reply.choices).map((one) => mendedChoice(one, names));
   if (choices.length === 0) {
     throw new Refusal("upstream_unavailable", "The upstream's answer holds no choice.");
   }
   choices.forEach(mustNotHaveFailed);
   const usage = readChatUsage(reply.usage) ?? readChatUsage(choices[0]?.usage);
-  const body: JsonObject = { ...reply, id: names.id, model: names.model };
+  const body: JsonObject = { ...reply, id: names.id, model: names.model, choices };
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
@@ -113,6 +114,8 @@ class CarriedChatStream implements AnswerStream {
   readonly #wantsUsage: boolean;
   readonly #ended = new Set<number>();
   readonly #choices: number;
+  /** By the index of their choice. */
+  readonly #menders: Record<number, ChoiceMender> = {};
   #created: JsonValue = Math.floor(Date.now() / 1_000);
   #rawUsage: JsonObject | undefined;
 
@@ -135,11 +138,11 @@ class CarriedChatStream implements AnswerStream {
     }
     const chunk = parseChunk(data);
     if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
-    const choices = objects(chunk.choices);
+    const choices = objects(chunk.choices).map((choice) => this.#mended(choice));
     this.#take(chunk, choices);
     if (choices.length === 0) return ""; // a usage chunk; ours is sent at the end
-    const sent: JsonObject = { ...chunk, id: this.#names.id, model: this.#names.model };
-    const { choice } = this.#names;
+    const { id, model, choice } = this.#names;
+    const sent: JsonObject = { ...chunk, id, model, choices };
     if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
     else delete sent.usage;
@@ -178,6 +181,11 @@ class CarriedChatStream implements AnswerStream {
 
   ping(): string {
     return ": ping\n\n";
+  }
+
+  #mended(choice: JsonObject): JsonObject {
+    const index = typeof choice.index === "number" ? choice.index : 0;
+    return (this.#menders[index] ??= new ChoiceMender(this.#names, choice)).mend(choice);
   }
 
   #take(chunk: JsonObject, choices: readonly JsonObject[]): void {

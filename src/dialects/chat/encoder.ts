@@ -2,6 +2,7 @@ import type { AnswerNames } from "../bridge.ts";
 import type { JsonObject } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
 import type { Usage } from "../usage.ts";
+import { type CallEvent, CallWriter } from "./calls.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
 
@@ -19,12 +20,7 @@ export function finishReason(finish: Finish, called: boolean): string {
 export class ChatEncoder {
   readonly #head: JsonObject;
   readonly #wantsUsage: boolean;
-  /** Calls by key; one gets its index when its name is known. */
-  readonly #calls = new Map<
-    string,
-    { index: number | undefined; waiting: string; id?: string }
-  >();
-  #named = 0;
+  readonly #calls: CallWriter;
   #started = false;
   #finish: Finish | undefined;
   readonly #names: AnswerNames;
@@ -38,6 +34,7 @@ export class ChatEncoder {
     this.#head = { id: names.id, object: "chat.completion.chunk", created, model: names.model };
     this.#wantsUsage = wantsUsage;
     this.#names = names;
+    this.#calls = new CallWriter(names.id);
     this.#created = created;
   }
 
@@ -62,7 +59,7 @@ export class ChatEncoder {
 
   /** The end of a complete answer. */
   close(usage: Usage): string {
-    const finish = this.#chunk({}, finishReason(this.#finish ?? "stop", this.#named > 0));
+    const finish = this.#chunk({}, finishReason(this.#finish ?? "stop", this.#calls.named > 0));
     if (this.#names.choice !== undefined) return finish;
     const last = this.#wantsUsage ? writeChatUsage(usage) : undefined;
     return finish + chatStreamEnd(this.#names, this.#created, last);
@@ -73,25 +70,19 @@ export class ChatEncoder {
     return ": ping\n\n";
   }
 
-  #call({ key, id, name, args }: AnswerEvent & { type: "call" }): string {
-    let call = this.#calls.get(key);
-    if (call === undefined) {
-      call = { index: undefined, waiting: "" };
-      this.#calls.set(key, call);
-    }
-    if (id !== undefined) call.id ??= id;
-    if (call.index !== undefined) return args === "" ? "" : this.#args(call.index, args);
-    call.waiting += args;
-    if (name === undefined) return "";
-    call.index = this.#named++;
-    const first = {
-      index: call.index,
-      id: call.id ?? `call_${this.#names.id.replace(/^chatcmpl-/, "")}_${call.index}`,
-      type: "function",
-      function: { name, arguments: "" },
-    };
-    const opened = this.#chunk({ tool_calls: [first] });
-    return call.waiting === "" ? opened : opened + this.#args(call.index, call.waiting);
+  #call(event: CallEvent): string {
+    const written = this.#calls.write(event);
+    if (written === undefined) return "";
+    const { index, opening, args } = written;
+    const opened = opening === undefined ? "" : this.#chunk({
+      tool_calls: [{
+        index,
+        id: opening.id,
+        type: "function",
+        function: { name: opening.name, arguments: "" },
+      }],
+    });
+    return args === "" ? opened : opened + this.#args(index, args);
   }
 
   #args(index: number, args: string): string {

@@ -2,6 +2,7 @@ import { Refusal } from "../../refusal.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
 import type { Usage } from "../usage.ts";
+import { CallReader } from "./calls.ts";
 import { mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
 import { readChatUsage } from "./usage.ts";
 
@@ -25,17 +26,13 @@ export function parseChunk(data: string): JsonObject {
   throw new Refusal("upstream_unavailable", "The upstream's stream is not of the chat dialect.");
 }
 
-/** Reads the chunks of a chat stream as neutral events; knows only which tool call is meant. */
+/** Reads the chunks of a chat stream as neutral events. */
 export class ChatEvents {
   /** Whether `[DONE]` came. */
   done = false;
   /** As the upstream reported it. */
   usage: Usage | undefined;
-  #calls = 0;
-  /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
-  readonly #byIndex = new Map<number, Call>();
-  /** The call that a piece without an index goes on with. */
-  #last: Call | undefined;
+  readonly #calls = new CallReader();
   #hasSaid = false;
   #refused = false;
 
@@ -81,52 +78,13 @@ export class ChatEvents {
     for (const said of [contentText(delta.content), refusal]) {
       if (said !== "") events.push({ type: "text", text: said });
     }
-    for (const call of objects(delta.tool_calls)) events.push(this.#call(call));
+    for (const call of objects(delta.tool_calls)) events.push(this.#calls.read(call));
     // the form before tools
     if (isObject(delta.function_call)) {
-      events.push(this.#call({ index: 0, function: delta.function_call }));
+      events.push(this.#calls.read({ index: 0, function: delta.function_call }));
     }
     return events;
   }
-
-  #call(piece: JsonObject): AnswerEvent {
-    const own = isObject(piece.function) ? piece.function : {};
-    const id = text(piece.id) || undefined;
-    const name = text(own.name) || undefined;
-    const index = typeof piece.index === "number" ? piece.index : undefined;
-    let call = index === undefined ? this.#last : this.#byIndex.get(index);
-    if (call === undefined || isAnother(call, { id, name })) {
-      call = { key: `call${this.#calls++}`, id, name };
-    }
-    call.id ??= id;
-    call.name ??= name;
-    this.#last = call;
-    if (index !== undefined) this.#byIndex.set(index, call);
-    const args = own.arguments;
-    return {
-      type: "call",
-      key: call.key,
-      id,
-      name,
-      args: isObject(args) ? JSON.stringify(args) : text(args) ?? "",
-    };
-  }
-}
-
-/** A call that has begun. */
-interface Call {
-  readonly key: string;
-  id: string | undefined;
-  name: string | undefined;
-}
-
-/**
- * Whether a piece begins another call than the one that its place says: it names a tool, and has another
- * id or another name. Some upstreams give each piece of one call an id of its own.
- */
-function isAnother(call: Call, { id, name }: Pick<Call, "id" | "name">): boolean {
-  if (name === undefined || call.name === undefined) return false;
-  return id === undefined || call.id === undefined ? name !== call.name : id !== call.id;
 }
 
 /** A text, or the texts of parts. */

@@ -1,0 +1,97 @@
+import { isObject, type JsonObject, text } from "../json.ts";
+import type { AnswerEvent } from "../neutral.ts";
+
+/** A piece of a tool call, told apart from the pieces of others. */
+export type CallEvent = AnswerEvent & { readonly type: "call" };
+
+/** Tells the pieces of tool calls apart, as chat upstreams send them. */
+export class CallReader {
+  #calls = 0;
+  /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
+  readonly #byIndex = new Map<number, Call>();
+  /** The call that a piece without an index goes on with. */
+  #last: Call | undefined;
+
+  read(piece: JsonObject): CallEvent {
+    const own = isObject(piece.function) ? piece.function : {};
+    const id = text(piece.id) || undefined;
+    const name = text(own.name) || undefined;
+    const index = typeof piece.index === "number" ? piece.index : undefined;
+    let call = index === undefined ? this.#last : this.#byIndex.get(index);
+    if (call === undefined || isAnother(call, { id, name })) {
+      call = { key: `call${this.#calls++}`, id, name };
+    }
+    call.id ??= id;
+    call.name ??= name;
+    this.#last = call;
+    if (index !== undefined) this.#byIndex.set(index, call);
+    return { type: "call", key: call.key, id, name, args: argsText(own.arguments) };
+  }
+}
+
+/** Arguments as text; some upstreams send them as the object. */
+export function argsText(args: unknown): string {
+  return isObject(args) ? JSON.stringify(args) : text(args) ?? "";
+}
+
+/** A call that has begun. */
+interface Call {
+  readonly key: string;
+  id: string | undefined;
+  name: string | undefined;
+}
+
+/**
+ * Whether a piece begins another call than the one that its place says: it names a tool, and has another
+ * id or another name. Some upstreams give each piece of one call an id of its own.
+ */
+function isAnother(call: Call, { id, name }: Pick<Call, "id" | "name">): boolean {
+  if (name === undefined || call.name === undefined) return false;
+  return id === undefined || call.id === undefined ? name !== call.name : id !== call.id;
+}
+
+/** A piece of a call as chat clients take it. */
+export interface WrittenCall {
+  /** Calls are numbered from 0 without a gap. */
+  readonly index: number;
+  /** With a call's first piece only. */
+  readonly opening: { readonly id: string; readonly name: string } | undefined;
+  readonly args: string;
+}
+
+/**
+ * Writes pieces of tool calls as chat clients take them: the id and the name come once, with a call's first
+ * piece, and indices are dense. What comes before a call's name waits for it.
+ */
+export class CallWriter {
+  readonly #calls = new Map<string, { index: number | undefined; id?: string; waiting: string }>();
+  readonly #answerId: string;
+  /** How many calls have been named. */
+  named = 0;
+
+  /** @param answerId From which ids are made for calls that have none. */
+  constructor(answerId: string) {
+    this.#answerId = answerId;
+  }
+
+  /** Undefined where there is nothing to write yet. */
+  write({ key, id, name, args }: CallEvent): WrittenCall | undefined {
+    let call = this.#calls.get(key);
+    if (call === undefined) {
+      call = { index: undefined, waiting: "" };
+      this.#calls.set(key, call);
+    }
+    if (id !== undefined) call.id ??= id;
+    if (call.index !== undefined) return { index: call.index, opening: undefined, args };
+    call.waiting += args;
+    if (name === undefined) return undefined;
+    const index = call.index = this.named++;
+    const opening = { id: call.id ?? madeCallId(this.#answerId, index), name };
+    return { index, opening, args: call.waiting };
+  }
+}
+
+/** The id of a call to which its upstream gave none. */
+export function madeCallId(answerId: string, index: number): string {
+  return `call_${answerId.replace(/^chatcmpl-/, "")}_${index}`;
+}
