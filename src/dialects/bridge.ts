@@ -43,6 +43,8 @@ export interface Shaping {
   readonly outputLimit?: "max_tokens" | "max_completion_tokens";
   /** Signatures of reasoning are verified there: what it did not sign is not sent. */
   readonly signedReasoning?: boolean;
+  /** `top_k` is known there, although its dialect has none. */
+  readonly topK?: boolean;
   /** One answer at a time is given there, although its dialect can ask for several. */
   readonly singleAnswer?: boolean;
 }

@@ -55,7 +55,10 @@ export interface Conversation {
   readonly parallelTools: boolean | undefined;
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
+  readonly topK: number | undefined;
   readonly stop: readonly string[];
+  /** Who asks, as the caller names them to their provider. */
+  readonly user: string | undefined;
   /** JSON Schema that the answer must satisfy. */
   readonly schema: JsonObject | undefined;
   /** Fields of the request that have no place here. */

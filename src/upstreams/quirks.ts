@@ -1,5 +1,11 @@
 import type { QuirkName } from "../config/mod.ts";
 import type { JsonObject, Shaping } from "../dialects/mod.ts";
+import {
+  withBothNames,
+  withContinuation,
+  withoutReasoning,
+  withReasonedCalls,
+} from "./quirks/history.ts";
 import { adjustForMoonshot } from "./quirks/moonshot.ts";
 
 /** What a known upstream departs from its dialect in. */
@@ -14,20 +20,26 @@ export interface Quirk {
  *
  * - `moonshot`: sampling and `n` are fixed and other values are refused; the output limit is
  *   `max_completion_tokens` (platform.moonshot.ai, chat API); the rest is in `quirks/moonshot.ts`.
- * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`.
+ * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`. Earlier
+ *   reasoning has no place in this interface.
  * - `anthropic`: signatures of reasoning are verified.
  * - `ollama`: `n` is not looked at (docs.ollama.com, OpenAI compatibility).
- * - the others take the dialect as it is; the name documents the upstream.
+ * - `deepseek`: calls of tools are refused without the reasoning before them, an empty one at least
+ *   (api-docs.deepseek.com, thinking mode).
+ * - `vllm`, `openrouter`: `top_k` is taken. How they and the others see history: `quirks/history.ts`.
  */
 export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
   moonshot: {
     shaping: { fixedSampling: true, outputLimit: "max_completion_tokens", singleAnswer: true },
     adjust: adjustForMoonshot,
   },
-  openai: { shaping: { outputLimit: "max_completion_tokens" } },
+  openai: { shaping: { outputLimit: "max_completion_tokens" }, adjust: withoutReasoning },
   anthropic: { shaping: { signedReasoning: true } },
-  openrouter: { shaping: {} },
-  deepseek: { shaping: { outputLimit: "max_tokens" } },
-  vllm: { shaping: { outputLimit: "max_tokens" } },
-  ollama: { shaping: { outputLimit: "max_tokens", singleAnswer: true } },
+  openrouter: { shaping: { topK: true }, adjust: withBothNames },
+  deepseek: { shaping: { outputLimit: "max_tokens" }, adjust: withReasonedCalls },
+  vllm: {
+    shaping: { outputLimit: "max_tokens", topK: true },
+    adjust: (body) => withContinuation(withBothNames(body)),
+  },
+  ollama: { shaping: { outputLimit: "max_tokens", singleAnswer: true }, adjust: withBothNames },
 };

@@ -629,6 +629,103 @@ Deno.test("messages request → chat: missing and stray tool results", () => {
   ]);
 });
 
+Deno.test("messages request → chat: several results for one call, several calls under one id", () => {
+  const use = (id: string, name: string) => ({ type: "tool_use", id, name, input: {} });
+  const result = (id: string, content: string, is_error = false) => ({
+    type: "tool_result",
+    tool_use_id: id,
+    content,
+    is_error,
+  });
+  const sent = asChat({
+    messages: [
+      { role: "assistant", content: [use("a", "A"), use("b", "B"), use("b", "B")] },
+      {
+        role: "user",
+        content: [
+          result("b", "b1"),
+          result("a", "a1"),
+          result("b", "b2"),
+          result("a", "a2", true),
+          result("b", "b3"),
+        ],
+      },
+    ],
+  });
+  assertEquals(
+    (sent.messages as JsonObject[]).slice(1).map(({ tool_call_id: id, content }) => [id, content]),
+    [["a", "Error: a1\na2"], ["b", "b1"], ["b", "b2\nb3"]],
+  );
+});
+
+Deno.test("messages request → chat: blocks that cannot be said are named, and are not all there is", () => {
+  const messages = [
+    { role: "user", content: [{ type: "text", text: "Hi" }, { type: "container_upload" }] },
+    { role: "assistant", content: [{ type: "server_tool_use", id: "s", name: "x", input: {} }] },
+    { role: "assistant", content: [{ type: "compaction", content: "They met." }] },
+    {
+      role: "user",
+      content: [{
+        type: "tool_result",
+        tool_use_id: "a",
+        content: [{ type: "browser_state" }, { type: "text", text: "R" }],
+      }],
+    },
+  ];
+  const { body, ignored } = messagesOverChat.request(readMessages({ messages }), SHAPING);
+  assertEquals(ignored, [
+    "messages.container_upload",
+    "messages.server_tool_use",
+    "messages.browser_state",
+  ]);
+  assertEquals(body.messages, [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: "They met." },
+    { role: "user", content: "Result of a tool: R" },
+  ]);
+  const nothing = [{ role: "user", content: [{ type: "container_upload" }] }];
+  const refusal = assertThrows(() => asChat({ messages: nothing }), Refusal);
+  assertEquals(refusal.param, "messages");
+  assertStringIncludes(refusal.message, "container_upload");
+});
+
+Deno.test("messages request → chat: names of tools that are too long there, and back", () => {
+  const long = `mcp__${"server".repeat(12)}__read`;
+  const asked = readMessages({
+    messages: [
+      { role: "assistant", content: [{ type: "tool_use", id: "a", name: long, input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "1" }] },
+    ],
+    tools: [{ name: long, input_schema: {} }, { name: `${long}2`, input_schema: {} }, {
+      name: "short",
+      input_schema: {},
+    }],
+    tool_choice: { type: "tool", name: long },
+  });
+  const { body } = messagesOverChat.request(asked, SHAPING);
+  const names = (body.tools as JsonObject[]).map((tool) => (tool.function as JsonObject).name);
+  assertEquals(names.map((name) => String(name).length), [64, 64, 5]);
+  assertEquals(new Set(names).size, 3);
+  assertEquals(body.tool_choice, { type: "function", function: { name: names[0]! } });
+  assertStringIncludes(JSON.stringify(body.messages), `"name":"${names[0]}"`);
+
+  const called = call(0, "{}", "x", String(names[1]));
+  const whole = messagesOverChat.answer(
+    { choices: [{ message: called, finish_reason: "tool_calls" }] },
+    asked,
+    { id: "id", model: "m", inputTokens: 3 },
+  );
+  const stream = messagesOverChat.stream(asked, { id: "id", model: "m", inputTokens: 3 });
+  const streamed = stream.push({
+    event: "",
+    data: JSON.stringify({ choices: [{ index: 0, delta: called }] }),
+  });
+  const counted = { inputTokens: 3, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 };
+  for (const text of [JSON.stringify(whole.withUsage(counted)), streamed]) {
+    assertStringIncludes(text, `"name":"${long}2"`);
+  }
+});
+
 Deno.test("messages request → chat: what cannot be said is named or refused", () => {
   const messages = [{ role: "user", content: "Hi" }];
   const named = messagesOverChat.request(
@@ -734,6 +831,97 @@ Deno.test("chat request → messages: tools, results, instructions, images", () 
   );
 });
 
+Deno.test("chat request → messages: ids that are numbered anew in each turn, results that are missing", () => {
+  const called = { id: "f.Read:0", type: "function", function: { name: "Read", arguments: "{}" } };
+  const sent = asMessages({
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: null, tool_calls: [called, { ...called, id: "b" }] },
+      { role: "tool", tool_call_id: "f.Read:0", content: "1" },
+      { role: "tool", tool_call_id: "gone", content: "stray" },
+      { role: "assistant", content: null, tool_calls: [called] },
+      { role: "tool", tool_call_id: "f.Read:0", content: "2" },
+    ],
+  });
+  const use = (id: string) => ({ type: "tool_use", id, name: "Read", input: {} });
+  const text = (said: string) => ({ type: "text", text: said });
+  const result = (id: string, said: string) => ({
+    type: "tool_result",
+    tool_use_id: id,
+    content: [text(said)],
+  });
+  assertEquals(sent.messages, [
+    { role: "user", content: [text("Hi")] },
+    { role: "assistant", content: [use("f_2e_Read_3a_0"), use("b")] },
+    {
+      role: "user",
+      content: [
+        result("f_2e_Read_3a_0", "1"),
+        result("b", "[no result]"),
+        text("Result of a tool: stray"),
+      ],
+    },
+    { role: "assistant", content: [use("f_2e_Read_3a_0_2")] },
+    { role: "user", content: [result("f_2e_Read_3a_0_2", "2")] },
+  ]);
+});
+
+Deno.test("chat request → messages: a choice among some tools, who asks, top_k, functions", () => {
+  const body = {
+    messages: [{ role: "user", content: "Hi" }],
+    tools: ["A", "B"].map((name) => ({ type: "function", function: { name } })),
+    tool_choice: {
+      type: "allowed_tools",
+      allowed_tools: { mode: "required", tools: [{ type: "function", function: { name: "B" } }] },
+    },
+    top_k: 5,
+    user: "u",
+    safety_identifier: "hashed",
+    seed: 1,
+  };
+  const asked = chatDialect.read({ model: "m", ...body }, { beta: false });
+  const { body: sent, ignored } = chatOverMessages.request(asked, SHAPING);
+  assertEquals(ignored, ["seed"]);
+  assertEquals((sent.tools as JsonObject[]).map(({ name }) => name), ["B"]);
+  assertEquals([sent.tool_choice, sent.top_k, sent.metadata], [{ type: "any" }, 5, {
+    user_id: "hashed",
+  }]);
+  const long = chatDialect.read({ model: "m", ...body, safety_identifier: "x".repeat(257) }, {
+    beta: false,
+  });
+  assertEquals(chatOverMessages.request(long, SHAPING).body.metadata, { user_id: "u" });
+  const refusal = assertThrows(
+    () => asMessages({ messages: body.messages, functions: [{ name: "A" }] }),
+    Refusal,
+  );
+  assertEquals(refusal.param, "functions");
+});
+
+Deno.test("chat request → messages: an effort makes a model that verifies reason", () => {
+  const asked = chatDialect.read({
+    model: "m",
+    messages: [{ role: "user", content: "Hi" }],
+    reasoning_effort: "low",
+    temperature: 0.2,
+  }, { beta: false });
+  const send = (signedReasoning: boolean) =>
+    chatOverMessages.request(asked, { ...SHAPING, shaping: { signedReasoning } });
+  const verifies = send(true);
+  assertEquals(
+    [verifies.body.thinking, verifies.body.temperature, verifies.ignored],
+    [{ type: "adaptive" }, undefined, ["temperature"]],
+  );
+  const other = send(false);
+  assertEquals([other.body.thinking, other.body.temperature, other.ignored], [undefined, 0.2, []]);
+  for (const { body } of [verifies, other]) assertEquals(body.output_config, { effort: "low" });
+});
+
+Deno.test("messages request → chat: top_k goes where it is known", () => {
+  const asked = readMessages({ messages: [{ role: "user", content: "Hi" }], top_k: 5 });
+  const known = messagesOverChat.request(asked, { ...SHAPING, shaping: { topK: true } });
+  assertEquals([known.body.top_k, known.ignored], [5, []]);
+});
+
 Deno.test("a messages body is carried to a messages upstream but for model, limit and temperature", () => {
   const body = {
     model: "svc-k3",
@@ -810,6 +998,15 @@ Deno.test("a tool that runs on the server may have no name", () => {
     tools,
   );
   assertThrows(() => readMessages({ ...body, tools: [{ description: "none" }] }), Refusal);
+});
+
+Deno.test("thinking that a lowered limit leaves no room for is named", () => {
+  const asked = readMessages({
+    messages: [{ role: "user", content: "Hi" }],
+    thinking: { type: "enabled", budget_tokens: 2_000 },
+  });
+  const { body, ignored } = messagesCarry.request(asked, SHAPING);
+  assertEquals([body.thinking, ignored], [{ type: "disabled" }, ["thinking"]]);
 });
 
 Deno.test("sampling that an upstream or its thinking does not take is left out and named", () => {

@@ -434,6 +434,56 @@ for (
   });
 }
 
+for (
+  const { quirks, sent } of [
+    { quirks: "vllm", sent: { reasoning: "R", reasoning_content: "R" } },
+    { quirks: "ollama", sent: { reasoning: "R", reasoning_content: "R" } },
+    { quirks: "openrouter", sent: { reasoning: "R", reasoning_content: "R" } },
+    { quirks: "openai", sent: {} },
+    { quirks: "deepseek", sent: { reasoning_content: "R" } },
+  ] as const
+) {
+  Deno.test(`quirks: ${quirks}: earlier reasoning`, async () => {
+    await using upstream = fakeUpstream(() => completion("ok"));
+    await using gateway = await startGateway({
+      settings: { upstreams: { one: { url: upstream.url, quirks } } },
+    });
+    const called = { id: "x", type: "function", function: { name: "a", arguments: "{}" } };
+    const answers = [
+      { role: "assistant", content: null, tool_calls: [called], reasoning_content: "R" },
+      { role: "assistant", content: null, tool_calls: [called] },
+    ];
+    const body = {
+      messages: answers.flatMap((answer) => [
+        { role: "user", content: "Hi" },
+        answer,
+        { role: "tool", tool_call_id: "x", content: "1" },
+      ]),
+    };
+    assertEquals(await statusOf(gateway.chat("", body)), 200);
+    const [first, second] = upstream.received[0]!.body.messages
+      .filter(({ role }: { role: string }) => role === "assistant");
+    const { reasoning_content: _, ...plain } = answers[0]!;
+    assertEquals(first, { ...plain, ...sent });
+    const empty = quirks === "deepseek" ? { reasoning_content: "" } : {};
+    assertEquals(second, { ...plain, ...empty });
+  });
+}
+
+Deno.test("quirks: vllm goes on with an assistant's message at the end", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstreams: { one: { url: upstream.url, quirks: "vllm" } } },
+  });
+  const messages = [{ role: "user", content: "Hi" }, { role: "assistant", content: "Well," }];
+  assertEquals(await statusOf(gateway.chat("", { messages })), 200);
+  assertEquals(await statusOf(gateway.chat("", { messages: messages.slice(0, 1) })), 200);
+  assertEquals(
+    upstream.received.map(({ body }) => [body.continue_final_message, body.add_generation_prompt]),
+    [[true, false], [undefined, undefined]],
+  );
+});
+
 Deno.test("n is asked for one by one where the upstream gives one answer at a time", async () => {
   let calls = 0;
   await using upstream = fakeUpstream(({ body }) => {

@@ -2,7 +2,7 @@ import { Refusal } from "../../refusal.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
 import type { Usage } from "../usage.ts";
-import { CallReader } from "./calls.ts";
+import { type CallEvent, CallReader } from "./calls.ts";
 import { mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
 import { readChatUsage } from "./usage.ts";
 
@@ -35,6 +35,12 @@ export class ChatEvents {
   readonly #calls = new CallReader();
   #hasSaid = false;
   #refused = false;
+  readonly #longNames: ReadonlyMap<string, string> | undefined;
+
+  /** @param longNames Tools that were offered under shorter names, by those. */
+  constructor(longNames?: ReadonlyMap<string, string>) {
+    this.#longNames = longNames;
+  }
 
   /** @throws {Refusal} for an error in the stream, or what is not of the dialect. */
   read(data: string): AnswerEvent[] {
@@ -78,12 +84,18 @@ export class ChatEvents {
     for (const said of [contentText(delta.content), refusal]) {
       if (said !== "") events.push({ type: "text", text: said });
     }
-    for (const call of objects(delta.tool_calls)) events.push(this.#calls.read(call));
+    for (const call of objects(delta.tool_calls)) events.push(this.#called(call));
     // the form before tools
     if (isObject(delta.function_call)) {
-      events.push(this.#calls.read({ index: 0, function: delta.function_call }));
+      events.push(this.#called({ index: 0, function: delta.function_call }));
     }
     return events;
+  }
+
+  #called(piece: JsonObject): CallEvent {
+    const event = this.#calls.read(piece);
+    const own = event.name === undefined ? undefined : this.#longNames?.get(event.name);
+    return own === undefined ? event : { ...event, name: own };
   }
 }
 

@@ -1,6 +1,9 @@
+import type { Shaping } from "../bridge.ts";
 import { foldInstructions } from "../fold.ts";
 import type { JsonObject } from "../json.ts";
-import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral.ts";
+import type { Conversation, Part, Tool, Turn } from "../neutral.ts";
+import { pairResults } from "../tool_results.ts";
+import { shortName } from "./tool_names.ts";
 
 /** The fields of a chat request that a conversation fills, and what it could not say. */
 export interface WrittenChat {
@@ -9,13 +12,16 @@ export interface WrittenChat {
 }
 
 /** Writes a conversation in the chat dialect. */
-export function chatFromNeutral(conversation: Conversation): WrittenChat {
-  const { instructions, tools, toolChoice, parallelTools, temperature, topP, stop, schema } =
-    conversation;
+export function chatFromNeutral(
+  conversation: Conversation,
+  { topK: takesTopK = false }: Pick<Shaping, "topK">,
+): WrittenChat {
+  const { instructions, tools, toolChoice, parallelTools, stop, schema } = conversation;
+  const { temperature, topP, topK } = conversation;
   const body: JsonObject = {
     messages: [
       ...(instructions === "" ? [] : [{ role: "system", content: instructions }]),
-      ...messagesOf(foldInstructions(conversation.turns)),
+      ...messagesOf(pairResults(foldInstructions(conversation.turns))),
     ],
   };
   if (tools.length > 0) {
@@ -25,6 +31,7 @@ export function chatFromNeutral(conversation: Conversation): WrittenChat {
   }
   if (temperature !== undefined) body.temperature = temperature;
   if (topP !== undefined) body.top_p = topP;
+  if (topK !== undefined && takesTopK) body.top_k = topK;
   if (stop.length > 0) body.stop = [...stop];
   if (schema !== undefined) {
     body.response_format = {
@@ -32,28 +39,23 @@ export function chatFromNeutral(conversation: Conversation): WrittenChat {
       json_schema: { name: "response", strict: true, schema: withoutMeta(schema) },
     };
   }
-  return { body, ignored: conversation.ignored };
+  const lost = topK === undefined || takesTopK ? [] : ["top_k"];
+  return { body, ignored: [...lost, ...conversation.ignored] };
 }
 
 function messagesOf(turns: readonly Turn[]): JsonObject[] {
   const messages: JsonObject[] = [];
-  for (let at = 0; at < turns.length; at++) {
-    const turn = turns[at]!;
-    if (turn.role === "user") {
-      messages.push({ role: "user", content: contentOf(turn.parts) });
-    } else if (turn.role === "assistant") {
-      messages.push(assistantOf(turn));
-      const results: ToolTurn[] = [];
-      for (let next = turns[at + 1]; next?.role === "tool"; next = turns[++at + 1]) {
-        results.push(next);
-      }
-      if (turn.calls.length > 0 || results.length > 0) {
-        messages.push(...answersOf(turn.calls, results));
-      }
-    } else if (turn.role === "tool") {
-      messages.push(...answersOf([], [turn]));
-    }
-  }
+  /** What tool messages cannot hold: it follows them in a user message. */
+  const attached: Part[] = [];
+  turns.forEach((turn, at) => {
+    if (turn.role === "user") messages.push({ role: "user", content: contentOf(turn.parts) });
+    if (turn.role === "assistant") messages.push(assistantOf(turn));
+    if (turn.role !== "tool") return;
+    const content = resultText(turn, attached);
+    messages.push({ role: "tool", tool_call_id: turn.callId, content });
+    if (turns[at + 1]?.role === "tool" || attached.length === 0) return;
+    messages.push({ role: "user", content: contentOf(attached.splice(0)) });
+  });
   return messages;
 }
 
@@ -69,30 +71,10 @@ function assistantOf({ reasoning, text, calls }: AssistantTurn): JsonObject {
       tool_calls: calls.map(({ id, name, args }) => ({
         id,
         type: "function",
-        function: { name, arguments: args },
+        function: { name: shortName(name), arguments: args },
       })),
     }),
   };
-}
-
-/**
- * One tool message for each call, in the calls' order and before anything else: upstreams refuse a
- * missing, a late or a strange one. What a tool message cannot hold follows in a user message.
- */
-function answersOf(calls: readonly ToolCall[], results: readonly ToolTurn[]): JsonObject[] {
-  const messages: JsonObject[] = [];
-  const attached: Part[] = [];
-  for (const { id } of calls) {
-    const result = results.find(({ callId }) => callId === id);
-    const content = result === undefined ? "[no result]" : resultText(result, attached);
-    messages.push({ role: "tool", tool_call_id: id, content });
-  }
-  const strays = results.filter(({ callId }) => !calls.some(({ id }) => id === callId));
-  for (const stray of strays) {
-    attached.push({ type: "text", text: `Result of a tool: ${resultText(stray, attached)}` });
-  }
-  if (attached.length > 0) messages.push({ role: "user", content: contentOf(attached) });
-  return messages;
 }
 
 function resultText({ parts, failed }: ToolTurn, attached: Part[]): string {
@@ -129,7 +111,7 @@ function toolOf({ name, description, schema, strict }: Tool): JsonObject {
   return {
     type: "function",
     function: {
-      name,
+      name: shortName(name),
       ...(description === undefined ? {} : { description }),
       parameters: withoutMeta(schema),
       ...(strict === undefined ? {} : { strict }),
@@ -140,7 +122,7 @@ function toolOf({ name, description, schema, strict }: Tool): JsonObject {
 function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject | string {
   return typeof choice === "string"
     ? choice
-    : { type: "function", function: { name: choice.name } };
+    : { type: "function", function: { name: shortName(choice.name) } };
 }
 
 /** Some upstreams misbehave over `$schema`, and none needs it. */

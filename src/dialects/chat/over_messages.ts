@@ -31,6 +31,8 @@ export const chatOverMessages: Bridge = {
   stream: (asked, names) => new TranslatedStream(new MessagesEvents(), encoderFor(asked, names)),
 };
 
+const DISABLED: JsonObject = { type: "disabled" };
+
 /** Tokens that thinking may take when it is switched on without saying how many. */
 const THINKING_BUDGET = 16_000;
 
@@ -41,15 +43,17 @@ function translateRequest(
   const conversation = chatToNeutral(asked);
   const written = messagesFromNeutral(conversation, { signed: shaping.signedReasoning ?? false });
   const sent: JsonObject = { model, ...written, max_tokens: permittedOutput };
-  const thinking = thinkingOf(asked.body, permittedOutput);
-  if (thinking !== undefined) sent.thinking = thinking;
+  let thinking = thinkingOf(asked.body, permittedOutput);
   if (typeof asked.body.reasoning_effort === "string") {
     const config = isObject(sent.output_config) ? sent.output_config : {};
     sent.output_config = { ...config, effort: asked.body.reasoning_effort };
+    // there an effort alone says how much is written, not that it reasons
+    if (shaping.signedReasoning) thinking ??= { type: "adaptive" };
   }
+  if (thinking !== undefined) sent.thinking = thinking;
   let dropped: string[] = [];
-  if (shaping.fixedSampling || thinking?.type === "enabled") {
-    dropped = withoutFields(sent, ["temperature", "top_p"]);
+  if (shaping.fixedSampling || (thinking ?? DISABLED).type !== "disabled") {
+    dropped = withoutFields(sent, ["temperature", "top_p", "top_k"]);
   } else {
     sent.temperature ??= CHAT_DEFAULTS.temperature;
   }
@@ -60,7 +64,7 @@ function translateRequest(
 
 function thinkingOf({ thinking }: JsonObject, permittedOutput: number): JsonObject | undefined {
   if (!isObject(thinking)) return undefined;
-  if (thinking.type !== "enabled") return { type: "disabled" };
+  if (thinking.type !== "enabled") return DISABLED;
   const budget = Math.min(THINKING_BUDGET, permittedOutput - 1);
   return budget < LEAST_BUDGET ? undefined : { type: "enabled", budget_tokens: budget };
 }

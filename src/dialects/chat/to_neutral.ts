@@ -25,6 +25,12 @@ const UNDERSTOOD = new Set([
 
 /** A chat request in the neutral form. */
 export function chatToNeutral({ body }: Asked): Conversation {
+  if (items(body.functions).length > 0) {
+    throw invalid(
+      "functions",
+      "functions cannot be carried to this model's upstream: offer them as tools.",
+    );
+  }
   const messages = objects(body.messages);
   const isInstruction = ({ role }: JsonObject) => role === "system" || role === "developer";
   const lead = messages.findIndex((message) => !isInstruction(message));
@@ -35,6 +41,12 @@ export function chatToNeutral({ body }: Asked): Conversation {
   if (format.type === "json_object") {
     instructions.push("Answer with a single JSON object and nothing else.");
   }
+  const allowed = allowedTools(body.tool_choice);
+  const topK = Number.isSafeInteger(body.top_k) ? body.top_k as number : undefined;
+  const user = [body.safety_identifier, body.user].find(isUserId);
+  const understood = new Set(UNDERSTOOD);
+  if (topK !== undefined) understood.add("top_k");
+  if (user !== undefined) understood.add("safety_identifier").add("user");
   return {
     instructions: instructions.filter((one) => one !== "").join("\n\n"),
     turns: messages.slice(leading.length).map((message) =>
@@ -42,19 +54,21 @@ export function chatToNeutral({ body }: Asked): Conversation {
         ? { role: "system", text: textOf(message.content) } as const
         : turnOf(message)
     ),
-    tools: objects(body.tools).map(toolOf),
-    toolChoice: choiceOf(body.tool_choice),
+    tools: objects(body.tools).filter((tool) => isAllowed(tool, allowed)).map(toolOf),
+    toolChoice: allowed === undefined ? choiceOf(body.tool_choice) : modeOf(allowed),
     parallelTools: typeof body.parallel_tool_calls === "boolean"
       ? body.parallel_tool_calls
       : undefined,
     temperature: typeof body.temperature === "number" ? body.temperature : undefined,
     topP: typeof body.top_p === "number" ? body.top_p : undefined,
+    topK,
+    user,
     stop: typeof body.stop === "string"
       ? [body.stop]
       : items(body.stop).filter((one) => typeof one === "string"),
     schema: isObject(schema) ? schema : undefined,
     ignored: Object.keys(body).filter((field) =>
-      !UNDERSTOOD.has(field) && (body[field] ?? undefined) !== undefined
+      !understood.has(field) && (body[field] ?? undefined) !== undefined
     ),
   };
 }
@@ -124,6 +138,28 @@ function toolOf(tool: JsonObject): Tool {
     schema: isObject(own.parameters) ? own.parameters : { type: "object", properties: {} },
     strict: typeof own.strict === "boolean" ? own.strict : undefined,
   };
+}
+
+/** Ids that the messages dialect takes as `metadata.user_id`. */
+function isUserId(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= 256;
+}
+
+/** A choice among some of the tools only. */
+function allowedTools(choice: JsonValue | undefined): JsonObject | undefined {
+  if (!isObject(choice) || choice.type !== "allowed_tools") return undefined;
+  return isObject(choice.allowed_tools) ? choice.allowed_tools : choice;
+}
+
+function isAllowed({ function: own }: JsonObject, allowed: JsonObject | undefined): boolean {
+  if (allowed === undefined || !isObject(own)) return true;
+  return objects(allowed.tools).some((one) =>
+    isObject(one.function) && one.function.name === own.name
+  );
+}
+
+function modeOf({ mode }: JsonObject): "auto" | "required" {
+  return mode === "required" ? "required" : "auto";
 }
 
 function choiceOf(choice: JsonValue | undefined): Conversation["toolChoice"] {

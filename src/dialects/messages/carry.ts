@@ -55,8 +55,11 @@ function carryRequest(
     sent.output_config = { effort: reasoning.effort, ...config };
   }
   const thinks = isObject(sent.thinking) && sent.thinking.type !== "disabled";
-  let ignored: string[] = [];
-  if (shaping.fixedSampling) ignored = withoutFields(sent, SAMPLING);
+  const ignored: string[] = [];
+  if (!thinks && isObject(body.thinking) && body.thinking.type !== "disabled") {
+    ignored.push("thinking");
+  }
+  if (shaping.fixedSampling) ignored.push(...withoutFields(sent, SAMPLING));
   else if (!thinks) sent.temperature ??= MESSAGES_DEFAULTS.temperature;
   return { body: sent, ignored };
 }

@@ -1,6 +1,7 @@
 import { foldInstructions } from "../fold.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral.ts";
+import { pairResults } from "../tool_results.ts";
 import { SIGNATURE } from "./encoder.ts";
 
 /** How a conversation is written for one upstream. */
@@ -11,15 +12,16 @@ export interface MessagesOptions {
 
 /** The fields of a messages request that a conversation fills. */
 export function messagesFromNeutral(
-  { instructions, turns, tools, toolChoice, parallelTools, temperature, topP, stop, schema }:
-    Conversation,
+  conversation: Conversation,
   options: MessagesOptions,
 ): JsonObject {
+  const { instructions, turns, tools, toolChoice, parallelTools, stop, schema } = conversation;
+  const { temperature, topP, topK, user } = conversation;
   const choice = choiceOf(toolChoice);
   const sequences = stop.filter((one) => one.trim() !== "");
   return {
     ...(instructions === "" ? {} : { system: instructions }),
-    messages: messagesOf(foldInstructions(turns), options),
+    messages: messagesOf(withOwnIds(pairResults(foldInstructions(turns))), options),
     ...(tools.length === 0 ? {} : {
       tools: tools.map(({ name, description, schema, strict }) => ({
         name,
@@ -38,8 +40,10 @@ export function messagesFromNeutral(
     }),
     ...(temperature === undefined ? {} : { temperature: Math.min(1, temperature) }),
     ...(topP === undefined ? {} : { top_p: topP }),
+    ...(topK === undefined ? {} : { top_k: topK }),
     ...(sequences.length === 0 ? {} : { stop_sequences: sequences }),
     ...(schema === undefined ? {} : { output_config: { format: { type: "json_schema", schema } } }),
+    ...(user === undefined ? {} : { metadata: { user_id: user } }),
   };
 }
 
@@ -76,7 +80,7 @@ function assistantBlocks(
     ...(text === "" ? [] : [{ type: "text", text }]),
     ...calls.map(({ id, name, args }) => ({
       type: "tool_use",
-      id: plainId(id),
+      id,
       name,
       // a history may hold what a model once wrote and was no JSON
       input: parseArgs(args) ?? { _raw: args },
@@ -87,7 +91,7 @@ function assistantBlocks(
 function resultOf({ callId, parts, failed }: Turn & { role: "tool" }): JsonObject {
   return {
     type: "tool_result",
-    tool_use_id: plainId(callId),
+    tool_use_id: callId,
     content: parts.flatMap(blockOf),
     ...(failed ? { is_error: true } : {}),
   };
@@ -113,6 +117,29 @@ function sourceOf(url: string): JsonValue {
   return data === undefined
     ? { type: "url", url }
     : { type: "base64", media_type: type!.toLowerCase(), data };
+}
+
+/**
+ * Calls under ids of this dialect, each its own in the whole conversation: elsewhere they may be numbered
+ * anew in each turn. The same history gets the same ids, so that prompt caches hold.
+ */
+function withOwnIds(turns: readonly Turn[]): Turn[] {
+  const used = new Set<string>();
+  const own = (id: string) => {
+    const plain = plainId(id) || "call";
+    let unique = plain;
+    for (let count = 2; used.has(unique); count++) unique = `${plain}_${count}`;
+    used.add(unique);
+    return unique;
+  };
+  let waiting: string[] = [];
+  return turns.map((turn) => {
+    if (turn.role === "tool") return { ...turn, callId: waiting.shift()! };
+    if (turn.role !== "assistant") return turn;
+    const calls = turn.calls.map((call) => ({ ...call, id: own(call.id) }));
+    waiting = calls.map(({ id }) => id);
+    return { ...turn, calls };
+  });
 }
 
 /** Ids of this dialect are letters, digits, `_` and `-`; others are written so, always in the same way. */

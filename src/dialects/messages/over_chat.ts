@@ -11,6 +11,7 @@ import type {
 import { ChatEvents } from "../chat/events.ts";
 import { chatFromNeutral } from "../chat/from_neutral.ts";
 import { CHAT_DEFAULTS } from "../chat/schema.ts";
+import { longNames } from "../chat/tool_names.ts";
 import { upstreamFault } from "../chat/upstream_error.ts";
 import { readChatUsage } from "../chat/usage.ts";
 import { isObject, type JsonObject, objects, withoutFields } from "../json.ts";
@@ -28,19 +29,22 @@ export const messagesOverChat: Bridge = {
   singleAnswer: true,
   request: translateRequest,
   answer: translateAnswer,
-  stream: (_asked, names) =>
-    new TranslatedStream(new ChatEvents(), new MessagesEncoder(names, names.inputTokens)),
+  stream: (asked, names) =>
+    new TranslatedStream(
+      new ChatEvents(longNames(asked.body.tools)),
+      new MessagesEncoder(names, names.inputTokens),
+    ),
 };
 
 function translateRequest(
   asked: Asked,
   { model, permittedOutput, shaping }: RequestOptions,
 ): BridgedRequest {
-  const { body, ignored } = chatFromNeutral(toNeutral(asked));
+  const { body, ignored } = chatFromNeutral(toNeutral(asked), shaping);
   const limit = shaping.outputLimit ?? "max_tokens";
   const sent: JsonObject = { model, ...body, [limit]: permittedOutput };
   let dropped: string[] = [];
-  if (shaping.fixedSampling) dropped = withoutFields(sent, ["temperature", "top_p"]);
+  if (shaping.fixedSampling) dropped = withoutFields(sent, ["temperature", "top_p", "top_k"]);
   else {
     sent.temperature ??= MESSAGES_DEFAULTS.temperature;
     sent.top_p ??= CHAT_DEFAULTS.top_p;
@@ -55,14 +59,16 @@ function translateRequest(
   return { body: sent, ignored: [...ignored, ...dropped] };
 }
 
-function translateAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
+function translateAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answer {
   const choice = isObject(reply) ? objects(reply.choices)[0] : undefined;
   if (!isObject(reply) || choice === undefined || !isObject(choice.message)) {
     if (isObject(reply) && isObject(reply.error)) throw upstreamFault(reply.error);
     throw new Refusal("upstream_unavailable", "The upstream's answer is not a chat completion.");
   }
   // A whole reply is a stream of one chunk: the same reading serves both.
-  const events = new ChatEvents().read(JSON.stringify({ choices: [{ ...choice, index: 0 }] }));
+  const events = new ChatEvents(longNames(asked.body.tools)).read(
+    JSON.stringify({ choices: [{ ...choice, index: 0 }] }),
+  );
   const content = contentOf(events, names);
   const finish = events.find((event) => event.type === "finish");
   const called = content.some(({ type }) => type === "tool_use");

@@ -15,6 +15,7 @@ const UNDERSTOOD = new Set([
   "tool_choice",
   "temperature",
   "top_p",
+  "top_k",
   "stop_sequences",
   "thinking",
   "output_config",
@@ -36,20 +37,55 @@ export function toNeutral({ body }: Asked): Conversation {
     );
   }
   const choice = isObject(body.tool_choice) ? body.tool_choice : {};
+  const turns = objects(body.messages).flatMap(turnsOf);
+  const lost = strangeBlocks(body.messages);
+  if (turns.length === 0) {
+    throw invalid(
+      "messages",
+      `messages hold nothing that this model's upstream can be sent: ${lost}.`,
+    );
+  }
   return {
     instructions: instructionsOf(body.system),
-    turns: objects(body.messages).flatMap(turnsOf),
+    turns,
     tools: objects(body.tools).filter(({ name }) => name !== "DeferredToolPlaceholder").map(toolOf),
     toolChoice: choiceOf(choice),
     parallelTools: choice.disable_parallel_tool_use === true ? false : undefined,
     temperature: numberOf(body.temperature),
     topP: numberOf(body.top_p),
+    topK: numberOf(body.top_k),
+    user: undefined, // `metadata.user_id` may hold private data
     stop: items(body.stop_sequences).filter((one) => typeof one === "string"),
     schema: schemaOf(body),
-    ignored: Object.keys(body).filter((field) =>
-      !UNDERSTOOD.has(field) && (body[field] ?? undefined) !== undefined
-    ),
+    ignored: [
+      ...Object.keys(body).filter((field) =>
+        !UNDERSTOOD.has(field) && (body[field] ?? undefined) !== undefined
+      ),
+      ...lost.map((type) => `messages.${type}`),
+    ],
   };
+}
+
+/** Kinds of blocks that a turn is read from; of reasoning that nobody can read nothing is missed. */
+const UNDERSTOOD_BLOCKS = new Set([
+  "text",
+  "image",
+  "document",
+  "search_result",
+  "thinking",
+  "redacted_thinking",
+  "compaction",
+  "tool_use",
+  "tool_result",
+  "tool_reference",
+]);
+
+/** The kinds of blocks in these messages, or in a tool's result, that cannot be said. */
+function strangeBlocks(messages: JsonValue | undefined): string[] {
+  return objects(messages).flatMap(({ content }) => objects(content)).flatMap((block) => [
+    ...(UNDERSTOOD_BLOCKS.has(text(block.type) ?? "") ? [] : [text(block.type) ?? ""]),
+    ...(block.type === "tool_result" ? strangeBlocks([block]) : []),
+  ]);
 }
 
 /** One text, without the line that names the conversation's bill: it would spoil prompt caches. */
@@ -68,7 +104,7 @@ function turnsOf(message: JsonObject): Turn[] {
   const blocks = typeof message.content === "string"
     ? [{ type: "text", text: message.content }]
     : objects(message.content);
-  if (message.role === "assistant") return [assistantTurn(blocks)];
+  if (message.role === "assistant") return assistantTurn(blocks);
   if (message.role === "system") {
     const said = blocks.map((block) => withoutBill(text(block.text) ?? ""));
     const joined = said.filter((one) => one !== "").join("\n");
@@ -86,20 +122,23 @@ function turnsOf(message: JsonObject): Turn[] {
   return [...results, ...(parts.length === 0 ? [] : [{ role: "user", parts } as const])];
 }
 
-function assistantTurn(blocks: readonly JsonObject[]): Turn {
+/** No turn where nothing is said, as in one of blocks that cannot be said. */
+function assistantTurn(blocks: readonly JsonObject[]): Turn[] {
   const joined = (type: string, field: string, between: string) =>
     blocks.filter((block) => block.type === type).map((block) => text(block[field]) ?? "")
       .join(between);
-  return {
+  const turn = {
     role: "assistant",
     reasoning: joined("thinking", "thinking", "\n"),
-    text: joined("text", "text", ""),
+    // what was said before, in short, where the conversation was compacted on the way
+    text: joined("compaction", "content", "\n\n") + joined("text", "text", ""),
     calls: blocks.filter(({ type }) => type === "tool_use").map((block): ToolCall => ({
       id: text(block.id) ?? "",
       name: text(block.name) ?? "",
       args: JSON.stringify(block.input ?? {}),
     })),
-  };
+  } as const;
+  return turn.text === "" && turn.reasoning === "" && turn.calls.length === 0 ? [] : [turn];
 }
 
 function partOf(block: JsonObject): Part[] {

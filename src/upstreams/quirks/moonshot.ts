@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, objects, text } from "../../dialects/mod.ts";
+import { withReasonedCalls } from "./history.ts";
 import { moonshotSchema } from "./moonshot_schema.ts";
 
 /**
@@ -12,8 +13,8 @@ export function adjustForMoonshot(body: JsonObject): JsonObject {
   const { n: _, ...rest } = body;
   const model = text(body.model) ?? "";
   const adjusted = withFreeChoice(rest, model);
-  const messages = withReasoning(objects(body.messages), reasons(adjusted, model));
-  return { ...withSchemas(adjusted), messages: withPartial(messages, adjusted) };
+  const reasoned = reasons(adjusted, model) ? withReasonedCalls(adjusted) : adjusted;
+  return withPartial(withSchemas(reasoned));
 }
 
 /** Schemas of tools and of the answer, in the service's form. */
@@ -69,20 +70,11 @@ function withFreeChoice(body: JsonObject, model: string): JsonObject {
   return { ...rest, tool_choice: "auto" };
 }
 
-/** Every turn that calls tools has its reasoning, an empty one if the client did not keep it. */
-function withReasoning(messages: readonly JsonObject[], reasoning: boolean): JsonObject[] {
-  return messages.map((message) =>
-    reasoning && message.role === "assistant" && objects(message.tool_calls).length > 0 &&
-      text(message.reasoning_content) === undefined
-      ? { ...message, reasoning_content: text(message.reasoning) ?? "" }
-      : message
-  );
-}
-
 /** The beginning of an answer is marked as one; with `json_object` the service takes none. */
-function withPartial(messages: readonly JsonObject[], body: JsonObject): JsonObject[] {
+function withPartial(body: JsonObject): JsonObject {
+  const messages = objects(body.messages);
   const last = messages.at(-1);
   const format = isObject(body.response_format) ? body.response_format.type : undefined;
-  if (last?.role !== "assistant" || format === "json_object") return [...messages];
-  return [...messages.slice(0, -1), { ...last, partial: true }];
+  if (last?.role !== "assistant" || format === "json_object") return body;
+  return { ...body, messages: [...messages.slice(0, -1), { ...last, partial: true }] };
 }
