@@ -52,4 +52,4 @@ export { readAside } from "./read_aside.ts";
 export { requestSchemas } from "./request_schemas.ts";
 export type { Reasoning } from "./reasoning.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
-export type { Usage } from "./usage.ts";
+export { countedUsage, type Usage } from "./usage.ts";

@@ -6,10 +6,17 @@ export interface Usage {
   readonly inputTokens: number;
   /** Input read from a cache; part of `inputTokens`. */
   readonly cachedTokens: number;
+  /** Input written to a cache; part of `inputTokens`, and charged like the rest of it. */
+  readonly cacheWrittenTokens: number;
   /** All output, reasoning included. */
   readonly outputTokens: number;
   /** Output that was reasoning; part of `outputTokens`. */
   readonly reasoningTokens: number;
+}
+
+/** What was counted here: nothing is known of caches and of reasoning. */
+export function countedUsage(inputTokens: number, outputTokens: number): Usage {
+  return { inputTokens, cachedTokens: 0, cacheWrittenTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Hold } from "../admission/mod.ts";
 import { databaseRefusal } from "../database/mod.ts";
-import { brokenOff, type Dialect, type Usage } from "../dialects/mod.ts";
+import { brokenOff, countedUsage, type Dialect, type Usage } from "../dialects/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { TransportFault } from "../upstreams/mod.ts";
@@ -98,7 +98,7 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   };
 
   const truncate = async (): Promise<string> => {
-    const usage = counted(answer.countedOutput, options.inputTokens);
+    const usage = countedUsage(options.inputTokens, answer.countedOutput);
     await settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });
     return answer.truncate() + answer.close(usage);
   };
@@ -128,7 +128,7 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   };
 
   const left = async (): Promise<void> => {
-    const heard = hasGiven ? counted(answer.countedOutput, options.inputTokens) : undefined;
+    const heard = hasGiven ? countedUsage(options.inputTokens, answer.countedOutput) : undefined;
     const drains = heard !== undefined && options.onClientDisconnect === "drain";
     const reported = drains ? await drain() : undefined;
     if (reader.finished) end(opened.drain);
@@ -222,12 +222,8 @@ export function settledUsage(
   { inputTokens, mostTokens }: Pick<StreamOptions, "inputTokens" | "mostTokens">,
 ): { usage: Usage; source: "upstream" | "counted" } {
   return usage === undefined || usage.inputTokens > mostTokens || usage.outputTokens > mostTokens
-    ? { usage: counted(countOutput(), inputTokens), source: "counted" }
+    ? { usage: countedUsage(inputTokens, countOutput()), source: "counted" }
     : { usage, source: "upstream" };
-}
-
-function counted(outputTokens: number, inputTokens: number): Usage {
-  return { inputTokens, cachedTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
 function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {

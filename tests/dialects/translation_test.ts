@@ -6,6 +6,7 @@ import {
   chatCarry,
   chatDialect,
   chatOverMessages,
+  countedUsage,
   type JsonObject,
   messagesCarry,
   messagesDialect,
@@ -52,13 +53,7 @@ function translate(
       if (!stream.finished) out += stream.push(event);
     }
     stream.end();
-    const counted = {
-      inputTokens: 3,
-      cachedTokens: 0,
-      outputTokens: stream.countedOutput,
-      reasoningTokens: 0,
-    };
-    return out + stream.close(stream.usage ?? counted);
+    return out + stream.close(stream.usage ?? countedUsage(3, stream.countedOutput));
   } catch (error) {
     assert(error instanceof Refusal, `${error}`);
     return out + dialect.errorEvent(asRefusal(error), "req_1");
@@ -322,6 +317,30 @@ Deno.test("chat stream → messages stream: cached input stands beside the input
     '"usage":{"input_tokens":40,"cache_creation_input_tokens":0,"cache_read_input_tokens":60,"output_tokens":20,' +
       '"output_tokens_details":{"thinking_tokens":8}}',
   );
+});
+
+Deno.test("what was written to a cache is told in either dialect's words", () => {
+  const messages = {
+    input_tokens: 10,
+    cache_creation_input_tokens: 30,
+    cache_read_input_tokens: 60,
+    output_tokens: 20,
+  };
+  const names = { id: "id", model: "m", inputTokens: 3 };
+  const answer = chatOverMessages.answer({ content: [], usage: messages }, chatAsked, names);
+  assertEquals(answer.body.usage, {
+    prompt_tokens: 100,
+    completion_tokens: 20,
+    total_tokens: 120,
+    prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  });
+  const back = messagesOverChat.answer(
+    answer.body,
+    readMessages({ messages: [{ role: "user", content: "Hi" }] }),
+    names,
+  );
+  assertEquals(back.body.usage, { ...messages, output_tokens_details: { thinking_tokens: 0 } });
 });
 
 /** What a model says, piece by piece: reasoning, text, then calls. */
@@ -720,8 +739,7 @@ Deno.test("messages request → chat: names of tools that are too long there, an
     event: "",
     data: JSON.stringify({ choices: [{ index: 0, delta: called }] }),
   });
-  const counted = { inputTokens: 3, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 };
-  for (const text of [JSON.stringify(whole.withUsage(counted)), streamed]) {
+  for (const text of [JSON.stringify(whole.withUsage(countedUsage(3, 1))), streamed]) {
     assertStringIncludes(text, `"name":"${long}2"`);
   }
 });

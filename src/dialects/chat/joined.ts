@@ -1,16 +1,11 @@
 import type { Answer, AnswerNames, AnswerStream, Asked } from "../bridge.ts";
 import { isObject, objects } from "../json.ts";
-import type { Usage } from "../usage.ts";
+import { countedUsage, type Usage } from "../usage.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
 
 /** What ends one of several answers does not speak of its usage. */
-export const NOTHING: Usage = {
-  inputTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
+export const NOTHING = countedUsage(0, 0);
 
 /** What can be told of an answer while it comes in, and after. */
 export type AnswerState = Pick<
@@ -77,6 +72,7 @@ function sumOf(usages: readonly (Usage | undefined)[]): Usage | undefined {
   return {
     inputTokens: sum("inputTokens"),
     cachedTokens: sum("cachedTokens"),
+    cacheWrittenTokens: sum("cacheWrittenTokens"),
     outputTokens: sum("outputTokens"),
     reasoningTokens: sum("reasoningTokens"),
   };

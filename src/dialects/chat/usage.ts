@@ -17,10 +17,13 @@ export function readChatUsage(value: unknown): Usage | undefined {
     value.cached_tokens,
     value.prompt_cache_hit_tokens,
   );
+  const written = firstCount(inner(value, "prompt_tokens_details").cache_write_tokens);
   const reasoning = firstCount(inner(value, "completion_tokens_details").reasoning_tokens);
+  const cachedTokens = Math.min(cached ?? 0, input);
   return {
     inputTokens: input,
-    cachedTokens: Math.min(cached ?? 0, input),
+    cachedTokens,
+    cacheWrittenTokens: Math.min(written ?? 0, input - cachedTokens),
     outputTokens: output,
     reasoningTokens: Math.min(reasoning ?? 0, output),
   };
@@ -32,7 +35,10 @@ export function writeChatUsage(usage: Usage): JsonObject {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: usage.inputTokens + usage.outputTokens,
-    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedTokens,
+      ...(usage.cacheWrittenTokens > 0 ? { cache_write_tokens: usage.cacheWrittenTokens } : {}),
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
   };
 }

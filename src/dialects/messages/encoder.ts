@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
-import type { Usage } from "../usage.ts";
+import { countedUsage, type Usage } from "../usage.ts";
 import { writeMessagesUsage } from "./usage.ts";
 
 /** Marks a thinking block as ours: clients drop or refuse blocks without a signature. */
@@ -131,12 +131,7 @@ export class MessagesEncoder {
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: writeMessagesUsage({
-          inputTokens: this.#inputTokens,
-          cachedTokens: 0,
-          outputTokens: 0,
-          reasoningTokens: 0,
-        }),
+        usage: writeMessagesUsage(countedUsage(this.#inputTokens, 0)),
       },
     });
   }

@@ -4,8 +4,8 @@ import { firstCount, inner, type Usage } from "../usage.ts";
 /** Usage as a messages client reads it: cached input stands beside the input, not in it. */
 export function writeMessagesUsage(usage: Usage): JsonObject {
   return {
-    input_tokens: usage.inputTokens - usage.cachedTokens,
-    cache_creation_input_tokens: 0,
+    input_tokens: usage.inputTokens - usage.cachedTokens - usage.cacheWrittenTokens,
+    cache_creation_input_tokens: usage.cacheWrittenTokens,
     cache_read_input_tokens: usage.cachedTokens,
     output_tokens: usage.outputTokens,
     output_tokens_details: { thinking_tokens: usage.reasoningTokens },
@@ -46,6 +46,7 @@ export class MessagesUsage {
     return {
       inputTokens: this.#input + this.#written + this.#read,
       cachedTokens: this.#read,
+      cacheWrittenTokens: this.#written,
       outputTokens: this.#output,
       reasoningTokens: Math.min(this.#thinking, this.#output),
     };

@@ -1,4 +1,5 @@
 import {
+  countedUsage,
   isObject,
   type JsonObject,
   type JsonValue,
@@ -158,9 +159,10 @@ function usageOf(ask: SimulatedAsk, plan: Plan, { usage }: Directives): { usage?
   const zero = usage === "zero";
   return {
     usage: writeChatUsage({
-      inputTokens: zero ? 0 : plan.inputTokens,
-      cachedTokens: 0,
-      outputTokens: zero ? 0 : plan.outputTokens * ask.choices,
+      ...countedUsage(
+        zero ? 0 : plan.inputTokens,
+        zero ? 0 : plan.outputTokens * ask.choices,
+      ),
       reasoningTokens: zero ? 0 : plan.reasoning.length * ask.choices,
     }),
   };

@@ -1,4 +1,5 @@
 import {
+  countedUsage,
   isObject,
   items,
   type JsonObject,
@@ -171,9 +172,7 @@ function endOf({ finish, stopped }: Plan): JsonObject {
 function usageOf(plan: Plan, { usage }: Directives): JsonObject {
   const zero = usage === "zero";
   return writeMessagesUsage({
-    inputTokens: zero ? 0 : plan.inputTokens,
-    cachedTokens: 0,
-    outputTokens: zero ? 0 : plan.outputTokens,
+    ...countedUsage(zero ? 0 : plan.inputTokens, zero ? 0 : plan.outputTokens),
     reasoningTokens: zero ? 0 : plan.reasoning.length,
   });
 }
