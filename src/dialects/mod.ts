@@ -36,6 +36,7 @@ export {
   ReportedError,
   tooLongMessage,
   type UpstreamError,
+  upstreamFault,
   writeChatUsage,
 } from "./chat/mod.ts";
 export { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";

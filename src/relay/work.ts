@@ -7,12 +7,14 @@ import {
   chatCarry,
   chatOverMessages,
   type Dialect,
+  isObject,
   messagesCarry,
   messagesOverChat,
+  upstreamFault,
 } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { during } from "../telemetry/mod.ts";
-import { type Called, CallFailed, type Upstream } from "../upstreams/mod.ts";
+import { type Called, CallFailed, type Upstream, type UpstreamReply } from "../upstreams/mod.ts";
 import { AnswerReader } from "./answer_reader.ts";
 import { EventSource } from "./event_source.ts";
 import { type Opened, openedJoined, openedOne } from "./opened.ts";
@@ -189,12 +191,7 @@ export class Work {
           const answer = bridge.answer(await readWhole(reply), asked, names);
           return openedOne({ answer }, asked.choices, reply);
         }
-        if (!/^text\/event-stream\b/i.test(String(reply.headers["content-type"]))) {
-          throw new Refusal(
-            "upstream_unavailable",
-            "The upstream's answer is not an event stream.",
-          );
-        }
+        if (!isOf("text/event-stream", reply)) throw await notAStream(reply);
         const answer = bridge.stream(asked, names);
         const source = new EventSource(reply, this.#parts.timers);
         const reader = new AnswerReader(source, answer, this.#parts.pingAfterMs);
@@ -268,4 +265,15 @@ export class Work {
     this.#over();
     return known;
   }
+}
+
+function isOf(type: string, { headers }: UpstreamReply): boolean {
+  return String(headers["content-type"]).toLowerCase().startsWith(type);
+}
+
+/** Some upstreams report an error as JSON with status 200, whatever was asked for. */
+async function notAStream(reply: UpstreamReply): Promise<Refusal> {
+  const said = isOf("application/json", reply) ? await readWhole(reply) : undefined;
+  if (isObject(said) && (said.error ?? undefined) !== undefined) return upstreamFault(said.error);
+  return new Refusal("upstream_unavailable", "The upstream's answer is not an event stream.");
 }

@@ -252,6 +252,29 @@ for (const [what, bytes] of Object.entries(UNUSABLE)) {
   }
 }
 
+for (
+  const { error, status, code, asked } of [
+    {
+      error: { message: "maximum context length is 4096 tokens, got 9000", code: 400 },
+      status: 400,
+      code: "context_length_exceeded",
+      asked: 1,
+    },
+    { error: { message: "busy", code: 429 }, status: 429, code: "rate_limit_exceeded", asked: 1 },
+    { error: "down", status: 503, code: "upstream_unavailable", asked: 2 },
+  ]
+) {
+  Deno.test(`an upstream that reports an error as JSON with status 200: ${code}`, async () => {
+    await using upstream = fakeUpstream(() => Response.json({ error }));
+    await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+    for (const stream of [false, true]) {
+      const reply = await gateway.chat("Hi", { stream });
+      assertEquals([reply.status, (await reply.json()).error.code], [status, code]);
+    }
+    assertEquals(upstream.received.length, 2 * asked);
+  });
+}
+
 Deno.test("a compressed reply is read although none was asked for", async () => {
   await using upstream = fakeUpstream(async () => {
     const plain = await completion("squeezed").text();

@@ -25,6 +25,7 @@ export {
   ReportedError,
   tooLongMessage,
   type UpstreamError,
+  upstreamFault,
 } from "./upstream_error.ts";
 export { readChatUsage, writeChatUsage } from "./usage.ts";
 
