@@ -53,6 +53,8 @@ export class Refusal extends Error {
   readonly reason: Reason;
   readonly param: string | undefined;
   readonly retryAfterMs: number | undefined;
+  /** Whether the simulator gave it, in the place of an upstream. */
+  simulated = false;
 
   constructor(reason: Reason, message: string, options: RefusalOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

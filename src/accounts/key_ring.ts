@@ -25,6 +25,16 @@ const callerRow = z.object({
 /** Whose key it is, and what it allows. */
 export type Caller = z.output<typeof callerRow>;
 
+/** The refusal of a good key whose account is disabled. */
+export class AccountDisabled extends Refusal {
+  readonly caller: Caller;
+
+  constructor(caller: Caller) {
+    super("permission_denied", "The account of this API key is disabled.");
+    this.caller = caller;
+  }
+}
+
 const BY_DIGEST = `
   select keys.account_id, accounts.email, keys.id as key_id, keys.models, keys.expires_at_ms,
          keys.revoked_at_ms, accounts.disabled_at_ms
@@ -149,7 +159,7 @@ export class KeyRing {
       return new Refusal("key_invalid", `The API key expired at ${when}. Use another one.`);
     }
     if (caller.disabledAtMs !== null) {
-      return new Refusal("permission_denied", "The account of this API key is disabled.");
+      return new AccountDisabled(caller);
     }
     return undefined;
   }

@@ -176,11 +176,16 @@ function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs
       `${least} ${creditWord(least)}. Use another key, or one with a larger budget.`;
     return new Refusal("budget_spent", message);
   }
-  const message = `The balance of ${balance} ${creditWord(balance)} cannot pay for this request, ` +
-    `which costs at least ${least}${
-      balance >= least ? ", as other requests hold the rest" : ""
-    }. Add credits, or shorten the request.`;
-  return new Refusal("credits_short", message);
+  const has = `The balance of ${balance} ${creditWord(balance)}`;
+  if (balance > 0 && windows.length === 0) {
+    return new Refusal("credits_short", `${has} is in no tier of request limits. Add credits.`);
+  }
+  const held = balance >= least ? ", as other requests hold the rest" : "";
+  return new Refusal(
+    "credits_short",
+    `${has} cannot pay for this request, which costs at least ${least}${held}. Add credits, or ` +
+      "shorten the request.",
+  );
 }
 
 function creditWord(number: number): string {

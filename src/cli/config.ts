@@ -47,7 +47,7 @@ export function configCommand(program: Command, context: CommandContext): void {
       }))));
   });
 
-  config.command("schema").description("JSON Schema of the settings file, for editors")
+  withJson(config.command("schema").description("JSON Schema of the settings file, for editors"))
     .option("--markdown", "a table for people instead")
     .addHelpText("after", "\nExample:\n  sluice config schema > sluice.schema.json")
     .action(({ markdown }: { markdown?: boolean }) =>

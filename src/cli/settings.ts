@@ -33,8 +33,18 @@ export async function readSettings(
     directory: context.directory,
     file: options.config,
     serving,
-    flags: { host, port: port !== undefined && /^\d+$/.test(port) ? Number(port) : port, data },
+    flags: { host, port: port === undefined ? undefined : portOf(port), data },
   });
+}
+
+/**
+ * A port as a flag names it.
+ *
+ * @throws {UsageError} for anything else.
+ */
+export function portOf(given: string): number {
+  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
+  throw new UsageError(`'${given}' is not a port: give a number up to 65535, 0 picks a free one`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { simulateHttp } from "../upstreams/mod.ts";
-import { type CommandContext, UsageError } from "./context.ts";
+import type { CommandContext } from "./context.ts";
+import { portOf } from "./settings.ts";
 
 /** `sluice simulate` */
 export function simulateCommand(program: Command, context: CommandContext): void {
@@ -12,11 +13,8 @@ export function simulateCommand(program: Command, context: CommandContext): void
       "\nExample:\n  sluice simulate --port 9000\n  SLUICE_UPSTREAM_URL=http://127.0.0.1:9000/v1 sluice",
     )
     .action(async ({ host, port }: { host: string; port: string }) => {
-      if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-        throw new UsageError(`'${port}' is not a port`);
-      }
       const server = Deno.serve(
-        { hostname: host, port: Number(port), onListen() {} },
+        { hostname: host, port: portOf(port), onListen() {} },
         simulateHttp,
       );
       context.out(

@@ -3,6 +3,7 @@ import { nearestWindow } from "../admission/mod.ts";
 import type { Caller } from "../accounts/mod.ts";
 import type { Standing } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
+import { SIMULATED_HEADER } from "../upstreams/mod.ts";
 
 /** What every answer to one request begins with. */
 export interface AnswerBase {
@@ -49,6 +50,7 @@ export function errorAnswer(
     ...(standing === undefined ? {} : standingHeaders(standing, nowMs)),
     "content-type": "application/json",
   };
+  if (refusal.simulated) own[SIMULATED_HEADER] = "true";
   if (!refusal.retryable) own["x-should-retry"] = "false";
   if (refusal.status === 429 || refusal.status === 503) {
     const seconds = Math.ceil((refusal.retryAfterMs ?? 5_000) / 1_000);

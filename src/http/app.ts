@@ -1,5 +1,5 @@
 import { type Context, Hono } from "@hono/hono";
-import type { Caller, KeyRing } from "../accounts/mod.ts";
+import { AccountDisabled, type Caller, type KeyRing } from "../accounts/mod.ts";
 import { databaseRefusal } from "../database/mod.ts";
 import {
   chatDialect,
@@ -199,9 +199,14 @@ export class App {
 
   /** Who asks; noted for the answer, whatever it will be. */
   async #identify(c: Context<Env>): Promise<Caller> {
-    const caller = await this.#parts.keyRing.identify(presentedKeys(c.req.raw.headers));
-    c.env.caller = caller;
-    return caller;
+    try {
+      const caller = await this.#parts.keyRing.identify(presentedKeys(c.req.raw.headers));
+      c.env.caller = caller;
+      return caller;
+    } catch (error) {
+      if (error instanceof AccountDisabled) c.env.caller = error.caller;
+      throw error;
+    }
   }
 
   /** What an answer begins with that any caller may have, with a key or without. */
@@ -264,9 +269,9 @@ export class App {
   async #metrics(c: Context<Env>): Promise<Response> {
     const { metricsToken } = this.#options;
     if (metricsToken !== undefined) {
-      const given = /^Bearer\s+(\S+)\s*$/i.exec(c.req.header("authorization") ?? "")?.[1];
-      if (given === undefined || !sameSecret(given, metricsToken)) {
-        const message = "Send the metrics token as 'Authorization: Bearer …'.";
+      const given = presentedKeys(c.req.raw.headers);
+      if (!given.some((one) => sameSecret(one, metricsToken))) {
+        const message = "Send the metrics token as 'Authorization: Bearer …' or as 'X-API-Key: …'.";
         return this.#refuse(c.env, new Refusal("key_invalid", message));
       }
     }

@@ -2,7 +2,7 @@ import type { Caller } from "../accounts/mod.ts";
 import { checkMedia, permittedOutput, type Route } from "../catalog/mod.ts";
 import { readAside } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
-import { SIMULATED_HEADER } from "../upstreams/mod.ts";
+import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
 import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
 import { Work } from "./work.ts";
 
@@ -60,9 +60,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     request.body.blobs.release();
     const headers = {
       "x-sluice-upstream": called.target.upstream,
-      ...(called.reply.headers[SIMULATED_HEADER] === undefined
-        ? {}
-        : { [SIMULATED_HEADER]: "true" }),
+      ...(isSimulated(called.reply) ? { [SIMULATED_HEADER]: "true" } : {}),
       ...(work.ignored.length === 0 ? {} : { "x-sluice-ignored": work.ignored.join(", ") }),
     };
     const { body, settled } = await work.finish(called);

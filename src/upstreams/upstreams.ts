@@ -3,6 +3,7 @@ import type { Route, Target } from "../catalog/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { type Failure, failureOf, statusFailure } from "./failure.ts";
+import { isSimulated } from "./simulator/mod.ts";
 import type { UpstreamReply } from "./transport.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -177,7 +178,9 @@ export class Upstreams {
         signal: call.signal,
       });
       if (reply.status < 200 || reply.status > 299) {
-        return { failure: await statusFailure(reply, upstream, this.#now()) };
+        const failure = await statusFailure(reply, upstream, this.#now());
+        failure.refusal.simulated = isSimulated(reply);
+        return { failure };
       }
       try {
         const opened = await call.open(reply, target, upstream);
@@ -254,11 +257,13 @@ function verdict(failures: readonly Failure[]): Refusal {
   const busy = failures.length > 0 && failures.every(({ kind }) => kind === "busy");
   const worst = busy ? last : failures.findLast(({ kind }) => kind !== "busy");
   const refusal = worst?.refusal;
-  return new Refusal(
+  const all = new Refusal(
     refusal?.reason ?? "upstream_unavailable",
     refusal?.message ?? "No upstream can answer now. Please try again.",
     { retryAfterMs, cause: refusal },
   );
+  all.simulated = refusal?.simulated ?? false;
+  return all;
 }
 
 /** Waits; false when the caller left meanwhile. */

@@ -138,7 +138,8 @@ const USAGE: readonly { args: string[]; code: number; says: string }[] = [
     code: 2,
     says: "day, hour, model, key",
   },
-  { args: ["serve", "--port", "99999"], code: 1, says: "port" },
+  { args: ["serve", "--port", "99999"], code: 2, says: "not a port" },
+  { args: ["config", "schema", "--json"], code: 0, says: '"$schema"' },
   { args: ["serve", "--config", "gone.jsonc"], code: 1, says: "there is no such file" },
   { args: ["simulate", "--port", "x"], code: 2, says: "not a port" },
 ];

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { customer } from "../fake/customer.ts";
 import { startGateway, statusOf, usageRecords } from "../fake/gateway.ts";
 import { sleep } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
@@ -655,4 +656,51 @@ Deno.test("no secret appears in any log line or error body", async () => {
     }
   }
   assert(!gateway.log().includes(prompt), "the log holds a prompt");
+});
+
+Deno.test("a good key of a disabled account is told where it stands", async () => {
+  await using gateway = await startGateway();
+  const { email, keys: [key] } = await customer(gateway, 40);
+  await gateway.gateway.accounts.disable(email);
+  await sleep(1_000); // within which it is noticed
+  const reply = await gateway.chat("Hello", {}, { key: key! });
+  assertEquals([reply.status, (await reply.json()).error.code], [403, "permission_denied"]);
+  assertEquals(reply.headers.get("x-credits-remaining"), "40");
+  assert(reply.headers.has("x-ratelimit-limit"));
+});
+
+Deno.test("an error that is simulated says so", async () => {
+  await using gateway = await startGateway();
+  for (const [directive, status] of [["[[status 500]]", 503], ["[[status 429]]", 429]] as const) {
+    const reply = await gateway.chat(directive);
+    await reply.body?.cancel();
+    assertEquals([reply.status, reply.headers.get("x-sluice-simulated")], [status, "true"]);
+  }
+  const own = await gateway.chat("Hi", { temperature: 9 });
+  await own.body?.cancel();
+  assertEquals([own.status, own.headers.get("x-sluice-simulated")], [400, null]);
+});
+
+Deno.test("the metrics token is taken from either key header", async () => {
+  const token = "m".repeat(40);
+  await using gateway = await startGateway({ env: { SLUICE_METRICS_TOKEN: token } });
+  const ask = (headers: Record<string, string>) =>
+    statusOf(fetch(`${gateway.url}/metrics`, { headers }));
+  assertEquals(await ask({}), 401);
+  assertEquals(await ask({ "x-api-key": "other" }), 401);
+  assertEquals(await ask({ "x-api-key": token }), 200);
+  assertEquals(await ask({ authorization: `Bearer ${token}` }), 200);
+});
+
+Deno.test("a balance in no tier of request limits is told so", async () => {
+  await using gateway = await startGateway({
+    settings: {
+      tiers: [{ above: 100, minute: 9, hour: 9, day: 9 }],
+      credits: { ownerGrant: 50 },
+    },
+  });
+  const reply = await gateway.chat("Hi");
+  const { error } = await reply.json();
+  assertEquals([reply.status, error.code], [403, "insufficient_credits"]);
+  assertStringIncludes(error.message, "balance of 50 credits is in no tier of request limits");
 });

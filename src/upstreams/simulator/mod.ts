@@ -5,4 +5,4 @@
  * @module
  */
 
-export { simulate, SIMULATED_HEADER, simulateHttp } from "./simulator.ts";
+export { isSimulated, simulate, SIMULATED_HEADER, simulateHttp } from "./simulator.ts";

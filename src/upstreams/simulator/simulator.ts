@@ -57,6 +57,13 @@ const DIALECTS: Readonly<Record<string, SimulatedDialect>> = {
 /** What marks every answer of the simulated upstream. */
 export const SIMULATED_HEADER = "x-sluice-simulated";
 
+/** Whether the simulator gave a reply, ours or one that runs as a server. */
+export function isSimulated(
+  { headers }: { readonly headers: Readonly<Record<string, unknown>> },
+): boolean {
+  return headers[SIMULATED_HEADER] !== undefined;
+}
+
 /**
  * Answers one request: deterministic, with failures on demand (see `directives.ts`).
  *
