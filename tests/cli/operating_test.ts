@@ -279,6 +279,24 @@ Deno.test("restore keeps what was there, every time, and plays no old log into i
   if (Deno.build.os !== "windows") assertEquals(mode! & 0o777, 0o600);
 });
 
+Deno.test("a database that a gateway with another data directory uses: no second one, no restore", async () => {
+  await using dir = await tempDir();
+  const options = {
+    directory: dir.path,
+    env: { SLUICE_DATABASE_URL: `file:${dir.path}/shared/sluice.db` },
+  };
+  await succeeded(sluice(["account", "create", "--email", "ada@example.com"], options));
+  await succeeded(sluice(["backup", "copy.db"], options));
+  await using gateway = startCommand(["--port", "0", "--data", "one"], options);
+  await gateway.waitFor(/listening on/);
+  await using second = startCommand(["--port", "0", "--data", "two"], options);
+  assertEquals((await second.status).code, 1);
+  assertStringIncludes(second.err(), "another gateway uses");
+  const { code, err } = await sluice(["restore", "copy.db", "--data", "two"], options);
+  assertEquals(code, 1);
+  assertStringIncludes(err, "gateway");
+});
+
 Deno.test("keys of upstreams are needed for answering, not for a backup", async () => {
   await using dir = await tempDir();
   await succeeded(shell(dir.path)("key", "create"));

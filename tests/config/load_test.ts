@@ -155,7 +155,8 @@ Deno.test("effectiveSettings names origins and masks secrets", async () => {
     file: EXAMPLE,
     env: {
       MOONSHOT_API_KEY: "canary-secret",
-      SLUICE_DATABASE_URL: "https://user:canary-secret@db.example",
+      SLUICE_DATABASE_URL:
+        "https://user:canary-secret@db.example/?token=canary-secret&x=canary-secret",
       SLUICE_OWNER_KEY: `sk-canary-secret-${"x".repeat(32)}`,
     },
   });

@@ -16,7 +16,11 @@ const canTrace = await new Deno.Command("strace", { args: ["-qq", "-e", "trace=n
  */
 async function watched(
   durability: string,
-  { count = COUNT, inject = [] }: { count?: number; inject?: readonly string[] } = {},
+  { count = COUNT, inject = [], kind = "" }: {
+    count?: number;
+    inject?: readonly string[];
+    kind?: "repeatable" | "";
+  } = {},
 ): Promise<string[]> {
   await using dir = await tempDir();
   const { code, stderr } = await new Deno.Command("strace", {
@@ -24,7 +28,7 @@ async function watched(
       ...["-f", "-qq", "-y", "-o", `${dir.path}/calls`],
       ...["-e", "trace=fdatasync,fsync,write", ...inject],
       ...[Deno.execPath(), ...scriptArgs("writer.ts")],
-      ...[`${dir.path}/sluice.db`, durability, String(count)],
+      ...[`${dir.path}/sluice.db`, durability, String(count), kind],
     ],
     clearEnv: true,
     env: environment(),
@@ -48,6 +52,18 @@ Deno.test({
     assertEquals(full, Array.from({ length: COUNT }, () => ["sync log", "ok"]).flat());
     const normal = await watched("normal");
     assertEquals(normal, Array.from({ length: COUNT }, () => "ok"));
+  },
+});
+
+Deno.test({
+  name: "durability full: what may be written twice is, once the log was copied, when a sync fails",
+  ignore: !canTrace,
+  async fn() {
+    const inject = ["-e", "inject=fdatasync:error=EIO:when=6"];
+    const calls = await watched("full", { count: 4 * COUNT, inject, kind: "repeatable" });
+    const said = calls.filter((call) => !call.startsWith("sync"));
+    assertEquals([...new Set(said)], ["ok"]);
+    assert(calls.includes("sync file"), calls.join(", "));
   },
 });
 

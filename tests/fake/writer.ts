@@ -2,16 +2,17 @@
  * Writes to a database one item after the other, and says what became of each: a line `ok` or the
  * error's code.
  *
- * Arguments: the file, the durability, how many.
+ * Arguments: the file, the durability, how many, and `repeatable` if each may be written twice.
  */
 
 import { type GroupWrite, openDatabase } from "../../src/database/mod.ts";
 import { say } from "./command.ts";
 
-const [file = "", durability = "", count = ""] = Deno.args;
+const [file = "", durability = "", count = "", kind = ""] = Deno.args;
 const NUMBERS: GroupWrite<readonly [string]> = {
   name: "numbers",
-  statements: ["insert into numbers select value ->> 0 from json_each(?1)"],
+  repeatable: kind === "repeatable",
+  statements: ["insert or ignore into numbers select value ->> 0 from json_each(?1)"],
 };
 const database = await openDatabase({
   file,

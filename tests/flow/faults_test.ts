@@ -52,6 +52,25 @@ Deno.test("the database is locked by another process: 503 after five seconds, th
   await assertLedgerClean(gateway);
 });
 
+Deno.test("another process reads for long: writes go on meanwhile", async () => {
+  await using gateway = await startGateway();
+  const other = new DatabaseConstructor(fileOf(gateway)) as unknown as OtherProcess;
+  other.exec("begin; select count(*) from accounts");
+  const started = performance.now();
+  // far more than after which the log is copied, which such a reader forbids
+  for (let round = 0; round < 30; round++) {
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, () => statusOf(gateway.chat("Hi", { max_tokens: 1 }))),
+    );
+    assertEquals(new Set(statuses), new Set([200]));
+  }
+  const took = performance.now() - started;
+  assert(took < 20_000, `600 requests took ${took} ms`);
+  other.exec("rollback");
+  other.close();
+  await assertLedgerClean(gateway);
+});
+
 Deno.test("the database file is deleted, then put back: nothing is answered unpaid in between", async () => {
   await using gateway = await startGateway();
   assertEquals(await statusOf(gateway.chat("Hi")), 200);
@@ -71,8 +90,13 @@ Deno.test("the database file is replaced by a backup: it is used from then on", 
   await gateway.gateway.database.all("vacuum into ?", [backup]);
   assertEquals(await statusOf(gateway.chat("Hi")), 200);
   assertEquals((await usageRecords(gateway)).length, 1);
+  const other = new DatabaseConstructor(backup) as unknown as OtherProcess;
+  other.exec("delete from tiers"); // as in a gateway's with other settings
+  other.close();
   for (const end of ["-wal", "-shm"]) await Deno.remove(`${path}${end}`);
   await Deno.rename(backup, path);
+  await until(async () => await statusOf(gateway.chat("Hi")) === 403);
+  await gateway.gateway.admission.keep(); // as it does every 15 seconds
   await until(async () => await statusOf(gateway.chat("Hi")) === 200);
   const records = await usageRecords(gateway);
   assertEquals(records.length, 1, "the record of before the backup is gone with the file");
