@@ -61,7 +61,7 @@ async function request(): Promise<void> {
     least: 1,
     wanted: 2,
     nowMs,
-    leaseUntilMs: nowMs + 60_000,
+    leaseMs: 60_000,
     tierListId: tierList.id,
   });
   await settle(database, {

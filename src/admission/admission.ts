@@ -59,6 +59,9 @@ export class Admission {
   readonly #running = new Roster<string>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #keeping: Promise<void> = Promise.resolve();
+  /** When leases were last renewed, and since when they have been without a gap (`performance.now()`). */
+  #keptTick = -Infinity;
+  #steadyTick = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -99,15 +102,13 @@ export class Admission {
       asking.stream ? Math.min(mostOutput, STEP_TOKENS * choices) : mostOutput,
     );
     const nowMs = now();
+    const { accountId, keyId } = caller;
+    const holder = { requestId, accountId, keyId, gatewayId, leaseMs };
     const decision = await admit(database, {
-      requestId,
-      accountId: caller.accountId,
-      keyId: caller.keyId,
-      gatewayId,
+      ...holder,
       least,
       wanted,
       nowMs,
-      leaseUntilMs: nowMs + leaseMs,
       tierListId: tierList.id,
     });
     const admitted = decision.verdict === "admitted";
@@ -115,20 +116,20 @@ export class Admission {
     stands({ balance: decision.balance, windows });
     if (!admitted) throw refusalOf(decision, least, nowMs);
 
+    // a stream's hold may grow, but never beyond the balance
+    const most = asking.stream ? decision.balance : decision.credits;
+    const permitted = Math.min(
+      permittedOutput,
+      Math.floor(affordableOutput(route, { inputTokens, credits: most }) / choices),
+    );
     const place = this.#running.add(requestId);
     const hold = new Hold(
-      { route, inputTokens, mostOutput, choices },
+      { route, inputTokens, mostOutput: permitted * choices, choices },
       decision.credits,
-      (more) => growHold(database, requestId, more),
+      (more) => growHold(database, { ...holder, wanted: more, nowMs: now() }),
       () => this.#running.take(place, requestId),
     );
-    const paid = Math.floor(
-      affordableOutput(route, { inputTokens, credits: decision.credits }) / choices,
-    );
-    return {
-      permittedOutput: asking.stream ? permittedOutput : Math.min(permittedOutput, paid),
-      hold,
-    };
+    return { permittedOutput: permitted, hold };
   }
 
   /** Where a caller stands, without counting anything. */
@@ -143,12 +144,16 @@ export class Admission {
    */
   async keep(): Promise<void> {
     const { database, tierList, leaseMs, log, now } = this.#options;
+    const tick = performance.now();
+    // When the database was away, others have not renewed their leases yet: they are given time to.
+    if (tick - this.#keptTick > leaseMs / 2) this.#steadyTick = tick;
     try {
       const nowMs = now();
       await database.batch(tierList.statements); // the file may have been replaced by another's
-      await renewHolds(database, this.#running.all(), nowMs + leaseMs);
-      await reapHolds(database, nowMs);
+      await renewHolds(database, this.#running.all(), leaseMs);
+      if (tick - this.#steadyTick >= leaseMs / 2) await reapHolds(database);
       await expireLots(database, nowMs);
+      this.#keptTick = tick;
     } catch (error) {
       log.warn("leases could not be renewed", { error: String(error) });
     }

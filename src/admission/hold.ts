@@ -5,6 +5,12 @@ export const STEP_TOKENS = 4_096;
 /** So many tokens before a hold is used up the next step is asked for. */
 const AHEAD_TOKENS = 1_024;
 
+/**
+ * Upstreams count otherwise than we do. One that goes on beyond twice of what it was allowed, and beyond this,
+ * does not keep to its limit.
+ */
+const MISCOUNT_TOKENS = 1_024;
+
 /** What a hold is for. */
 export interface HoldTerms {
   readonly route: Route;
@@ -45,19 +51,25 @@ export class Hold {
     return this.#credits;
   }
 
-  /** Output tokens that are paid for; infinite once that is all the caller may have. */
+  /** Output tokens that may be given: those that are paid for, with room for a miscount once all are. */
   get outputTokens(): number {
-    const { route, inputTokens, mostOutput } = this.#terms;
-    const paid = affordableOutput(route, { inputTokens, credits: this.#credits });
-    return paid >= mostOutput ? Infinity : paid;
+    const { mostOutput } = this.#terms;
+    const paid = this.#paid;
+    return paid < mostOutput ? paid : Math.max(2 * mostOutput, mostOutput + MISCOUNT_TOKENS);
+  }
+
+  get #paid(): number {
+    const { route, inputTokens } = this.#terms;
+    return affordableOutput(route, { inputTokens, credits: this.#credits });
   }
 
   /** Asks for the next step in good time, without waiting for it. */
   lookAhead(usedTokens: number): void {
-    if (this.#growing === undefined && usedTokens + AHEAD_TOKENS > this.outputTokens) {
-      this.#growing = this.#step();
-      this.#growing.catch(() => {}); // whoever needs the step asks again
-    }
+    const paid = this.#paid;
+    if (paid >= this.#terms.mostOutput || usedTokens + AHEAD_TOKENS <= paid) return;
+    if (this.#growing !== undefined) return;
+    this.#growing = this.#step();
+    this.#growing.catch(() => {}); // whoever needs the step asks again
   }
 
   /**
@@ -78,7 +90,7 @@ export class Hold {
 
   async #step(): Promise<void> {
     const { route, inputTokens, mostOutput, choices } = this.#terms;
-    const outputTokens = Math.min(mostOutput, this.outputTokens + STEP_TOKENS * choices);
+    const outputTokens = Math.min(mostOutput, this.#paid + STEP_TOKENS * choices);
     const wanted = priceOf(route, { inputTokens, cachedTokens: 0, outputTokens });
     this.#credits = await this.#grow(wanted);
   }

@@ -94,6 +94,16 @@ export class DatabaseError extends Error {
     this.outcomeUnknown = outcomeUnknown;
   }
 
+  /** Whether nothing is asked of this database any more. */
+  get isFinal(): boolean {
+    return this.code === "SLUICE_CLOSED" || this.code === "SLUICE_THREAD_DIED";
+  }
+
+  /** Whether the same may well succeed in a moment: the database is in use, or was not heard of. */
+  get isPassing(): boolean {
+    return this.outcomeUnknown || this.code.startsWith("SQLITE_BUSY");
+  }
+
   /** Whether a `unique` or `primary key` clause was violated. */
   get isDuplicate(): boolean {
     return this.code === "SQLITE_CONSTRAINT_UNIQUE" ||

@@ -2,6 +2,7 @@ import { type Database, DatabaseError } from "./database.ts";
 import { ACCOUNTS_KEYS_USAGE } from "./migrations/0001_accounts_keys_usage.ts";
 import { LEDGER } from "./migrations/0002_ledger.ts";
 import { CONSOLE } from "./migrations/0003_console.ts";
+import { LEASES } from "./migrations/0004_leases.ts";
 
 /** One step of the schema. Released steps are never edited, only followed by others. */
 export interface Migration {
@@ -15,6 +16,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "accounts, keys and usage", statements: ACCOUNTS_KEYS_USAGE },
   { version: 2, name: "credits", statements: LEDGER },
   { version: 3, name: "console", statements: CONSOLE },
+  { version: 4, name: "leases", statements: LEASES },
 ];
 
 const CREATE_VERSIONS = `

@@ -12,8 +12,8 @@ export interface AdmissionAsk {
   /** Credits that it would hold if there were enough. */
   readonly wanted: number;
   readonly nowMs: number;
-  /** Until when the hold is kept unless it is renewed. */
-  readonly leaseUntilMs: number;
+  /** How long the hold is kept unless it is renewed. */
+  readonly leaseMs: number;
   readonly tierListId: string;
 }
 
@@ -52,7 +52,7 @@ const ADMIT: GroupWrite<Item, Decision> = {
       "least",
       "wanted",
       "at_ms",
-      "lease_until_ms",
+      "lease_ms",
       "tier_list",
     ]),
   ],
@@ -74,7 +74,7 @@ export function admit(database: Database, ask: AdmissionAsk): Promise<Decision> 
     ask.least,
     ask.wanted,
     ask.nowMs,
-    ask.leaseUntilMs,
+    ask.leaseMs,
     ask.tierListId,
   ]);
 }

@@ -65,6 +65,22 @@ const CHECKS: Readonly<Record<string, string>> = {
     from budgets left join (select key_id, sum(credits) as total from holds group by 1) as sums
       on sums.key_id = budgets.key_id
     where held <> coalesce(total, 0)`,
+  spent: `
+    select budgets.key_id as id, spent as found, coalesce(total, 0) as expected
+    from budgets left join
+      (select key_id, sum(credits) as total from usage_hours group by 1) as sums
+      on sums.key_id = budgets.key_id
+    where spent <> coalesce(total, 0)`,
+  allowed: `
+    select key_id as id, credits as found, coalesce(budget_credits, 0) as expected
+    from budgets left join keys on keys.id = key_id
+    where credits is not budget_credits`,
+  ended: `
+    select request_id as id, credits as found, 0 as expected
+    from holds where request_id in (select request_id from usage_records)`,
+  expired: `
+    select lots.id, at_ms as found, expires_at_ms as expected
+    from entries join lots on lots.id = lot_id where kind = 'expire' and at_ms < expires_at_ms`,
   consumed: `
     select balances.account_id as id, consumed as found, coalesce(total, 0) as expected
     from balances left join
@@ -77,6 +93,12 @@ const CHECKS: Readonly<Record<string, string>> = {
       (select account_id, sum(credits) as total from usage_hours group by 1) as sums
       on sums.account_id = balances.account_id
     where consumed <> coalesce(total, 0)`,
+  requests: `
+    select balances.account_id as id, requests as found, coalesce(total, 0) as expected
+    from balances left join
+      (select account_id, sum(requests) as total from usage_hours group by 1) as sums
+      on sums.account_id = balances.account_id
+    where requests <> coalesce(total, 0)`,
   record: `
     select request_id as id, charged_credits as found,
       coalesce((select -sum(credits) from entries where cause_id = request_id), 0) as expected
@@ -106,7 +128,9 @@ export async function audit(
   const count = async (table: string) =>
     Number((await database.one(`select count(*) as n from ${table}`))!.n);
   const uncollected = await database.one(
-    `select count(*) as requests, coalesce(sum(price_credits - charged_credits), 0) as credits
+    `select count(*) + (select uncollected_requests from pruned_records) as requests,
+        coalesce(sum(price_credits - charged_credits), 0)
+          + (select uncollected_credits from pruned_records) as credits
       from usage_records where charged_credits < price_credits`,
   );
   return {

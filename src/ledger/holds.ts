@@ -1,11 +1,37 @@
 import type { Database, GroupWrite, Json } from "../database/mod.ts";
 import { insertItems } from "./columns.ts";
 
-const GROW: GroupWrite<readonly [string, number], number> = {
+/** The clock by which leases are kept: gateways at one server may have clocks that differ by more than a lease. */
+const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
+
+/** A running request that needs more. */
+export interface GrowthAsk {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly gatewayId: string;
+  /** Credits that it would hold in all. */
+  readonly wanted: number;
+  readonly nowMs: number;
+  /** How long its hold is kept, should it have to be made anew. */
+  readonly leaseMs: number;
+}
+
+const GROW: GroupWrite<readonly [string, ...Json[]], number> = {
   name: "growth",
   forgettable: true,
   repeatable: true,
-  statements: [insertItems("growths", ["request_id", "wanted"])],
+  statements: [
+    insertItems("growths", [
+      "request_id",
+      "account_id",
+      "key_id",
+      "gateway_id",
+      "wanted",
+      "at_ms",
+      "lease_ms",
+    ]),
+  ],
   outcomes: `select json_group_array(json_array(request_id, credits))
     from json_each(?1) join holds on request_id = value ->> 0`,
   read: (row: readonly Json[] | undefined) => Number(row?.[1] ?? 0),
@@ -13,29 +39,37 @@ const GROW: GroupWrite<readonly [string, number], number> = {
 
 /**
  * Lets a running request hold up to `wanted` credits in all. Answers what it holds now: as much of it
- * as the balance has, never less than before; 0 when its lease has ended.
+ * as the balance has. Less than before only where its lease had ended meanwhile and others hold them.
  */
-export function growHold(database: Database, requestId: string, wanted: number): Promise<number> {
-  return database.write(GROW, [requestId, wanted]);
+export function growHold(database: Database, ask: GrowthAsk): Promise<number> {
+  return database.write(GROW, [
+    ask.requestId,
+    ask.accountId,
+    ask.keyId,
+    ask.gatewayId,
+    ask.wanted,
+    ask.nowMs,
+    ask.leaseMs,
+  ]);
 }
 
-/** Keeps the holds of these running requests for longer. */
+/** Keeps the holds of these running requests for `leaseMs` from now on. */
 export async function renewHolds(
   database: Database,
   requestIds: readonly string[],
-  leaseUntilMs: number,
+  leaseMs: number,
 ): Promise<void> {
   if (requestIds.length === 0) return;
   await database.batch([{
-    sql: `update holds set lease_until_ms = ?
+    sql: `update holds set lease_until_ms = ${DATABASE_CLOCK} + ?
       where request_id in (select value from json_each(?))`,
-    args: [leaseUntilMs, JSON.stringify(requestIds)],
+    args: [leaseMs, JSON.stringify(requestIds)],
   }]);
 }
 
 /** Releases the holds whose gateway has not renewed them: it is gone. */
-export async function reapHolds(database: Database, nowMs: number): Promise<void> {
-  await database.batch([{ sql: "delete from holds where lease_until_ms < ?", args: [nowMs] }]);
+export async function reapHolds(database: Database): Promise<void> {
+  await database.batch([{ sql: `delete from holds where lease_until_ms < ${DATABASE_CLOCK}` }]);
 }
 
 /** Releases what a gateway held when it was last running. */

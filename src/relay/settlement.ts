@@ -1,7 +1,7 @@
 import type { Caller } from "../accounts/mod.ts";
 import type { Hold } from "../admission/mod.ts";
 import { priceOf, type Route, type Target } from "../catalog/mod.ts";
-import type { Database } from "../database/mod.ts";
+import { type Database, DatabaseError } from "../database/mod.ts";
 import type { Usage } from "../dialects/mod.ts";
 import { type Ending, settle, type Settled, type UsageRecord } from "../ledger/mod.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
@@ -32,12 +32,14 @@ export interface End {
   /** What to charge by; undefined for nothing. */
   readonly usage?: Usage | undefined;
   readonly usageSource?: "upstream" | "counted" | undefined;
-  /** Nobody waits for it: a database that cannot be used just now is asked again. */
+  /** Nobody waits for it, so that it has longer for a database that cannot be used just now. */
   readonly patient?: boolean;
 }
 
-/** Between two attempts at a settlement that nobody waits for. */
+/** Between two attempts at a settlement while the database cannot be used. */
 const WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
+/** How long a caller is kept waiting for that. */
+const CALLERS_PATIENCE_MS = 15_000;
 
 /** The end of one request: charged and recorded once, whichever of its several ends comes first. */
 export class Settlement {
@@ -67,45 +69,29 @@ export class Settlement {
     return this.#settled;
   }
 
-  async #settle({ ending, status, usage, usageSource, patient = false }: End): Promise<Settled> {
-    const { log, now, requestId, caller, dialect, route, streamed, hold, startedAtMs } =
-      this.#options;
-    const { metrics, trace } = this.#options;
-    const { target, attempts } = this.asked;
-    const durationMs = this.#elapsed();
-    const priceCredits = usage === undefined ? 0 : priceOf(route, usage);
+  /** While a settlement that failed is made void; undefined when there is none. */
+  voiding: Promise<unknown> | undefined;
+
+  async #settle(end: End): Promise<Settled> {
+    const { hold, route, requestId } = this.#options;
+    const { metrics, trace, log } = this.#options;
+    const { ending, status, usage, usageSource, patient = false } = end;
     const stage = trace.begin("settlement");
+    const record = this.#record(end);
     let settled: Settled | undefined;
     try {
-      const record: UsageRecord = {
-        requestId,
-        accountId: caller.accountId,
-        keyId: caller.keyId,
-        dialect,
-        route: route.id,
-        upstream: target?.upstream ?? null,
-        upstreamModel: target?.model ?? null,
-        attempts,
-        status,
-        ending,
-        streamed,
-        usageSource: usageSource ?? null,
-        inputTokens: usage?.inputTokens ?? 0,
-        cachedTokens: usage?.cachedTokens ?? 0,
-        outputTokens: usage?.outputTokens ?? 0,
-        reasoningTokens: usage?.reasoningTokens ?? 0,
-        startedAtMs,
-        firstTokenMs: this.#firstTokenMs,
-        durationMs,
-        priceCredits,
-        ignored: this.ignored.join(", "),
-        settledAtMs: now(),
-      };
-      settled = await this.#commit(record, patient ? WAITS_MS : []);
+      settled = await this.#commit(record, patient);
       return settled;
+    } catch (error) {
+      // The caller is told that the request failed, so it must cost nothing: a settlement that is still on
+      // its way to the database finds this one there.
+      const failed = this.#record({ ending: "upstream_failed", status: 503 });
+      if (!patient) this.voiding = this.#commit(failed, true).catch(() => {}); // it is in the log
+      throw error;
     } finally {
       hold.end();
       stage.end({ "sluice.credits": settled?.charged ?? 0, "sluice.ending": ending });
+      const { dialect, streamed, durationMs, inputTokens, cachedTokens, outputTokens } = record;
       metrics.request({
         dialect,
         route: route.id,
@@ -114,21 +100,21 @@ export class Settlement {
         streamed,
         durationMs: this.#elapsed(),
         firstTokenMs: this.#firstTokenMs,
-        inputTokens: usage?.inputTokens ?? 0,
-        cachedTokens: usage?.cachedTokens ?? 0,
-        outputTokens: usage?.outputTokens ?? 0,
-        priceCredits: settled === undefined ? 0 : priceCredits,
+        inputTokens,
+        cachedTokens,
+        outputTokens,
+        priceCredits: settled === undefined ? 0 : record.priceCredits,
         chargedCredits: settled?.charged ?? 0,
       });
       log.info("request", {
         id: requestId,
         client_id: this.#options.clientRequestId,
-        account: caller.accountId,
-        key: caller.keyId,
+        account: record.accountId,
+        key: record.keyId,
         dialect,
         route: route.id,
-        upstream: target?.upstream,
-        attempts,
+        upstream: record.upstream ?? undefined,
+        attempts: record.attempts,
         status,
         ending,
         streamed,
@@ -142,24 +128,63 @@ export class Settlement {
     }
   }
 
+  #record({ ending, status, usage, usageSource }: End): UsageRecord {
+    const { now, requestId, caller, dialect, route, streamed, startedAtMs } = this.#options;
+    const { target, attempts } = this.asked;
+    return {
+      requestId,
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      dialect,
+      route: route.id,
+      upstream: target?.upstream ?? null,
+      upstreamModel: target?.model ?? null,
+      attempts,
+      status,
+      ending,
+      streamed,
+      usageSource: usageSource ?? null,
+      inputTokens: usage?.inputTokens ?? 0,
+      cachedTokens: usage?.cachedTokens ?? 0,
+      outputTokens: usage?.outputTokens ?? 0,
+      reasoningTokens: usage?.reasoningTokens ?? 0,
+      startedAtMs,
+      firstTokenMs: this.#firstTokenMs,
+      durationMs: this.#elapsed(),
+      priceCredits: usage === undefined ? 0 : priceOf(route, usage),
+      ignored: this.ignored.join(", "),
+      settledAtMs: now(),
+    };
+  }
+
   /** Settling again is harmless: a request is charged once. */
-  async #commit(record: UsageRecord, [waitMs, ...waits]: readonly number[]): Promise<Settled> {
+  async #commit(record: UsageRecord, patient: boolean): Promise<Settled> {
     const { database, log, requestId } = this.#options;
-    try {
-      return await settle(database, record);
-    } catch (error) {
-      const fields = { id: requestId, priceCredits: record.priceCredits, error: String(error) };
-      if (waitMs === undefined) {
-        log.error("a request was not settled", fields);
-        throw error;
+    const untilTick = patient ? Infinity : performance.now() + CALLERS_PATIENCE_MS;
+    for (let attempt = 0;; attempt++) {
+      try {
+        return await settle(database, record);
+      } catch (error) {
+        const fields = { id: requestId, priceCredits: record.priceCredits, error: String(error) };
+        const waitMs = WAITS_MS[attempt];
+        const mayPass = error instanceof DatabaseError &&
+          (patient ? !error.isFinal : error.isPassing);
+        if (!mayPass || waitMs === undefined || performance.now() + waitMs > untilTick) {
+          log.error("a request was not settled", fields);
+          throw error;
+        }
+        log.warn("a request is not settled yet", fields);
+        await sleep(waitMs);
       }
-      log.warn("a request is not settled yet", fields);
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
-      return await this.#commit(record, waits);
     }
   }
 
   #elapsed(): number {
     return Math.round(performance.now() - this.#options.startedTick);
   }
+}
+
+/** Does not keep the process from ending. */
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => Deno.unrefTimer(setTimeout(resolve, ms)));
 }

@@ -95,7 +95,9 @@ export class Work {
 
   #over(): void {
     this.#unwatch();
-    this.#end();
+    const { voiding } = this.#settlement;
+    if (voiding === undefined) this.#end();
+    else void voiding.then(this.#end); // whoever stops the gateway waits for that too
   }
 
   /** Names of the caller's fields that could not be carried to the target that answered. */

@@ -1,6 +1,7 @@
 import undiciTimers from "undici/lib/util/timers.js";
 import { assemble, type Gateway } from "../../src/assemble.ts";
 import { loadConfig, type SettingsInput } from "../../src/config/mod.ts";
+import type { Database } from "../../src/database/mod.ts";
 import { createLog } from "../../src/telemetry/mod.ts";
 import { sleep, tempDir } from "./temp.ts";
 
@@ -35,6 +36,7 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   /** Waits before retries, in milliseconds; short, since tests wait for them. */
   readonly firstWaitMs?: number;
+  readonly wrapDatabase?: (database: Database) => Database;
 }
 
 /** Starts a gateway over real files and sockets. Disposing stops it. */
@@ -63,6 +65,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     log,
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
     ...(options.now === undefined ? {} : { now: options.now }),
+    ...(options.wrapDatabase === undefined ? {} : { wrapDatabase: options.wrapDatabase }),
   });
   started.defer(async () => {
     await gateway.stop();

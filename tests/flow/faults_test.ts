@@ -1,11 +1,12 @@
 import DatabaseConstructor from "libsql";
-import { openDatabase } from "../../src/database/mod.ts";
+import { DatabaseError, openDatabase } from "../../src/database/mod.ts";
 import { audit } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
+import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 
 /** The part of the driver that another process would use. */
 interface OtherProcess {
@@ -49,6 +50,65 @@ Deno.test("the database is locked by another process: 503 after five seconds, th
   );
   assertEquals(new Set(statuses), new Set([200]));
   assertEquals((await usageRecords(gateway)).length, 101);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("the database is locked while an answer is settled: the caller waits, and is charged once", async () => {
+  let lock = () => {};
+  await using upstream = fakeUpstream(({ body }) => {
+    lock();
+    return body.stream
+      ? eventStream(sse(chunk({ content: "Hi" }), chunk({}, "stop"), "[DONE]"))
+      : completion("Hi");
+  });
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  for (const stream of [false, true]) {
+    const other = new DatabaseConstructor(fileOf(gateway)) as unknown as OtherProcess;
+    let unlocked: ReturnType<typeof setTimeout> | undefined;
+    lock = () => {
+      other.exec("begin immediate");
+      unlocked = setTimeout(() => other.exec("rollback"), 7_000);
+    };
+    const reply = await gateway.chat("Hi", { stream });
+    const text = await reply.text();
+    assertEquals([reply.status, text.includes("error")], [200, false], text);
+    clearTimeout(unlocked);
+    other.close();
+  }
+  assertEquals((await usageRecords(gateway)).map(({ ending }) => ending), ["complete", "complete"]);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("a settlement that fails for good is made void: told 503, it costs nothing, later too", async () => {
+  let away = false;
+  const refuse = () => {
+    if (away) throw new DatabaseError("SQLITE_IOERR", "the disk is gone");
+  };
+  await using gateway = await startGateway({
+    wrapDatabase: (database) => ({
+      ...database,
+      place: database.place,
+      waiting: 0,
+      all: (...args) => database.all(...args),
+      one: (...args) => database.one(...args),
+      batch: (...args) => database.batch(...args),
+      close: () => database.close(),
+      async write(write, item) {
+        if (write.name === "settlement") refuse();
+        return await database.write(write, item);
+      },
+    }),
+  });
+  away = true;
+  await assertUnavailable(await gateway.chat("Hi"));
+  away = false;
+  await until(async () => (await usageRecords(gateway)).length === 1);
+  const [record] = await usageRecords(gateway);
+  assertEquals([record!.ending, record!.status, record!.charged_credits], [
+    "upstream_failed",
+    503,
+    0,
+  ]);
   await assertLedgerClean(gateway);
 });
 

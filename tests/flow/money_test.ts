@@ -1,5 +1,5 @@
 import { DatabaseError } from "../../src/database/mod.ts";
-import { audit } from "../../src/ledger/mod.ts";
+import { audit, creditsOf } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
@@ -313,25 +313,61 @@ for (const front of ["chat", "messages"] as const) {
       await using gateway = await startGateway({
         settings: { upstream: { url: server.url, dialect: behind }, routes: BY_THE_TOKEN },
       });
-      // enough for the first step, for another, and for a part of a third
-      const { keys: [key], balance } = await customer(gateway, 9_000);
+      // enough for the first step, for another, and for a part of a third, beside what another one holds
+      const { accountId, keys: [key], balance } = await customer(gateway, 13_000);
       const path = front === "chat" ? "/v1/chat/completions" : "/v1/messages";
-      const body = ask("[[tokens 20000]] [[pace 0ms]]", { stream: true, max_tokens: 20_000 });
-      const text = await (await gateway.post(path, body, { key: key! })).text();
+      const body = (prompt: string, max_tokens: number) =>
+        ask(prompt, { stream: true, max_tokens });
+      const other = (await gateway.post(path, body("[[stall 60s after 3]]", 4_000), { key: key! }))
+        .body!.getReader();
+      await other.read();
+      const reply = await gateway.post(
+        path,
+        body("[[tokens 20000]] [[pace 0ms]]", 20_000),
+        { key: key! },
+      );
+      const text = await reply.text();
+      const { held } = await creditsOf(gateway.gateway.database, accountId, Date.now());
+      assertEquals(await balance(), held, "all that the other one does not hold");
+      await other.cancel();
+      await until(async () => (await usageRecords(gateway)).length === 2);
       assertStringIncludes(
         text,
         front === "chat" ? '"finish_reason":"length"' : '"stop_reason":"max_tokens"',
       );
       assertStringIncludes(text, front === "chat" ? "[DONE]" : "message_stop");
-      const record = await onlyRecord(gateway);
-      assertEquals([record.ending, record.usage_source], ["complete", "counted"]);
-      assertEquals([record.charged_credits, await balance()], [9_000, 0]);
+      const record = (await usageRecords(gateway)).find(({ ending }) => ending === "complete")!;
+      assertEquals(record.usage_source, "counted");
+      assertEquals(record.charged_credits, 13_000 - held);
       const { uncollected } = await audit(gateway.gateway.database);
       assert(uncollected.credits < 20, `${uncollected.credits} uncollected`);
       await assertLedgerClean(gateway);
     });
   }
 }
+
+Deno.test("streamed: an upstream is told what the whole balance pays for, and is not followed far beyond", async () => {
+  const pieces = Array.from({ length: 60 }, () => chunk({ content: "word ".repeat(100) }));
+  await using upstream = fakeUpstream(() =>
+    eventStream(sse(...pieces, chunk({}, "stop"), "[DONE]"))
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key] } = await customer(gateway, 40);
+  const poor = await gateway.post(
+    "/v1/chat/completions",
+    ask("Hi", { stream: true, max_tokens: 9_000 }),
+    { key: key! },
+  );
+  await poor.text();
+  const limited = await gateway.chat("Hi", { stream: true, max_tokens: 50, model: "token" });
+  const text = await limited.text();
+  assertEquals(upstream.received.map(({ body }) => body.max_tokens), [40, 50]);
+  assertStringIncludes(text, '"finish_reason":"length"');
+  const tokens = text.split("word").length - 1;
+  assert(tokens > 1_000 && tokens < 1_400, `${tokens}`);
+});
 
 Deno.test("a price above what is left is taken as far as it goes; the rest is told by the audit", async () => {
   await using upstream = fakeUpstream(() =>

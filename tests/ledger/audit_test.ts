@@ -7,7 +7,7 @@ const NOW = Date.UTC(2030, 0, 1);
 
 async function usedLedger() {
   const bench = await ledgerBench("file");
-  const caller = await bench.account();
+  const caller = await bench.account({ budget: 90 });
   const lotId = await bench.grant(caller.accountId, 100);
   const requestId = newRequestId(NOW);
   await settlePrice(bench.database, { ...caller, requestId, price: 30, nowMs: NOW });
@@ -21,9 +21,16 @@ const DAMAGES: Readonly<Record<string, readonly string[]>> = {
   "update lots set remaining = remaining + 1": ["lot", "balance"],
   "update lots set granted = granted + 1": ["granted"],
   "update balances set held = 3": ["held"],
-  "update usage_hours set credits = credits + 1": ["hours"],
+  "update usage_hours set credits = credits + 1": ["hours", "spent"],
   "update usage_records set charged_credits = 29": ["record"],
-  "delete from usage_hours": ["hours"],
+  "delete from usage_hours": ["hours", "requests", "spent"],
+  "update budgets set spent = 0": ["spent"],
+  "update budgets set credits = credits + 1": ["allowed"],
+  "update balances set requests = requests + 1": ["requests"],
+  "insert into holds select request_id, account_id, key_id, 'gw', 5, 0, 9e15 from usage_records": [
+    "ended",
+  ],
+  "insert into entries select account_id, 'expiry_1', id, 'expire', -5, 1 from lots": ["expired"],
 };
 
 for (const [damage, kinds] of Object.entries(DAMAGES)) {
@@ -34,7 +41,7 @@ for (const [damage, kinds] of Object.entries(DAMAGES)) {
     await bench.database.batch([{ sql: damage }]);
     const { mismatches } = await audit(bench.database);
     assertEquals(mismatches.map(({ kind }) => kind).toSorted(), kinds.toSorted());
-    const ids = [ledger.accountId, ledger.lotId, ledger.requestId];
+    const ids = [ledger.accountId, ledger.keyId, ledger.lotId, ledger.requestId];
     assert(mismatches.every(({ id }) => ids.includes(id)), "the row is named");
   });
 }
@@ -51,6 +58,31 @@ Deno.test("audit: an entry without its triggers is found", async () => {
   ]);
   const kinds = (await audit(bench.database)).mismatches.map(({ kind }) => kind);
   assertEquals(kinds.toSorted(), ["consumed", "lot"]);
+});
+
+Deno.test("audit: what could not be collected is not forgotten with its record", async () => {
+  const { bench, accountId, keyId } = await usedLedger();
+  await using _bench = bench;
+  const requestId = newRequestId(NOW);
+  await settlePrice(bench.database, { accountId, keyId, requestId, price: 100, nowMs: NOW });
+  const before = (await audit(bench.database)).uncollected;
+  assertEquals(before, { requests: 1, credits: 30 });
+  await bench.database.batch([{ sql: "delete from usage_records" }]);
+  const { uncollected, mismatches } = await audit(bench.database);
+  assertEquals([uncollected, mismatches], [before, []]);
+});
+
+Deno.test("a charge whose record was pruned is not taken again", async () => {
+  const { bench, accountId, keyId, requestId } = await usedLedger();
+  await using _bench = bench;
+  await bench.database.batch([{ sql: "delete from usage_records" }]);
+  await assertRejects(
+    () => settlePrice(bench.database, { accountId, keyId, requestId, price: 30, nowMs: NOW }),
+    TypeError,
+    "not settled",
+  );
+  const { mismatches, entries } = await audit(bench.database);
+  assertEquals([mismatches, entries], [[], 2]);
 });
 
 Deno.test("entries are only ever added", async () => {

@@ -13,7 +13,8 @@ interface ModelHold {
   readonly keyId: string;
   readonly gatewayId: string;
   credits: number;
-  leaseUntilMs: number;
+  /** Whether its lease has ended. */
+  stale: boolean;
 }
 
 const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -56,7 +57,7 @@ export class LedgerModel {
   }
 
   admit(
-    { requestId, accountId, keyId, gatewayId, least, wanted, nowMs, leaseUntilMs }: {
+    { requestId, accountId, keyId, gatewayId, least, wanted, nowMs }: {
       requestId: string;
       accountId: string;
       keyId: string;
@@ -64,7 +65,6 @@ export class LedgerModel {
       least: number;
       wanted: number;
       nowMs: number;
-      leaseUntilMs: number;
     },
   ): Decision["verdict"] {
     this.expire(accountId, nowMs);
@@ -84,21 +84,31 @@ export class LedgerModel {
     if (free < least) return "credits";
     for (const [, key] of keys) this.#windows.set(key, (this.#windows.get(key) ?? 0) + 1);
     const credits = Math.min(wanted, free, budget);
-    this.holds.set(requestId, { accountId, keyId, gatewayId, credits, leaseUntilMs });
+    this.holds.set(requestId, { accountId, keyId, gatewayId, credits, stale: false });
     return "admitted";
   }
 
-  grow(requestId: string, wanted: number): number {
-    const hold = this.holds.get(requestId);
-    if (hold === undefined) return 0;
-    const free = this.balance(hold.accountId) - this.held(hold.accountId);
-    const most = Math.min(
-      wanted,
-      hold.credits + free,
-      hold.credits + this.#budgetLeft(hold.keyId),
-    );
-    hold.credits = Math.max(hold.credits, most);
-    return hold.credits;
+  /** One whose lease has ended holds anew what there is. */
+  grow(
+    { requestId, accountId, keyId, gatewayId, wanted, nowMs }: {
+      requestId: string;
+      accountId: string;
+      keyId: string;
+      gatewayId: string;
+      wanted: number;
+      nowMs: number;
+    },
+  ): number {
+    this.expire(accountId, nowMs);
+    const before = this.holds.get(requestId)?.credits ?? 0;
+    const free = this.balance(accountId) - this.held(accountId);
+    const more = Math.min(free, this.#budgetLeft(keyId));
+    const credits = Math.max(before, Math.min(wanted, before + more));
+    if (credits > 0) {
+      const stale = this.holds.get(requestId)?.stale ?? false;
+      this.holds.set(requestId, { accountId, keyId, gatewayId, credits, stale });
+    }
+    return credits;
   }
 
   settle(requestId: string, accountId: string, keyId: string, price: number) {

@@ -51,7 +51,13 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
   }
   const gateways = ["gw_a", "gw_b"];
   let nowMs = 1_790_000_000_000;
-  const running: { requestId: string; accountId: string; keyId: string }[] = [];
+  const running: {
+    requestId: string;
+    accountId: string;
+    keyId: string;
+    gatewayId: string;
+    leaseMs: number;
+  }[] = [];
   const ended: typeof running = [];
   const verdicts = { admitted: 0, rate: 0, budget: 0, credits: 0 };
 
@@ -65,7 +71,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
       least,
       wanted: least + random.integer(0, 20),
       nowMs,
-      leaseUntilMs: nowMs + 60_000,
+      leaseMs: 60_000,
       tierListId: tierList.id,
     };
   };
@@ -93,12 +99,8 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
     },
     async grow() {
       if (running.length === 0) return;
-      const { requestId } = random.pick(running);
-      const wanted = random.integer(1, 40);
-      assertEquals(
-        await growHold(bench.database, requestId, wanted),
-        model.grow(requestId, wanted),
-      );
+      const more = { ...random.pick(running), wanted: random.integer(1, 40), nowMs };
+      assertEquals(await growHold(bench.database, more), model.grow(more));
     },
     async settle() {
       const some = running.splice(0, random.integer(0, 5));
@@ -137,14 +139,20 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
       for (const { accountId } of callers) model.expire(accountId, nowMs);
     },
     async leases() {
+      // as if a lease's time had passed for some of them
+      const aged = running.filter(() => random.next() < 0.5).map(({ requestId }) => requestId);
+      await bench.database.batch([{
+        sql: `update holds set lease_until_ms = lease_until_ms - 60001
+          where request_id in (select value from json_each(?))`,
+        args: [JSON.stringify(aged)],
+      }]);
       const kept = running.filter(() => random.next() < 0.7).map(({ requestId }) => requestId);
-      await renewHolds(bench.database, kept, nowMs + 60_000);
-      await reapHolds(bench.database, nowMs);
-      for (const id of kept) {
-        const hold = model.holds.get(id);
-        if (hold !== undefined) hold.leaseUntilMs = nowMs + 60_000;
+      await renewHolds(bench.database, kept, 60_000);
+      await reapHolds(bench.database);
+      for (const [id, hold] of model.holds) {
+        hold.stale = (hold.stale || aged.includes(id)) && !kept.includes(id);
       }
-      model.release(({ leaseUntilMs }) => leaseUntilMs < nowMs);
+      model.release(({ stale }) => stale);
     },
     async restart() {
       if (random.next() < 0.9) return;

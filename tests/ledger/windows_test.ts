@@ -38,7 +38,7 @@ for (const [balance, limits] of BOUNDARIES) {
         least: 0,
         wanted: 1,
         nowMs,
-        leaseUntilMs: nowMs + 60_000,
+        leaseMs: 60_000,
         tierListId: tierList.id,
       });
     const first = await ask(NOON);
@@ -78,7 +78,7 @@ Deno.test("windows: exact under 50 parallel clients, and they begin anew", async
       least: 1,
       wanted: 1,
       nowMs,
-      leaseUntilMs: nowMs + 60_000,
+      leaseMs: 60_000,
       tierListId: tierList.id,
     });
   const admitted = async (nowMs: number) => {
