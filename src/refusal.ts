@@ -43,6 +43,8 @@ export type Reason = keyof typeof REASONS;
 export interface RefusalOptions extends ErrorOptions {
   /** The request field at fault, as a path: `messages[0].content`. */
   param?: string | undefined;
+  /** What else a client's own code reads; in the messages dialect only, as `error.details`. */
+  details?: Readonly<Record<string, string | string[]>> | undefined;
   /** After how long a repetition can succeed, in milliseconds. */
   retryAfterMs?: number | undefined;
 }
@@ -53,6 +55,7 @@ export class Refusal extends Error {
   readonly reason: Reason;
   readonly param: string | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly details: RefusalOptions["details"];
   /** Whether the simulator gave it, in the place of an upstream. */
   simulated = false;
 
@@ -61,6 +64,7 @@ export class Refusal extends Error {
     this.reason = reason;
     this.param = options.param;
     this.retryAfterMs = options.retryAfterMs;
+    this.details = options.details;
   }
 
   /** The HTTP status of the answer, while no byte of it has been sent. */

@@ -18,7 +18,7 @@ const LAYERS = [
     "refusal.ts",
     "coarse_timers.ts",
   ],
-  ["bytes.ts", "ids.ts", "roster.ts", "std.ts", "version.ts"],
+  ["bytes.ts", "exact_json.ts", "ids.ts", "roster.ts", "std.ts", "version.ts"],
 ];
 
 const SRC = new URL("../src/", import.meta.url);

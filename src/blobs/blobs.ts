@@ -1,4 +1,5 @@
 import { joinBytes, sizeOf } from "../bytes.ts";
+import { parseJson } from "../exact_json.ts";
 import type { Examined } from "../pixels/mod.ts";
 import type { Run } from "./protocol.ts";
 
@@ -122,7 +123,7 @@ export class Blobs {
   restored(value: unknown): unknown {
     if (this.#blobs.length === 0) return value;
     const text = JSON.stringify(value);
-    return JSON.parse(
+    return parseJson(
       this.#split(text, (piece) => piece, (rest) => decoder.decode(rest)).join(""),
     );
   }

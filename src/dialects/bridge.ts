@@ -39,10 +39,14 @@ export interface ReadOptions {
 export interface Shaping {
   /** Sampling is fixed there: temperature, top_p and penalties are not sent. */
   readonly fixedSampling?: boolean;
+  /** Sampling that the caller leaves out is left out there: other values than its own are refused by some models. */
+  readonly ownSampling?: boolean;
   /** The field that limits the output; by default the one the caller used. */
   readonly outputLimit?: "max_tokens" | "max_completion_tokens";
   /** Signatures of reasoning are verified there: what it did not sign is not sent. */
   readonly signedReasoning?: boolean;
+  /** Files are refused there. */
+  readonly withoutFiles?: boolean;
   /** `top_k` is known there, although its dialect has none. */
   readonly topK?: boolean;
   /** One answer at a time is given there, although its dialect can ask for several. */

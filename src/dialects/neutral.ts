@@ -3,8 +3,9 @@
  * into it, the other is written from it.
  */
 
+import { parseJson } from "../exact_json.ts";
 import type { TokenCounter } from "../tokens/mod.ts";
-import type { JsonObject, JsonValue } from "./json.ts";
+import { isObject, type JsonObject } from "./json.ts";
 
 /** A piece of what a user says or a tool answers. */
 export type Part =
@@ -86,8 +87,8 @@ export type AnswerEvent =
 export function parseArgs(args: string): JsonObject | undefined {
   if (args.trim() === "") return {};
   try {
-    const value: JsonValue = JSON.parse(args);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+    const value = parseJson(args);
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -7,6 +7,7 @@ import {
   type Share,
 } from "../blobs/mod.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
+import { parseJson } from "../exact_json.ts";
 import { invalid } from "../refusal.ts";
 
 /** Bounds of a request body. */
@@ -55,7 +56,7 @@ function parse(text: string): unknown {
     throw invalid(undefined, `The body must not be nested deeper than ${MAX_DEPTH} levels.`);
   }
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw invalid(undefined, `The body is not valid JSON: ${why.slice(0, 200)}.`);

@@ -1,4 +1,5 @@
 import { joinBytes } from "../bytes.ts";
+import { parseJson } from "../exact_json.ts";
 import { Refusal } from "../refusal.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
 
@@ -17,7 +18,7 @@ export async function readWhole({ body }: UpstreamReply): Promise<unknown> {
     if (size > MAX_REPLY_BYTES) throw unusable(`it has more than ${MAX_REPLY_BYTES} bytes`);
   }
   try {
-    return JSON.parse(decoder.decode(joinBytes(pieces, size)));
+    return parseJson(decoder.decode(joinBytes(pieces, size)));
   } catch (error) {
     throw unusable(error instanceof TypeError ? "it is not UTF-8" : "it is not JSON", error);
   }

@@ -18,11 +18,11 @@ export interface Quirk {
 /**
  * The known upstreams.
  *
- * - `moonshot`: sampling and `n` are fixed and other values are refused; the output limit is
+ * - `moonshot`: sampling and `n` are fixed and other values are refused; files are; the output limit is
  *   `max_completion_tokens` (platform.moonshot.ai, chat API); the rest is in `quirks/moonshot.ts`.
- * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`. Earlier
- *   reasoning has no place in this interface.
- * - `anthropic`: signatures of reasoning are verified.
+ * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`, and any
+ *   sampling but their own. Earlier reasoning has no place in this interface.
+ * - `anthropic`: signatures of reasoning are verified; newer models and API versions take no sampling.
  * - `ollama`: `n` is not looked at (docs.ollama.com, OpenAI compatibility).
  * - `deepseek`: calls of tools are refused without the reasoning before them, an empty one at least
  *   (api-docs.deepseek.com, thinking mode).
@@ -30,11 +30,19 @@ export interface Quirk {
  */
 export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
   moonshot: {
-    shaping: { fixedSampling: true, outputLimit: "max_completion_tokens", singleAnswer: true },
+    shaping: {
+      fixedSampling: true,
+      outputLimit: "max_completion_tokens",
+      singleAnswer: true,
+      withoutFiles: true,
+    },
     adjust: adjustForMoonshot,
   },
-  openai: { shaping: { outputLimit: "max_completion_tokens" }, adjust: withoutReasoning },
-  anthropic: { shaping: { signedReasoning: true } },
+  openai: {
+    shaping: { outputLimit: "max_completion_tokens", ownSampling: true },
+    adjust: withoutReasoning,
+  },
+  anthropic: { shaping: { signedReasoning: true, ownSampling: true } },
   openrouter: { shaping: { topK: true }, adjust: withBothNames },
   deepseek: { shaping: { outputLimit: "max_tokens" }, adjust: withReasonedCalls },
   vllm: {

@@ -51,6 +51,32 @@ onEveryPairing("anthropic SDK", {
     assert(message.usage.output_tokens > 0);
   },
 
+  "runs a loop of tools by itself, although no thread is kept here": async (gateway) => {
+    const cities: unknown[] = [];
+    const [tool] = TOOLS;
+    const runner = sdk(gateway).beta.messages.toolRunner({
+      ...base,
+      max_iterations: 6,
+      messages: [{
+        role: "user",
+        content: '[[call get_weather {"city":"Paris"}]] [[then]] ' +
+          '[[call get_weather {"city":"Oslo"}]] [[then]] [[say Done.]]',
+      }],
+      tools: [{
+        ...tool!,
+        parse: (input: unknown) => input as { city: string },
+        run: ({ city }: { city: string }) => {
+          cities.push(city);
+          return `sunny in ${city}`;
+        },
+      }],
+    });
+    const last = await runner.runUntilDone();
+    assertEquals(cities, ["Paris", "Oslo"]);
+    assertEquals(last.stop_reason, "end_turn");
+    assertEquals(runner.params.messages.length, 6);
+  },
+
   "makes a full round with parallel tools": async (gateway) => {
     for (const streamed of [false, true]) {
       const client = sdk(gateway);

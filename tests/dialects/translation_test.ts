@@ -13,6 +13,7 @@ import {
   messagesOverChat,
   SseDecoder,
 } from "../../src/dialects/mod.ts";
+import { parseJson } from "../../src/exact_json.ts";
 import { asRefusal, Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { checkChatStream, checkMessagesStream, eventsOf, type Rebuilt } from "./legal_streams.ts";
@@ -137,6 +138,18 @@ const STREAMS: readonly {
     why: "two calls under index 0 without ids",
     deltas: [call(0, '{"a":1}', undefined, "A"), call(0, '{"b":2}', undefined, "B")],
     blocks: [["tool_use", "A", '{"a":1}'], ["tool_use", "B", '{"b":2}']],
+    stop: "tool_use",
+  },
+  {
+    why: "two calls of one tool under index 0 without ids",
+    deltas: [call(0, '{"a":1}', undefined, "A"), call(0, '{"a":2}', undefined, "A")],
+    blocks: [["tool_use", "A", '{"a":1}'], ["tool_use", "A", '{"a":2}']],
+    stop: "tool_use",
+  },
+  {
+    why: "a call whose pieces repeat its name",
+    deltas: [call(0, '{"a"', undefined, "A"), call(0, ":1}", undefined, "A")],
+    blocks: [["tool_use", "A", '{"a":1}']],
     stop: "tool_use",
   },
   {
@@ -706,6 +719,204 @@ Deno.test("messages request → chat: blocks that cannot be said are named, and 
   const refusal = assertThrows(() => asChat({ messages: nothing }), Refusal);
   assertEquals(refusal.param, "messages");
   assertStringIncludes(refusal.message, "container_upload");
+});
+
+Deno.test("ids that an upstream numbers anew are a conversation's own for the caller, and its own again upstream", () => {
+  const use = (id: string) => ({ type: "tool_use", id, name: "Read", input: {} });
+  const result = (id: string) => ({ type: "tool_result", tool_use_id: id, content: id });
+  const asked = readMessages({
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: [use("f.Read:0")] },
+      { role: "user", content: [result("f.Read:0")] },
+      { role: "assistant", content: [use("f.Read:0_again2"), use("f.Read:1")] },
+      { role: "user", content: [result("f.Read:1"), result("f.Read:0_again2")] },
+    ],
+  });
+  const names = { id: "id", model: "m", inputTokens: 3 };
+  const calls = ["f.Read:0", "f.Read:1", "f.Read:1", "f.Read:2"];
+  const own = ["f.Read:0_again3", "f.Read:1_again2", "f.Read:1_again3", "f.Read:2"];
+  const whole = (bridge: Bridge, reply: JsonObject) =>
+    (bridge.answer(reply, asked, names).withUsage(countedUsage(1, 1)).content as JsonObject[])
+      .map(({ id }) => id!);
+  const streamed = (bridge: Bridge, datas: JsonObject[]) => {
+    const stream = bridge.stream(asked, names);
+    const text =
+      datas.map((one) => stream.push({ event: "", data: JSON.stringify(one) })).join("") +
+      stream.close(countedUsage(1, 1));
+    return [...text.matchAll(/"type":"tool_use","id":"([^"]+)"/g)].map(([, id]) => id!);
+  };
+  const chatCalls = calls.map((id, index) => ({
+    index,
+    id,
+    type: "function",
+    function: { name: "Read", arguments: "{}" },
+  }));
+  const message = { tool_calls: chatCalls };
+  assertEquals(whole(messagesOverChat, { choices: [{ message }] }), own);
+  assertEquals(streamed(messagesOverChat, [{ choices: [{ index: 0, delta: message }] }]), own);
+  assertEquals(whole(messagesCarry, { content: calls.map(use) }), own);
+  const starts = calls.map((id, index) => ({
+    type: "content_block_start",
+    index,
+    content_block: use(id),
+  }));
+  assertEquals(streamed(messagesCarry, starts), own);
+
+  const ids = (value: unknown) =>
+    [...JSON.stringify(value).matchAll(/"(?:tool_call_id|tool_use_id|id)":"([^"]+)"/g)]
+      .map(([, id]) => id);
+  assertEquals(ids(messagesOverChat.request(asked, SHAPING).body.messages), [
+    ...["f.Read:0", "f.Read:0"],
+    ...["f.Read:0", "f.Read:1", "f.Read:0", "f.Read:1"],
+  ]);
+  assertEquals(ids(messagesCarry.request(asked, SHAPING).body.messages), [
+    ...["f.Read:0", "f.Read:0"],
+    ...["f.Read:0", "f.Read:1", "f.Read:1", "f.Read:0"],
+  ]);
+});
+
+Deno.test("documents: what the other dialect has no form for is written in one that it has", () => {
+  const base64 = (media_type: string, data: string) => ({ type: "base64", media_type, data });
+  const pdf = base64("application/pdf", "JVBERi0=");
+  const content = [
+    { type: "document", title: "T", context: "C", source: { type: "text", data: "body" } },
+    { type: "document", title: "P", context: "C2", source: pdf },
+    {
+      type: "search_result",
+      title: "S",
+      source: "https://host.example",
+      content: [{ type: "text", text: "found" }],
+    },
+  ];
+  const body = { messages: [{ role: "user", content }] };
+  const file = { filename: "P", file_data: "data:application/pdf;base64,JVBERi0=" };
+  const texts = (...said: string[]) => said.map((text) => ({ type: "text", text }));
+  assertEquals(asChat(body).messages, [{
+    role: "user",
+    content: [
+      ...texts("T\nC", "body", "C2"),
+      { type: "file", file },
+      ...texts("S\nhttps://host.example", "found"),
+    ],
+  }]);
+  const { body: sent, ignored } = messagesOverChat.request(readMessages(body), {
+    ...SHAPING,
+    shaping: { withoutFiles: true },
+  });
+  assertStringIncludes(JSON.stringify(sent.messages), 'The document \\"P\\" is left out');
+  assertEquals(ignored, ["messages.document"]);
+  const url = { type: "document", source: { type: "url", url: "https://host.example/a.pdf" } };
+  assertStringIncludes(
+    assertThrows(() => asChat({ messages: [{ role: "user", content: [url] }] }), Refusal).message,
+    "base64",
+  );
+
+  const sourceOf = (file_data: string) => {
+    const part = { type: "file", file: { file_data } };
+    const [message] = asMessages({ messages: [{ role: "user", content: [part] }] })
+      .messages as JsonObject[];
+    return (message!.content as JsonObject[])[0]!.source;
+  };
+  assertEquals(sourceOf("JVBERi0="), pdf);
+  assertEquals(sourceOf("data:application/pdf;base64,JVBERi0="), pdf);
+  const text = { type: "text", media_type: "text/plain", data: "Grüße" };
+  assertEquals(sourceOf("data:text/markdown;base64,R3LDvMOfZQ=="), text);
+});
+
+Deno.test("whole numbers beyond 2^53 are the same on the other side, in either direction", () => {
+  const args = '{"id":1234567890123456789,"p":-9007199254740993}';
+  const messages = parseJson(
+    `[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"A","input":${args}}]}]`,
+  ) as JsonObject[];
+  const schema = '{"type":"integer","maximum":9223372036854775807}';
+  const tools = [{
+    name: "A",
+    input_schema: { properties: { id: parseJson(schema) as JsonObject } },
+  }];
+  for (const bridge of [messagesCarry, messagesOverChat]) {
+    const sent = JSON.stringify(bridge.request(readMessages({ messages, tools }), SHAPING).body);
+    assertStringIncludes(sent.replaceAll("\\", ""), args);
+    assertStringIncludes(sent, schema);
+  }
+  const called = { id: "a", type: "function", function: { name: "A", arguments: args } };
+  const history = [{ role: "assistant", tool_calls: [called] }];
+  assertStringIncludes(JSON.stringify(asMessages({ messages: history })), args);
+  const names = { id: "id", model: "m", inputTokens: 3 };
+  const answer = messagesOverChat.answer(
+    { choices: [{ message: { tool_calls: [called] } }] },
+    readMessages({ messages }),
+    names,
+  );
+  assertStringIncludes(JSON.stringify(answer.withUsage(countedUsage(1, 1))), args);
+});
+
+Deno.test("a thread is refused in the words by which SDKs go on without", () => {
+  const refusal = assertThrows(
+    () => readMessages({ messages: [{ role: "user", content: "Hi" }], thread: { type: "create" } }),
+    Refusal,
+  );
+  const { error } = messagesDialect.errorBody(refusal, "req_1") as { error: JsonObject };
+  assertEquals(error.details, {
+    error_code: "thread_unsupported_request",
+    unsupported: ["thread"],
+  });
+});
+
+Deno.test("chat request → messages: nothing to say is refused, blank texts and stops are left out", () => {
+  const refusal = assertThrows(
+    () => asMessages({ messages: [{ role: "system", content: "Be brief." }] }),
+    Refusal,
+  );
+  assertEquals(refusal.param, "messages");
+  const asked = chatDialect.read({
+    model: "m",
+    messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: " " }],
+    stop: [" ", "X"],
+    tools: [{ type: "function", function: { name: "A", parameters: {} } }],
+  }, { beta: false });
+  const { body, ignored } = chatOverMessages.request(asked, SHAPING);
+  assertEquals(body.messages, [{ role: "user", content: [{ type: "text", text: "Hi" }] }]);
+  assertEquals([body.stop_sequences, ignored], [["X"], ["stop"]]);
+  assertEquals(body.tools, [{ name: "A", input_schema: { type: "object" } }]);
+});
+
+Deno.test("sampling that is left out is left out where the upstream has its own", () => {
+  const messages = [{ role: "user", content: "Hi" }];
+  const shaping = { ownSampling: true };
+  const chat = chatDialect.read({ model: "m", messages }, { beta: false });
+  for (
+    const [bridge, asked] of [
+      [chatCarry, chat],
+      [chatOverMessages, chat],
+      [messagesCarry, readMessages({ messages })],
+      [messagesOverChat, readMessages({ messages })],
+    ] as const
+  ) {
+    const { body } = bridge.request(asked, { ...SHAPING, shaping });
+    assertEquals([body.temperature, body.top_p], [undefined, undefined]);
+    assertEquals(bridge.request(asked, SHAPING).body.temperature, 0.6);
+  }
+});
+
+Deno.test("messages request → chat: what is said of reasoning and cannot be carried is named", () => {
+  const { ignored } = messagesOverChat.request(
+    readMessages({
+      messages: [{ role: "user", content: "Hi" }],
+      thinking: { type: "enabled", budget_tokens: 2_000 },
+      output_config: {
+        effort: "low",
+        task_budget: {},
+        format: { type: "json_schema", schema: {} },
+      },
+    }),
+    SHAPING,
+  );
+  assertEquals(ignored, [
+    "output_config.effort",
+    "output_config.task_budget",
+    "thinking.budget_tokens",
+  ]);
 });
 
 Deno.test("messages request → chat: names of tools that are too long there, and back", () => {

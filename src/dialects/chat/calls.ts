@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, text } from "../json.ts";
+import { JsonProgress } from "../json_progress.ts";
 import type { AnswerEvent } from "../neutral.ts";
 
 /** A piece of a tool call, told apart from the pieces of others. */
@@ -19,13 +20,15 @@ export class CallReader {
     const index = typeof piece.index === "number" ? piece.index : undefined;
     let call = index === undefined ? this.#last : this.#byIndex.get(index);
     if (call === undefined || isAnother(call, { id, name })) {
-      call = { key: `call${this.#calls++}`, id, name };
+      call = { key: `call${this.#calls++}`, id, name, args: new JsonProgress() };
     }
     call.id ??= id;
     call.name ??= name;
     this.#last = call;
     if (index !== undefined) this.#byIndex.set(index, call);
-    return { type: "call", key: call.key, id, name, args: argsText(own.arguments) };
+    const args = argsText(own.arguments);
+    call.args.add(args);
+    return { type: "call", key: call.key, id, name, args };
   }
 }
 
@@ -39,15 +42,18 @@ interface Call {
   readonly key: string;
   id: string | undefined;
   name: string | undefined;
+  readonly args: JsonProgress;
 }
 
 /**
  * Whether a piece begins another call than the one that its place says: it names a tool, and has another
- * id or another name. Some upstreams give each piece of one call an id of its own.
+ * id or another name, or the arguments were complete already. Some upstreams give each piece of one call an
+ * id of its own.
  */
 function isAnother(call: Call, { id, name }: Pick<Call, "id" | "name">): boolean {
   if (name === undefined || call.name === undefined) return false;
-  return id === undefined || call.id === undefined ? name !== call.name : id !== call.id;
+  if (id !== undefined && call.id !== undefined) return id !== call.id;
+  return name !== call.name || call.args.complete;
 }
 
 /** A piece of a call as chat clients take it. */

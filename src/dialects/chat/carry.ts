@@ -48,7 +48,7 @@ function carryRequest(
   sent[limit] = permittedOutput;
   let ignored: string[] = [];
   if (shaping.fixedSampling) ignored = withoutFields(sent, SAMPLING);
-  else {
+  else if (!shaping.ownSampling) {
     sent.temperature ??= CHAT_DEFAULTS.temperature;
     sent.top_p ??= CHAT_DEFAULTS.top_p;
   }

@@ -1,3 +1,4 @@
+import { parseJson } from "../../exact_json.ts";
 import { Refusal } from "../../refusal.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
@@ -18,7 +19,7 @@ const FINISHES: Readonly<Record<string, Finish>> = {
 /** One chunk's JSON. */
 export function parseChunk(data: string): JsonObject {
   try {
-    const chunk: unknown = JSON.parse(data);
+    const chunk = parseJson(data);
     if (isObject(chunk)) return chunk;
   } catch {
     // said below

@@ -3,6 +3,7 @@ import { foldInstructions } from "../fold.ts";
 import type { JsonObject } from "../json.ts";
 import type { Conversation, Part, Tool, Turn } from "../neutral.ts";
 import { pairResults } from "../tool_results.ts";
+import { upstreamsId } from "../messages/call_ids.ts";
 import { shortName } from "./tool_names.ts";
 
 /** The fields of a chat request that a conversation fills, and what it could not say. */
@@ -14,14 +15,15 @@ export interface WrittenChat {
 /** Writes a conversation in the chat dialect. */
 export function chatFromNeutral(
   conversation: Conversation,
-  { topK: takesTopK = false }: Pick<Shaping, "topK">,
+  { topK: takesTopK = false, withoutFiles = false }: Shaping,
 ): WrittenChat {
   const { instructions, tools, toolChoice, parallelTools, stop, schema } = conversation;
   const { temperature, topP, topK } = conversation;
+  const left = withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
   const body: JsonObject = {
     messages: [
       ...(instructions === "" ? [] : [{ role: "system", content: instructions }]),
-      ...messagesOf(pairResults(foldInstructions(conversation.turns))),
+      ...messagesOf(pairResults(foldInstructions(left))),
     ],
   };
   if (tools.length > 0) {
@@ -39,8 +41,12 @@ export function chatFromNeutral(
       json_schema: { name: "response", strict: true, schema: withoutMeta(schema) },
     };
   }
-  const lost = topK === undefined || takesTopK ? [] : ["top_k"];
-  return { body, ignored: [...lost, ...conversation.ignored] };
+  const ignored = [
+    ...(topK === undefined || takesTopK ? [] : ["top_k"]),
+    ...(left === conversation.turns ? [] : ["messages.document"]),
+    ...conversation.ignored,
+  ];
+  return { body, ignored };
 }
 
 function messagesOf(turns: readonly Turn[]): JsonObject[] {
@@ -52,7 +58,7 @@ function messagesOf(turns: readonly Turn[]): JsonObject[] {
     if (turn.role === "assistant") messages.push(assistantOf(turn));
     if (turn.role !== "tool") return;
     const content = resultText(turn, attached);
-    messages.push({ role: "tool", tool_call_id: turn.callId, content });
+    messages.push({ role: "tool", tool_call_id: upstreamsId(turn.callId), content });
     if (turns[at + 1]?.role === "tool" || attached.length === 0) return;
     messages.push({ role: "user", content: contentOf(attached.splice(0)) });
   });
@@ -69,7 +75,7 @@ function assistantOf({ reasoning, text, calls }: AssistantTurn): JsonObject {
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : {
       tool_calls: calls.map(({ id, name, args }) => ({
-        id,
+        id: upstreamsId(id),
         type: "function",
         function: { name: shortName(name), arguments: args },
       })),
@@ -86,6 +92,25 @@ function resultText({ parts, failed }: ToolTurn, attached: Part[]): string {
   const text = texts.join("\n");
   if (failed) return text === "" ? "Error" : `Error: ${text}`;
   return text === "" ? "(no output)" : text;
+}
+
+/**
+ * Documents as a sentence that says what they were, where files are refused: one that a tool has once read
+ * would fail every further request of its conversation. The same turns when there are none.
+ */
+function withoutDocuments(turns: readonly Turn[]): readonly Turn[] {
+  const holds = (turn: Turn) =>
+    "parts" in turn && turn.parts.some(({ type }) => type === "document");
+  if (!turns.some(holds)) return turns;
+  return turns.map((turn) =>
+    "parts" in turn ? { ...turn, parts: turn.parts.map(withoutDocument) } : turn
+  );
+}
+
+function withoutDocument(part: Part): Part {
+  if (part.type !== "document") return part;
+  const name = part.title === undefined ? "" : ` "${part.title}"`;
+  return { type: "text", text: `[The document${name} is left out: this model cannot read files.]` };
 }
 
 function contentOf(parts: readonly Part[]): string | JsonObject[] {

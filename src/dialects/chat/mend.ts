@@ -76,8 +76,8 @@ function isAsWritten(
   opening: { readonly id: string; readonly name: string } | undefined,
   args: string,
 ): boolean {
-  const own = isObject(piece.function) ? piece.function : {};
-  if (piece.index !== index || (own.arguments ?? "") !== args) return false;
+  const own = piece.function;
+  if (!isObject(own) || piece.index !== index || (own.arguments ?? "") !== args) return false;
   return opening === undefined
     ? !("id" in piece || "type" in piece || "name" in own)
     : piece.id === opening.id && own.name === opening.name && text(piece.type) !== undefined &&

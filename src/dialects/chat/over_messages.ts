@@ -1,4 +1,4 @@
-import { Refusal } from "../../refusal.ts";
+import { invalid, Refusal } from "../../refusal.ts";
 import { TokenCounter } from "../../tokens/mod.ts";
 import type {
   Answer,
@@ -8,9 +8,9 @@ import type {
   BridgedRequest,
   RequestOptions,
 } from "../bridge.ts";
-import { isObject, type JsonObject, objects, withoutFields } from "../json.ts";
+import { isObject, items, type JsonObject, objects, withoutFields } from "../json.ts";
 import { finishOf, MessagesEvents } from "../messages/events.ts";
-import { messagesFromNeutral } from "../messages/from_neutral.ts";
+import { isSequence, messagesFromNeutral } from "../messages/from_neutral.ts";
 import { LEAST_BUDGET } from "../messages/schema.ts";
 import { MessagesUsage } from "../messages/usage.ts";
 import { type AnswerEvent, countEvent } from "../neutral.ts";
@@ -54,10 +54,14 @@ function translateRequest(
   let dropped: string[] = [];
   if (shaping.fixedSampling || (thinking ?? DISABLED).type !== "disabled") {
     dropped = withoutFields(sent, ["temperature", "top_p", "top_k"]);
-  } else {
+  } else if (!shaping.ownSampling) {
     sent.temperature ??= CHAT_DEFAULTS.temperature;
   }
   if (thinking === undefined && isObject(asked.body.thinking)) dropped.push("thinking");
+  if (!conversation.stop.every(isSequence)) dropped.push("stop");
+  if (items(sent.messages).length === 0) {
+    throw invalid("messages", "messages must hold something that a user or an assistant says.");
+  }
   if (asked.stream) sent.stream = true;
   return { body: sent, ignored: [...conversation.ignored, ...dropped] };
 }

@@ -1,9 +1,9 @@
 import { Refusal } from "../../refusal.ts";
 import { isObject, type JsonObject, text } from "../json.ts";
 
-const CONTEXT_CODES = /^(context_length_exceeded|string_above_max_length)$/;
+const CONTEXT_CODE = "context_length_exceeded";
 const CONTEXT_WORDS =
-  /context[ _](?:length|window)|maximum context|token limit|prompt is too long|input token length too long|too many tokens/i;
+  /context[ _](?:length|window|limit)|maximum context|token limit|prompt is too long|input token length too long|too many tokens/i;
 
 /** What an upstream says in an error body, in either dialect. */
 export interface UpstreamError {
@@ -22,7 +22,7 @@ export function readUpstreamError(error: unknown): UpstreamError {
 
 /** Whether an upstream refuses because the input is too long for it. */
 export function isContextError({ message, code }: UpstreamError): boolean {
-  return CONTEXT_CODES.test(code ?? "") || CONTEXT_WORDS.test(message ?? "");
+  return code === CONTEXT_CODE || CONTEXT_WORDS.test(message ?? "");
 }
 
 /**

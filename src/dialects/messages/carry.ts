@@ -21,6 +21,7 @@ import {
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { SIGNATURE } from "./encoder.ts";
+import { CallIds, withUpstreamsIds } from "./call_ids.ts";
 import { parseEvent } from "./events.ts";
 import { plainId } from "./from_neutral.ts";
 import { LEAST_BUDGET, MESSAGES_DEFAULTS } from "./schema.ts";
@@ -31,14 +32,14 @@ import { MessagesUsage, writeMessagesUsage } from "./usage.ts";
  *
  * Changed in a request: `model`, `max_tokens`, a reasoning budget that is not below it, the defaults of
  * `temperature` (where the model does not think) and of the effort, and for an upstream that verifies
- * what others said. Changed in a reply: `id` and `model`.
+ * what others said. Changed in a reply: `id`, `model`, and ids of calls that the conversation has already.
  */
 export const messagesCarry: Bridge = {
   path: "/messages",
   singleAnswer: true,
   request: carryRequest,
   answer: carryAnswer,
-  stream: (_asked, names) => new CarriedMessagesStream(names),
+  stream: (asked, names) => new CarriedMessagesStream(names, new CallIds(asked.body)),
 };
 
 const SAMPLING = ["temperature", "top_p", "top_k"];
@@ -48,7 +49,10 @@ function carryRequest(
   { model, permittedOutput, shaping }: RequestOptions,
 ): BridgedRequest {
   const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
-  if (shaping.signedReasoning) sent.messages = objects(body.messages).flatMap(asItsOwn);
+  const messages = objects(body.messages);
+  sent.messages = shaping.signedReasoning
+    ? messages.flatMap(asItsOwn)
+    : messages.map(withUpstreamsIds);
   if (isObject(body.thinking)) sent.thinking = withinLimit(body.thinking, permittedOutput);
   if (reasoning?.effort !== undefined) {
     const config = isObject(body.output_config) ? body.output_config : {};
@@ -60,7 +64,9 @@ function carryRequest(
     ignored.push("thinking");
   }
   if (shaping.fixedSampling) ignored.push(...withoutFields(sent, SAMPLING));
-  else if (!thinks) sent.temperature ??= MESSAGES_DEFAULTS.temperature;
+  else if (!thinks && !shaping.ownSampling) {
+    sent.temperature ??= MESSAGES_DEFAULTS.temperature;
+  }
   return { body: sent, ignored };
 }
 
@@ -90,12 +96,14 @@ function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject 
     : { type: "disabled" };
 }
 
-function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
+function carryAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answer {
   if (!isObject(reply) || !Array.isArray(reply.content)) {
     if (isObject(reply) && isObject(reply.error)) throw upstreamFault(reply.error);
     throw new Refusal("upstream_unavailable", "The upstream's answer is not a message.");
   }
-  const body: JsonObject = { ...reply, id: names.id, model: names.model };
+  const ids = new CallIds(asked.body);
+  const content = reply.content.map((block) => isObject(block) ? withOwnId(block, ids) : block);
+  const body: JsonObject = { ...reply, id: names.id, model: names.model, content };
   const reported = new MessagesUsage();
   reported.add(reply.usage);
   return {
@@ -115,18 +123,25 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
   };
 }
 
+function withOwnId(block: JsonObject, ids: CallIds): JsonObject {
+  if (block.type !== "tool_use" || typeof block.id !== "string") return block;
+  return { ...block, id: ids.own(block.id) };
+}
+
 class CarriedMessagesStream implements AnswerStream {
   finished = false;
   hasOutput = false;
   readonly #names: AnswerNames;
+  readonly #ids: CallIds;
   readonly #usage = new MessagesUsage();
   readonly #counter = new TokenCounter();
   #stopped = false;
   /** Index of the block that has begun and not ended. */
   #open: JsonValue | undefined;
 
-  constructor(names: AnswerNames) {
+  constructor(names: AnswerNames, ids: CallIds) {
     this.#names = names;
+    this.#ids = ids;
   }
 
   get usage(): Usage | undefined {
@@ -151,7 +166,10 @@ class CarriedMessagesStream implements AnswerStream {
         break;
       case "content_block_start":
         this.#open = event.index;
-        if (isObject(event.content_block)) this.#count(text(event.content_block.name));
+        if (isObject(event.content_block)) {
+          event.content_block = withOwnId(event.content_block, this.#ids);
+          this.#count(text(event.content_block.name));
+        }
         break;
       case "content_block_delta":
         if (isObject(event.delta)) {

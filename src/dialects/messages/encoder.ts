@@ -1,6 +1,8 @@
 import type { JsonObject } from "../json.ts";
+import { JsonProgress } from "../json_progress.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";
 import { countedUsage, type Usage } from "../usage.ts";
+import type { CallIds } from "./call_ids.ts";
 import { writeMessagesUsage } from "./usage.ts";
 
 /** Marks a thinking block as ours: clients drop or refuse blocks without a signature. */
@@ -28,27 +30,6 @@ interface Call {
   readonly progress: JsonProgress;
 }
 
-/** Follows JSON text in constant memory, to tell when its value is complete. */
-class JsonProgress {
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
-  complete = false;
-
-  add(text: string): void {
-    for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index);
-      if (this.#escaped) this.#escaped = false;
-      else if (this.#inString) {
-        if (code === 92) this.#escaped = true;
-        else if (code === 34) this.#inString = false;
-      } else if (code === 34) this.#inString = true;
-      else if (code === 123 || code === 91) this.#depth++;
-      else if ((code === 125 || code === 93) && --this.#depth === 0) this.complete = true;
-    }
-  }
-}
-
 /**
  * Neutral events to a messages event stream that cannot be ill-formed, whatever comes in: one
  * `message_start`; a block is opened before its deltas and closed after; a delta's type fits its
@@ -58,6 +39,7 @@ class JsonProgress {
 export class MessagesEncoder {
   readonly #names: { readonly id: string; readonly model: string };
   readonly #inputTokens: number;
+  readonly #ids: CallIds;
   #started = false;
   #index = -1;
   #open: "thinking" | "text" | "tool" | undefined;
@@ -68,8 +50,9 @@ export class MessagesEncoder {
   #stopped: string | undefined;
 
   /** @param inputTokens As counted here: some clients take the input only from the first event. */
-  constructor(names: { id: string; model: string }, inputTokens: number) {
+  constructor(names: { id: string; model: string }, inputTokens: number, ids: CallIds) {
     this.#names = names;
+    this.#ids = ids;
     this.#inputTokens = inputTokens;
   }
 
@@ -199,7 +182,7 @@ export class MessagesEncoder {
 
   #openCall(call: Call): string {
     call.id ??= `toolu_${this.#names.id.replace(/^msg_/, "")}_${this.#calls.indexOf(call)}`;
-    const block = { type: "tool_use", id: call.id, name: call.name!, input: {} };
+    const block = { type: "tool_use", id: this.#ids.own(call.id), name: call.name!, input: {} };
     const text = this.#closeBlock() + this.#openBlock("tool", block) +
       this.#arguments(call.waiting);
     call.state = "open";

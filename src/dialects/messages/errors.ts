@@ -20,9 +20,11 @@ export const messagesErrorWords = {
 
 /** A refusal in the words of the messages dialect. */
 export function messagesErrorBody(refusal: Refusal, requestId: string): JsonObject {
+  const { reason, message, details } = refusal;
+  const error = { type: messagesErrorWords[reason], message };
   return {
     type: "error",
-    error: { type: messagesErrorWords[refusal.reason], message: refusal.message },
+    error: details === undefined ? error : { ...error, details: { ...details } },
     request_id: requestId,
   };
 }

@@ -1,3 +1,4 @@
+import { parseJson } from "../../exact_json.ts";
 import { Refusal } from "../../refusal.ts";
 import { upstreamFault } from "../chat/upstream_error.ts";
 import { isObject, type JsonObject, text } from "../json.ts";
@@ -19,7 +20,7 @@ const FINISHES: Readonly<Record<string, Finish>> = {
 export function parseEvent(data: string): JsonObject {
   let event: unknown;
   try {
-    event = JSON.parse(data);
+    event = parseJson(data);
   } catch {
     event = undefined;
   }

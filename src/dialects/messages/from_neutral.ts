@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { foldInstructions } from "../fold.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral.ts";
@@ -18,7 +19,7 @@ export function messagesFromNeutral(
   const { instructions, turns, tools, toolChoice, parallelTools, stop, schema } = conversation;
   const { temperature, topP, topK, user } = conversation;
   const choice = choiceOf(toolChoice);
-  const sequences = stop.filter((one) => one.trim() !== "");
+  const sequences = stop.filter(isSequence);
   return {
     ...(instructions === "" ? {} : { system: instructions }),
     messages: messagesOf(withOwnIds(pairResults(foldInstructions(turns))), options),
@@ -26,7 +27,7 @@ export function messagesFromNeutral(
       tools: tools.map(({ name, description, schema, strict }) => ({
         name,
         ...(description === undefined ? {} : { description }),
-        input_schema: schema,
+        input_schema: { type: "object", ...schema },
         ...(strict === undefined ? {} : { strict }),
       })),
       ...(choice === undefined && parallelTools !== false ? {} : {
@@ -45,6 +46,11 @@ export function messagesFromNeutral(
     ...(schema === undefined ? {} : { output_config: { format: { type: "json_schema", schema } } }),
     ...(user === undefined ? {} : { metadata: { user_id: user } }),
   };
+}
+
+/** The service takes no stop sequence of white space. */
+export function isSequence(stop: string): boolean {
+  return stop.trim() !== "";
 }
 
 function choiceOf(choice: Conversation["toolChoice"]): JsonObject | undefined {
@@ -77,7 +83,7 @@ function assistantBlocks(
     ...(reasoning === "" || signed
       ? []
       : [{ type: "thinking", thinking: reasoning, signature: SIGNATURE }]),
-    ...(text === "" ? [] : [{ type: "text", text }]),
+    ...(text.trim() === "" ? [] : [{ type: "text", text }]),
     ...calls.map(({ id, name, args }) => ({
       type: "tool_use",
       id,
@@ -100,16 +106,27 @@ function resultOf({ callId, parts, failed }: Turn & { role: "tool" }): JsonObjec
 function blockOf(part: Part): JsonObject[] {
   switch (part.type) {
     case "text":
-      return part.text === "" ? [] : [{ type: "text", text: part.text }];
+      return part.text.trim() === "" ? [] : [{ type: "text", text: part.text }];
     case "image":
       return [{ type: "image", source: sourceOf(part.url) }];
     case "document":
       return [{
         type: "document",
-        source: sourceOf(part.url),
+        source: documentSource(part.url),
         ...(part.title === undefined ? {} : { title: part.title }),
       }];
   }
+}
+
+/** A PDF stands there as base64, a text as it is. What is neither address nor data URL is a PDF's base64. */
+function documentSource(url: string): JsonValue {
+  if (!/^\s*(data:|https?:)/i.test(url)) {
+    return { type: "base64", media_type: "application/pdf", data: url };
+  }
+  const [, data] = /^\s*data:text\/[^,]*;base64,([\s\S]*)$/i.exec(url) ?? [];
+  return data === undefined
+    ? sourceOf(url)
+    : { type: "text", media_type: "text/plain", data: Buffer.from(data, "base64").toString() };
 }
 
 function sourceOf(url: string): JsonValue {

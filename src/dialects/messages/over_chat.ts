@@ -19,6 +19,7 @@ import { type AnswerEvent, countEvent, parseArgs } from "../neutral.ts";
 import { TranslatedStream } from "../translated_stream.ts";
 import type { Usage } from "../usage.ts";
 import { MessagesEncoder, SIGNATURE, stopReason } from "./encoder.ts";
+import { CallIds } from "./call_ids.ts";
 import { MESSAGES_DEFAULTS } from "./schema.ts";
 import { toNeutral } from "./to_neutral.ts";
 import { writeMessagesUsage } from "./usage.ts";
@@ -32,7 +33,7 @@ export const messagesOverChat: Bridge = {
   stream: (asked, names) =>
     new TranslatedStream(
       new ChatEvents(longNames(asked.body.tools)),
-      new MessagesEncoder(names, names.inputTokens),
+      new MessagesEncoder(names, names.inputTokens, new CallIds(asked.body)),
     ),
 };
 
@@ -45,10 +46,11 @@ function translateRequest(
   const sent: JsonObject = { model, ...body, [limit]: permittedOutput };
   let dropped: string[] = [];
   if (shaping.fixedSampling) dropped = withoutFields(sent, ["temperature", "top_p", "top_k"]);
-  else {
+  else if (!shaping.ownSampling) {
     sent.temperature ??= MESSAGES_DEFAULTS.temperature;
     sent.top_p ??= CHAT_DEFAULTS.top_p;
   }
+  dropped.push(...lostReasoning(asked));
   const { thinking, effort } = asked.reasoning ?? {};
   if (thinking !== undefined) sent.thinking = { type: thinking ? "enabled" : "disabled" };
   if (effort !== undefined) sent.reasoning_effort = effort;
@@ -57,6 +59,16 @@ function translateRequest(
     sent.stream_options = { include_usage: true };
   }
   return { body: sent, ignored: [...ignored, ...dropped] };
+}
+
+/** What a body says of reasoning and answers beyond what the route and the other dialect know. */
+function lostReasoning({ body, reasoning }: Asked): string[] {
+  const config = isObject(body.output_config) ? body.output_config : {};
+  const lost = Object.keys(config).filter((name) =>
+    name !== "format" && !(name === "effort" && reasoning?.effort !== undefined)
+  ).map((name) => `output_config.${name}`);
+  const budget = isObject(body.thinking) && body.thinking.budget_tokens !== undefined;
+  return budget ? [...lost, "thinking.budget_tokens"] : lost;
 }
 
 function translateAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answer {
@@ -69,7 +81,7 @@ function translateAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answ
   const events = new ChatEvents(longNames(asked.body.tools)).read(
     JSON.stringify({ choices: [{ ...choice, index: 0 }] }),
   );
-  const content = contentOf(events, names);
+  const content = contentOf(events, names, new CallIds(asked.body));
   const finish = events.find((event) => event.type === "finish");
   const called = content.some(({ type }) => type === "tool_use");
   const stopped = finish?.stopped !== undefined && !called;
@@ -96,7 +108,11 @@ function translateAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answ
   };
 }
 
-function contentOf(events: readonly AnswerEvent[], names: AnswerNames): JsonObject[] {
+function contentOf(
+  events: readonly AnswerEvent[],
+  names: AnswerNames,
+  ids: CallIds,
+): JsonObject[] {
   const content: JsonObject[] = [];
   for (const event of events) {
     if (event.type === "reasoning") {
@@ -111,7 +127,7 @@ function contentOf(events: readonly AnswerEvent[], names: AnswerNames): JsonObje
         throw new Refusal("upstream_unavailable", message);
       }
       const id = event.id ?? `toolu_${names.id.replace(/^msg_/, "")}_${content.length}`;
-      content.push({ type: "tool_use", id, name: event.name, input });
+      content.push({ type: "tool_use", id: ids.own(id), name: event.name, input });
     }
   }
   return content;

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { invalid } from "../../refusal.ts";
+import { invalid, Refusal } from "../../refusal.ts";
 import type { Asked, ImageView, ReadOptions } from "../bridge.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
 import { isImageData, isVideoUrl } from "../media.ts";
@@ -9,6 +9,7 @@ import { blockSchema, countRequest, messagesRequest } from "./schema.ts";
 /** Validates a messages body. Throws a refusal that names the field at fault. */
 export function readMessages(body: unknown, options: ReadOptions): Asked {
   const request = check(messagesRequest, body, options);
+  refuseThread(body as JsonObject);
   return {
     body: body as JsonObject,
     model: request.model,
@@ -17,6 +18,22 @@ export function readMessages(body: unknown, options: ReadOptions): Asked {
     choices: 1,
     ...media(body as JsonObject),
   };
+}
+
+/**
+ * A thread's earlier messages are kept by one upstream: they could be neither counted nor sent to another one.
+ * SDKs know this refusal and go on with the whole conversation in each request.
+ */
+function refuseThread({ thread }: JsonObject): void {
+  if ((thread ?? undefined) === undefined) return;
+  throw new Refusal(
+    "request_invalid",
+    "thread: no conversation is kept here. Send all of its messages in each request.",
+    {
+      param: "thread",
+      details: { error_code: "thread_unsupported_request", unsupported: ["thread"] },
+    },
+  );
 }
 
 /** Validates the body of a request that is only counted. */

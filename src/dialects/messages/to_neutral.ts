@@ -151,7 +151,7 @@ function partOf(block: JsonObject): Part[] {
     case "document":
       return documentOf(block, source);
     case "search_result":
-      return objects(block.content).flatMap(partOf);
+      return [...linesOf(block.title, block.source), ...objects(block.content).flatMap(partOf)];
     case "tool_reference":
       return [{ type: "text", text: `Tool ${text(block.tool_name) ?? ""} is now available.` }];
     default:
@@ -160,17 +160,29 @@ function partOf(block: JsonObject): Part[] {
 }
 
 function documentOf(block: JsonObject, source: JsonObject): Part[] {
-  if (source.type === "text") return [{ type: "text", text: text(source.data) ?? "" }];
+  const head = linesOf(block.title, block.context);
+  if (source.type === "text") return [...head, { type: "text", text: text(source.data) ?? "" }];
   if (source.type === "content") {
     return typeof source.content === "string"
-      ? [{ type: "text", text: source.content }]
-      : objects(source.content).flatMap(partOf);
+      ? [...head, { type: "text", text: source.content }]
+      : [...head, ...objects(source.content).flatMap(partOf)];
   }
-  const url = imageUrl(source);
-  if (url === undefined) {
-    throw invalid("messages", "A document's source must be of type base64, url, text or content.");
+  if (source.type !== "base64") {
+    throw invalid(
+      "messages",
+      "A document's source must be of type base64, text or content for this model's upstream.",
+    );
   }
-  return [{ type: "document", title: text(block.title), url }];
+  return [
+    ...linesOf(block.context),
+    { type: "document", title: text(block.title), url: imageUrl(source)! },
+  ];
+}
+
+/** What is said about something, as lines of a text in front of it; nothing when nothing is. */
+function linesOf(...said: readonly (JsonValue | undefined)[]): Part[] {
+  const lines = said.filter((one) => typeof one === "string" && one !== "");
+  return lines.length === 0 ? [] : [{ type: "text", text: lines.join("\n") }];
 }
 
 function toolOf(tool: JsonObject): Tool {

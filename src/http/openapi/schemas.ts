@@ -151,7 +151,12 @@ const chatError = z.object({
 
 const messagesError = z.object({
   type: z.literal("error"),
-  error: z.object({ type: z.string(), message: z.string() }),
+  error: z.object({
+    type: z.string(),
+    message: z.string(),
+    details: z.looseObject({ error_code: z.string() }).optional()
+      .describe("What a client's own code reads, such as that it has to go on without a thread."),
+  }),
   request_id: z.string(),
 });
 
