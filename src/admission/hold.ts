@@ -6,10 +6,11 @@ export const STEP_TOKENS = 4_096;
 const AHEAD_TOKENS = 1_024;
 
 /**
- * Upstreams count otherwise than we do. One that goes on beyond twice of what it was allowed, and beyond this,
- * does not keep to its limit.
+ * Upstreams count otherwise than we do, long runs of one sign above all. One that goes on beyond so many times of
+ * what it was allowed, and so many tokens, does not keep to its limit.
  */
-const MISCOUNT_TOKENS = 1_024;
+const MISCOUNT = 8;
+const MISCOUNT_TOKENS = 8_192;
 
 /** What a hold is for. */
 export interface HoldTerms {
@@ -51,11 +52,16 @@ export class Hold {
     return this.#credits;
   }
 
+  /** Output tokens that the caller may have at the most, over all answers. */
+  get mostOutput(): number {
+    return this.#terms.mostOutput;
+  }
+
   /** Output tokens that may be given: those that are paid for, with room for a miscount once all are. */
   get outputTokens(): number {
     const { mostOutput } = this.#terms;
     const paid = this.#paid;
-    return paid < mostOutput ? paid : Math.max(2 * mostOutput, mostOutput + MISCOUNT_TOKENS);
+    return paid < mostOutput ? paid : Math.max(MISCOUNT * mostOutput, mostOutput + MISCOUNT_TOKENS);
   }
 
   get #paid(): number {

@@ -13,11 +13,11 @@ const BYTES_PER_TOKEN = 4;
  * A PDF whose pages are described in compressed objects counts as one page, as does one at an address, so that
  * nobody is refused for pages that are not there.
  *
- * @param url Its address, or a base64 data URL.
+ * @param url Its address, a base64 data URL, or base64.
  */
 export function documentTokens(url: string): number {
-  const start = /^\s*data:[^,]{0,200};base64,/i.exec(url)?.[0].length;
-  if (start === undefined) return TOKENS_PER_PAGE;
+  if (/^\s*https?:/i.test(url)) return TOKENS_PER_PAGE;
+  const start = /^\s*data:[^,]{0,200};base64,/i.exec(url)?.[0].length ?? 0;
   const bytes = Buffer.from(url.slice(start), "base64");
   return bytes.indexOf("%PDF-") >= 0
     ? Math.max(1, pagesOf(bytes)) * TOKENS_PER_PAGE

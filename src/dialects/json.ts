@@ -1,3 +1,5 @@
+import { isLargeNumber } from "../exact_json.ts";
+
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 
@@ -6,9 +8,10 @@ export interface JsonObject {
   [key: string]: JsonValue | undefined;
 }
 
-/** Whether a parsed value is an object and not an array. */
+/** Whether a parsed value is an object: no array, and no number that is kept as it was written. */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+    !isLargeNumber(value);
 }
 
 /** The value as text, else undefined. */

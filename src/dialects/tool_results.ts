@@ -19,32 +19,37 @@ export function pairResults(turns: readonly Turn[]): Turn[] {
     for (let next = turns[at + 1]; next?.role === "tool"; next = turns[++at + 1]) {
       results.push(next);
     }
-    for (const [index, call] of calls.entries()) {
-      paired.push(resultOf(call, calls.slice(index + 1), results));
-    }
-    if (results.length > 0) paired.push({ role: "user", parts: results.flatMap(told) });
+    if (calls.length > 0) paired.push(...resultsOf(calls, results));
+    const strays = calls.length === 0 ? results : withoutCalls(calls, results);
+    if (strays.length > 0) paired.push({ role: "user", parts: strays.flatMap(told) });
   }
   return paired;
 }
 
-/** What answers a call, taken out of the results; the last of several calls with one id takes the rest. */
-function resultOf(
-  { id }: ToolCall,
-  later: readonly ToolCall[],
-  results: ToolTurn[],
-): ToolTurn {
-  const most = later.some((call) => call.id === id) ? 1 : Infinity;
-  const own: ToolTurn[] = [];
-  for (let at = 0; at < results.length && own.length < most;) {
-    if (results[at]!.callId === id) own.push(...results.splice(at, 1));
-    else at++;
-  }
-  return {
-    role: "tool",
-    callId: id,
-    parts: own.length === 0 ? NO_RESULT : own.flatMap(({ parts }) => parts),
-    failed: own.some(({ failed }) => failed),
-  };
+/** What answers each call; of several calls with one id the last one takes all that is left. */
+function resultsOf(calls: readonly ToolCall[], results: readonly ToolTurn[]): ToolTurn[] {
+  const byId = Map.groupBy(results, ({ callId }) => callId);
+  const left = new Map<string, number>();
+  for (const { id } of calls) left.set(id, (left.get(id) ?? 0) + 1);
+  const taken = new Map<string, number>();
+  return calls.map(({ id }) => {
+    const all = byId.get(id) ?? [];
+    const at = taken.get(id) ?? 0;
+    const isLast = at + 1 === left.get(id);
+    taken.set(id, at + 1);
+    const own = isLast ? all.slice(at) : all.slice(at, at + 1);
+    return {
+      role: "tool",
+      callId: id,
+      parts: own.length === 0 ? NO_RESULT : own.flatMap(({ parts }) => parts),
+      failed: own.some(({ failed }) => failed),
+    };
+  });
+}
+
+function withoutCalls(calls: readonly ToolCall[], results: readonly ToolTurn[]): ToolTurn[] {
+  const called = new Set(calls.map(({ id }) => id));
+  return results.filter(({ callId }) => !called.has(callId));
 }
 
 const NO_RESULT: readonly Part[] = [{ type: "text", text: "[no result]" }];
@@ -53,4 +58,24 @@ function told({ parts, failed }: ToolTurn): Part[] {
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const text = `Result of a tool: ${failed ? "Error: " : ""}${texts.join("\n")}`;
   return [{ type: "text", text }, ...parts.filter(({ type }) => type !== "text")];
+}
+
+/**
+ * Paired turns with other ids for their calls.
+ *
+ * @param write The ids of one turn's calls, as they are to be written.
+ */
+export function withIds(
+  paired: readonly Turn[],
+  write: (ids: readonly string[]) => readonly string[],
+): Turn[] {
+  let ids: readonly string[] = [];
+  let answered = 0;
+  return paired.map((turn) => {
+    if (turn.role === "tool") return { ...turn, callId: ids[answered++]! };
+    if (turn.role !== "assistant") return turn;
+    ids = write(turn.calls.map(({ id }) => id));
+    answered = 0;
+    return { ...turn, calls: turn.calls.map((call, at) => ({ ...call, id: ids[at]! })) };
+  });
 }

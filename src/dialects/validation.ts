@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isLargeNumber } from "../exact_json.ts";
 import { invalid, type Refusal } from "../refusal.ts";
 
 /**
@@ -34,6 +35,7 @@ function say(issue: z.core.$ZodIssue, value: unknown): string {
   const got = `: got ${show(value)}.`;
   switch (issue.code) {
     case "invalid_type":
+      if (isLargeNumber(value)) return `is a number beyond what is taken here${got}`;
       return issue.expected === "int"
         ? `must be a whole number${got}`
         : `must be ${article(issue.expected)}${got}`;
@@ -84,6 +86,7 @@ function show(value: unknown): string {
   if (typeof value === "string") {
     return value.length <= 40 ? JSON.stringify(value) : "a long string";
   }
+  if (isLargeNumber(value)) return JSON.stringify(value).slice(0, 40);
   if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
   if (typeof value === "object" && value !== null) return "an object";
   return value === undefined ? "nothing" : String(value);

@@ -23,6 +23,8 @@ export interface SettlementOptions {
   readonly startedAtMs: number;
   /** `performance.now()` at the request's arrival. */
   readonly startedTick: number;
+  /** Aborted when the gateway cannot wait any longer. */
+  readonly cutOff: AbortSignal;
 }
 
 /** How a request ended. */
@@ -36,10 +38,13 @@ export interface End {
   readonly patient?: boolean;
 }
 
-/** Between two attempts at a settlement while the database cannot be used. */
-const WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
-/** How long a caller is kept waiting for that. */
+/** Between two attempts at a settlement while the database cannot be used: doubled up to the longest. */
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 2_000;
+/** For how long attempts are begun while a caller waits for the end of its answer. */
 const CALLERS_PATIENCE_MS = 15_000;
+/** The same while nobody waits. */
+const PATIENCE_MS = 60_000;
 
 /** The end of one request: charged and recorded once, whichever of its several ends comes first. */
 export class Settlement {
@@ -69,8 +74,8 @@ export class Settlement {
     return this.#settled;
   }
 
-  /** While a settlement that failed is made void; undefined when there is none. */
-  voiding: Promise<unknown> | undefined;
+  /** What is still tried after the caller was answered; undefined when there is nothing. */
+  behind: Promise<unknown> | undefined;
 
   async #settle(end: End): Promise<Settled> {
     const { hold, route, requestId } = this.#options;
@@ -80,13 +85,15 @@ export class Settlement {
     const record = this.#record(end);
     let settled: Settled | undefined;
     try {
-      settled = await this.#commit(record, patient);
+      settled = await this.#commit(record, patienceFor(ending, patient));
       return settled;
     } catch (error) {
-      // The caller is told that the request failed, so it must cost nothing: a settlement that is still on
-      // its way to the database finds this one there.
-      const failed = this.#record({ ending: "upstream_failed", status: 503 });
-      if (!patient) this.voiding = this.#commit(failed, true).catch(() => {}); // it is in the log
+      // A caller who waited for its answer is told that the request failed, so it must cost nothing: a
+      // settlement that is still on its way to the database finds this one there.
+      const failed = ending === "complete"
+        ? this.#record({ ending: "upstream_failed", status: 503 })
+        : record;
+      if (!patient) this.behind = this.#commit(failed, PATIENCE_MS).catch(() => {}); // it is in the log
       throw error;
     } finally {
       hold.end();
@@ -158,23 +165,25 @@ export class Settlement {
   }
 
   /** Settling again is harmless: a request is charged once. */
-  async #commit(record: UsageRecord, patient: boolean): Promise<Settled> {
-    const { database, log, requestId } = this.#options;
-    const untilTick = patient ? Infinity : performance.now() + CALLERS_PATIENCE_MS;
-    for (let attempt = 0;; attempt++) {
+  async #commit(record: UsageRecord, patienceMs: number): Promise<Settled> {
+    const { database, log, requestId, cutOff } = this.#options;
+    const untilTick = performance.now() + patienceMs;
+    let waitMs = FIRST_WAIT_MS;
+    while (true) {
       try {
         return await settle(database, record);
       } catch (error) {
         const fields = { id: requestId, priceCredits: record.priceCredits, error: String(error) };
-        const waitMs = WAITS_MS[attempt];
+        const leftMs = untilTick - performance.now();
         const mayPass = error instanceof DatabaseError &&
-          (patient ? !error.isFinal : error.isPassing);
-        if (!mayPass || waitMs === undefined || performance.now() + waitMs > untilTick) {
+          (patienceMs === PATIENCE_MS ? !error.isFinal : error.isPassing);
+        if (!mayPass || leftMs <= 0 || cutOff.aborted) {
           log.error("a request was not settled", fields);
           throw error;
         }
-        log.warn("a request is not settled yet", fields);
-        await sleep(waitMs);
+        if (waitMs === FIRST_WAIT_MS) log.warn("a request is not settled yet", fields);
+        await sleep(Math.min(waitMs, leftMs));
+        waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
       }
     }
   }
@@ -182,6 +191,12 @@ export class Settlement {
   #elapsed(): number {
     return Math.round(performance.now() - this.#options.startedTick);
   }
+}
+
+/** A request that failed is told so at once: its end is recorded behind that. */
+function patienceFor(ending: Ending, patient: boolean): number {
+  if (patient) return PATIENCE_MS;
+  return ending === "complete" ? CALLERS_PATIENCE_MS : 0;
 }
 
 /** Does not keep the process from ending. */

@@ -98,7 +98,9 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   };
 
   const truncate = async (): Promise<string> => {
-    const usage = countedUsage(options.inputTokens, answer.countedOutput);
+    // an upstream that does not keep to its limit is cut off later, and not paid for that
+    const outputTokens = Math.min(answer.countedOutput, hold.mostOutput);
+    const usage = countedUsage(options.inputTokens, outputTokens);
     await settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });
     return answer.truncate() + answer.close(usage);
   };

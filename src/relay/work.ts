@@ -88,6 +88,7 @@ export class Work {
       hold: admitted.hold,
       startedAtMs: parts.now(),
       startedTick: request.startedTick,
+      cutOff: parts.running.cutOff,
     });
     this.#unwatch = request.leaving(this.#leave);
     this.#end = end;
@@ -95,9 +96,9 @@ export class Work {
 
   #over(): void {
     this.#unwatch();
-    const { voiding } = this.#settlement;
-    if (voiding === undefined) this.#end();
-    else void voiding.then(this.#end); // whoever stops the gateway waits for that too
+    const { behind } = this.#settlement;
+    if (behind === undefined) this.#end();
+    else void behind.then(this.#end); // whoever stops the gateway waits for that too
   }
 
   /** Names of the caller's fields that could not be carried to the target that answered. */

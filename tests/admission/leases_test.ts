@@ -2,11 +2,12 @@ import { Admission } from "../../src/admission/mod.ts";
 import type { Caller } from "../../src/accounts/mod.ts";
 import { Catalog } from "../../src/catalog/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
-import { type Database, DatabaseError } from "../../src/database/mod.ts";
+import { DatabaseError } from "../../src/database/mod.ts";
 import { newRequestId } from "../../src/ids.ts";
 import { audit, TierList } from "../../src/ledger/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
+import { guardedDatabase } from "../fake/guarded_database.ts";
 import { type LedgerBench, ledgerBench } from "../fake/ledger.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { Refusal } from "../../src/refusal.ts";
@@ -35,7 +36,9 @@ async function gateways(bench: LedgerBench) {
   const start = async (gatewayId: string, clockMs = 0) => {
     const way = { open: true };
     const admission = new Admission({
-      database: through(way, bench.database),
+      database: guardedDatabase(bench.database, () => {
+        if (!way.open) throw new DatabaseError("SLUICE_SERVER", "away", { outcomeUnknown: true });
+      }),
       tierList,
       gatewayId,
       leaseMs: LEASE_MS,
@@ -56,23 +59,6 @@ async function gateways(bench: LedgerBench) {
     return { way, admit, [Symbol.asyncDispose]: () => admission.close() };
   };
   return { ...made, start };
-}
-
-/** A database that can be out of reach for one of those who use it. */
-function through(way: { readonly open: boolean }, database: Database): Database {
-  const pass = () => {
-    if (!way.open) throw new DatabaseError("SLUICE_SERVER", "away", { outcomeUnknown: true });
-  };
-  return {
-    ...database,
-    place: database.place,
-    waiting: 0,
-    all: async (...args) => (pass(), await database.all(...args)),
-    one: async (...args) => (pass(), await database.one(...args)),
-    batch: async (...args) => (pass(), await database.batch(...args)),
-    write: async (...args) => (pass(), await database.write(...args)),
-    close: () => Promise.resolve(),
-  };
 }
 
 Deno.test("a database that was away: who comes back first leaves the others time to renew their leases", async () => {

@@ -49,6 +49,7 @@ for (const { why, bytes, tokens } of DOCUMENTS) {
     for (
       const counted of [
         chat(`data:application/pdf;base64,${data}`),
+        chat(data),
         messages([document]),
         messages([{ type: "tool_result", tool_use_id: "a", content: [document] }]),
       ]

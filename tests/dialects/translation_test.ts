@@ -153,6 +153,17 @@ const STREAMS: readonly {
     stop: "tool_use",
   },
   {
+    why: "a call whose pieces repeat its name under other ids, and once more when it is complete",
+    deltas: [
+      call(0, "", "x", "A"),
+      call(0, '{"a"', "y", "A"),
+      call(0, ":1}", "z", "A"),
+      call(0, "", undefined, "A"),
+    ],
+    blocks: [["tool_use", "A", '{"a":1}']],
+    stop: "tool_use",
+  },
+  {
     why: "a call in the form before tools",
     deltas: [{ function_call: { name: "A", arguments: "{" } }, {
       function_call: { arguments: "}" },
@@ -275,6 +286,40 @@ Deno.test("chat stream carried to chat: what is right is carried as it is, unkno
     `data: ${JSON.stringify({ id: "id", created: 1, model: "m", choices: [choice] })}\n\n`
   ).join("");
   assertEquals(translate(chatCarry, `${source}data: [DONE]\n\n`), `${source}data: [DONE]\n\n`);
+});
+
+Deno.test("chat stream carried to chat: calls of another kind are carried as they are", () => {
+  const source = chatStream([
+    { role: "assistant" },
+    piece({ index: 0, id: "c", type: "custom", custom: { name: "sh", input: "" } }),
+    piece({ index: 0, custom: { input: "ls" } }),
+  ], "tool_calls");
+  const text = translate(chatCarry, source);
+  assertStringIncludes(text, '"custom":{"name":"sh","input":""}');
+  assertStringIncludes(text, '"custom":{"input":"ls"}');
+});
+
+Deno.test("many calls under one id, with results and without, take no time that grows with their square", () => {
+  const calls = Array.from({ length: 20_000 }, (_, at) => ({
+    type: "tool_use",
+    id: at % 2 === 0 ? "x" : `y${at}`,
+    name: "A",
+    input: {},
+  }));
+  const messages = [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: calls },
+    {
+      role: "user",
+      content: calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: "1" })),
+    },
+  ];
+  const startedTick = performance.now();
+  const chat = asChat({ messages });
+  const back = asMessages({ messages: chat.messages! });
+  assertEquals((back.messages as JsonObject[]).length, 3);
+  const took = performance.now() - startedTick;
+  assert(took < 5_000, `${took} ms`); // it was 20 s for one of them
 });
 
 Deno.test("chat answer carried to chat: calls without id, type or text arguments, finish stop", () => {
@@ -1115,6 +1160,19 @@ Deno.test("chat request → messages: a choice among some tools, who asks, top_k
   assertEquals([sent.tool_choice, sent.top_k, sent.metadata], [{ type: "any" }, 5, {
     user_id: "hashed",
   }]);
+  const flat = {
+    ...body,
+    tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "A" }] },
+  };
+  assertEquals((asMessages(flat).tools as JsonObject[]).map(({ name }) => name), ["A"]);
+  const none = { ...body, tool_choice: { type: "allowed_tools", mode: "auto", tools: [] } };
+  assertEquals(assertThrows(() => asMessages(none), Refusal).param, "tool_choice");
+  const custom = { id: "c", type: "custom", custom: { name: "sh", input: "ls" } };
+  const history = [{ role: "assistant", tool_calls: [custom] }];
+  assertStringIncludes(
+    assertThrows(() => asMessages({ messages: history }), Refusal).message,
+    "custom",
+  );
   const long = chatDialect.read({ model: "m", ...body, safety_identifier: "x".repeat(257) }, {
     beta: false,
   });

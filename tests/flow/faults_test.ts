@@ -4,6 +4,7 @@ import { audit } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
+import { guardedDatabase } from "../fake/guarded_database.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
@@ -81,23 +82,13 @@ Deno.test("the database is locked while an answer is settled: the caller waits, 
 
 Deno.test("a settlement that fails for good is made void: told 503, it costs nothing, later too", async () => {
   let away = false;
-  const refuse = () => {
-    if (away) throw new DatabaseError("SQLITE_IOERR", "the disk is gone");
-  };
   await using gateway = await startGateway({
-    wrapDatabase: (database) => ({
-      ...database,
-      place: database.place,
-      waiting: 0,
-      all: (...args) => database.all(...args),
-      one: (...args) => database.one(...args),
-      batch: (...args) => database.batch(...args),
-      close: () => database.close(),
-      async write(write, item) {
-        if (write.name === "settlement") refuse();
-        return await database.write(write, item);
-      },
-    }),
+    wrapDatabase: (database) =>
+      guardedDatabase(database, (use) => {
+        if (away && use === "settlement") {
+          throw new DatabaseError("SQLITE_IOERR", "the disk is gone");
+        }
+      }),
   });
   away = true;
   await assertUnavailable(await gateway.chat("Hi"));

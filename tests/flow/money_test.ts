@@ -347,7 +347,7 @@ for (const front of ["chat", "messages"] as const) {
 }
 
 Deno.test("streamed: an upstream is told what the whole balance pays for, and is not followed far beyond", async () => {
-  const pieces = Array.from({ length: 60 }, () => chunk({ content: "word ".repeat(100) }));
+  const pieces = Array.from({ length: 120 }, () => chunk({ content: "word ".repeat(100) }));
   await using upstream = fakeUpstream(() =>
     eventStream(sse(...pieces, chunk({}, "stop"), "[DONE]"))
   );
@@ -366,7 +366,9 @@ Deno.test("streamed: an upstream is told what the whole balance pays for, and is
   assertEquals(upstream.received.map(({ body }) => body.max_tokens), [40, 50]);
   assertStringIncludes(text, '"finish_reason":"length"');
   const tokens = text.split("word").length - 1;
-  assert(tokens > 1_000 && tokens < 1_400, `${tokens}`);
+  assert(tokens > 8_000 && tokens < 9_000, `${tokens}`);
+  const record = (await usageRecords(gateway)).at(-1)!;
+  assertEquals([record.usage_source, record.charged_credits], ["counted", 50]);
 });
 
 Deno.test("a price above what is left is taken as far as it goes; the rest is told by the audit", async () => {

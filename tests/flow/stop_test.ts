@@ -1,5 +1,7 @@
-import { assert, assertEquals, assertMatch } from "../assert.ts";
+import { DatabaseError } from "../../src/database/mod.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
+import { guardedDatabase } from "../fake/guarded_database.ts";
 import { startGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
@@ -42,6 +44,26 @@ Deno.test("SIGTERM during 20 running streams loses none of them", async () => {
   const log = await Deno.stat(`${dir.path}/data/sluice.db-wal`).catch(() => ({ size: 0 }));
   assertEquals(log.size, 0, "what was written is in the one file");
   assertMatch(gateway.err(), /"message":"stopped","cut_off":0/);
+});
+
+Deno.test("stopping is not held up by a database that stays away", async () => {
+  let away = false;
+  const gateway = await startGateway({
+    settings: { limits: { drainMs: 1_000 } },
+    wrapDatabase: (database) =>
+      guardedDatabase(database, (use) => {
+        if (away && use === "settlement") throw new DatabaseError("SQLITE_BUSY", "in use");
+      }),
+  });
+  const reply = await gateway.chat("[[tokens 20]] [[pace 20ms]]", { stream: true, max_tokens: 50 });
+  away = true;
+  const text = reply.text();
+  await sleep(1_000); // it is complete by now, and waits for its settlement
+  const startedTick = performance.now();
+  await gateway[Symbol.asyncDispose]();
+  const took = performance.now() - startedTick;
+  assert(took < 8_000, `${took} ms`);
+  assertStringIncludes(await text, '"code":"service_unavailable"');
 });
 
 Deno.test("what runs longer than the patience is cut off with an error event, and recorded", async () => {

@@ -305,6 +305,27 @@ const REFUSALS: readonly Row[] = [
   },
 ];
 
+Deno.test("numbers beyond 2^53: kept where they are carried, refused where they are limits", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const body = (more: string) =>
+    `{"model":"svc-k2","messages":[{"role":"user","content":"Hi"}],${more}}`;
+  const carried = await gateway.post(
+    "/v1/chat/completions",
+    body('"vendor":{"id":1234567890123456789},"stream_options":12345678901234567890'),
+  );
+  await carried.body?.cancel();
+  assertEquals(carried.status, 200);
+  assertStringIncludes(upstream.received[0]!.raw, '"vendor":{"id":1234567890123456789}');
+  const refused = await gateway.post(
+    "/v1/chat/completions",
+    body('"max_tokens":12345678901234567890'),
+  );
+  const { error } = await refused.json();
+  assertEquals([refused.status, error.param], [400, "max_tokens"]);
+  assertStringIncludes(error.message, "12345678901234567890");
+});
+
 Deno.test("refusals of POST /v1/chat/completions", async (t) => {
   await using gateway = await startGateway();
   for (const row of REFUSALS) {

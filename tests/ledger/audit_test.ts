@@ -1,5 +1,5 @@
 import { newRequestId } from "../../src/ids.ts";
-import { audit } from "../../src/ledger/mod.ts";
+import { admit, audit, growHold, TierList } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 import { ledgerBench, settlePrice } from "../fake/ledger.ts";
 
@@ -83,6 +83,28 @@ Deno.test("a charge whose record was pruned is not taken again", async () => {
   );
   const { mismatches, entries } = await audit(bench.database);
   assertEquals([mismatches, entries], [[], 2]);
+});
+
+Deno.test("what is delivered late, after its request has ended, holds nothing", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, keyId } = await bench.account();
+  await bench.grant(accountId, 100);
+  const tierList = new TierList([{ above: 0, minute: 9, hour: 9, day: 9 }]);
+  await bench.database.batch(tierList.statements);
+  const requestId = newRequestId(NOW);
+  const holder = { requestId, accountId, keyId, gatewayId: "gw", nowMs: NOW, leaseMs: 60_000 };
+  const ask = { ...holder, least: 1, wanted: 40, tierListId: tierList.id };
+  await admit(bench.database, ask);
+  // in one commit: what ends the request, and what it asked for before
+  await Promise.all([
+    settlePrice(bench.database, { accountId, keyId, requestId, price: 7, nowMs: NOW }),
+    growHold(bench.database, { ...holder, wanted: 90 }),
+  ]);
+  await assertRejects(() => admit(bench.database, ask), TypeError, "not decided");
+  const { holds, mismatches } = await audit(bench.database);
+  assertEquals([holds, mismatches], [0, []]);
+  const used = await bench.database.one("select max(used) as used from windows");
+  assertEquals(used, { used: 1 });
 });
 
 Deno.test("entries are only ever added", async () => {

@@ -18,15 +18,14 @@ export class CallReader {
     const id = text(piece.id) || undefined;
     const name = text(own.name) || undefined;
     const index = typeof piece.index === "number" ? piece.index : undefined;
+    const args = argsText(own.arguments);
     let call = index === undefined ? this.#last : this.#byIndex.get(index);
-    if (call === undefined || isAnother(call, { id, name })) {
-      call = { key: `call${this.#calls++}`, id, name, args: new JsonProgress() };
+    if (call === undefined || isAnother(call, { name, args })) {
+      call = { key: `call${this.#calls++}`, name, args: new JsonProgress() };
     }
-    call.id ??= id;
     call.name ??= name;
     this.#last = call;
     if (index !== undefined) this.#byIndex.set(index, call);
-    const args = argsText(own.arguments);
     call.args.add(args);
     return { type: "call", key: call.key, id, name, args };
   }
@@ -40,20 +39,21 @@ export function argsText(args: unknown): string {
 /** A call that has begun. */
 interface Call {
   readonly key: string;
-  id: string | undefined;
   name: string | undefined;
   readonly args: JsonProgress;
 }
 
 /**
- * Whether a piece begins another call than the one that its place says: it names a tool, and has another
- * id or another name, or the arguments were complete already. Some upstreams give each piece of one call an
- * id of its own.
+ * Whether a piece begins another call than the one that its place says: it names another tool, or the same
+ * one although the arguments are complete. Ids tell nothing: some upstreams give each piece one of its own, and
+ * names are repeated too.
  */
-function isAnother(call: Call, { id, name }: Pick<Call, "id" | "name">): boolean {
+function isAnother(
+  call: Call,
+  { name, args }: { name: string | undefined; args: string },
+): boolean {
   if (name === undefined || call.name === undefined) return false;
-  if (id !== undefined && call.id !== undefined) return id !== call.id;
-  return name !== call.name || call.args.complete;
+  return name !== call.name || call.args.complete && args !== "";
 }
 
 /** A piece of a call as chat clients take it. */

@@ -2,8 +2,8 @@ import type { Shaping } from "../bridge.ts";
 import { foldInstructions } from "../fold.ts";
 import type { JsonObject } from "../json.ts";
 import type { Conversation, Part, Tool, Turn } from "../neutral.ts";
-import { pairResults } from "../tool_results.ts";
-import { upstreamsId } from "../messages/call_ids.ts";
+import { pairResults, withIds } from "../tool_results.ts";
+import { upstreamsIds } from "../messages/call_ids.ts";
 import { shortName } from "./tool_names.ts";
 
 /** The fields of a chat request that a conversation fills, and what it could not say. */
@@ -23,7 +23,7 @@ export function chatFromNeutral(
   const body: JsonObject = {
     messages: [
       ...(instructions === "" ? [] : [{ role: "system", content: instructions }]),
-      ...messagesOf(pairResults(foldInstructions(left))),
+      ...messagesOf(withIds(pairResults(foldInstructions(left)), upstreamsIds)),
     ],
   };
   if (tools.length > 0) {
@@ -58,7 +58,7 @@ function messagesOf(turns: readonly Turn[]): JsonObject[] {
     if (turn.role === "assistant") messages.push(assistantOf(turn));
     if (turn.role !== "tool") return;
     const content = resultText(turn, attached);
-    messages.push({ role: "tool", tool_call_id: upstreamsId(turn.callId), content });
+    messages.push({ role: "tool", tool_call_id: turn.callId, content });
     if (turns[at + 1]?.role === "tool" || attached.length === 0) return;
     messages.push({ role: "user", content: contentOf(attached.splice(0)) });
   });
@@ -75,7 +75,7 @@ function assistantOf({ reasoning, text, calls }: AssistantTurn): JsonObject {
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : {
       tool_calls: calls.map(({ id, name, args }) => ({
-        id: upstreamsId(id),
+        id,
         type: "function",
         function: { name: shortName(name), arguments: args },
       })),

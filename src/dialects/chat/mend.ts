@@ -13,6 +13,8 @@ import { argsText, CallReader, CallWriter, madeCallId } from "./calls.ts";
 export class ChoiceMender {
   readonly #answerId: string;
   #begun = false;
+  /** Whether it calls tools of another kind, whose pieces have no function: nothing is known of them. */
+  #hasOthers = false;
   #reader: CallReader | undefined;
   #writer: CallWriter | undefined;
 
@@ -46,6 +48,10 @@ export class ChoiceMender {
     }
     if (!Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) return mended;
     const pieces = objects(delta.tool_calls);
+    this.#hasOthers ||= pieces.some(({ type }) =>
+      (type ?? "function") !== "function" && type !== ""
+    );
+    if (this.#hasOthers) return mended;
     const calls = pieces.flatMap((piece) => this.#call(piece));
     if (calls.every((call, at) => call === pieces[at]) && calls.length === pieces.length) {
       return mended;

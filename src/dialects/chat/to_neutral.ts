@@ -42,6 +42,10 @@ export function chatToNeutral({ body }: Asked): Conversation {
     instructions.push("Answer with a single JSON object and nothing else.");
   }
   const allowed = allowedTools(body.tool_choice);
+  const tools = objects(body.tools).filter((tool) => isAllowed(tool, allowed)).map(toolOf);
+  if (allowed !== undefined && tools.length === 0) {
+    throw invalid("tool_choice", "tool_choice allows no tool that is in tools.");
+  }
   const topK = Number.isSafeInteger(body.top_k) ? body.top_k as number : undefined;
   const user = [body.safety_identifier, body.user].find(isUserId);
   const understood = new Set(UNDERSTOOD);
@@ -54,7 +58,7 @@ export function chatToNeutral({ body }: Asked): Conversation {
         ? { role: "system", text: textOf(message.content) } as const
         : turnOf(message)
     ),
-    tools: objects(body.tools).filter((tool) => isAllowed(tool, allowed)).map(toolOf),
+    tools,
     toolChoice: allowed === undefined ? choiceOf(body.tool_choice) : modeOf(allowed),
     parallelTools: typeof body.parallel_tool_calls === "boolean"
       ? body.parallel_tool_calls
@@ -88,7 +92,13 @@ function turnOf(message: JsonObject): Turn {
     reasoning: text(message.reasoning_content) ?? text(message.reasoning) ?? "",
     text: textOf(message.content) || (text(message.refusal) ?? ""),
     calls: objects(message.tool_calls).map((call): ToolCall => {
-      const own = isObject(call.function) ? call.function : {};
+      const own = call.function;
+      if (!isObject(own)) {
+        throw invalid(
+          "messages",
+          `A tool call of type '${text(call.type)}' cannot be sent to this model's upstream.`,
+        );
+      }
       return {
         id: text(call.id) ?? "",
         name: text(own.name) ?? "",
@@ -154,7 +164,7 @@ function allowedTools(choice: JsonValue | undefined): JsonObject | undefined {
 function isAllowed({ function: own }: JsonObject, allowed: JsonObject | undefined): boolean {
   if (allowed === undefined || !isObject(own)) return true;
   return objects(allowed.tools).some((one) =>
-    isObject(one.function) && one.function.name === own.name
+    (isObject(one.function) ? one.function.name : one.name) === own.name
   );
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objects, text } from "../json.ts";
+import { type JsonObject, objects, text } from "../json.ts";
 
 /** What is put behind an id that was there before. */
 const AGAIN = /_again\d+$/;
@@ -10,6 +10,7 @@ const AGAIN = /_again\d+$/;
 export class CallIds {
   readonly #body: JsonObject;
   #used: Set<string> | undefined;
+  readonly #counts = new Map<string, number>();
 
   /** @param body The request, whose history is looked through when the answer calls a tool. */
   constructor(body: JsonObject) {
@@ -20,7 +21,9 @@ export class CallIds {
   own(id: string): string {
     this.#used ??= usedIn(this.#body);
     let own = id;
-    for (let count = 2; this.#used.has(own); count++) own = `${id}_again${count}`;
+    let count = this.#counts.get(id) ?? 1;
+    while (this.#used.has(own)) own = `${id}_again${++count}`;
+    this.#counts.set(id, count);
     this.#used.add(own);
     return own;
   }
@@ -36,26 +39,42 @@ function usedIn({ messages }: JsonObject): Set<string> {
   return used;
 }
 
-/** An id as its upstream wrote it: models that number their calls are confused by another form. */
-export function upstreamsId(id: string): string {
-  return id.replace(AGAIN, "");
+/**
+ * Ids of one turn's calls as their upstream wrote them: models that number their calls are confused by another
+ * form. One that would then stand twice in the turn stays as it is.
+ */
+export function upstreamsIds(ids: readonly string[]): string[] {
+  const own = new Set(ids);
+  return ids.map((id) => {
+    const theirs = id.replace(AGAIN, "");
+    if (theirs === id || own.has(theirs)) return id;
+    own.add(theirs);
+    return theirs;
+  });
 }
 
-/** A message with its ids as the upstream wrote them; the same message when they are. */
-export function withUpstreamsIds(message: JsonObject): JsonObject {
-  if (!Array.isArray(message.content)) return message;
-  let changed = false;
-  const content = message.content.map((block) => {
-    if (!isObject(block)) return block;
-    const field = block.type === "tool_use"
-      ? "id"
-      : block.type === "tool_result"
-      ? "tool_use_id"
-      : "";
-    const id = text(block[field]);
-    if (id === undefined || !AGAIN.test(id)) return block;
-    changed = true;
-    return { ...block, [field]: upstreamsId(id) };
+/** Messages with the ids of their calls as the upstream wrote them; the same ones where they are. */
+export function withUpstreamsIds(messages: readonly JsonObject[]): JsonObject[] {
+  /** The ids of the last turn's calls that are written otherwise. */
+  let changed: ReadonlyMap<string, string> = new Map();
+  return messages.map((message) => {
+    const blocks = objects(message.content);
+    if (message.role === "assistant") {
+      const ids = blocks.flatMap(({ type, id }) =>
+        type === "tool_use" && typeof id === "string" ? [id] : []
+      );
+      const theirs = ids.some((id) => AGAIN.test(id)) ? upstreamsIds(ids) : ids;
+      changed = new Map(ids.flatMap((id, at) => (theirs[at] === id ? [] : [[id, theirs[at]!]])));
+    }
+    return changed.size === 0 ? message : { ...message, content: blocks.map(renamed) };
   });
-  return changed ? { ...message, content } : message;
+
+  function renamed(block: JsonObject): JsonObject {
+    const field = FIELDS[text(block.type) ?? ""];
+    const id = field === undefined ? undefined : changed.get(text(block[field]) ?? "");
+    return id === undefined ? block : { ...block, [field!]: id };
+  }
 }
+
+/** Where a block names a call. */
+const FIELDS: Readonly<Record<string, string>> = { tool_use: "id", tool_result: "tool_use_id" };

@@ -50,9 +50,7 @@ function carryRequest(
 ): BridgedRequest {
   const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
   const messages = objects(body.messages);
-  sent.messages = shaping.signedReasoning
-    ? messages.flatMap(asItsOwn)
-    : messages.map(withUpstreamsIds);
+  sent.messages = shaping.signedReasoning ? messages.flatMap(asItsOwn) : withUpstreamsIds(messages);
   if (isObject(body.thinking)) sent.thinking = withinLimit(body.thinking, permittedOutput);
   if (reasoning?.effort !== undefined) {
     const config = isObject(body.output_config) ? body.output_config : {};

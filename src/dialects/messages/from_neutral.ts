@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { foldInstructions } from "../fold.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral.ts";
-import { pairResults } from "../tool_results.ts";
+import { pairResults, withIds } from "../tool_results.ts";
 import { SIGNATURE } from "./encoder.ts";
 
 /** How a conversation is written for one upstream. */
@@ -140,23 +140,19 @@ function sourceOf(url: string): JsonValue {
  * Calls under ids of this dialect, each its own in the whole conversation: elsewhere they may be numbered
  * anew in each turn. The same history gets the same ids, so that prompt caches hold.
  */
-function withOwnIds(turns: readonly Turn[]): Turn[] {
+function withOwnIds(paired: readonly Turn[]): Turn[] {
   const used = new Set<string>();
+  const counts = new Map<string, number>();
   const own = (id: string) => {
     const plain = plainId(id) || "call";
     let unique = plain;
-    for (let count = 2; used.has(unique); count++) unique = `${plain}_${count}`;
+    let count = counts.get(plain) ?? 1;
+    while (used.has(unique)) unique = `${plain}_${++count}`;
+    counts.set(plain, count);
     used.add(unique);
     return unique;
   };
-  let waiting: string[] = [];
-  return turns.map((turn) => {
-    if (turn.role === "tool") return { ...turn, callId: waiting.shift()! };
-    if (turn.role !== "assistant") return turn;
-    const calls = turn.calls.map((call) => ({ ...call, id: own(call.id) }));
-    waiting = calls.map(({ id }) => id);
-    return { ...turn, calls };
-  });
+  return withIds(paired, (ids) => ids.map(own));
 }
 
 /** Ids of this dialect are letters, digits, `_` and `-`; others are written so, always in the same way. */

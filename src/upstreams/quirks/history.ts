@@ -10,10 +10,10 @@ import { isObject, type JsonObject, objects, text } from "../../dialects/mod.ts"
  */
 export function withBothNames(body: JsonObject): JsonObject {
   return eachAnswer(body, (message) => {
-    const reasoning = text(message.reasoning) ?? text(message.reasoning_content);
-    return reasoning === undefined
-      ? message
-      : { ...message, reasoning, reasoning_content: text(message.reasoning_content) ?? reasoning };
+    const reasoning = text(message.reasoning) || text(message.reasoning_content);
+    return reasoning
+      ? { ...message, reasoning, reasoning_content: text(message.reasoning_content) || reasoning }
+      : message;
   });
 }
 
@@ -43,8 +43,11 @@ export function withReasonedCalls(body: JsonObject): JsonObject {
  */
 export function withContinuation(body: JsonObject): JsonObject {
   const last = objects(body.messages).at(-1);
-  if (last?.role !== "assistant" || objects(last.tool_calls).length > 0) return body;
-  return { continue_final_message: true, add_generation_prompt: false, ...body };
+  const isBegun = last?.role === "assistant" && (text(last.content) ?? "").trim() !== "" &&
+    objects(last.tool_calls).length === 0;
+  const isSaid = body.continue_final_message ?? body.add_generation_prompt;
+  if (!isBegun || isSaid !== undefined) return body;
+  return { ...body, continue_final_message: true, add_generation_prompt: false };
 }
 
 function eachAnswer(body: JsonObject, change: (message: JsonObject) => JsonObject): JsonObject {
