@@ -4,6 +4,10 @@
 #   RELEASES     where releases are, as https://HOST/OWNER/NAME/releases (a release's own copy knows)
 set -eu
 releases=${RELEASES:-@RELEASES@}
+case $releases in
+  http*) ;;
+  *) echo "sluice: set RELEASES to where releases are, as https://HOST/OWNER/NAME/releases" >&2; exit 1 ;;
+esac
 directory=${INSTALL_DIR:-/usr/local/bin}
 version=${1:-latest}
 

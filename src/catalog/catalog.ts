@@ -79,13 +79,22 @@ export class Catalog {
   resolve(model: string): Route {
     const route = this.find(model);
     if (route !== undefined) return route;
-    const near = closestString(model.slice(0, 100), [...this.#byName.keys()]);
+    const names = [...this.#byName.keys()];
+    const near = names.length === 0
+      ? "No model is served: give routes targets."
+      : `The nearest is '${
+        closestString(model.slice(0, 100), names)
+      }'; GET /v1/models lists them all.`;
     throw new Refusal(
       "model_unknown",
-      `The model '${model.slice(0, 100)}' does not exist here. The nearest is '${near}'; ` +
-        "GET /v1/models lists them all.",
+      `The model '${model.slice(0, 100)}' does not exist here. ${near}`,
       { param: "model" },
     );
+  }
+
+  /** A route for an example: the first of these that is served, else any; undefined when none is. */
+  example(...preferred: readonly string[]): string | undefined {
+    return preferred.find((id) => this.#byName.has(id)) ?? this.routes[0]?.id;
   }
 
   /** The route that a name leads to: an id, then an alias, then the longest prefix pattern. */

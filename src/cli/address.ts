@@ -1,4 +1,4 @@
-import type { Config } from "../config/mod.ts";
+import { type Config, databaseFile } from "../config/mod.ts";
 import { announcedAddress } from "../gateway_identity.ts";
 
 /** A gateway on this machine answers at once, or is not there. */
@@ -6,23 +6,33 @@ const PATIENCE_MS = 2_000;
 
 /** Where clients reach a gateway. */
 export interface GatewayAddress {
-  /** Base address, without a slash at its end. */
+  /** Base address for users, without a slash at its end. */
   readonly url: string;
+  /** Where it is reached from this machine. */
+  readonly local: string;
   /** Whether a gateway answers there now. */
   readonly answers: boolean;
 }
 
 /**
- * Where the gateway of these settings is reached: as its operator says (`publicUrl`), as it says
- * itself while it runs, or where it would listen.
+ * Where the gateway of these settings is reached: as its operator says (`publicUrl`), as it says itself while
+ * it runs, or where it would listen.
+ *
+ * One that answers at the right port may be another's, with keys of its own. So of a database in a file only
+ * the gateway counts that has left its address in the data directory; of a server's, which may run on any
+ * machine, the one at the address.
  */
 export async function gatewayAddress({ settings }: Config): Promise<GatewayAddress> {
-  const { host, port } = settings;
-  const local = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  const url = settings.publicUrl?.replace(/\/+$/, "") ??
-    await announcedAddress(settings.data) ??
-    `http://${local.includes(":") ? `[${local}]` : local}:${port}`;
-  return { url, answers: await answersAt(url) };
+  const { host, port, data } = settings;
+  const reach = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  const announced = await announcedAddress(data);
+  const local = announced ?? `http://${reach.includes(":") ? `[${reach}]` : reach}:${port}`;
+  const url = settings.publicUrl?.replace(/\/+$/, "") ?? local;
+  if (announced !== undefined && await answersAt(announced)) {
+    return { url, local: announced, answers: true };
+  }
+  const answers = databaseFile(settings) === undefined && await answersAt(url);
+  return { url, local: url, answers };
 }
 
 /** Whether a gateway answers at an address. */

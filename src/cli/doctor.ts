@@ -78,7 +78,15 @@ async function examine(
   let config: Config;
   let catalog: Catalog;
   try {
-    config = await readSettings(context, options);
+    config = await readSettings(context, options).catch(async (error) => {
+      // what only answering needs, such as an upstream's key, keeps nothing else from being looked at
+      const rest = await readSettings(context, options, { serving: false }).catch(() => undefined);
+      if (rest === undefined) throw error;
+      findings.push(
+        failed("settings", sentence(error), "the gateway's own environment may have it"),
+      );
+      return rest;
+    });
     catalog = new Catalog(config.settings);
   } catch (error) {
     return [failed("settings", sentence(error), "correct them; sluice config check says the same")];
@@ -187,16 +195,22 @@ async function answering({ settings }: Config): Promise<Finding> {
 }
 
 async function gateway(config: Config): Promise<Finding> {
-  const { url, answers } = await gatewayAddress(config);
-  return answers
-    ? ok("gateway", `answers at ${url}`)
-    : warning("gateway", `does not run at ${url}`, "start it with: sluice");
+  const { url, local, answers } = await gatewayAddress(config);
+  if (!answers) {
+    const where = config.settings.data;
+    return warning("gateway", `none runs on ${where}`, "start it with: sluice");
+  }
+  return url === local || await answersAt(url) ? ok("gateway", `answers at ${local}`) : warning(
+    "gateway",
+    `answers at ${local}, but not at ${url}, which users are shown`,
+    "check the proxy in front, the name and its certificate, or correct SLUICE_PUBLIC_URL",
+  );
 }
 
 function upstreamFinding(
   name: string,
   settings: UpstreamSettings,
-  { status, latencyMs, models, fault }: Probe,
+  { status, latencyMs, models, isPage, fault }: Probe,
   asked: readonly string[],
 ): Finding {
   const check = `upstream ${name}`;
@@ -211,6 +225,12 @@ function upstreamFinding(
       : "its key is wrong, expired or may not list models: make a new one there";
     return failed(check, `${took} with status ${status}`, advice);
   }
+  if (status !== undefined && status >= 500) {
+    return failed(check, `${took} with status ${status}`, "it fails by itself: look at it there");
+  }
+  if (status === 429) {
+    return warning(check, `${took} with status 429`, "it is over its rate limit");
+  }
   if (status !== 200) {
     return warning(
       check,
@@ -218,6 +238,13 @@ function upstreamFinding(
       `the address is the base that ${
         settings.dialect === "chat" ? "/chat/completions" : "/messages"
       } is appended to, usually ending in /v1; not every upstream lists its models`,
+    );
+  }
+  if (isPage) {
+    return warning(
+      check,
+      `${took} with a page`,
+      "the address is not an API's: it usually ends in /v1",
     );
   }
   const missing = models.length === 0
@@ -236,6 +263,9 @@ function adviceFor(message: string): string {
   }
   if (/ECONNREFUSED|refused/i.test(message)) {
     return "nothing listens there: start it, or check the port";
+  }
+  if (/InvalidContentType|corrupt message|EPROTO|HPE_INVALID|wrong version/i.test(message)) {
+    return "one side speaks TLS and the other does not: check http:// or https:// in the address";
   }
   if (/certificate|TLS|issuer|SSL/i.test(message)) {
     return "its certificate is not trusted: set upstreams.NAME.caCert, or correct the address";

@@ -44,7 +44,9 @@ export function environmentCommands(program: Command, context: CommandContext): 
         (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),
       );
       if (!answers) {
-        context.err(`sluice: no gateway answers at ${url} yet; start it with: sluice\n`);
+        context.err(
+          `sluice: no gateway runs on ${config.settings.data} yet; start it with: sluice\n`,
+        );
       }
     }, { make: true })
   );
@@ -105,17 +107,16 @@ async function reachable(
   context: CommandContext,
   config: Config,
 ): Promise<Pick<GatewayAddress, "url"> & { close(): Promise<unknown> }> {
-  const { url, answers } = await gatewayAddress(config);
-  if (answers) return { url, close: () => Promise.resolve() };
-  if (config.settings.publicUrl !== undefined) {
-    throw new Error(`No gateway answers at ${url}: start it there, or correct SLUICE_PUBLIC_URL`);
-  }
+  const { local, answers } = await gatewayAddress(config);
+  if (answers) return { url: local, close: () => Promise.resolve() };
   const gateway = await context.openGateway(
     { ...config, settings: { ...config.settings, host: "127.0.0.1", port: 0 } },
     SILENT,
   );
   const own = gateway.listen().url;
-  context.err(`sluice: no gateway answers at ${url}; one runs at ${own} until the program ends\n`);
+  context.err(
+    `sluice: no gateway runs on ${config.settings.data}; one runs at ${own} until the program ends\n`,
+  );
   return { url: own, close: () => gateway.stop() };
 }
 
@@ -154,9 +155,8 @@ function clientEnvironment(
   secret: string,
 ): Record<string, string> {
   const catalog = new Catalog(settings);
-  const served = (...ids: readonly string[]) => ids.find((id) => catalog.find(id) !== undefined);
-  const model = served("svc-k3", ...catalog.routes.map(({ id }) => id));
-  const small = served("svc-k2");
+  const model = catalog.example("svc-k3");
+  const small = catalog.find("svc-k2")?.id;
   return {
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_KEY: secret,

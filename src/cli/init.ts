@@ -145,6 +145,9 @@ function routesText(found: readonly Discovered[]): string {
   return notes.join("") + routes.join(",\n");
 }
 
+/** Names of models that embed, rank, hear or draw. */
+const NOT_FOR_CHAT = /embed|rerank|whisper|tts|bge-|diffusion/i;
+
 /**
  * The model that a route is named after (svc-k3 is kimi-k3 elsewhere). Of a server on this machine else
  * the first that it has; a service's first may be one that does not chat.
@@ -152,5 +155,7 @@ function routesText(found: readonly Discovered[]): string {
 function modelFor(route: string, { preset, models }: Discovered): string | undefined {
   const named = route.replace(/^svc-/, "");
   return models.find((model) => model.split("/").at(-1)!.replace(/^kimi-/, "") === named) ??
-    (preset.keyVariable === undefined ? models[0] : undefined);
+    (preset.keyVariable === undefined
+      ? models.find((model) => !NOT_FOR_CHAT.test(model))
+      : undefined);
 }

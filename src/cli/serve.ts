@@ -48,6 +48,7 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     config,
     catalog,
     address: settings.publicUrl?.replace(/\/+$/, "") ?? url,
+    listening: url,
     place: gateway.database.place,
     ownerEmail: owner.email,
     firstKey,

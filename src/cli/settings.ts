@@ -65,8 +65,10 @@ export async function withParts<T>(
       `There is no database ${file}: start the gateway once, or correct --data (SLUICE_DATA)`,
     );
   }
+  const isNew = file !== undefined && !await isThere(file);
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
+  if (isNew) context.err(`sluice: made a new database, ${file}\n`);
   return await work(parts, config);
 }
 
@@ -95,7 +97,9 @@ export async function activeAccount(
 ): Promise<Account> {
   const account = await accountOrOwner(parts, email);
   if (account.disabledAtMs !== null) {
-    throw new UsageError(`the account ${account.email} is disabled; choose another with --account`);
+    throw new Error(
+      `The account ${account.email} is disabled; enable it with: sluice account enable ${account.email}`,
+    );
   }
   return account;
 }

@@ -8,6 +8,8 @@ export interface Welcome {
   readonly catalog: Catalog;
   /** Base address shown to users. */
   readonly address: string;
+  /** Where it listens. */
+  readonly listening: string;
   readonly place: string;
   readonly ownerEmail: string;
   /** The key that was made just now, if one was. */
@@ -20,10 +22,12 @@ export interface Welcome {
 
 /** The start-up text: where, who answers, and at the first start the key and a call that works. */
 export function welcome(
-  { config, catalog, address, place, ownerEmail, firstKey, signInToken, found }: Welcome,
+  { config, catalog, address, listening, place, ownerEmail, firstKey, signInToken, found }: Welcome,
 ): string {
   const lines = [
-    `Sluice ${VERSION} is listening on ${address}`,
+    `Sluice ${VERSION} is listening on ${listening}${
+      listening === address ? "" : `, for users ${address}`
+    }`,
     "",
     `  database  ${place}`,
     ...answering(config, catalog),
@@ -45,10 +49,11 @@ export function welcome(
       "            signs you in once, within a day; another one: sluice account link",
     ]),
   );
-  if (firstKey !== undefined || ownKey) {
-    const key = firstKey ?? "$SLUICE_OWNER_KEY";
+  const model = catalog.example("svc-k2");
+  if (model !== undefined && (firstKey !== undefined || ownKey)) {
+    const call = { address, key: firstKey ?? "$SLUICE_OWNER_KEY", model };
     lines.push("", "Try it, in either dialect:", "");
-    lines.push(`  ${curl(address, key, "chat")}`, "", `  ${curl(address, key, "messages")}`);
+    lines.push(`  ${curl(call, "chat")}`, "", `  ${curl(call, "messages")}`);
   }
   return `${lines.join("\n")}\n\n`;
 }
@@ -61,6 +66,9 @@ function answering(config: Config, catalog: Catalog): string[] {
     const own = name === "default" ? config.settings.upstream : config.settings.upstreams[name];
     return own?.url === undefined ? name : `${name} (${new URL(own.url).host}, ${own.dialect})`;
   });
+  if (targets.size === 0) {
+    return ["  upstream  no route leads to one: give routes targets (sluice init writes some)"];
+  }
   if (!targets.has("simulator")) return [`  upstream  ${names.join(", ")}`];
   return [
     `  upstream  ${
@@ -72,12 +80,15 @@ function answering(config: Config, catalog: Catalog): string[] {
 }
 
 /** One line that works as pasted. */
-function curl(address: string, key: string, dialect: "chat" | "messages"): string {
+function curl(
+  { address, key, model }: { address: string; key: string; model: string },
+  dialect: "chat" | "messages",
+): string {
   const quote = key.startsWith("$") ? '"' : "'";
   const messages = [{ role: "user", content: "Hello" }];
   const [path, header, body] = dialect === "chat"
-    ? ["/v1/chat/completions", `Authorization: Bearer ${key}`, { model: "svc-k2", messages }]
-    : ["/v1/messages", `X-API-Key: ${key}`, { model: "svc-k2", max_tokens: 200, messages }];
+    ? ["/v1/chat/completions", `Authorization: Bearer ${key}`, { model, messages }]
+    : ["/v1/messages", `X-API-Key: ${key}`, { model, max_tokens: 200, messages }];
   return `curl ${address}${path} -H ${quote}${header}${quote} ` +
     `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
 }

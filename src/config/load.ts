@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { closestString, joinPath, levenshteinDistance, parseJsonc, resolvePath } from "../std.ts";
+import {
+  closestString,
+  dirname,
+  joinPath,
+  levenshteinDistance,
+  parseJsonc,
+  resolvePath,
+} from "../std.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 
 /** Where a setting's value came from, for people: `file sluice.jsonc`, `environment SLUICE_PORT`. */
@@ -105,9 +112,14 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
   if (!parsed.success) {
     for (const issue of parsed.error.issues) faults.push(...describe(issue, origins));
   }
+  const upstreams = await withCertificates(
+    parsed.data?.upstreams ?? {},
+    file === undefined ? around.directory : dirname(file.path),
+    faults,
+  );
   if (faults.length > 0 || !parsed.success) throw new ConfigError(faults);
   return {
-    settings: { ...parsed.data, data: resolvePath(around.directory, parsed.data.data) },
+    settings: { ...parsed.data, upstreams, data: resolvePath(around.directory, parsed.data.data) },
     origins,
     file: file?.path,
     warnings: misspeltVariables(around.env),
@@ -136,7 +148,8 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
     return undefined;
   }
   try {
-    const value = text.trim() === "" ? {} : parseJsonc(text);
+    const plain = text.replace(/^\uFEFF/, ""); // some editors begin a file with it
+    const value = plain.trim() === "" ? {} : parseJsonc(plain);
     if (!isRecord(value)) {
       faults.push(`The settings file ${name} must hold an object: { … }`);
       return undefined;
@@ -147,6 +160,30 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
     faults.push(`The settings file ${name} is not valid JSONC: ${why}`);
     return undefined;
   }
+}
+
+/** Upstreams with the paths of their certificates as seen from the settings file, which have to be there. */
+async function withCertificates(
+  upstreams: Settings["upstreams"],
+  directory: string,
+  faults: string[],
+): Promise<Settings["upstreams"]> {
+  const all = await Promise.all(
+    Object.entries(upstreams).map(async ([name, upstream]) => {
+      const { caCert } = upstream;
+      if (caCert === undefined) return [name, upstream] as const;
+      const isText = caCert.includes("-----BEGIN");
+      const path = isText ? caCert : resolvePath(directory, caCert);
+      const text = isText ? caCert : await Deno.readTextFile(path).catch(() => undefined);
+      if (text === undefined) {
+        faults.push(`upstreams.${name}.caCert: cannot read ${path}`);
+      } else if (!text.includes("-----BEGIN CERTIFICATE-----")) {
+        faults.push(`upstreams.${name}.caCert: must hold a certificate in PEM`);
+      }
+      return [name, { ...upstream, caCert: path }] as const;
+    }),
+  );
+  return Object.fromEntries(all);
 }
 
 /** Replaces `${NAME}` in every string of the file by the environment variable of that name. */

@@ -17,7 +17,9 @@ export const quirkName = z.enum([
 export type QuirkName = z.infer<typeof quirkName>;
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// address" });
-const secret = z.string().min(1).transform((value) => new Secret(value));
+/** A key as a header can hold it; one that was read from a file often ends with a line's end. */
+const secret = z.string().trim().min(1).regex(/^[\x20-\x7e]*$/, "must be plain characters")
+  .transform((value) => new Secret(value));
 const milliseconds = z.int().positive().max(24 * 3_600_000);
 const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 const identifier = z.string().regex(
@@ -35,9 +37,17 @@ export const upstreamSettings = z.strictObject({
   url: httpUrl.describe("Base that /chat/completions or /messages is appended to."),
   key: secret.optional().describe("Sent as the upstream's API key; ${NAME} reads NAME."),
   dialect: dialectName.default("chat"),
-  headers: z.record(z.string(), z.string()).default({}).describe("Sent with every request."),
+  headers: z.record(
+    z.string().regex(
+      /^(?!(?:host|connection|content-length|transfer-encoding)$)[!#$%&'*+.^_`|~0-9A-Za-z-]+$/i,
+      "must be the name of a header that is not the connection's own",
+    ),
+    z.string().regex(/^[\x20-\x7e\x80-\xff]*$/, "must be what a header can hold"),
+  ).default({}).describe("Sent with every request."),
   timeouts: timeouts.prefault({}),
-  caCert: z.string().optional().describe("PEM text, or the path of a PEM file, to trust as well."),
+  caCert: z.string().optional().describe(
+    "PEM text, or the path of a PEM file (from the settings file), to trust as well.",
+  ),
   quirks: quirkName.optional().describe("Departures from the dialect."),
 });
 export type UpstreamSettings = z.output<typeof upstreamSettings>;
@@ -118,16 +128,25 @@ export const settings = z.strictObject({
   metricsToken: secret.optional(),
   upstreams: z.record(identifier, upstreamSettings).default({}),
   routes: z.record(identifier, routeSettings).default({}),
-  aliases: z.record(z.string().min(1), identifier).default({}).describe(
+  aliases: z.record(
+    z.string().regex(/^[^*]+\*?$/, "must be a name, or a prefix that ends in *"),
+    identifier,
+  ).default({}).describe(
     "A name, or a prefix ending in *, to a route.",
   ),
-  tiers: z.array(tier).min(1).default([
+  tiers: z.array(tier).min(1).refine(
+    (all) => new Set(all.map(({ above }) => above)).size === all.length,
+    "must have each `above` once",
+  ).default([
     { above: 0, minute: 20, hour: 600, day: 5_000 },
     { above: 100, minute: 60, hour: 2_000, day: 20_000 },
     { above: 1_000, minute: 200, hour: 6_000, day: 50_000 },
     { above: 10_000, minute: 500, hour: 15_000, day: 100_000 },
   ]).describe("Request windows by balance; replaces the built-in list."),
-  packages: z.array(creditPackage).default([
+  packages: z.array(creditPackage).refine(
+    (all) => new Set(all.map(({ id }) => id)).size === all.length,
+    "must have each `id` once",
+  ).default([
     { id: "starter", name: "Starter", credits: 500, priceUsd: 4.99, validDays: null },
     { id: "standard", name: "Standard", credits: 5_000, priceUsd: 29.99, validDays: 30 },
     { id: "premium", name: "Premium", credits: 20_000, priceUsd: 59.99, validDays: 30 },

@@ -286,7 +286,7 @@ export class App {
     if (refusal.status >= 500 && refusal.reason !== "upstream_unavailable") {
       log.error("request failed", { ...fields, error: describe(refusal.cause ?? refusal) });
     } else {
-      log.debug("request refused", { ...fields, status: refusal.status, reason: refusal.reason });
+      log.info("request refused", { ...fields, status: refusal.status, reason: refusal.reason });
     }
     // the error is told even if the database cannot say where the caller stands
     await this.#headers(c).catch(() => {});

@@ -12,6 +12,8 @@ export interface Probe {
   readonly status: number | undefined;
   /** Models that it lists; empty when it does not say. */
   readonly models: readonly string[];
+  /** Whether it answered with a page, as an address does that is no API's. */
+  readonly isPage: boolean;
   /** The upstream's clock, to the second, by its `Date` header. */
   readonly clockMs: number | undefined;
   /** Why nothing answered; without secrets. */
@@ -43,10 +45,12 @@ export async function probeUpstream(
     });
     const latencyMs = Math.round(performance.now() - startedTick);
     const clockMs = Date.parse(String(reply.headers.date));
+    const body = await readText(reply);
     return {
       latencyMs,
       status: reply.status,
-      models: modelsIn(await readText(reply)),
+      models: modelsIn(body),
+      isPage: body.trimStart().startsWith("<"),
       clockMs: Number.isNaN(clockMs) ? undefined : clockMs,
       fault: undefined,
     };
@@ -59,6 +63,7 @@ export async function probeUpstream(
       latencyMs: undefined,
       status: undefined,
       models: [],
+      isPage: false,
       clockMs: undefined,
       fault: { kind: error.kind, message },
     };

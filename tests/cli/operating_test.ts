@@ -51,7 +51,7 @@ Deno.test("env: with SLUICE_OWNER_KEY nothing is issued, and a gateway that is n
   });
   assertEquals(code, 0);
   assertStringIncludes(out, `export OPENAI_API_KEY='${KEY}'`);
-  assertStringIncludes(err, "no gateway answers at http://127.0.0.1:1");
+  assertStringIncludes(err, `no gateway runs on ${dir.path}/data yet`);
   assertEquals(JSON.parse(await succeeded(shell(dir.path)("key", "list", "--json"))), []);
 });
 
@@ -96,6 +96,62 @@ Deno.test("run: a gateway beside the program, its key gone afterwards, its statu
   assertEquals(missing.code, 1);
   assertStringIncludes(missing.err, "there is no such program");
   assertEquals((await run("run")).code, 2);
+});
+
+Deno.test("another data directory's gateway is not taken for one's own", async () => {
+  await using dir = await tempDir();
+  await using other = await tempDir();
+  await using gateway = startCommand(["--port", "0"], { directory: other.path });
+  const [, url] = await gateway.waitFor(/listening on (\S+)/);
+  const run = shell(dir.path, { SLUICE_PORT: new URL(url!).port });
+  const ran = await run("run", "--", "sh", "-c", "echo $OPENAI_BASE_URL");
+  assertEquals(ran.code, 0, ran.err);
+  assert(!ran.out.includes(url!), ran.out);
+  assertStringIncludes(ran.err, "no gateway runs on");
+  assertStringIncludes((await run("env")).err, "no gateway runs on");
+  const { findings } = JSON.parse((await run("doctor", "--local", "--json")).out);
+  const found = findings.find(({ check }: { check: string }) => check === "gateway");
+  assertEquals(found.state, "warning");
+});
+
+Deno.test("a gateway is found whose public address does not answer", async () => {
+  await using dir = await tempDir();
+  const options = { directory: dir.path, env: { SLUICE_PUBLIC_URL: "https://gateway.invalid" } };
+  await using gateway = startCommand(["--port", "0"], options);
+  const [, url] = await gateway.waitFor(/listening on (\S+), for users https:\/\/gateway\.invalid/);
+  const run = shell(dir.path, options.env);
+  const ran = await succeeded(run("run", "--", "sh", "-c", "echo $OPENAI_BASE_URL"));
+  assertEquals(ran, `${url}/v1\n`);
+  const { findings } = JSON.parse((await run("doctor", "--local", "--json")).out);
+  const { state, detail } = findings.find(({ check }: { check: string }) => check === "gateway");
+  assertEquals(state, "warning");
+  assertStringIncludes(detail, `answers at ${url}, but not at https://gateway.invalid`);
+});
+
+Deno.test("the printed calls ask a model that is served; without one that is said", async () => {
+  await using dir = await tempDir();
+  await using server = simulateServer();
+  const start = async (routes: unknown) => {
+    const settings = { upstreams: { a: { url: server.url }, b: { url: server.url } }, routes };
+    await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify(settings));
+    return startCommand(["--port", "0"], { directory: dir.path, env: { SLUICE_OWNER_KEY: KEY } });
+  };
+  {
+    await using gateway = await start({
+      own: { targets: [{ upstream: "a", model: "m" }], context: 9e3 },
+    });
+    await gateway.waitFor(/curl[^\n]*"model":"own"[^\n]*\n[\s\S]*"model":"own"/);
+  }
+  await using gateway = await start({});
+  const [, url] = await gateway.waitFor(/listening on (\S+)[\s\S]*no route leads to one/);
+  const reply = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${KEY}` },
+    body: '{"model":"svc-k2","messages":[{"role":"user","content":"Hi"}]}',
+  });
+  const { error } = await reply.json();
+  assertEquals([reply.status, error.code], [404, "model_not_found"]);
+  assertStringIncludes(error.message, "No model is served");
 });
 
 Deno.test("key create and key list are about the owner unless an account is named", async () => {
@@ -149,6 +205,17 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   assertStringIncludes(of("upstream refused").advice, "start it");
   assertEquals(of("upstream nowhere").state, "failed");
   assertStringIncludes(of("upstream nowhere").advice, "name");
+  // without the key that only answering needs, everything else is looked at
+  await Deno.writeTextFile(
+    `${dir.path}/sluice.jsonc`,
+    `{ "upstreams": { "x": { "url": "${server.url}", "key": "\${NOT_SET}" } } }`,
+  );
+  const partly = JSON.parse((await shell(dir.path)("doctor", "--json")).out);
+  const states = Object.fromEntries(
+    partly.findings.map(({ check, state }: { check: string; state: string }) => [check, state]),
+  );
+  assertEquals([states.database, states["upstream x"]], ["ok", "ok"]);
+  assertStringIncludes(JSON.stringify(partly), "NOT_SET");
   await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, `{ "prot": 1 }`);
   const wrong = await shell(dir.path)("doctor");
   assertEquals(wrong.code, 1);

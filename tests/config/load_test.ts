@@ -107,6 +107,28 @@ const FAULTS: readonly { file: string; says: string }[] = [
     says: "NOT_SET, which is not set",
   },
   { file: '{"port": 70000}', says: "port" },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "caCert": "gone.pem"}}}',
+    says: "upstreams.x.caCert: cannot read",
+  },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "caCert": "sluice.jsonc"}}}',
+    says: "upstreams.x.caCert: must hold a certificate",
+  },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "headers": {"Bad Name": "1"}}}}',
+    says: "Bad Name",
+  },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "headers": {"X-A": "日"}}}}',
+    says: "must be what a header can hold",
+  },
+  { file: '{"aliases": {"g*4": "svc-k3"}}', says: "aliases.g*4" },
+  {
+    file: '{"tiers": [{"above": 0, "minute": 1, "hour": 1, "day": 1}, ' +
+      '{"above": 0, "minute": 2, "hour": 2, "day": 2}]}',
+    says: "must have each `above` once",
+  },
   { file: '{"__proto__": {"port": 1}}', says: "__proto__ is not a setting" },
   {
     file: '{"tiers": [{"above": 0, "minute": 1, "hour": 1, "day": 1, "week": 1}]}',
@@ -118,6 +140,13 @@ for (const { file, says } of FAULTS) {
   Deno.test(`loadConfig refuses ${file}`, async () =>
     assertStringIncludes((await faults({ file })).join(), says));
 }
+
+Deno.test("loadConfig takes a byte order mark, and a key that ends with a line's end", async () => {
+  const { settings } = await load({
+    file: '\uFEFF{"upstreams": {"x": {"url": "http://a", "key": "sk-x\\n"}}}',
+  });
+  assertEquals(settings.upstreams.x!.key!.reveal(), "sk-x");
+});
 
 Deno.test("loadConfig refuses a named file that is not there", async () => {
   assertStringIncludes(
