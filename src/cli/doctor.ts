@@ -83,7 +83,7 @@ async function examine(
       const rest = await readSettings(context, options, { serving: false }).catch(() => undefined);
       if (rest === undefined) throw error;
       findings.push(
-        failed("settings", sentence(error), "the gateway's own environment may have it"),
+        warning("settings", sentence(error), "the gateway may have it in its own environment"),
       );
       return rest;
     });

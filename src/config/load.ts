@@ -115,7 +115,7 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
   const upstreams = await withCertificates(
     parsed.data?.upstreams ?? {},
     file === undefined ? around.directory : dirname(file.path),
-    faults,
+    around.serving === false ? [] : faults,
   );
   if (faults.length > 0 || !parsed.success) throw new ConfigError(faults);
   return {
@@ -162,7 +162,7 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
   }
 }
 
-/** Upstreams with the paths of their certificates as seen from the settings file, which have to be there. */
+/** Upstreams with the paths of their certificates as seen from the settings file; what is wrong with them. */
 async function withCertificates(
   upstreams: Settings["upstreams"],
   directory: string,

@@ -129,7 +129,7 @@ export const settings = z.strictObject({
   upstreams: z.record(identifier, upstreamSettings).default({}),
   routes: z.record(identifier, routeSettings).default({}),
   aliases: z.record(
-    z.string().regex(/^[^*]+\*?$/, "must be a name, or a prefix that ends in *"),
+    z.string().min(1).regex(/^[^*]*\*?$/, "must be a name, or a prefix that ends in *"),
     identifier,
   ).default({}).describe(
     "A name, or a prefix ending in *, to a route.",

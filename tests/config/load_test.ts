@@ -17,15 +17,16 @@ import {
 import { tempDir } from "../fake/temp.ts";
 
 async function load(
-  { file, env = {}, flags = {} }: {
+  { file, env = {}, flags = {}, serving = true }: {
     file?: string;
     env?: Record<string, string>;
     flags?: Record<string, string | number>;
+    serving?: boolean;
   },
 ) {
   await using dir = await tempDir();
   if (file !== undefined) await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, file);
-  return await loadConfig({ env, directory: dir.path, flags });
+  return await loadConfig({ env, directory: dir.path, flags, serving });
 }
 
 async function faults(options: Parameters<typeof load>[0]): Promise<readonly string[]> {
@@ -140,6 +141,13 @@ for (const { file, says } of FAULTS) {
   Deno.test(`loadConfig refuses ${file}`, async () =>
     assertStringIncludes((await faults({ file })).join(), says));
 }
+
+Deno.test("loadConfig takes * as an alias for everything, and no certificate where none is needed", async () => {
+  const { settings } = await load({ file: '{"aliases": {"*": "svc-k3", "gpt-*": "svc-k2"}}' });
+  assertEquals(new Catalog(settings).resolve("anything").id, "svc-k3");
+  const upstream = { url: "https://host.example", caCert: "gone.pem" };
+  await load({ file: JSON.stringify({ upstreams: { x: upstream } }), serving: false });
+});
 
 Deno.test("loadConfig takes a byte order mark, and a key that ends with a line's end", async () => {
   const { settings } = await load({
