@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Database, Row, Statement } from "../database/mod.ts";
+import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
 import { type Account, AccountError, checkName } from "./accounts.ts";
 import { newId, randomText } from "../ids.ts";
 
@@ -52,6 +52,8 @@ export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{32,200}$/;
 
 /** How a new key is limited. */
 export interface KeyOptions {
+  /** From {@linkcode newKeyId}: issuing again under it makes no second key. */
+  readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly expiresAtMs?: number | undefined;
   /** Route ids; undefined allows all. */
@@ -59,6 +61,9 @@ export interface KeyOptions {
   /** Credits that the key may spend in all; undefined for no limit of its own. */
   readonly budgetCredits?: number | undefined;
 }
+
+/** Thrown when a key is issued under the id of another one. */
+export class KeyThere extends AccountError {}
 
 /** API keys: issued, listed, revoked. */
 export class Keys {
@@ -81,8 +86,16 @@ export class Keys {
       throw new AccountError("Cannot issue a key that expires in more than 100 years");
     }
     const secret = newSecret();
+    if (options.id !== undefined && !KEY_ID.test(options.id)) {
+      throw new AccountError("Cannot issue a key under such an id");
+    }
     const key = newKey(account, secret, now, options);
-    await this.#database.batch([insertKey(key, secret, "issued")]);
+    try {
+      await this.#database.batch([insertKey(key, secret, "issued")]);
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
+      throw new KeyThere("Cannot issue a key that is there already");
+    }
     return { ...key, secret };
   }
 
@@ -163,9 +176,16 @@ export function digestOf(secret: string): string {
 }
 
 /** A key for `account`, not yet stored. */
+const KEY_ID = /^key_[A-Za-z0-9]{16}$/;
+
+/** An id for a key that is still to be issued. */
+export function newKeyId(): string {
+  return newId("key");
+}
+
 function newKey(account: Account, secret: string, nowMs: number, options: KeyOptions): Key {
   return {
-    id: newId("key"),
+    id: options.id ?? newKeyId(),
     accountId: account.id,
     name: options.name ?? "",
     hint: `${secret.slice(0, 6)}…${secret.slice(-4)}`,

@@ -1,4 +1,4 @@
-import { type Account, AccountError, type Session } from "../accounts/mod.ts";
+import { type Account, AccountError, KeyThere, type Session } from "../accounts/mod.ts";
 import { creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import {
   type Grouping,
@@ -102,6 +102,7 @@ export class OwnPages {
       const chosen = form.all("models").filter((id) => catalog.find(id) !== undefined);
       const days = form.count("expires");
       const made = await keys.issue(session.account, {
+        id: form.text("id") || undefined,
         name: form.text("name").slice(0, 200),
         models: chosen.length === 0 ? undefined : chosen,
         expiresAtMs: days === undefined ? undefined : now() + days * DAY_MS,
@@ -109,6 +110,8 @@ export class OwnPages {
       });
       return await this.keys(c, session, { made: made.secret });
     } catch (error) {
+      // the page that shows a key was loaded again: it has been made, and is not shown twice
+      if (error instanceof KeyThere) return c.redirect("/console/keys", 303);
       if (!(error instanceof AccountError)) throw error;
       return await this.keys(c, session, { error: `${error.message}.` }, 400);
     }

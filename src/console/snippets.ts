@@ -1,18 +1,28 @@
-/** Ways to make a first call, with an address and a key that work. */
-export function snippets(address: string, key: string): readonly { name: string; text: string }[] {
+/**
+ * Ways to make a first call, with an address and a key that work.
+ *
+ * @param models Routes that are served.
+ */
+export function snippets(
+  address: string,
+  key: string,
+  models: readonly string[],
+): readonly { name: string; text: string }[] {
+  const served = (id: string) => models.includes(id) ? id : models[0] ?? id;
+  const [small, large] = [served("svc-k2"), served("svc-k3")];
   return [
     {
       name: "curl",
       text: `curl ${address}/v1/chat/completions \\
   -H 'Authorization: Bearer ${key}' \\
   -H 'Content-Type: application/json' \\
-  -d '{"model":"svc-k2","messages":[{"role":"user","content":"Hello"}]}'`,
+  -d '{"model":"${small}","messages":[{"role":"user","content":"Hello"}]}'`,
     },
     {
       name: "Claude Code",
       text: `export ANTHROPIC_BASE_URL=${address}
 export ANTHROPIC_AUTH_TOKEN=${key}
-export ANTHROPIC_MODEL=claude-svc-k3
+export ANTHROPIC_MODEL=claude-${large}
 claude`,
     },
     {
@@ -28,7 +38,7 @@ export ANTHROPIC_AUTH_TOKEN=${key}`,
 
 const client = new OpenAI({ baseURL: "${address}/v1", apiKey: "${key}" });
 const answer = await client.chat.completions.create({
-  model: "svc-k2",
+  model: "${small}",
   messages: [{ role: "user", content: "Hello" }],
 });
 console.log(answer.choices[0].message.content);`,
@@ -39,7 +49,7 @@ console.log(answer.choices[0].message.content);`,
 
 client = OpenAI(base_url="${address}/v1", api_key="${key}")
 answer = client.chat.completions.create(
-    model="svc-k2",
+    model="${small}",
     messages=[{"role": "user", "content": "Hello"}],
 )
 print(answer.choices[0].message.content)`,
@@ -50,7 +60,7 @@ print(answer.choices[0].message.content)`,
 
 const client = new Anthropic({ baseURL: "${address}", authToken: "${key}" });
 const answer = await client.messages.create({
-  model: "svc-k3",
+  model: "${large}",
   max_tokens: 500,
   messages: [{ role: "user", content: "Hello" }],
 });
@@ -62,7 +72,7 @@ console.log(answer.content);`,
 
 client = Anthropic(base_url="${address}", auth_token="${key}")
 answer = client.messages.create(
-    model="svc-k3",
+    model="${large}",
     max_tokens=500,
     messages=[{"role": "user", "content": "Hello"}],
 )

@@ -64,6 +64,11 @@ inBrowser(
     const { stdout } = await new Deno.Command("bash", { args: ["-c", `${snippet} -s`] }).output();
     assertStringIncludes(new TextDecoder().decode(stdout), "You said");
 
+    await page.reload(); // sends the form again
+    await page.getByRole("heading", { name: "Make a key" }).waitFor();
+    assertEquals(await page.locator("#new-key").count(), 0);
+    assertEquals(await page.getByText("laptop", { exact: true }).count(), 1, "no second key");
+
     await page.getByRole("link", { name: "Playground" }).click();
     for (const dialect of ["chat", "messages"]) {
       await page.getByLabel("Dialect").selectOption(dialect);

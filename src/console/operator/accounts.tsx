@@ -1,4 +1,4 @@
-import type { Account, Key } from "../../accounts/mod.ts";
+import { type Account, type Key, newKeyId } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
 import type { Credits } from "../../ledger/mod.ts";
 import { Badge, Copyable, Field, Form, Stat, Table, Time } from "../components.tsx";
@@ -83,6 +83,7 @@ export function AccountDetailPage(
     keys,
     lastUse,
     packages,
+    models,
     link,
     made,
     address,
@@ -97,6 +98,8 @@ export function AccountDetailPage(
     keys: readonly Key[];
     lastUse: ReadonlyMap<string, number>;
     packages: readonly CreditPackage[];
+    /** Routes that are served. */
+    models: readonly string[];
     /** A sign-in link that was made just now. */
     link?: string | undefined;
     made?: string | undefined;
@@ -116,7 +119,7 @@ export function AccountDetailPage(
           <Copyable text={link} label="the sign-in link" />
         </section>
       )}
-      {made === undefined ? null : <NewKey secret={made} address={address} />}
+      {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
       <p>
         {account.name} <AccountState account={account} />
       </p>
@@ -179,6 +182,7 @@ export function AccountDetailPage(
                     <button type="submit" class="plain">Make a sign-in link</button>
                   </Form>
                   <Form action={`${base}/keys`} csrf={csrf}>
+                    <input type="hidden" name="id" value={newKeyId()} />
                     <button type="submit" class="plain">Make a key</button>
                   </Form>
                 </>

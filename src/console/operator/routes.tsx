@@ -1,5 +1,5 @@
 import { Hono } from "@hono/hono";
-import { type Account, AccountError, type Session } from "../../accounts/mod.ts";
+import { type Account, AccountError, KeyThere, type Session } from "../../accounts/mod.ts";
 import { databaseFile, effectiveSettings } from "../../config/mod.ts";
 import { backUp } from "../../database/mod.ts";
 import { randomText } from "../../ids.ts";
@@ -88,6 +88,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
         keys={(await keys.list(account)).toReversed()}
         lastUse={await keys.lastUse(account)}
         packages={sales.packages}
+        models={catalog.routes.map(({ id }) => id)}
         address={addressOf(c, config)}
         done={doneOf(c)}
         nowMs={now()}
@@ -183,8 +184,14 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
   app.post(
     "/accounts/:id/keys",
     about(async (c, session, account) => {
-      const { secret } = await keys.issue(account, { name: "made by the operator" });
-      return await detail(c, session, account, { made: secret });
+      try {
+        const id = c.var.form.text("id") || undefined;
+        const { secret } = await keys.issue(account, { id, name: "made by the operator" });
+        return await detail(c, session, account, { made: secret });
+      } catch (error) {
+        if (!(error instanceof KeyThere)) throw error; // the page that shows it was loaded again
+        return c.redirect(`/console/operator/accounts/${account.id}`, 303);
+      }
     }),
   );
 

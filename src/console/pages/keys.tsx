@@ -1,4 +1,4 @@
-import type { Key } from "../../accounts/mod.ts";
+import { type Key, newKeyId } from "../../accounts/mod.ts";
 import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
 import { number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
@@ -22,10 +22,11 @@ export function KeysPage(
 ) {
   return (
     <Layout page={page} title="Keys" notice={noticeOf({ error, done })}>
-      {made === undefined ? null : <NewKey secret={made} address={address} />}
+      {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
       <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action="/console/keys" />
       <h2>Make a key</h2>
       <Form action="/console/keys" csrf={csrf} class="card narrow">
+        <input type="hidden" name="id" value={newKeyId()} />
         <Field
           label="Name"
           name="name"
@@ -64,14 +65,16 @@ export function KeysPage(
 }
 
 /** A key, once, with what to do with it. */
-export function NewKey({ secret, address }: { secret: string; address: string }) {
+export function NewKey(
+  { secret, address, models }: { secret: string; address: string; models: readonly string[] },
+) {
   return (
     <section class="card" id="new-key">
       <h2>Your new key</h2>
       <p>This is the only time that it is shown. Copy it now.</p>
       <Copyable text={secret} label="the key" />
       <h2>Use it</h2>
-      {snippets(address, secret).map(({ name, text }, at) => (
+      {snippets(address, secret, models).map(({ name, text }, at) => (
         <details open={at === 0}>
           <summary>{name}</summary>
           <Copyable text={text} label={name} />
