@@ -1,7 +1,10 @@
 import type { Database, GroupWrite, Json } from "../database/mod.ts";
 import { insertItems } from "./columns.ts";
 
-/** The clock by which leases are kept: gateways at one server may have clocks that differ by more than a lease. */
+/**
+ * The clock by which leases are kept, as the triggers make them: gateways at one server may have clocks that
+ * differ by more than a lease.
+ */
 const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
 
 /** A running request that needs more. */

@@ -51,6 +51,8 @@ export class Settlement {
   readonly #options: SettlementOptions;
   #settled: Promise<Settled> | undefined;
   #firstTokenMs: number | null = null;
+  /** What is still tried after the caller was answered; undefined when there is nothing. */
+  behind: Promise<unknown> | undefined;
   /** Names of the caller's fields that could not be carried. */
   ignored: readonly string[] = [];
   /** Who was asked last, and how often anyone was. */
@@ -74,9 +76,6 @@ export class Settlement {
     return this.#settled;
   }
 
-  /** What is still tried after the caller was answered; undefined when there is nothing. */
-  behind: Promise<unknown> | undefined;
-
   async #settle(end: End): Promise<Settled> {
     const { hold, route, requestId } = this.#options;
     const { metrics, trace, log } = this.#options;
@@ -88,12 +87,7 @@ export class Settlement {
       settled = await this.#commit(record, patienceFor(ending, patient));
       return settled;
     } catch (error) {
-      // A caller who waited for its answer is told that the request failed, so it must cost nothing: a
-      // settlement that is still on its way to the database finds this one there.
-      const failed = ending === "complete"
-        ? this.#record({ ending: "upstream_failed", status: 503 })
-        : record;
-      if (!patient) this.behind = this.#commit(failed, PATIENCE_MS).catch(() => {}); // it is in the log
+      if (!patient) this.behind = this.#settleBehind(record).catch(() => {}); // it is in the log
       throw error;
     } finally {
       hold.end();
@@ -133,6 +127,17 @@ export class Settlement {
         ms: durationMs,
       });
     }
+  }
+
+  /**
+   * A caller who waited for its answer is told that the request failed, so it must cost nothing: a settlement
+   * that is still on its way to the database finds this one there.
+   */
+  #settleBehind(record: UsageRecord): Promise<Settled> {
+    const told = record.ending === "complete"
+      ? this.#record({ ending: "upstream_failed", status: 503 })
+      : record;
+    return this.#commit(told, PATIENCE_MS);
   }
 
   #record({ ending, status, usage, usageSource }: End): UsageRecord {

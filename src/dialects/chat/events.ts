@@ -27,6 +27,16 @@ export function parseChunk(data: string): JsonObject {
   throw new Refusal("upstream_unavailable", "The upstream's stream is not of the chat dialect.");
 }
 
+/**
+ * What a chunk's choice says. Some hold a whole message in the place of a delta; after deltas it repeats them.
+ *
+ * @param begun Whether anything was said before.
+ */
+export function saidIn(choice: JsonObject, begun: boolean): JsonObject | undefined {
+  const said = isObject(choice.delta) || begun ? choice.delta : choice.message;
+  return isObject(said) ? said : undefined;
+}
+
 /** Reads the chunks of a chat stream as neutral events. */
 export class ChatEvents {
   /** Whether `[DONE]` came. */
@@ -54,9 +64,8 @@ export class ChatEvents {
     const events: AnswerEvent[] = [];
     const choice = objects(chunk.choices).find(({ index }) => (index ?? 0) === 0);
     if (choice !== undefined) {
-      // a chunk may hold a whole message in the place of a delta; after deltas it repeats them
-      const said = isObject(choice.delta) || this.#hasSaid ? choice.delta : choice.message;
-      if (isObject(said)) events.push(...this.#said(said));
+      const said = saidIn(choice, this.#hasSaid);
+      if (said !== undefined) events.push(...this.#said(said));
       this.#hasSaid ||= events.length > 0;
     }
     const usage = readChatUsage(chunk.usage) ?? readChatUsage(choice?.usage);

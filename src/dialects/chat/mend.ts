@@ -1,6 +1,7 @@
 import type { AnswerNames } from "../bridge.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import { argsText, CallReader, CallWriter, madeCallId } from "./calls.ts";
+import { saidIn } from "./events.ts";
 
 /**
  * Puts right what chat SDKs stumble over in the chunks of one choice, and leaves everything else as it is.
@@ -25,9 +26,8 @@ export class ChoiceMender {
 
   /** The choice of a chunk; the same object when nothing is wrong with it. */
   mend(choice: JsonObject): JsonObject {
-    // a chunk may hold a whole message in the place of a delta; after deltas it repeats them
-    const said = isObject(choice.delta) ? choice.delta : this.#begun ? {} : choice.message;
-    const delta = isObject(said) ? this.#delta(said) : {};
+    const said = saidIn(choice, this.#begun);
+    const delta = said === undefined ? {} : this.#delta(said);
     const finish = finishOf(choice.finish_reason, (this.#writer?.named ?? 0) > 0);
     const index = typeof choice.index === "number" ? choice.index : 0;
     if (
