@@ -1,7 +1,8 @@
 import { type Account, Accounts, KeyRing, Keys, Passwords, Sessions } from "./accounts/mod.ts";
 import { Admission } from "./admission/mod.ts";
 import { Registration, Sales } from "./billing/mod.ts";
-import { ByteBudget, LargeBodies } from "./blobs/mod.ts";
+import { LargeBodies } from "./blobs/mod.ts";
+import { FairShare } from "./fair_share/mod.ts";
 import { CoarseTimers } from "./coarse_timers.ts";
 import { Catalog, SIMULATOR } from "./catalog/mod.ts";
 import { type Config, databaseFile, type Settings } from "./config/mod.ts";
@@ -17,7 +18,15 @@ import { databaseAlone, DirectoryInUse, gatewayIdentity } from "./gateway_identi
 import { TierList } from "./ledger/mod.ts";
 import { Retention } from "./usage/mod.ts";
 import type { Console } from "./console/mod.ts";
-import { App, openApiDocument, serve, type Server } from "./http/mod.ts";
+import {
+  App,
+  Connections,
+  openApiDocument,
+  openRequestsFor,
+  serve,
+  type Server,
+  Sockets,
+} from "./http/mod.ts";
 import { Running } from "./relay/mod.ts";
 import { type Log, Metrics, NO_TRACING, type Tracing } from "./telemetry/mod.ts";
 import {
@@ -195,10 +204,18 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   );
   retention.start();
   const { onClientDisconnect, limits: { pingMs: pingAfterMs, followMs } } = settings;
-  const { bodyIdleMs, largeBodiesBytes } = settings.limits;
+  const { limits } = settings;
+  const shared = (resource: string, capacity: number, waitMs: number) =>
+    new FairShare({
+      resource,
+      capacity,
+      perAccount: Math.max(1, Math.floor(capacity * limits.accountShare)),
+      waitMs,
+      timers,
+    });
   const large = built.adopt(
     new LargeBodies(
-      new ByteBudget({ bytes: largeBodiesBytes, patienceMs: bodyIdleMs, timers }),
+      shared("large request bodies", limits.largeBodiesBytes, limits.bodyIdleMs),
       timers,
     ),
     (one) => one.close(),
@@ -210,6 +227,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
       resolve: around.resolve ?? systemResolve,
     }),
     large,
+    slots: shared("image downloads", settings.images.fetches, settings.images.waitMs),
     log,
   });
   // loaded when somebody first opens a page: a start does not wait for it
@@ -232,6 +250,15 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
         openApi: openApiDocument(),
       })
     );
+  const sockets = Sockets.open();
+  const connections = built.adopt(
+    new Connections({
+      sockets,
+      timers,
+      idleMs: limits.idleConnectionMs,
+    }),
+    (all) => all.close(),
+  );
   const app = new App({
     catalog,
     images,
@@ -252,12 +279,22 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     },
   }, {
     bodyLimits: {
-      bytes: settings.limits.bodyBytes,
-      idleMs: bodyIdleMs,
+      bytes: limits.bodyBytes,
+      json: {
+        depth: limits.bodyDepth,
+        values: limits.bodyValues,
+        members: limits.bodyKeys,
+      },
+      idleMs: limits.bodyIdleMs,
+      totalMs: limits.bodyMs,
+      minBytesPerSecond: limits.bodyMinBytesPerSecond,
       timers,
       large,
     },
-    countsPerMinute: settings.limits.countsPerMinute,
+    countsPerMinute: limits.countsPerMinute,
+    unbilledBytesPerMinute: limits.unbilledBytesPerMinute,
+    openRequests: shared("requests", limits.openRequests ?? openRequestsFor(sockets?.limit), 0),
+    connections,
     corsOrigins: settings.cors.origins,
     metricsToken: settings.metricsToken?.reveal(),
     tracing: around.tracing ?? NO_TRACING,
@@ -287,7 +324,15 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     firstKey,
     owner,
     listen() {
-      server = serve(app, settings);
+      server = serve(app, {
+        ...settings,
+        connections,
+        onInterruption: (error) =>
+          log.error("stopped listening: out of file descriptors? closing idle connections", {
+            error: String(error),
+            limit: sockets?.limit,
+          }),
+      });
       identity.announce(server.url);
       return server;
     },

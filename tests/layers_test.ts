@@ -9,6 +9,7 @@ const LAYERS = [
   ["catalog", "ledger", "accounts", "usage"],
   ["dialects", "database"],
   ["blobs"],
+  ["fair_share"],
   [
     "gateway_identity.ts",
     "tokens",
@@ -18,7 +19,15 @@ const LAYERS = [
     "refusal.ts",
     "coarse_timers.ts",
   ],
-  ["bytes.ts", "exact_json.ts", "ids.ts", "roster.ts", "std.ts", "version.ts"],
+  [
+    "abort.ts",
+    "bytes.ts",
+    "json",
+    "ids.ts",
+    "roster.ts",
+    "std.ts",
+    "version.ts",
+  ],
 ];
 
 const SRC = new URL("../src/", import.meta.url);

@@ -1,5 +1,5 @@
 import { joinBytes, sizeOf } from "../bytes.ts";
-import { parseJson } from "../exact_json.ts";
+import { parseJson } from "../json/mod.ts";
 import type { Examined } from "../pixels/mod.ts";
 import type { Run } from "./protocol.ts";
 
@@ -22,12 +22,14 @@ export interface LongBase64 {
 export interface JsonBody {
   /** What it says, with marks where long base64 stands aside. */
   readonly json: unknown;
+  /** Bytes of the text. */
+  readonly bytes: number;
   /** What stands aside; to be released when nothing more is read or sent of the body. */
   readonly blobs: Blobs;
 }
 
-/** Waits until it is one's turn to handle {@linkcode PORTION} bytes. */
-export type Turn = () => Promise<void>;
+/** Waits for an account's turn to handle {@linkcode PORTION} bytes. */
+export type Turn = (account: string) => Promise<void>;
 
 /** A text of many bytes, in UTF-8, in portions that can be sent one after the other. */
 export interface Portions extends AsyncIterable<Uint8Array> {
@@ -52,12 +54,22 @@ export class Blobs {
   #prefix: string | undefined;
   #blobs: LongBase64[] = [];
   readonly #turn: Turn;
+  readonly #account: string;
   #held: { release(): void }[] = [];
   #sending = 0;
 
-  /** @param turn Waited for before each portion that is sent. */
-  constructor(turn: Turn) {
+  /**
+   * @param turn Waited for before each portion that is sent.
+   * @param account Whose request it is.
+   */
+  constructor(turn: Turn, account: string) {
     this.#turn = turn;
+    this.#account = account;
+  }
+
+  /** The account whose request it is. */
+  get account(): string {
+    return this.#account;
   }
 
   /** How many there are. */
@@ -105,7 +117,7 @@ export class Blobs {
     try {
       for (const piece of pieces) {
         for (let at = 0; at < piece.byteLength; at += PORTION) {
-          await this.#turn();
+          await this.#turn(this.#account);
           yield piece.subarray(at, at + PORTION);
         }
       }

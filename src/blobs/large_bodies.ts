@@ -3,7 +3,8 @@ import type { Examined } from "../pixels/mod.ts";
 import { Blobs } from "./blobs.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
 import { Roster } from "../roster.ts";
-import type { ByteBudget } from "./byte_budget.ts";
+import { FairShare, RoundRobin } from "../fair_share/mod.ts";
+import type { JsonBounds, JsonExcess } from "../json/mod.ts";
 import type { Answer, Ask } from "./protocol.ts";
 
 /** Sizes of room are multiples of this, and more than one, so that one fits many bodies. */
@@ -12,8 +13,15 @@ const ROUNDED_TO = 1_048_576;
 const MANY = 2;
 const PAUSE_MS = 1;
 
+/** Messages to the thread at once: one that is handled, one that is next. */
+const ASKS = 2;
+const ASK_WAIT_MS = 30_000;
+
 /** How long buffers wait to be used again. */
 const SPARE_MS = 10_000;
+
+/** Each member of a union without its number. */
+type Unnumbered<T> = T extends unknown ? Omit<T, "id"> : never;
 
 /**
  * Where large bodies are handled: in memory that is used again, by a thread of their own, at a pace that
@@ -21,18 +29,27 @@ const SPARE_MS = 10_000;
  */
 export class LargeBodies {
   /** Bytes that they may hold. */
-  readonly budget: ByteBudget;
+  readonly memory: FairShare;
+  /** The thread's time. */
+  readonly #thread: FairShare;
   readonly #timers: CoarseTimers;
   /** Buffers that were used and are used again: new memory costs more than all else about a body. */
   #spare: ArrayBuffer[] = [];
   #forgetSpare = () => {};
-  readonly #turns: (() => void)[] = [];
+  readonly #turns = new RoundRobin<() => void>();
   readonly #open = new Roster<PromiseWithResolvers<Answer>>();
   #worker: Worker | undefined;
 
-  constructor(budget: ByteBudget, timers: CoarseTimers) {
-    this.budget = budget;
+  constructor(memory: FairShare, timers: CoarseTimers) {
+    this.memory = memory;
     this.#timers = timers;
+    this.#thread = new FairShare({
+      resource: "large request bodies",
+      capacity: ASKS,
+      perAccount: 1,
+      waitMs: ASK_WAIT_MS,
+      timers,
+    });
   }
 
   /**
@@ -49,19 +66,21 @@ export class LargeBodies {
   }
 
   /**
-   * Waits for a turn to handle a portion of a large body. One turn is given at a time, and whatever else is
-   * ready comes between two of them; when many wait, the machine has a pause as well. So no number of large
-   * bodies holds small ones up: they go on at some 50 MB a second in and as much out, less than they could.
+   * Waits for an account's turn to handle a portion of a large body. One turn is given at a time, account by
+   * account, and whatever else is ready comes between two of them; when many wait, the machine has a pause as
+   * well. So no number of large bodies holds small ones up: they go on at some 50 MB a second in and as much
+   * out, less than they could.
    */
-  readonly turn = (): Promise<void> =>
+  readonly turn = (account: string): Promise<void> =>
     new Promise((resolve) => {
-      if (this.#turns.push(resolve) === 1) setImmediate(this.#nextTurn);
+      this.#turns.add(account, resolve);
+      if (this.#turns.size === 1) setImmediate(this.#nextTurn);
     });
 
   readonly #nextTurn = () => {
-    this.#turns.shift()?.();
-    if (this.#turns.length > MANY) setTimeout(this.#nextTurn, PAUSE_MS);
-    else if (this.#turns.length > 0) setImmediate(this.#nextTurn);
+    this.#turns.take()?.();
+    if (this.#turns.size > MANY) setTimeout(this.#nextTurn, PAUSE_MS);
+    else if (this.#turns.size > 0) setImmediate(this.#nextTurn);
   };
 
   #dropSpare(): void {
@@ -73,14 +92,22 @@ export class LargeBodies {
    * Takes the long base64 out of a JSON text, and looks through it for images.
    *
    * @param json Not known to be valid. Given away with its whole buffer.
-   * @returns The text in UTF-8 with marks in the blobs' places; all of it when there are none.
+   * @returns The text in UTF-8 with marks in the blobs' places, all of it when there are none; or the bound
+   *   that it exceeds.
+   * @throws {Refusal} `gateway_unavailable` when the thread has no time for it.
    */
-  async setAside(json: Uint8Array<ArrayBuffer>, blobs: Blobs): Promise<Uint8Array> {
-    const answer = await this.#ask("json", json);
-    if (answer.kind !== "json" || answer.runs.length === 0) return answer.bytes;
-    await this.turn();
+  async setAside(
+    json: Uint8Array<ArrayBuffer>,
+    blobs: Blobs,
+    bounds: JsonBounds,
+  ): Promise<{ readonly text: Uint8Array } | { readonly excess: JsonExcess }> {
+    const answer = await this.#ask({ kind: "json", bytes: json, bounds }, blobs.account);
+    if (answer.kind !== "json") throw new Error("the thread answered something else");
+    if (answer.excess !== undefined) return { excess: answer.excess };
+    if (answer.runs.length === 0) return { text: answer.bytes };
+    await this.turn(blobs.account);
     blobs.hold({ release: () => blobs.sending || this.#keep(answer.bytes.buffer) });
-    return blobs.takeOut(answer.bytes, answer.runs);
+    return { text: blobs.takeOut(answer.bytes, answer.runs) };
   }
 
   /**
@@ -94,7 +121,7 @@ export class LargeBodies {
     blobs: Blobs,
   ): Promise<{ data: string; examined: Examined }> {
     const size = image.byteLength;
-    const answer = await this.#ask("image", image);
+    const answer = await this.#ask({ kind: "image", bytes: image }, blobs.account);
     if (answer.kind !== "image") throw new Error("the thread answered something else");
     const { bytes: base64, examined } = answer;
     return { data: blobs.add({ base64, size, examined }), examined };
@@ -114,12 +141,13 @@ export class LargeBodies {
     this.#forgetSpare = this.#timers.after(SPARE_MS, () => this.#dropSpare());
   }
 
-  #ask(kind: Ask["kind"], bytes: Uint8Array<ArrayBuffer>): Promise<Answer> {
+  async #ask(ask: Unnumbered<Ask>, account: string): Promise<Answer> {
+    using _share = await this.#thread.take(account, 1);
     const answered = Promise.withResolvers<Answer>();
-    const ask: Ask = { id: this.#open.add(answered), kind, bytes };
+    const id = this.#open.add(answered);
     this.#worker ??= this.#start();
-    this.#worker.postMessage(ask, [ask.bytes.buffer]);
-    return answered.promise;
+    this.#worker.postMessage({ ...ask, id }, [ask.bytes.buffer]);
+    return await answered.promise;
   }
 
   /** Begins with the first large body: few gateways' idle memory should pay for it. */

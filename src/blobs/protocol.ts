@@ -1,13 +1,19 @@
+import type { JsonBounds, JsonExcess } from "../json/mod.ts";
 import type { Examined } from "../pixels/mod.ts";
 
 /** Bytes for the thread that looks through what is large; their buffer goes there and comes back. */
-export interface Ask {
-  readonly id: number;
-  /** A JSON text whose long base64 is to stand aside, or one raw image. */
-  readonly kind: "json" | "image";
-  /** Given away with their whole buffer. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
+export type Ask =
+  & {
+    readonly id: number;
+    /** Given away with their whole buffer. */
+    readonly bytes: Uint8Array<ArrayBuffer>;
+  }
+  & (
+    /** A JSON text whose long base64 is to stand aside. */
+    | { readonly kind: "json"; readonly bounds: JsonBounds }
+    /** One raw image. */
+    | { readonly kind: "image" }
+  );
 
 /** A run of base64 in a JSON text. */
 export interface Run {
@@ -24,7 +30,12 @@ export interface Run {
 export type Answer =
   & { readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }
   & (
-    | { readonly kind: "json"; readonly runs: readonly Run[] }
+    | {
+      readonly kind: "json";
+      readonly runs: readonly Run[];
+      /** The bound that the text exceeds; then no runs were looked for. */
+      readonly excess: JsonExcess | undefined;
+    }
     /** The bytes are the image in base64 then. */
     | { readonly kind: "image"; readonly examined: Examined }
   );

@@ -4,11 +4,14 @@
 
 import { Buffer } from "node:buffer";
 import { examine } from "../pixels/mod.ts";
+import { jsonExcess } from "../json/mod.ts";
 import { findRuns } from "./find_runs.ts";
 import type { Answer, Ask } from "./protocol.ts";
 
 const encoder = new TextEncoder();
 const ascii = new TextDecoder();
+/** All that is structure in JSON is ASCII. */
+const latin1 = new TextDecoder("latin1");
 
 const DECODED_AT_ONCE = 65_536;
 /** What an image is decoded into: memory that was used before costs much less than new one. */
@@ -19,7 +22,8 @@ self.onmessage = ({ data }: MessageEvent<Ask>) => {
   self.postMessage(answer, [answer.bytes.buffer]);
 };
 
-function answerTo({ id, kind, bytes }: Ask): Answer {
+function answerTo(ask: Ask): Answer {
+  const { id, bytes, kind } = ask;
   if (kind === "image") {
     const { buffer, byteOffset, byteLength } = bytes;
     const text = Buffer.from(buffer, byteOffset, byteLength).toString("base64");
@@ -27,11 +31,13 @@ function answerTo({ id, kind, bytes }: Ask): Answer {
     encoder.encodeInto(text, base64);
     return { id, kind, bytes: base64, examined: examine(bytes) };
   }
+  const excess = jsonExcess(latin1.decode(bytes), ask.bounds);
+  if (excess !== undefined) return { id, kind, bytes, runs: [], excess };
   const runs = findRuns(bytes).map(({ start, end }) => {
     const image = decoded(bytes.subarray(start, end));
     return { start, end, size: image.byteLength, examined: examine(image) };
   });
-  return { id, kind, bytes, runs };
+  return { id, kind, bytes, runs, excess };
 }
 
 /** Valid until the next call. */

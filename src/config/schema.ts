@@ -172,21 +172,57 @@ export const settings = z.strictObject({
     totalMs: milliseconds.default(20_000).describe(
       "For names, redirects and transfer of one image.",
     ),
+    maxImages: z.int().positive().default(100).describe("Maximum number of images in one request."),
+    waitMs: milliseconds.default(10_000).describe(
+      "Maximum time that an image waits to be fetched.",
+    ),
     fetchesPerRequest: z.int().positive().default(4),
     fetches: z.int().positive().default(16).describe("Images fetched at once by the gateway."),
   }).prefault({}),
   limits: z.strictObject({
-    bodyBytes: z.int().positive().default(64 * 1_048_576).describe("Of one request body."),
-    bodyIdleMs: milliseconds.default(30_000).describe("Between two chunks of a request body."),
+    bodyBytes: z.int().positive().default(64 * 1_048_576).describe(
+      "Maximum size of one request body, in bytes.",
+    ),
+    bodyIdleMs: milliseconds.default(30_000).describe(
+      "Maximum time between two chunks of a request body.",
+    ),
+    bodyMs: milliseconds.default(900_000).describe("Maximum time for a whole request body."),
+    bodyMinBytesPerSecond: z.int().nonnegative().default(1_024).describe(
+      "Minimum average speed of a request body once bodyIdleMs have passed.",
+    ),
+    bodyDepth: z.int().positive().max(200).default(100).describe(
+      "Maximum nesting of arrays and objects in a request body.",
+    ),
+    bodyValues: z.int().positive().default(200_000).describe(
+      "Maximum number of JSON values in a request body.",
+    ),
+    bodyKeys: z.int().positive().default(10_000).describe(
+      "Maximum number of keys of one object in a request body.",
+    ),
+    unbilledBytesPerMinute: z.int().positive().default(256 * 1_048_576).describe(
+      "Bytes of rejected request bodies and of count_tokens requests, per API key and minute.",
+    ),
     largeBodiesBytes: z.int().positive().default(256 * 1_048_576).describe(
-      "Of all bodies over 1 MB, and images fetched, that no upstream has answered yet; more wait " +
-        "for bodyIdleMs.",
+      "Memory (bytes) for request bodies over 1 MB and fetched images in progress; further ones " +
+        "wait up to bodyIdleMs.",
+    ),
+    openRequests: z.int().positive().optional().describe(
+      "Maximum number of API requests in progress. Default: what the limit of open files allows, " +
+        "at most 16,384.",
+    ),
+    accountShare: z.number().gt(0).max(1).default(0.5).describe(
+      "Part of each shared resource (openRequests, largeBodiesBytes, images.fetches) that one " +
+        "account may use.",
+    ),
+    idleConnectionMs: milliseconds.default(120_000).describe(
+      "How long a client's connection may stay open without a request; it is closed after one to " +
+        "two times this. On Linux only.",
     ),
     pingMs: milliseconds.default(15_000).describe(
       "Time without anything for a stream's caller after which it is sent a ping.",
     ),
     countsPerMinute: z.int().positive().default(600).describe(
-      "Requests to count_tokens of one key in a minute.",
+      "count_tokens requests per API key and minute.",
     ),
     followMs: milliseconds.default(60_000).describe(
       "How long an answer whose caller left is followed for its usage (onClientDisconnect: drain).",

@@ -1,4 +1,4 @@
-import { isLargeNumber } from "../exact_json.ts";
+import { isLargeNumber } from "../json/mod.ts";
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;

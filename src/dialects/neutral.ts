@@ -3,7 +3,7 @@
  * into it, the other is written from it.
  */
 
-import { parseJson } from "../exact_json.ts";
+import { parseJson } from "../json/mod.ts";
 import type { TokenCounter } from "../tokens/mod.ts";
 import { isObject, type JsonObject } from "./json.ts";
 

@@ -1,17 +1,32 @@
 import { z } from "zod";
-import { isLargeNumber } from "../exact_json.ts";
+import { isLargeNumber } from "../json/mod.ts";
+
 import { invalid, type Refusal } from "../refusal.ts";
+import { firstFault } from "./first_fault.ts";
 
 /**
- * The first fault of a request body as a refusal that names the field, what it was and what would
- * be right.
+ * Checks a value by a schema of this folder. The work ends at the first fault.
+ *
+ * @param at Where the value is in its body, for the message.
+ * @throws {Refusal} `request_invalid` naming the field, what it was and what would be right.
  */
-export function refusalOf(error: z.core.$ZodError, body: unknown): Refusal {
-  const issue = deepest(error.issues[0]!);
+export function validate<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  at: readonly PropertyKey[] = [],
+): asserts value is z.output<S> {
+  const issue = firstFault(schema, value);
+  if (issue !== undefined) throw refusalOf(issue, value, at);
+}
+
+function refusalOf(found: z.core.$ZodIssue, body: unknown, at: readonly PropertyKey[]): Refusal {
+  const inner = deepest(found);
+  const value = valueAt(body, inner.path);
+  const issue = { ...inner, path: [...at, ...inner.path] };
   const param = pathOf(issue.path);
   return invalid(
     param || undefined,
-    `${param || "The body"} ${say(issue, valueAt(body, issue.path))}`,
+    `${param || "The body"} ${say(issue, value)}`,
   );
 }
 
@@ -35,7 +50,7 @@ function say(issue: z.core.$ZodIssue, value: unknown): string {
   const got = `: got ${show(value)}.`;
   switch (issue.code) {
     case "invalid_type":
-      if (isLargeNumber(value)) return `is a number beyond what is taken here${got}`;
+      if (isLargeNumber(value)) return `is out of range${got}`;
       return issue.expected === "int"
         ? `must be a whole number${got}`
         : `must be ${article(issue.expected)}${got}`;
@@ -48,7 +63,7 @@ function say(issue: z.core.$ZodIssue, value: unknown): string {
     case "invalid_union":
       return issue.message.startsWith("must")
         ? `${issue.message}${got}`
-        : `has a shape that is not known here${got}`;
+        : `does not match any accepted shape${got}`;
     default:
       return `${issue.message}${/[.:]$/.test(issue.message) ? "" : got}`;
   }

@@ -14,6 +14,8 @@ export interface AnswerBase {
   readonly path: string;
   /** Request ids and what browsers are told. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The client's end of the connection. */
+  readonly peer: Deno.Addr | undefined;
   /** Who asks, once a key is known. */
   caller?: Caller;
   /** Where the caller stands, once that is known. */

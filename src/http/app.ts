@@ -8,19 +8,22 @@ import {
   readAside,
   readCount,
 } from "../dialects/mod.ts";
+import type { FairShare } from "../fair_share/mod.ts";
+import type { JsonBody } from "../blobs/mod.ts";
 import type { Standing } from "../ledger/mod.ts";
 import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
-import { relay, type RelayParts } from "../relay/mod.ts";
+import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import { type AnswerBase, errorAnswer, standingHeaders } from "./answer.ts";
 import { type BodyLimits, readJson } from "./body.ts";
+import type { Connections } from "./connections.ts";
 import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
 import { hasSaneHost, presentedKeys, sameSecret } from "./guard.ts";
 import { watchLeaving } from "./leaving.ts";
-import { MinuteBound } from "./minute_bound.ts";
+import { MinuteQuota } from "./minute_quota.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi/document.ts";
 
@@ -48,6 +51,11 @@ export interface AppOptions {
   readonly bodyLimits: BodyLimits;
   /** Requests to `count_tokens` that a key has per minute. */
   readonly countsPerMinute: number;
+  /** Bytes of rejected bodies and of `count_tokens` that a key has per minute. */
+  readonly unbilledBytesPerMinute: number;
+  /** Places for requests in progress. */
+  readonly openRequests: FairShare;
+  readonly connections: Connections;
   /** What `/metrics` asks for; undefined for nothing. */
   readonly metricsToken: string | undefined;
   readonly tracing: Tracing;
@@ -69,13 +77,24 @@ export class App {
   readonly #parts: AppParts;
   readonly #options: AppOptions;
   readonly #hono: Hono<Env>;
-  readonly #counts: MinuteBound;
+  readonly #counts: MinuteQuota;
+  readonly #unbilledBytes: MinuteQuota;
   #stopping = false;
 
   constructor(parts: AppParts, options: AppOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#counts = new MinuteBound(options.countsPerMinute, parts.now);
+    const { now } = parts;
+    this.#counts = new MinuteQuota({
+      limit: options.countsPerMinute,
+      units: "count_tokens requests",
+      now,
+    });
+    this.#unbilledBytes = new MinuteQuota({
+      limit: options.unbilledBytesPerMinute,
+      units: "bytes in rejected and count_tokens requests",
+      now,
+    });
     this.#hono = this.#routes();
   }
 
@@ -94,7 +113,7 @@ export class App {
     request: Request,
     info?: { readonly remoteAddr: Deno.Addr },
   ): Response | Promise<Response> => {
-    const base = this.#base(request);
+    const base = this.#base(request, info?.remoteAddr);
     if (!hasSaneHost(request)) {
       const message = "The Host header must be a host name with an optional port.";
       return this.#refuse(base, new Refusal("request_invalid", message));
@@ -104,13 +123,13 @@ export class App {
       if (this.#stopping) return this.#refuse(base, stopping());
     }
     if (isConsolePath(base.path)) {
-      const peer = info?.remoteAddr;
+      const { peer } = base;
       return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
     }
     return this.#hono.fetch(request, base);
   };
 
-  #base(request: Request): AnswerBase {
+  #base(request: Request, peer: Deno.Addr | undefined): AnswerBase {
     const requestId = newRequestId(this.#parts.now());
     const path = pathOf(request.url);
     const clientRequestId = clientsRequestId(request.headers);
@@ -118,11 +137,12 @@ export class App {
     const headers = isApi(path)
       ? { ...ids, ...crossOriginHeaders(request, this.#options.corsOrigins) }
       : ids;
-    return { requestId, clientRequestId, path, headers };
+    return { requestId, clientRequestId, path, headers, peer };
   }
 
   #routes(): Hono<Env> {
-    const app = new Hono<Env>();
+    // the router goes by the same path as the door, percent signs and all
+    const app = new Hono<Env>({ getPath: ({ url }) => pathOf(url) });
     app.post("/v1/chat/completions", (c) => this.#relay(c, chatDialect));
     app.post("/v1/messages", (c) => this.#relay(c, messagesDialect));
     app.post("/v1/messages/count_tokens", (c) => this.#count(c));
@@ -154,36 +174,51 @@ export class App {
   async #relay(c: Context<Env>, dialect: Dialect): Promise<Response> {
     const startedTick = performance.now();
     const request = c.req.raw;
-    const { requestId, clientRequestId, path, headers } = c.env;
+    const { requestId, clientRequestId, path } = c.env;
     const trace = this.#options.tracing(`POST ${path}`);
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
     const caller = await this.#identify(c);
-    const body = await readJson(request, this.#options.bodyLimits);
-    reading.end();
-    const leaving = watchLeaving(request, this.#options.bodyLimits.timers);
-    const versions = apiVersions(request.headers);
-    const stands = (standing: Standing) => c.env.standing = standing;
-    const asked = {
-      dialect,
-      caller,
-      body,
-      requestId,
-      clientRequestId,
-      trace,
-      versions,
-      leaving,
-      startedTick,
-      stands,
+    const place = this.#options.openRequests.takeNow(caller.accountId, 1);
+    const { peer } = c.env;
+    const leaveConnection = peer && this.#options.connections.occupy(peer);
+    const over = () => {
+      place.release();
+      leaveConnection?.();
     };
-    const { settled, ...reply } = await relay(this.#parts, asked)
-      .finally(() => body.blobs.release());
+    const reply = await this.#read(c, caller, (body) => {
+      reading.end();
+      return relay(this.#parts, {
+        dialect,
+        caller,
+        body,
+        requestId,
+        clientRequestId,
+        trace,
+        versions: apiVersions(request.headers),
+        leaving: watchLeaving(request, {
+          timers: this.#options.bodyLimits.timers,
+          connections: this.#options.connections,
+          peer,
+        }),
+        startedTick,
+        stands: (standing) => c.env.standing = standing,
+        over,
+      });
+    }).catch((error) => {
+      over();
+      throw error;
+    });
+    return await this.#respond(c, reply);
+  }
+
+  async #respond({ env }: Context<Env>, { settled, ...reply }: RelayReply): Promise<Response> {
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
-    const standing = { ...c.env.standing!, ...(settled && { balance: settled.balance }) };
+    const standing = { ...env.standing!, ...(settled && { balance: settled.balance }) };
     try {
       return new Response(reply.body, {
         headers: {
-          ...headers,
+          ...env.headers,
           ...kind,
           ...standingHeaders(standing, this.#parts.now()),
           ...(settled && { "x-sluice-credits": String(settled.charged) }),
@@ -197,6 +232,26 @@ export class App {
     }
   }
 
+  /** Reads a body. Bytes of bodies that are rejected before admission count in the key's quota. */
+  async #read<T>(
+    { req: { raw: request }, env }: Context<Env>,
+    { accountId, keyId }: Caller,
+    use: (body: JsonBody) => T | Promise<T>,
+  ): Promise<T> {
+    this.#unbilledBytes.check(keyId);
+    let bytes = 0;
+    const owner = { account: accountId, received: (more: number) => bytes += more };
+    try {
+      const body = await readJson(request, this.#options.bodyLimits, owner);
+      try {
+        return await use(body);
+      } finally {
+        body.blobs.release();
+      }
+    } finally {
+      if (env.standing === undefined) this.#unbilledBytes.add(keyId, bytes);
+    }
+  }
   /** Who asks; noted for the answer, whatever it will be. */
   async #identify(c: Context<Env>): Promise<Caller> {
     try {
@@ -236,18 +291,16 @@ export class App {
   /** Counts a messages request's input here; nothing is sent upstream, nothing is charged. */
   async #count(c: Context<Env>): Promise<Response> {
     const request = c.req.raw;
-    const { keyId } = await this.#identify(c);
-    this.#counts.take(keyId);
-    const body = await readJson(request, this.#options.bodyLimits);
+    const caller = await this.#identify(c);
+    this.#counts.check(caller.keyId);
+    this.#counts.add(caller.keyId, 1);
+    using _place = this.#options.openRequests.takeNow(caller.accountId, 1);
     const beta = request.headers.has("anthropic-beta");
-    let counted;
-    try {
+    const counted = await this.#read(c, caller, (body) => {
       const asked = readAside(body, (json) => readCount(json, { beta }));
       this.#parts.catalog.resolve(asked.model);
-      counted = { input_tokens: messagesDialect.countInput(asked) };
-    } finally {
-      body.blobs.release();
-    }
+      return { input_tokens: messagesDialect.countInput(asked) };
+    });
     return c.json(counted, 200, await this.#headers(c));
   }
 

@@ -1,5 +1,7 @@
 import type { CoarseTimers } from "../coarse_timers.ts";
 import type { Leaving } from "../relay/mod.ts";
+import type { Connections } from "./connections.ts";
+import { peerFrom } from "./sockets.ts";
 
 /**
  * After how long a request's connection is watched. Watching costs as much as a tenth of a small
@@ -8,17 +10,35 @@ import type { Leaving } from "../relay/mod.ts";
  */
 const WATCH_AFTER_MS = isAtLeast(2, 9) ? 20 : 0;
 
-/** Tells when the caller goes away before the answer has begun. */
-export function watchLeaving(request: Request, timers: CoarseTimers): Leaving {
+/** What tells that a client is gone. */
+export interface LeavingOptions {
+  readonly timers: CoarseTimers;
+  readonly connections: Connections;
+  /** The client's end of the connection. */
+  readonly peer: Deno.Addr | undefined;
+}
+
+/**
+ * Tells when the caller goes away before the answer has begun: by the request's signal, and by its
+ * connection, since the signal stays silent on Deno 2.9 unless the whole request came in one small piece.
+ */
+export function watchLeaving(
+  request: Request,
+  { timers, connections, peer }: LeavingOptions,
+): Leaving {
   return (left) => {
     let signal: AbortSignal | undefined;
+    let unwatch: (() => void) | undefined;
     const watch = () => {
       signal = request.signal;
       signal.addEventListener("abort", left);
+      const from = peerFrom(peer);
+      if (from !== undefined) unwatch = connections.watch(from, left);
     };
     const dismiss = WATCH_AFTER_MS === 0 ? watch() : timers.after(WATCH_AFTER_MS, watch);
     return () => {
       dismiss?.();
+      unwatch?.();
       signal?.removeEventListener("abort", left);
     };
   };

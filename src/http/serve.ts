@@ -1,26 +1,78 @@
 import type { App } from "./app.ts";
+import type { Connections } from "./connections.ts";
 
 /** A listening server. */
 export interface Server {
   /** `http://host:port` as it listens; for all addresses the loopback one. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening and waits for open connections to end, at most `patienceMs`. */
+  /** Stops listening and waits for open connections to end, up to `patienceMs`. */
   close(patienceMs: number): Promise<void>;
 }
 
-/** Listens and answers. Throws `Deno.errors.AddrInUse` and the like. */
+/** Where a server listens, and who looks after its connections. */
+export interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly connections: Connections;
+  /** Called when listening failed and is tried again: the process is out of descriptors. */
+  readonly onInterruption: (error: unknown) => void;
+}
+
+/** How often a server that lost its listener tries to listen again. */
+const RELISTEN_MS = 250;
+
+/**
+ * Listens and answers. A process that runs out of file descriptors loses its listener; idle connections are
+ * closed then, and it listens again.
+ *
+ * @throws {Deno.errors.AddrInUse} and the like, when it cannot listen at first.
+ */
 export function serve(
   app: Pick<App, "fetch">,
-  { host, port }: { host: string; port: number },
+  { host, port: wanted, connections, onInterruption }: ServeOptions,
 ): Server {
-  const server = Deno.serve({
-    hostname: host,
-    port,
-    onListen() {},
-    onError: () => new Response(null, { status: 500 }),
-  }, app.fetch);
-  const address = server.addr;
+  let closing = false;
+  const servers = new Set<Deno.HttpServer<Deno.NetAddr>>();
+  const listen = (port: number): Deno.HttpServer<Deno.NetAddr> => {
+    const server = Deno.serve({
+      hostname: host,
+      port,
+      onListen() {},
+      onError: () => new Response(null, { status: 500 }),
+    }, app.fetch);
+    servers.add(server);
+    server.finished.catch(async (error) => {
+      if (closing) return;
+      onInterruption(error);
+      // connections that it has go on to the end of their present request
+      server.shutdown().catch(() => {}).finally(() => servers.delete(server));
+      await listenAgain();
+    });
+    return server;
+  };
+  const listenAgain = async () => {
+    while (!closing) {
+      connections.makeRoom(port);
+      await new Promise((resolve) => setTimeout(resolve, RELISTEN_MS));
+      if (closing) return;
+      try {
+        listen(port);
+        return;
+      } catch (error) {
+        if (error instanceof Deno.errors.AddrInUse) return; // it listens after all
+        onInterruption(error);
+      }
+    }
+  };
+  const { port } = listen(wanted).addr;
+  connections.sweep(port, () => {
+    try {
+      listen(port); // fails where it still listens
+    } catch {
+      // which is the usual case
+    }
+  });
   const shown = host === "0.0.0.0"
     ? "127.0.0.1"
     : host === "::"
@@ -29,14 +81,16 @@ export function serve(
     ? `[${host}]`
     : host;
   return {
-    url: `http://${shown}:${address.port}`,
-    port: address.port,
+    url: `http://${shown}:${port}`,
+    port,
     async close(patienceMs) {
+      closing = true;
       let timer: ReturnType<typeof setTimeout> | undefined;
       const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, patienceMs));
       // Whoever keeps a connection open for longer is cut off with the process. (Aborting the server
       // by a signal throws where nothing can catch it on Deno 2.4 when it is shutting down already.)
-      await Promise.race([server.shutdown(), patience]);
+      const ended = Promise.allSettled([...servers].map((server) => server.shutdown()));
+      await Promise.race([ended, patience]);
       clearTimeout(timer);
     },
   };

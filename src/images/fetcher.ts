@@ -1,4 +1,5 @@
 import type { buildConnector, Dispatcher } from "undici";
+import { following, until } from "../abort.ts";
 import { joinBytes } from "../bytes.ts";
 import { isPublicAddress } from "./address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
@@ -48,8 +49,9 @@ export class ImageFetcher {
    */
   async fetch(address: string, signal: AbortSignal): Promise<Fetched> {
     const late = AbortSignal.timeout(this.#options.totalMs);
+    using either = following(signal, late);
     try {
-      return await this.#follow(address, AbortSignal.any([signal, late]));
+      return await this.#follow(address, either.signal);
     } catch (error) {
       if (late.aborted && !signal.aborted) {
         throw new ImageFault("late", `did not arrive within ${this.#options.totalMs} ms`, {
@@ -111,8 +113,7 @@ export class ImageFetcher {
       bodyTimeout: this.#options.totalMs,
     });
     // Under Deno the body of a transfer that breaks off stays silent, so it is noticed below it.
-    const broken = new AbortController();
-    const until = AbortSignal.any([signal, broken.signal]);
+    using broken = following(signal);
     const noticing = agent.compose((dispatch) => (options, handler) =>
       dispatch(
         options,
@@ -137,7 +138,7 @@ export class ImageFetcher {
         },
         signal,
       });
-      const reply = await within(asked, signal);
+      const reply = await until(asked, signal);
       const location = reply.headers.get("location");
       if (FOLLOWED.has(reply.status) && location !== null) return { location };
       if (reply.status !== 200) throw unreachable(`status ${reply.status}`);
@@ -146,7 +147,7 @@ export class ImageFetcher {
       const length = reply.headers.get("content-length");
       // the library's own type of the web-standard stream
       const body = reply.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
-      return { bytes: await this.#read(body, length, until), declared };
+      return { bytes: await this.#read(body, length, broken.signal), declared };
     } finally {
       // the reply, if any is left, and its connection with it
       agent.destroy().catch(() => {});
@@ -169,7 +170,7 @@ export class ImageFetcher {
     let size = 0;
     const reader = body?.getReader();
     while (reader !== undefined) {
-      const { done, value } = await within(reader.read(), signal);
+      const { done, value } = await until(reader.read(), signal);
       if (done) break;
       size += value.byteLength;
       if (size > maxBytes) throw tooLarge();
@@ -182,10 +183,10 @@ export class ImageFetcher {
   async #addressOf({ url, trusted, address }: Target, signal: AbortSignal): Promise<string> {
     if (address !== undefined) return address;
     const late = AbortSignal.timeout(Math.min(RESOLVE_MS, this.#options.totalMs));
-    const until = AbortSignal.any([signal, late]);
-    const addresses = await within(
-      this.#options.resolve(url.hostname.replace(/\.$/, ""), until),
-      until,
+    using either = following(signal, late);
+    const addresses = await until(
+      this.#options.resolve(url.hostname.replace(/\.$/, ""), either.signal),
+      either.signal,
     );
     const [first] = addresses;
     if (first === undefined) throw unreachable("a name without addresses");
@@ -194,14 +195,4 @@ export class ImageFetcher {
     }
     return first;
   }
-}
-
-/** Waits for a promise, but not after the signal: a resolver may not heed it. */
-function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(unreachable(signal.reason));
-    if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

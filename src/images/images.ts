@@ -1,21 +1,23 @@
 import { Buffer } from "node:buffer";
+import { following, forEachOf } from "../abort.ts";
 import { type Blobs, type LargeBodies, LEAST_CHARS } from "../blobs/mod.ts";
 import type { Asked, Dialect, ImageView } from "../dialects/mod.ts";
+import type { FairShare } from "../fair_share/mod.ts";
 import { examine } from "../pixels/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { ImageFault } from "./fault.ts";
 import type { ImageFetcher } from "./fetcher.ts";
 import { type Checked, decodedSize, examineEncoded, judge, type PictureLimits } from "./judge.ts";
-import { Slots } from "./slots.ts";
 
 /** What a request's images may be. */
 export interface ImageLimits extends PictureLimits {
   /** Characters of base64 of all images of a request. */
   readonly maxEncodedChars: number;
-  /** Images fetched at once for one request, and by the whole gateway. */
+  /** Images of one request. */
+  readonly maxImages: number;
+  /** Images fetched at once for one request. */
   readonly fetchesPerRequest: number;
-  readonly fetches: number;
 }
 
 /** What the images of requests need from outside. */
@@ -23,6 +25,8 @@ export interface ImagesOptions {
   readonly limits: ImageLimits;
   readonly fetcher: ImageFetcher;
   readonly log: Log;
+  /** Places for fetches of the whole gateway. */
+  readonly slots: FairShare;
   /** Where large ones are looked through, and what those that are fetched take their room from. */
   readonly large: LargeBodies;
 }
@@ -51,14 +55,14 @@ export class Images {
   readonly #fetcher: ImageFetcher;
   readonly #large: LargeBodies;
   readonly #log: Log;
-  readonly #slots: Slots;
+  readonly #slots: FairShare;
 
-  constructor({ limits, fetcher, large, log }: ImagesOptions) {
+  constructor({ limits, fetcher, large, slots, log }: ImagesOptions) {
     this.#limits = limits;
     this.#large = large;
     this.#fetcher = fetcher;
     this.#log = log;
-    this.#slots = new Slots(limits.fetches);
+    this.#slots = slots;
   }
 
   /**
@@ -70,46 +74,44 @@ export class Images {
    */
   async inline(asked: Asked, dialect: Dialect, owner: ImageOwner): Promise<Asked> {
     if (asked.images.length === 0) return asked;
-    const leave = new AbortController();
-    const either = AbortSignal.any([owner.signal, leave.signal]);
-    const fetched = new Map<string, Promise<Encoded>>();
-    const own = new Slots(this.#limits.fetchesPerRequest);
+    const { maxImages, fetchesPerRequest, maxEncodedChars } = this.#limits;
+    if (asked.images.length > maxImages) {
+      const { param } = asked.images[maxImages]!;
+      throw invalid(param, `Too many images: the limit is ${maxImages}, reached before ${param}.`);
+    }
+    using leave = following(owner.signal);
     const changes = new Map<string, string>();
     let encodedChars = 0;
-
-    const take = async (image: ImageView): Promise<void> => {
-      let encoded: Encoded;
-      if (image.source === "inline") {
-        encoded = this.#decode(image, encodedChars, owner.blobs);
-      } else {
-        // the same address is fetched once for a request
-        let fetching = fetched.get(image.url);
-        if (fetching === undefined) {
-          fetching = own.run(() =>
-            this.#slots.run(() => this.#fetch(image.url, { ...owner, signal: either }))
-          );
-          fetched.set(image.url, fetching);
-        }
-        encoded = await fetching;
-      }
-      encodedChars += encoded.chars;
-      if (encodedChars > this.#limits.maxEncodedChars) {
-        throw new TooMuch(this.#limits.maxEncodedChars);
-      }
-      const { mediaType } = encoded.checked;
+    const use = ({ chars, checked: { mediaType }, data }: Encoded, image: ImageView) => {
+      encodedChars += chars;
+      if (encodedChars > maxEncodedChars) throw new TooMuch(maxEncodedChars);
       if (image.source === "remote" || declaredOf(image.url) !== mediaType) {
-        changes.set(image.param, `data:${mediaType};base64,${encoded.data}`);
+        changes.set(image.param, `data:${mediaType};base64,${data}`);
+      }
+    };
+    /** Puts one picture in the place of each image that asks for it. */
+    const take = async (images: readonly ImageView[], encode: () => Encoded | Promise<Encoded>) => {
+      let [image] = images;
+      try {
+        const encoded = await encode();
+        for (image of images) use(encoded, image);
+      } catch (error) {
+        leave.abort(error); // whatever else is being fetched is not needed any more
+        throw refusalOf(error, image!.param);
       }
     };
     try {
-      await Promise.all(asked.images.map((image) =>
-        take(image).catch((error) => {
-          throw refusalOf(error, image.param);
-        })
-      ));
+      for (const image of asked.images.filter(({ source }) => source === "inline")) {
+        await take([image], () => this.#decode(image, encodedChars, owner.blobs));
+      }
+      const remote = asked.images.filter(({ source }) => source === "remote");
+      // the same address is fetched once for a request
+      await forEachOf(
+        Map.groupBy(remote, ({ url }) => url),
+        fetchesPerRequest,
+        ([url, images]) => take(images, () => this.#fetch(url, { ...owner, signal: leave.signal })),
+      );
     } catch (error) {
-      leave.abort(); // whatever else is being fetched is not needed any more
-      await Promise.allSettled(fetched.values());
       const { cause, message } = error as Error;
       this.#log.info("image refused", {
         id: owner.requestId,
@@ -139,7 +141,13 @@ export class Images {
   }
 
   async #fetch(url: string, { signal, blobs }: ImageOwner): Promise<Encoded> {
-    const room = await this.#large.budget.take(encodedSize(this.#limits.maxBytes));
+    const { account } = blobs;
+    using _slot = await this.#slots.take(account, 1, signal);
+    const room = await this.#large.memory.take(
+      account,
+      encodedSize(this.#limits.maxBytes),
+      signal,
+    );
     blobs.hold(room);
     const { bytes, declared } = await this.#fetcher.fetch(url, signal);
     const size = bytes.byteLength;

@@ -21,7 +21,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   trace.set({ "sluice.route": route.id, "sluice.streamed": asked.stream });
 
   const left = new AbortController();
-  const end = parts.running.begin({
+  const ended = parts.running.begin({
     requestId: request.requestId,
     accountId: caller.accountId,
     email: caller.email,
@@ -30,6 +30,10 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     streamed: asked.stream,
     startedAtMs: parts.now(),
   }, () => left.abort()); // whoever stops the gateway waits from here on
+  const end = () => {
+    ended();
+    request.over();
+  };
   const admission = trace.begin("admission");
   const admitted = await parts.admission.admit({
     requestId: request.requestId,

@@ -56,6 +56,8 @@ export interface RelayRequest {
   readonly startedTick: number;
   /** Called when it is known where the caller stands, whether the request is admitted or not. */
   readonly stands: (standing: Standing) => void;
+  /** Called when a request that was not refused is over, its settlement included. */
+  readonly over: () => void;
 }
 
 /** A successful answer; a refusal is thrown. */

@@ -1,5 +1,5 @@
 import { joinBytes } from "../bytes.ts";
-import { parseJson } from "../exact_json.ts";
+import { parseJson } from "../json/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
 

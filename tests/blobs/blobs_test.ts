@@ -1,13 +1,15 @@
-import { Blobs, ByteBudget, LargeBodies } from "../../src/blobs/mod.ts";
+import { Blobs, LargeBodies } from "../../src/blobs/mod.ts";
 import { CoarseTimers } from "../../src/coarse_timers.ts";
-import { Refusal } from "../../src/refusal.ts";
-import { assert, assertEquals, assertRejects } from "../assert.ts";
+import { FairShare } from "../../src/fair_share/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
 import { Random, testSeed } from "../fake/random.ts";
 import { sleep } from "../fake/temp.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const png = await Deno.readFile(new URL("../images/files/rgb.png", import.meta.url));
+
+const BOUNDS = { depth: 100, values: 1_000, members: 100 };
 
 /** Base64 of random bytes. */
 function base64Of(random: Random, bytes: number): string {
@@ -19,11 +21,16 @@ function base64Of(random: Random, bytes: number): string {
 /** The thread and its budget, for the time of a test. */
 function largeBodies(bytes = 100_000_000) {
   const timers = new CoarseTimers();
-  const budget = new ByteBudget({ bytes, patienceMs: 200, timers });
-  const large = new LargeBodies(budget, timers);
+  const memory = new FairShare({
+    resource: "large request bodies",
+    capacity: bytes,
+    perAccount: bytes,
+    waitMs: 200,
+    timers,
+  });
+  const large = new LargeBodies(memory, timers);
   return {
     large,
-    budget,
     [Symbol.dispose]() {
       large.close();
       timers.close();
@@ -32,9 +39,10 @@ function largeBodies(bytes = 100_000_000) {
 }
 
 async function setAside(large: LargeBodies, json: string) {
-  const blobs = new Blobs(large.turn);
-  const text = decoder.decode(await large.setAside(encoder.encode(json).slice(), blobs));
-  return { blobs, text };
+  const blobs = new Blobs(large.turn, "ada");
+  const found = await large.setAside(encoder.encode(json).slice(), blobs, BOUNDS);
+  assert("text" in found);
+  return { blobs, text: decoder.decode(found.text) };
 }
 
 /** What would be sent of a text. */
@@ -136,10 +144,10 @@ Deno.test("blobs: what was released is sent no more, and its memory is used agai
   const room = large.room(2_000_000);
   const json = encoder.encode(`{"a":"${"A".repeat(1_600_000)}"}`);
   new Uint8Array(room).set(json);
-  const blobs = new Blobs(large.turn);
-  const text = decoder.decode(
-    await large.setAside(new Uint8Array(room, 0, json.byteLength), blobs),
-  );
+  const blobs = new Blobs(large.turn, "ada");
+  const found = await large.setAside(new Uint8Array(room, 0, json.byteLength), blobs, BOUNDS);
+  assert("text" in found);
+  const text = decoder.decode(found.text);
   const whole = blobs.inPlace(text);
   assert(typeof whole !== "string");
   blobs.release();
@@ -163,34 +171,12 @@ Deno.test("blobs: what was released is sent no more, and its memory is used agai
   assert(rest > 1_400_000, `${rest} bytes`);
 });
 
-Deno.test("a byte budget is served in order, and not for ever", async () => {
-  using parts = largeBodies(100);
-  const { budget } = parts;
-  const order: string[] = [];
-  const first = await budget.take(60);
-  const second = budget.take(50).then((share) => (order.push("second"), share));
-  const third = budget.take(10).then((share) => (order.push("third"), share));
-  await sleep(1);
-  assertEquals(order, []); // the third would fit, but was not the first to ask
-  first.shrink(40);
-  assertEquals((await Promise.all([second, third])).length, 2);
-  assertEquals(order, ["second", "third"]);
-  const refused = await assertRejects(() => budget.take(1_000), Refusal); // as much as there is
-  assertEquals([refused.status, refused.reason], [503, "gateway_unavailable"]);
-  first.release();
-  first.release();
-  (await second).release();
-  (await third).release();
-  (await budget.take(1_000)).release();
-  assertEquals(await budget.take(100).then(() => "free"), "free");
-});
-
 Deno.test("turns are given one at a time, with others in between", async () => {
   using parts = largeBodies();
   let others = 0;
   const ticking = setInterval(() => others++, 0);
   const began = performance.now();
-  await Promise.all(Array.from({ length: 50 }, () => parts.large.turn()));
+  await Promise.all(Array.from({ length: 50 }, () => parts.large.turn("ada")));
   const tookMs = performance.now() - began;
   clearInterval(ticking);
   assert(others >= 10, `${others} turns of others in ${tookMs} ms`);

@@ -13,7 +13,7 @@ import {
   messagesOverChat,
   SseDecoder,
 } from "../../src/dialects/mod.ts";
-import { parseJson } from "../../src/exact_json.ts";
+import { parseJson } from "../../src/json/mod.ts";
 import { asRefusal, Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { checkChatStream, checkMessagesStream, eventsOf, type Rebuilt } from "./legal_streams.ts";

@@ -27,3 +27,10 @@ export async function until(
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
+
+/** What a promise comes to if it does so in time, else `late`; leaves no timer behind. */
+export async function inTime<T, L>(promise: Promise<T>, ms: number, late: L): Promise<T | L> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<L>((resolve) => timer = setTimeout(() => resolve(late), ms));
+  return await Promise.race([promise, over]).finally(() => clearTimeout(timer));
+}

@@ -1,4 +1,4 @@
-import { parseJson } from "../../exact_json.ts";
+import { parseJson } from "../../json/mod.ts";
 import { Refusal } from "../../refusal.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { AnswerEvent, Finish } from "../neutral.ts";

@@ -2,14 +2,13 @@ import { invalid } from "../../refusal.ts";
 import type { Asked, ImageView } from "../bridge.ts";
 import { isObject, type JsonObject, objects, text } from "../json.ts";
 import { isImageData, isVideoUrl } from "../media.ts";
-import { refusalOf } from "../validation.ts";
+import { validate } from "../validation.ts";
 import { CHAT_DEFAULTS, type ChatRequest, chatRequest } from "./schema.ts";
 
 /** Validates a chat body. Throws a refusal that names the field at fault. */
 export function readChat(body: unknown): Asked {
-  const parsed = chatRequest.safeParse(body);
-  if (!parsed.success) throw refusalOf(parsed.error, body);
-  const request = parsed.data;
+  validate(chatRequest, body);
+  const request: ChatRequest = body;
   const own = body as JsonObject;
   checkMessages(request);
   checkTools(request);

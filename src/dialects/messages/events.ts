@@ -1,4 +1,4 @@
-import { parseJson } from "../../exact_json.ts";
+import { parseJson } from "../../json/mod.ts";
 import { Refusal } from "../../refusal.ts";
 import { upstreamFault } from "../chat/upstream_error.ts";
 import { isObject, type JsonObject, text } from "../json.ts";

@@ -3,7 +3,7 @@ import { invalid, Refusal } from "../../refusal.ts";
 import type { Asked, ImageView, ReadOptions } from "../bridge.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
 import { isImageData, isVideoUrl } from "../media.ts";
-import { refusalOf } from "../validation.ts";
+import { validate } from "../validation.ts";
 import { blockSchema, countRequest, messagesRequest } from "./schema.ts";
 
 /** Validates a messages body. Throws a refusal that names the field at fault. */
@@ -54,8 +54,7 @@ function check<S extends typeof countRequest>(
   body: unknown,
   { beta }: ReadOptions,
 ): z.infer<S> {
-  const parsed = schema.safeParse(body);
-  if (!parsed.success) throw refusalOf(parsed.error, body);
+  validate(schema, body);
   for (const [at, message] of objects((body as JsonObject).messages).entries()) {
     if (message.role === "system" && !beta) {
       throw invalid(
@@ -65,17 +64,11 @@ function check<S extends typeof countRequest>(
     }
     for (const [index, block] of items(message.content).entries()) {
       if (!isObject(block)) continue;
-      const known = blockSchema(text(block.type) ?? "")?.safeParse(block);
-      if (known === undefined || known.success) continue;
-      const path = ["messages", at, "content", index];
-      const [issue] = known.error.issues;
-      throw refusalOf(
-        { ...known.error, issues: [{ ...issue!, path: [...path, ...issue!.path] }] },
-        body,
-      );
+      const known = blockSchema(text(block.type) ?? "");
+      if (known !== undefined) validate(known, block, ["messages", at, "content", index]);
     }
   }
-  return parsed.data;
+  return body;
 }
 
 /** Images and videos of all messages, those inside tool results included. */

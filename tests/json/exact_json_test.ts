@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { isLargeNumber, parseJson } from "../src/exact_json.ts";
-import { assert, assertEquals } from "./assert.ts";
+import { isLargeNumber, parseJson } from "../../src/json/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
 
 for (
   const text of [

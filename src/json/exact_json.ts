@@ -22,7 +22,7 @@ const platform = JSON as unknown as {
  *
  * @example
  * ```ts
- * import { parseJson } from "./exact_json.ts";
+ * import { parseJson } from "./mod.ts";
  *
  * JSON.stringify(parseJson('{"id":1234567890123456789}')); // '{"id":1234567890123456789}'
  * ```
@@ -68,8 +68,8 @@ function holdsLargeNumber(json: string): boolean {
   return found;
 }
 
-/** The position of the quote that ends a JSON text. */
-function endOfText(json: string, start: number): number {
+/** The position of the quote that ends the text whose opening quote is at `start`; the length when it has no end. */
+export function endOfText(json: string, start: number): number {
   let end = json.indexOf('"', start + 1);
   while (end > 0 && isEscaped(json, end)) end = json.indexOf('"', end + 1);
   return end < 0 ? json.length : end;

@@ -1,0 +1,220 @@
+import type { CoarseTimers } from "../coarse_timers.ts";
+import { Refusal } from "../refusal.ts";
+import { RoundRobin } from "./round_robin.ts";
+
+/** The size of a pool, and how it is shared. */
+export interface FairShareOptions {
+  /** What the units are, in the plural, for messages: `large request bodies`. */
+  readonly resource: string;
+  /** Units in all. */
+  readonly capacity: number;
+  /** Units that one account may hold; `capacity` when larger. */
+  readonly perAccount: number;
+  /** How long a request waits for units; 0 rejects it at once. */
+  readonly waitMs: number;
+  readonly timers: CoarseTimers;
+}
+
+/** Units that a request holds. */
+export interface Share extends Disposable {
+  /** Units held now. */
+  readonly units: number;
+  /**
+   * Raises the share to `units`; growing comes before new shares of the same account.
+   *
+   * @throws {Refusal} `gateway_unavailable` when the units are not free in time.
+   */
+  grow(units: number, signal?: AbortSignal): Promise<void>;
+  /** Returns what is above `units` to the pool. */
+  shrink(units: number): void;
+  /** Returns everything to the pool; later calls do nothing. */
+  release(): void;
+}
+
+interface Waiter {
+  readonly share: PooledShare;
+  readonly units: number;
+  readonly granted: () => void;
+}
+
+const RETRY_AFTER_MS = 2_000;
+/** Accounts that hold nothing are forgotten from this many on. */
+const MAX_IDLE_ACCOUNTS = 1_000;
+
+/** A pool of something scarce that no account can exhaust alone. */
+export class FairShare {
+  readonly #options: FairShareOptions;
+  readonly #perAccount: number;
+  #free: number;
+  /** Units held by account. */
+  readonly #held = new Map<string, number>();
+  readonly #waiting = new RoundRobin<Waiter>();
+
+  constructor(options: FairShareOptions) {
+    this.#options = options;
+    this.#perAccount = Math.min(options.perAccount, options.capacity);
+    this.#free = options.capacity;
+  }
+
+  /** Units that are held. */
+  get used(): number {
+    return this.#options.capacity - this.#free;
+  }
+
+  /** Requests that wait for units. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Takes units, waiting for them if needed. A request for more than an account's share takes the
+   * whole share.
+   *
+   * @param signal The caller disconnected: ends the wait, and rejects with the signal's reason.
+   * @throws {Refusal} `gateway_unavailable` when the units are not free in time.
+   */
+  async take(account: string, units: number, signal?: AbortSignal): Promise<Share> {
+    const share = new PooledShare(this, account);
+    await this.raise(share, units, { first: false, signal });
+    return share;
+  }
+
+  /**
+   * Takes units that are free now.
+   *
+   * @throws {Refusal} `gateway_unavailable` when they are not.
+   */
+  takeNow(account: string, units: number): Share {
+    const share = new PooledShare(this, account);
+    if (!this.#grant(share, units)) throw this.#exhausted(account, units);
+    return share;
+  }
+
+  /** Raises a share of this pool; shares call it. */
+  raise(
+    share: PooledShare,
+    wanted: number,
+    { first, signal }: { readonly first: boolean; readonly signal: AbortSignal | undefined },
+  ): Promise<void> {
+    const to = Math.min(wanted, this.#perAccount);
+    if (to <= share.units) return Promise.resolve();
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const overtakes = first || this.#waiting.size === 0;
+    if (overtakes && this.#grant(share, to)) return Promise.resolve();
+    if (this.#options.waitMs === 0) return Promise.reject(this.#exhausted(share.account, to));
+    return this.#wait(share, to, first, signal);
+  }
+
+  /** Returns units of a share; shares call it. */
+  lower(share: PooledShare, to: number): void {
+    const { account } = share;
+    const returned = share.units - to;
+    this.#free += returned;
+    share.units = to;
+    this.#held.set(account, this.#held.get(account)! - returned);
+    if (this.#held.size > MAX_IDLE_ACCOUNTS) {
+      for (const [one, units] of this.#held) if (units === 0) this.#held.delete(one);
+    }
+    this.#serve();
+  }
+
+  #wait(
+    share: PooledShare,
+    units: number,
+    first: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { account } = share;
+    const { timers, waitMs } = this.#options;
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        dismiss();
+        signal?.removeEventListener("abort", abort);
+      };
+      const giveUp = (reason: unknown) => {
+        end();
+        this.#waiting.remove(account, waiter);
+        this.#serve(); // smaller requests may have waited behind this one
+        reject(reason);
+      };
+      const abort = () => giveUp(signal!.reason);
+      const dismiss = timers.after(waitMs, () => giveUp(this.#exhausted(account, units)));
+      signal?.addEventListener("abort", abort);
+      const waiter: Waiter = {
+        share,
+        units,
+        granted: () => {
+          end();
+          resolve();
+        },
+      };
+      this.#waiting.add(account, waiter, { first });
+      this.#serve(); // those before it may all wait for their own account's units
+    });
+  }
+
+  #fits({ account, units: has }: PooledShare, units: number): "yes" | "account" | "pool" {
+    const more = units - has;
+    if ((this.#held.get(account) ?? 0) + more > this.#perAccount) return "account";
+    return more > this.#free ? "pool" : "yes";
+  }
+
+  #grant(share: PooledShare, units: number): boolean {
+    if (this.#fits(share, units) !== "yes") return false;
+    const more = units - share.units;
+    this.#free -= more;
+    this.#held.set(share.account, (this.#held.get(share.account) ?? 0) + more);
+    share.units = units;
+    return true;
+  }
+
+  /** Serves who waits, account by account. Who has to wait for the pool is never overtaken. */
+  #serve(): void {
+    while (this.#waiting.size > 0) {
+      const next = this.#waiting.take(({ share, units }) => {
+        const fits = this.#fits(share, units);
+        return fits === "pool" ? "stop" : fits === "yes";
+      });
+      if (next === undefined) return;
+      this.#grant(next.share, next.units);
+      next.granted();
+    }
+  }
+
+  #exhausted(account: string, units: number): Refusal {
+    const { resource } = this.#options;
+    const own = (this.#held.get(account) ?? 0) + units > this.#perAccount;
+    return new Refusal(
+      "gateway_unavailable",
+      `Too many ${resource} in progress${own ? " for this account" : ""}. Please try again.`,
+      { retryAfterMs: RETRY_AFTER_MS },
+    );
+  }
+}
+
+class PooledShare implements Share {
+  readonly #pool: FairShare;
+  readonly account: string;
+  units = 0;
+
+  constructor(pool: FairShare, account: string) {
+    this.#pool = pool;
+    this.account = account;
+  }
+
+  grow(units: number, signal?: AbortSignal): Promise<void> {
+    return this.#pool.raise(this, units, { first: true, signal });
+  }
+
+  shrink(units: number): void {
+    if (units < this.units) this.#pool.lower(this, units);
+  }
+
+  release(): void {
+    this.shrink(0);
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+}

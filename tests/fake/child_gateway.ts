@@ -1,0 +1,169 @@
+import { assembleParts } from "../../src/assemble.ts";
+import { loadConfig } from "../../src/config/mod.ts";
+import { PROGRAM, type RunningCommand, startCommand } from "./command.ts";
+import { WIDE_TIERS } from "./gateway.ts";
+import { sleep, tempDir } from "./temp.ts";
+
+/** A gateway in a process of its own, as an operator runs it. */
+export interface ChildGateway extends AsyncDisposable {
+  readonly url: string;
+  /** Keys of two accounts that have nothing to do with each other. */
+  readonly keys: readonly [string, string];
+  readonly process: RunningCommand;
+  /** Whether the process runs. */
+  alive(): boolean;
+  /** POSTs JSON. Gives up after `withinMs`. */
+  post(path: string, body: BodyInit, options?: ChildPost): Promise<Response>;
+  /** Asks for a small chat completion, to the end of its answer; answers how long that took. */
+  smallChat(key: string, withinMs?: number): Promise<number>;
+  /** The most memory that the process ever had resident, in bytes. */
+  peakBytes(): Promise<number>;
+  /** Lines of the log with level error. */
+  errors(): string[];
+  /** The text of `/metrics`. */
+  metrics(): Promise<string>;
+}
+
+export interface ChildPost {
+  readonly key?: string;
+  readonly withinMs?: number;
+}
+
+/** How a test's gateway departs from the defaults. */
+export interface ChildOptions {
+  /** Not typed as settings: a test may say what only a later schema knows. */
+  readonly settings?: Readonly<Record<string, unknown>> & { readonly routes?: object };
+  /** File descriptors that the process may have. */
+  readonly descriptors?: number;
+}
+
+/** Starts one. Disposing kills it. */
+export async function startChild({ settings, descriptors }: ChildOptions = {}): Promise<
+  ChildGateway
+> {
+  await using started = new AsyncDisposableStack();
+  const directory = started.use(await tempDir()).path;
+  const keys = await makeAccounts(directory);
+  const file = {
+    port: 0,
+    tiers: WIDE_TIERS,
+    log: "json",
+    ...settings,
+    routes: { small: SMALL_ROUTE, ...settings?.routes },
+  };
+  await Deno.writeTextFile(`${directory}/sluice.jsonc`, JSON.stringify(file));
+  const bounded = ["-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", Deno.execPath(), ...PROGRAM];
+  const process = started.use(
+    startCommand([], {
+      directory,
+      ...(descriptors === undefined ? {} : { program: "sh", programArgs: bounded }),
+    }),
+  );
+  let ended = false;
+  process.status.then(() => ended = true);
+  const [, url = ""] = await process.waitFor(/listening on (http:\S+)/);
+  const owned = started.move();
+
+  const post = (
+    path: string,
+    body: BodyInit,
+    { key = keys[0], withinMs = 10_000 }: ChildPost = {},
+  ) =>
+    fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body,
+      signal: AbortSignal.timeout(withinMs),
+    });
+  return {
+    url,
+    keys,
+    process,
+    alive: () => !ended,
+    post,
+    async smallChat(key, withinMs = 10_000) {
+      const start = performance.now();
+      const reply = await post("/v1/chat/completions", SMALL_CHAT, { key, withinMs });
+      const text = await reply.text();
+      if (reply.status !== 200) throw new Error(`a small chat: ${reply.status} ${text}`);
+      return performance.now() - start;
+    },
+    async peakBytes() {
+      // a program of the system reads it: Deno's permission to read leaves /proc out
+      const args = ["VmHWM", `/proc/${process.pid}/status`];
+      const { stdout } = await new Deno.Command("grep", { args }).output();
+      return Number(/(\d+) kB/.exec(new TextDecoder().decode(stdout))?.[1]) * 1_024;
+    },
+    errors: () =>
+      `${process.out()}\n${process.err()}`.split("\n").filter((line) =>
+        line.includes('"level":"error"')
+      ),
+    async metrics() {
+      return await (await fetch(`${url}/metrics`)).text();
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Answered by the simulator, whatever other upstreams a test has. */
+const SMALL_ROUTE = {
+  targets: [{ upstream: "simulator", model: "small" }],
+  context: 10_000,
+  maxOutput: 100,
+  minimum: 1,
+  prices: { input: 1, cached: 1, output: 1 },
+};
+const SMALL_CHAT = JSON.stringify({
+  model: "small",
+  messages: [{ role: "user", content: "Hi [[say hello]]" }],
+});
+
+/** Two accounts with a key each, in the database that the gateway will open. */
+async function makeAccounts(directory: string): Promise<[string, string]> {
+  const config = await loadConfig({ env: {}, directory, file: `${directory}/sluice.jsonc` })
+    .catch(() => loadConfig({ env: {}, directory }));
+  await using parts = await assembleParts(config);
+  const make = async (email: string) => {
+    const account = await parts.accounts.create({ email });
+    await parts.sales.grant(account, { credits: 1_000_000 });
+    return (await parts.keys.issue(account, {})).secret;
+  };
+  return [await make("one@example.com"), await make("other@example.com")];
+}
+
+/** How an account was served. */
+export interface Served {
+  readonly medianMs: number;
+  readonly worstMs: number;
+}
+
+/**
+ * Measures the second account's small chats, one after the other, while `work` goes on. Kills the
+ * process when one takes several times `worstMs`: what it is busy with would keep the machine from
+ * other tests.
+ */
+export async function whileServing(
+  gateway: ChildGateway,
+  work: Promise<unknown>,
+  { worstMs }: { worstMs: number },
+): Promise<Served> {
+  let over = false;
+  const end = () => void (over = true);
+  work.then(end, end);
+  const taken: number[] = [];
+  try {
+    while (!over) {
+      taken.push(await gateway.smallChat(gateway.keys[1], Math.max(2_000, 2 * worstMs)));
+      await sleep(5);
+    }
+  } catch (cause) {
+    const peak = gateway.alive() ? await gateway.peakBytes() : undefined;
+    if (gateway.alive()) gateway.process.signal("SIGKILL");
+    await work.catch(() => {});
+    const state = peak === undefined ? "has ended" : `has had ${peak >> 20} MB`;
+    throw new Error(`another account was not served; the process ${state}`, { cause });
+  }
+  await work;
+  taken.sort((one, other) => one - other);
+  return { medianMs: taken[Math.floor(taken.length / 2)] ?? 0, worstMs: taken.at(-1) ?? 0 };
+}

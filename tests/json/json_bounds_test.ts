@@ -1,0 +1,49 @@
+import fc from "fast-check";
+import { jsonExcess } from "../../src/json/mod.ts";
+import { assertEquals } from "../assert.ts";
+
+/** What a parsed value has, counted by walking it. */
+function measure(value: unknown, depth = 0): { depth: number; values: number; members: number } {
+  const own = { depth, values: 1, members: 0 };
+  if (typeof value !== "object" || value === null) return own;
+  const parts = Object.values(value);
+  const inner = parts.map((part) => measure(part, depth + 1));
+  return {
+    depth: Math.max(depth + 1, ...inner.map((one) => one.depth)),
+    values: 1 + inner.reduce((sum, { values }) => sum + values, 0),
+    members: Math.max(
+      Array.isArray(value) ? 0 : parts.length,
+      ...inner.map(({ members }) => members),
+    ),
+  };
+}
+
+Deno.test("jsonExcess: finds what walking the parsed value finds", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), fc.integer({ min: 0, max: 2 }), (value, indent) => {
+      const json = JSON.stringify(value, null, indent);
+      const own = measure(JSON.parse(json));
+      const wide = { depth: own.depth, values: own.values, members: own.members };
+      assertEquals(jsonExcess(json, wide), undefined, json);
+      if (own.values > 1) {
+        assertEquals(jsonExcess(json, { ...wide, values: own.values - 1 }), "values", json);
+      }
+      if (own.depth > 0) {
+        assertEquals(jsonExcess(json, { ...wide, depth: own.depth - 1 }), "depth", json);
+      }
+      if (own.members > 0) {
+        assertEquals(jsonExcess(json, { ...wide, members: own.members - 1 }), "members", json);
+      }
+    }),
+  );
+});
+
+Deno.test("jsonExcess: brackets, commas and quotes inside of texts do not count", () => {
+  const bounds = { depth: 1, values: 3, members: 1 };
+  for (const text of ['[[[{"', "\\", '\\"[', ",,,,,", '{"a":{"b"', "\u2028,\n"]) {
+    assertEquals(jsonExcess(JSON.stringify([text]), bounds), undefined, text);
+  }
+  assertEquals(jsonExcess('["', bounds), undefined); // breaks off
+  assertEquals(jsonExcess("[1,2,3,4]", bounds), "values");
+  assertEquals(jsonExcess('{"a":1,"b":2}', bounds), "members");
+});
