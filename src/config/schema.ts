@@ -28,9 +28,20 @@ const identifier = z.string().regex(
 );
 
 const timeouts = z.strictObject({
-  connectMs: milliseconds.default(30_000).describe("Until the connection stands, TLS included."),
-  readMs: milliseconds.default(600_000).describe("From the request to the first byte of a reply."),
-  streamMs: milliseconds.default(600_000).describe("Between two chunks of a reply."),
+  connectMs: milliseconds.default(30_000).describe(
+    "Maximum time to establish a connection, TLS included.",
+  ),
+  readMs: milliseconds.default(600_000).describe(
+    "Maximum time from a request to the first byte of its response.",
+  ),
+  headersMs: milliseconds.default(60_000).describe(
+    "Maximum time to the first output while another target of the route can be asked instead; as " +
+      "long again for each 2,000 output tokens of a response that is not streamed.",
+  ),
+  streamMs: milliseconds.default(600_000).describe(
+    "Maximum time between two chunks of a response.",
+  ),
+  totalMs: milliseconds.default(3_600_000).describe("Maximum time for a whole response."),
 });
 
 export const upstreamSettings = z.strictObject({
@@ -232,6 +243,24 @@ export const settings = z.strictObject({
     ),
     drainMs: milliseconds.default(30_000).describe("For running requests when stopping."),
   }).prefault({}),
+  replies: z.strictObject({
+    bytes: z.int().positive().default(32 * 1_048_576).describe(
+      "Maximum size of an upstream's response that is not streamed, in bytes.",
+    ),
+    values: z.int().positive().default(250_000).describe(
+      "Maximum number of JSON values in such a response.",
+    ),
+    streamBytes: z.int().positive().default(256 * 1_048_576).describe(
+      "Maximum size of a streamed response, decoded, in bytes.",
+    ),
+    events: z.int().positive().default(2_000_000).describe("Maximum number of events of a stream."),
+    eventValues: z.int().positive().default(20_000).describe(
+      "Maximum number of JSON values in one event.",
+    ),
+    silentBytes: z.int().positive().default(1_048_576).describe(
+      "Maximum number of bytes without an event, such as comments.",
+    ),
+  }).prefault({}).describe("Bounds of what upstreams send; more is an upstream_unavailable error."),
   cors: z.strictObject({
     origins: z.array(z.string().min(1)).default(["*"]).describe("Browser origins served."),
   }).prefault({}),

@@ -32,11 +32,13 @@ export class AnswerReader implements TextReader {
    * HTTP status, and another target can be asked. An upstream that has promised a stream and has
    * nothing for the caller for long has begun as well, since clients and proxies on the way give up on
    * silence.
+   *
+   * @param canFailOver Whether another target would be asked: then a ping does not begin the response.
    */
-  async begin(): Promise<this> {
+  async begin(canFailOver: boolean): Promise<this> {
     try {
       while (this.#ready === "" && !this.answer.finished && !this.atLimit) {
-        this.#ready = await this.#read();
+        this.#ready = canFailOver ? this.#take(await this.#source.read()) : await this.#read();
       }
     } catch (error) {
       this.close();

@@ -19,6 +19,7 @@ import { AnswerReader } from "./answer_reader.ts";
 import { EventSource } from "./event_source.ts";
 import { type Opened, openedJoined, openedOne } from "./opened.ts";
 import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
+import type { ReplyLimits } from "./reply_limits.ts";
 import { Settlement } from "./settlement.ts";
 import { plainNames } from "./plain_names.ts";
 import { settledUsage, streamAnswer } from "./stream.ts";
@@ -174,6 +175,7 @@ export class Work {
       signal: this.#left.signal,
       requestId: this.#request.requestId,
       trace: this.#request.trace,
+      unstreamedTokens: this.#asked.stream ? 0 : permittedOutput,
       prepare: ({ model }, upstream) => {
         const { bridge, asked } = wayTo(upstream);
         const { shaping } = upstream;
@@ -188,18 +190,19 @@ export class Work {
           body: this.#request.body.blobs.inPlace(JSON.stringify(upstream.adjust(sent.body))),
         };
       },
-      open: async (reply, _target, upstream) => {
+      open: async (reply, _target, upstream, { canFailOver }) => {
         const { bridge, asked, names } = wayTo(upstream);
+        const limits = this.#parts.replyLimits;
         if (!asked.stream) {
-          const answer = bridge.answer(await readWhole(reply), asked, names);
+          const answer = bridge.answer(await readWhole(reply, limits), asked, names);
           return openedOne({ answer }, asked.choices, reply);
         }
-        if (!isOf("text/event-stream", reply)) throw await notAStream(reply);
+        if (!isOf("text/event-stream", reply)) throw await notAStream(reply, limits);
         const answer = bridge.stream(asked, names);
-        const source = new EventSource(reply, this.#parts.timers);
+        const source = new EventSource(reply, this.#parts.timers, limits);
         const reader = new AnswerReader(source, answer, this.#parts.pingAfterMs);
         reader.outputLimit = Math.floor(hold.outputTokens * asked.choices / this.#asked.choices);
-        return openedOne({ reader: await reader.begin() }, asked.choices, reply);
+        return openedOne({ reader: await reader.begin(canFailOver) }, asked.choices, reply);
       },
     });
   }
@@ -275,8 +278,8 @@ function isOf(type: string, { headers }: UpstreamReply): boolean {
 }
 
 /** Some upstreams report an error as JSON with status 200, whatever was asked for. */
-async function notAStream(reply: UpstreamReply): Promise<Refusal> {
-  const said = isOf("application/json", reply) ? await readWhole(reply) : undefined;
+async function notAStream(reply: UpstreamReply, limits: ReplyLimits): Promise<Refusal> {
+  const said = isOf("application/json", reply) ? await readWhole(reply, limits) : undefined;
   if (isObject(said) && (said.error ?? undefined) !== undefined) return upstreamFault(said.error);
-  return new Refusal("upstream_unavailable", "The upstream's answer is not an event stream.");
+  return new Refusal("upstream_unavailable", "The upstream's response is not an event stream.");
 }

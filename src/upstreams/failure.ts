@@ -12,6 +12,9 @@ import { TransportFault, type UpstreamReply } from "./transport.ts";
 
 /** Characters of a body that is not an answer that are read. */
 const MAX_TEXT_CHARS = 64 * 1_024;
+/** How long the body of an error is waited for, and that of one whose status says all but the details. */
+const TEXT_MS = 2_000;
+const DECIDED_TEXT_MS = 250;
 const MAX_MESSAGE_CHARS = 1_000;
 const MAX_PARAM_CHARS = 200;
 
@@ -32,6 +35,8 @@ export interface Failure {
   readonly refusal: Refusal;
   /** Whether the upstream is to blame. */
   readonly blame: boolean;
+  /** Whether a timeout ended the attempt. */
+  readonly timedOut: boolean;
 }
 
 /** A thrown value as a failure; rethrows what is not about the upstream. */
@@ -50,13 +55,15 @@ export function failureOf(error: unknown, upstream: Upstream): Failure {
     retryAfterMs: error.retryAfterMs,
     refusal: error,
     blame: theirs,
+    timedOut: false,
   };
 }
 
 function transportFailure(fault: TransportFault, upstream: Upstream): Failure {
   const notSent = fault.kind === "not_sent";
   return {
-    kind: notSent ? "again" : "final",
+    // a target that keeps its requests waiting is not asked again soon
+    kind: notSent ? "again" : fault.kind === "no_reply" ? "elsewhere" : "final",
     detail: upstream.redact(`${fault.kind}: ${fault.message}`),
     status: undefined,
     retryAfterMs: undefined,
@@ -68,6 +75,7 @@ function transportFailure(fault: TransportFault, upstream: Upstream): Failure {
       { cause: fault },
     ),
     blame: fault.kind !== "left",
+    timedOut: fault.timedOut,
   };
 }
 
@@ -78,7 +86,8 @@ export async function statusFailure(
   nowMs: number,
 ): Promise<Failure> {
   const { status } = reply;
-  const said = await errorOf(reply, upstream);
+  const decided = status === 429 || status >= 500;
+  const said = await errorOf(reply, upstream, decided ? DECIDED_TEXT_MS : TEXT_MS);
   const detail = `status ${status}${said.message === undefined ? "" : `: ${said.message}`}`;
   const retryAfterMs = retryAfter(reply.headers["retry-after"], nowMs);
   const failure = (kind: Failure["kind"], refusal: Refusal, blame = true): Failure => ({
@@ -88,6 +97,7 @@ export async function statusFailure(
     retryAfterMs,
     refusal,
     blame,
+    timedOut: false,
   });
   if (status === 429) {
     return failure(
@@ -123,8 +133,8 @@ function tooLong(message: string): string {
     : `${tooLongMessage(message)} (${message})`;
 }
 
-async function errorOf(reply: UpstreamReply, upstream: Upstream) {
-  const body = await readText(reply);
+async function errorOf(reply: UpstreamReply, upstream: Upstream, patienceMs: number) {
+  const body = await readText(reply, patienceMs);
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
@@ -145,9 +155,13 @@ async function errorOf(reply: UpstreamReply, upstream: Upstream) {
 }
 
 /** A body from its beginning, as far as it is worth reading; the reply is given up. */
-export async function readText({ body, discard }: UpstreamReply): Promise<string> {
+export async function readText(
+  { body, discard }: UpstreamReply,
+  patienceMs: number,
+): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
+  const timer = setTimeout(discard, patienceMs);
   try {
     let bytes: Uint8Array | undefined;
     while (text.length < MAX_TEXT_CHARS && (bytes = await body.read()) !== undefined) {
@@ -156,6 +170,7 @@ export async function readText({ body, discard }: UpstreamReply): Promise<string
   } catch {
     // what came is enough
   } finally {
+    clearTimeout(timer);
     discard();
   }
   return text;

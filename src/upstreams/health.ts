@@ -1,48 +1,38 @@
-/** Failures in a row after which a target rests. */
-const FAILURES_TO_REST = 5;
-const FIRST_REST_MS = 5_000;
-const LONGEST_REST_MS = 60_000;
+import { Circuit } from "./circuit.ts";
 
-/**
- * How an upstream has been doing.
- *
- * After five failures in a row it rests: others are asked before it. When its rest is over the next
- * request probes it; another failure makes the rest longer. It is never skipped altogether, since
- * an upstream that may fail is better than a certain refusal.
- */
+/** How an upstream has been doing. */
 export class Health {
   readonly #now: () => number;
   /** What went wrong last, without secrets; undefined while nothing did. */
   lastFailure: { readonly detail: string; readonly atMs: number } | undefined;
-  /** From the last answered request to the beginning of its answer. */
+  /** From the last request that got a response to the beginning of that, in milliseconds. */
   lastLatencyMs: number | undefined;
-  #failures = 0;
-  #restUntilMs = 0;
-  #restMs = 0;
+  /** By the upstream's model: one may be overloaded while the others work. */
+  readonly #circuits = new Map<string, Circuit>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Whether others should be asked first. */
-  get resting(): boolean {
-    return this.#now() < this.#restUntilMs;
+  /** The circuit of one of the upstream's models. */
+  circuit(model: string): Circuit {
+    let circuit = this.#circuits.get(model);
+    if (circuit === undefined) this.#circuits.set(model, circuit = new Circuit(this.#now));
+    return circuit;
   }
 
-  /** It answered. */
+  /** Whether every model that was asked for lately fails. */
+  get resting(): boolean {
+    return this.#circuits.size > 0 && [...this.#circuits.values()].every(({ isOpen }) => isOpen);
+  }
+
+  /** Notes a response. */
   succeeded(latencyMs: number): void {
     this.lastLatencyMs = latencyMs;
-    this.#failures = 0;
-    this.#restUntilMs = 0;
-    this.#restMs = 0;
   }
 
-  /** It did not, or answered 5xx or 429. */
+  /** Notes a failure. */
   failed(detail: string): void {
     this.lastFailure = { detail, atMs: this.#now() };
-    this.#failures++;
-    if (this.#failures < FAILURES_TO_REST || this.resting) return;
-    this.#restMs = Math.min(LONGEST_REST_MS, Math.max(FIRST_REST_MS, this.#restMs * 2));
-    this.#restUntilMs = this.#now() + this.#restMs;
   }
 }

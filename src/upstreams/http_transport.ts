@@ -23,6 +23,7 @@ export interface HttpTransportOptions {
     readonly connectMs: number;
     readonly readMs: number;
     readonly streamMs: number;
+    readonly totalMs: number;
   };
   /** PEM text of a certificate authority to trust besides the usual ones. */
   readonly caCert?: string | undefined;
@@ -42,12 +43,14 @@ export class HttpTransport {
   readonly #basePath: string;
   readonly #query: string;
   readonly #timers: CoarseTimers;
+  readonly #totalMs: number;
 
   constructor({ url, timeouts, caCert, timers }: HttpTransportOptions) {
     const base = new URL(url);
     this.#basePath = base.pathname.replace(/\/+$/, "");
     this.#query = base.search;
     this.#timers = timers;
+    this.#totalMs = timeouts.totalMs;
     this.#pool = new PoolConstructor(base.origin, {
       connect: { timeout: timeouts.connectMs, ...(caCert === undefined ? {} : { ca: caCert }) },
       headersTimeout: timeouts.readMs,
@@ -57,7 +60,7 @@ export class HttpTransport {
   }
 
   readonly send: Transport = async ({ path, headers, body, signal }) => {
-    const incoming = new IncomingReply(signal, this.#timers);
+    const incoming = new IncomingReply(signal, this.#timers, this.#totalMs);
     const large = typeof body === "object";
     this.#pool.dispatch({
       path: `${this.#basePath}${path}${this.#query}`,

@@ -9,6 +9,9 @@ const PAUSE_AT_BYTES = 65_536;
 const DRAIN_BYTES = 65_536;
 const DRAIN_MS = 1_000;
 
+/** Interim responses (1xx) before the one that counts. */
+const MAX_ANNOUNCEMENTS = 32;
+
 /** The first line and headers of a reply. */
 export interface ReplyHead {
   readonly status: number;
@@ -31,12 +34,19 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
   #ended = false;
   #fault: TransportFault | undefined;
   #wake: (() => void) | undefined;
+  readonly #dismissTotal: () => void;
+  #announcements = 0;
   #draining: { left: number; readonly dismiss: () => void } | undefined;
 
-  constructor(signal: AbortSignal, timers: CoarseTimers) {
+  /** @param totalMs Maximum time to the end of the reply. */
+  constructor(signal: AbortSignal, timers: CoarseTimers, totalMs: number) {
     this.began = this.#began.promise;
     this.#signal = signal;
     this.#timers = timers;
+    this.#dismissTotal = timers.after(totalMs, () => {
+      const message = `the response took longer than ${totalMs} ms`;
+      this.#abort(new TransportFault("broken", message, { timedOut: true }));
+    });
     if (signal.aborted) this.#leave();
     else signal.addEventListener("abort", this.#leave);
   }
@@ -81,7 +91,11 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[]>,
   ): void {
-    if (status >= 200) this.#began.resolve({ status, headers }); // others only announce it
+    if (status >= 200) this.#began.resolve({ status, headers });
+    else if (++this.#announcements > MAX_ANNOUNCEMENTS) {
+      const message = `more than ${MAX_ANNOUNCEMENTS} interim responses`;
+      this.#abort(new TransportFault("broken", message));
+    }
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Uint8Array): void {
@@ -107,7 +121,12 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
     this.#over();
   }
 
-  readonly #leave = () => this.#abort(new TransportFault("left", "the caller left"));
+  readonly #leave = () => {
+    const { reason } = this.#signal;
+    this.#abort(
+      reason instanceof TransportFault ? reason : new TransportFault("left", "the caller left"),
+    );
+  };
 
   #abort(fault: TransportFault): void {
     if (this.#ended || this.#fault !== undefined) return;
@@ -121,6 +140,7 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
   #over(): void {
     this.#signal.removeEventListener("abort", this.#leave);
     this.#draining?.dismiss();
+    this.#dismissTotal();
     this.#controller = undefined; // it reaches the connection, and what is asked there next
     this.#notify();
   }
@@ -157,5 +177,9 @@ function faultOf(error: Error): TransportFault {
   const text = `${name} ${message}`.trim();
   // Deno 2.4 gives certificate errors no code
   const notSent = NOT_SENT.has(name) || (name === "" && /invalid peer certificate/i.test(text));
-  return new TransportFault(notSent ? "not_sent" : "broken", text, { cause: error });
+  const kind = notSent ? "not_sent" : name === "UND_ERR_HEADERS_TIMEOUT" ? "no_reply" : "broken";
+  return new TransportFault(kind, text, {
+    cause: error,
+    timedOut: /TIMEOUT$|^ETIMEDOUT$/.test(name),
+  });
 }

@@ -45,7 +45,7 @@ export async function probeUpstream(
     });
     const latencyMs = Math.round(performance.now() - startedTick);
     const clockMs = Date.parse(String(reply.headers.date));
-    const body = await readText(reply);
+    const body = await readText(reply, patienceMs);
     return {
       latencyMs,
       status: reply.status,

@@ -38,12 +38,20 @@ export class TransportFault extends Error {
   override readonly name = "TransportFault";
   /**
    * `not_sent`: the upstream has certainly seen nothing (refused, no such host, no connection in
-   * time, TLS failed). `broken`: it may have. `left`: the caller went away.
+   * time, TLS failed). `no_reply`: nothing came in time. `broken`: it may have been worked on. `left`:
+   * the caller went away.
    */
-  readonly kind: "not_sent" | "broken" | "left";
+  readonly kind: "not_sent" | "no_reply" | "broken" | "left";
+  /** Whether a timeout ended it. */
+  readonly timedOut: boolean;
 
-  constructor(kind: TransportFault["kind"], message: string, options?: ErrorOptions) {
+  constructor(
+    kind: TransportFault["kind"],
+    message: string,
+    { timedOut = kind === "no_reply", ...options }: ErrorOptions & { timedOut?: boolean } = {},
+  ) {
     super(message, options);
     this.kind = kind;
+    this.timedOut = timedOut;
   }
 }

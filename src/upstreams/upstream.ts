@@ -23,6 +23,8 @@ export interface Upstream {
   readonly headers: Readonly<Record<string, string>>;
   readonly send: Transport;
   readonly health: Health;
+  /** Maximum time to the first output while another target can be asked. */
+  readonly headersMs: number;
   /** Takes secrets and addresses out of what an upstream says, before a caller sees it. */
   redact(text: string): string;
   close(): Promise<void>;
@@ -50,6 +52,7 @@ export async function httpUpstream(
     headers: headersOf(settings),
     send: transport.send,
     health: new Health(now),
+    headersMs: settings.timeouts.headersMs,
     redact: redactor([
       ...secretsOf(settings.key, settings.headers),
       ...[host, hostname].map((text): [string, string] => [text, "[upstream]"]),
@@ -68,6 +71,7 @@ export function simulatorUpstream(now: () => number): Upstream {
     headers: {},
     send: simulatorTransport,
     health: new Health(now),
+    headersMs: Infinity,
     redact: (text) => text,
     close: () => Promise.resolve(),
   };

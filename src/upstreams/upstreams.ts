@@ -1,10 +1,13 @@
+import { following } from "../abort.ts";
 import type { Portions } from "../blobs/mod.ts";
 import type { Route, Target } from "../catalog/mod.ts";
+import type { CoarseTimers } from "../coarse_timers.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { type Failure, failureOf, statusFailure } from "./failure.ts";
 import { isSimulated } from "./simulator/mod.ts";
-import type { UpstreamReply } from "./transport.ts";
+import type { Pass } from "./circuit.ts";
+import { TransportFault, type UpstreamReply } from "./transport.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** When attempts are repeated. */
@@ -30,6 +33,8 @@ export interface Call<T> {
   readonly signal: AbortSignal;
   readonly requestId: string;
   readonly trace: Trace;
+  /** Permitted output of a response that comes only when it is whole; 0 for a stream. */
+  readonly unstreamedTokens: number;
   prepare(target: Target, upstream: Upstream): {
     readonly path: string;
     readonly body: string | Portions;
@@ -39,7 +44,21 @@ export interface Call<T> {
    * Reads a successful reply as far as is needed to know that it is one. What it throws counts as
    * a failed attempt.
    */
-  open(reply: UpstreamReply, target: Target, upstream: Upstream): Promise<T>;
+  open(
+    reply: UpstreamReply,
+    target: Target,
+    upstream: Upstream,
+    options: { readonly canFailOver: boolean },
+  ): Promise<T>;
+}
+
+/** One request to one target. */
+interface Attempt {
+  readonly target: Target;
+  readonly upstream: Upstream;
+  readonly pass: Pass;
+  /** Whether another target can be asked when this one keeps the request waiting. */
+  readonly canFailOver: boolean;
 }
 
 /** An attempt that led to an answer. */
@@ -72,6 +91,7 @@ export interface UpstreamsOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly now: () => number;
+  readonly timers: CoarseTimers;
   readonly retries?: RetryPolicy;
 }
 
@@ -81,16 +101,18 @@ export class Upstreams {
   readonly #log: Log;
   readonly #metrics: Metrics;
   readonly #now: () => number;
+  readonly #timers: CoarseTimers;
   readonly #retries: RetryPolicy;
 
   constructor(
     upstreams: readonly Upstream[],
-    { log, metrics, now, retries = RETRY_POLICY }: UpstreamsOptions,
+    { log, metrics, now, timers, retries = RETRY_POLICY }: UpstreamsOptions,
   ) {
     this.#byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]));
     this.#log = log;
     this.#metrics = metrics;
     this.#now = now;
+    this.#timers = timers;
     this.#retries = retries;
   }
 
@@ -112,7 +134,7 @@ export class Upstreams {
    */
   async call<T>(call: Call<T>): Promise<Called<T>> {
     const failures: Failure[] = [];
-    let order = this.#order(call.route);
+    let order = this.#reachable(call.route);
     let last: Target | undefined;
     for (let round = 0; order.length > 0 && round < this.#retries.attemptsPerTarget; round++) {
       if (
@@ -122,10 +144,15 @@ export class Upstreams {
         break;
       }
       const worthAnother: Target[] = [];
-      for (const target of order) {
-        last = target;
+      for (const [at, target] of order.entries()) {
         const upstream = this.#byName.get(target.upstream)!;
-        const result = await this.#attempt(call, target, upstream);
+        const circuit = upstream.health.circuit(target.model);
+        const isLast = at === order.length - 1;
+        // one that was closed a moment ago may be open by now
+        const pass = isLast && worthAnother.length === 0 ? circuit.force() : circuit.pass();
+        if (pass === undefined) continue;
+        last = target;
+        const result = await this.#attempt(call, { target, upstream, pass, canFailOver: !isLast });
         const attempts = failures.length + 1;
         if (!("failure" in result)) return { ...result, attempts };
         const { failure } = result;
@@ -146,12 +173,16 @@ export class Upstreams {
     await Promise.all([...this.#byName.values()].map((upstream) => upstream.close()));
   }
 
-  async #attempt<T>(call: Call<T>, target: Target, upstream: Upstream) {
-    const { name } = upstream;
+  async #attempt<T>(call: Call<T>, attempt: Attempt) {
+    const { name } = attempt.upstream;
     const startedTick = performance.now();
     const stage = call.trace.begin("upstream", { "sluice.upstream": name }, "client");
-    const result = await this.#ask(call, target, upstream, stage.traceparent);
+    const result = await this.#ask(call, attempt, stage.traceparent);
     const failure = "failure" in result ? result.failure : undefined;
+    if (failure === undefined) attempt.pass.succeeded();
+    else if (failure.blame) attempt.pass.failed(failure.timedOut);
+    else if (failure.status !== undefined) attempt.pass.succeeded(); // it refused the caller's request
+    else attempt.pass.abandoned();
     const outcome = failure === undefined ? "answered" : OUTCOMES[failure.kind];
     this.#metrics.attempt(name, outcome, (performance.now() - startedTick) / 1_000);
     stage.end({ "sluice.outcome": outcome }, failure);
@@ -160,11 +191,11 @@ export class Upstreams {
 
   async #ask<T>(
     call: Call<T>,
-    target: Target,
-    upstream: Upstream,
+    { target, upstream, canFailOver }: Attempt,
     traceparent: string | undefined,
   ) {
     const startedTick = performance.now();
+    const patience = canFailOver ? this.#patience(call, upstream) : undefined;
     try {
       const { path, body, headers } = call.prepare(target, upstream);
       const reply = await upstream.send({
@@ -175,15 +206,16 @@ export class Upstreams {
           ...upstream.headers,
           ...(traceparent === undefined ? {} : { traceparent }),
         },
-        signal: call.signal,
+        signal: patience?.signal ?? call.signal,
       });
       if (reply.status < 200 || reply.status > 299) {
+        patience?.end();
         const failure = await statusFailure(reply, upstream, this.#now());
         failure.refusal.simulated = isSimulated(reply);
         return { failure };
       }
       try {
-        const opened = await call.open(reply, target, upstream);
+        const opened = await call.open(reply, target, upstream, { canFailOver });
         upstream.health.succeeded(Math.round(performance.now() - startedTick));
         return { opened, reply, upstream, target };
       } catch (error) {
@@ -192,13 +224,27 @@ export class Upstreams {
       }
     } catch (error) {
       return { failure: failureOf(error, upstream) };
+    } finally {
+      patience?.end();
     }
   }
 
-  /** Failover order: as configured, those at rest last. */
-  #order(route: Route): Target[] {
-    const resting = ({ upstream }: Target) => this.#byName.get(upstream)!.health.resting;
-    return [...route.targets.filter((one) => !resting(one)), ...route.targets.filter(resting)];
+  /** Ends an attempt whose first output does not come in time, while another target can be asked. */
+  #patience<T>(call: Call<T>, { headersMs }: Upstream) {
+    const { signal, abort } = following(call.signal); // which goes on until the reply has ended
+    const ms = headersMs * (1 + call.unstreamedTokens / UNSTREAMED_TOKENS);
+    const end = this.#timers.after(ms, () => {
+      abort(new TransportFault("no_reply", `no response within ${Math.round(ms)} ms`));
+    });
+    return { signal, end };
+  }
+
+  /** A route's targets in the order of failover, without those that fail; all, if all do. */
+  #reachable({ targets }: Route): readonly Target[] {
+    const reachable = targets.filter(({ upstream, model }) =>
+      !this.#byName.get(upstream)!.health.circuit(model).isOpen
+    );
+    return reachable.length === 0 ? targets : reachable;
   }
 
   #note<T>(
@@ -233,6 +279,12 @@ export class Upstreams {
     return Math.max(backoff, told.length === 0 ? 0 : Math.min(...told));
   }
 }
+
+/**
+ * Output tokens for which a response that is not streamed, and comes only when it is whole, may take as long
+ * again.
+ */
+const UNSTREAMED_TOKENS = 2_000;
 
 /** What an attempt's failure is called in the metrics. */
 const OUTCOMES: Readonly<Record<Failure["kind"], string>> = {

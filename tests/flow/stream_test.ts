@@ -145,7 +145,7 @@ const BROKEN: Readonly<Record<string, { pieces: string[]; says: string }>> = {
   },
   "sends what is not JSON": {
     pieces: [sse(chunk({ content: "hi" }), "<html>oops</html>")],
-    says: "not of the chat dialect",
+    says: "invalid chat-completions stream",
   },
 };
 

@@ -13,7 +13,7 @@ import { isObject, type JsonObject, type JsonValue, objects, withoutFields } fro
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { brokenOff, mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
-import { parseChunk } from "./events.ts";
+import { mustHaveFewChoices, parseChunk } from "./events.ts";
 import { ChoiceMender, mendedChoice } from "./mend.ts";
 import { CHAT_DEFAULTS } from "./schema.ts";
 import { chatStreamEnd } from "./stream_end.ts";
@@ -64,6 +64,7 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
     if (isObject(reply) && reply.error !== undefined) throw upstreamFault(reply.error);
     throw new Refusal("upstream_unavailable", "The upstream's answer is not a chat completion.");
   }
+  mustHaveFewChoices(reply);
   const { choice } = names;
   const choices = objects(reply.choices).map((one) => mendedChoice(one, names));
   if (choices.length === 0) {

@@ -20,11 +20,30 @@ const FINISHES: Readonly<Record<string, Finish>> = {
 export function parseChunk(data: string): JsonObject {
   try {
     const chunk = parseJson(data);
-    if (isObject(chunk)) return chunk;
-  } catch {
-    // said below
+    if (isObject(chunk)) {
+      mustHaveFewChoices(chunk);
+      return chunk;
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
   }
-  throw new Refusal("upstream_unavailable", "The upstream's stream is not of the chat dialect.");
+  throw new Refusal(
+    "upstream_unavailable",
+    "The upstream sent an invalid chat-completions stream.",
+  );
+}
+
+/** Choices of one response; a request may ask for 8. */
+const MAX_CHOICES = 128;
+
+/** What is kept for each choice is bounded, whatever an upstream numbers. */
+export function mustHaveFewChoices({ choices }: JsonObject): void {
+  const all = objects(choices);
+  const isFew = all.length <= MAX_CHOICES &&
+    all.every(({ index }) => typeof index !== "number" || index >= 0 && index < MAX_CHOICES);
+  if (isFew) return;
+  const message = `The upstream sent more than ${MAX_CHOICES} choices.`;
+  throw new Refusal("upstream_unavailable", message);
 }
 
 /**

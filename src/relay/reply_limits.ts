@@ -1,0 +1,56 @@
+import { setImmediate } from "node:timers";
+import { type JsonBounds, jsonExcess } from "../json/mod.ts";
+import { Refusal } from "../refusal.ts";
+
+/** Bounds of an upstream's reply. */
+export interface ReplyLimits {
+  /** Bytes of a reply that is not streamed. */
+  readonly bytes: number;
+  /** JSON values in it. */
+  readonly values: number;
+  /** Decoded bytes of a stream. */
+  readonly streamBytes: number;
+  /** Events of a stream. */
+  readonly events: number;
+  /** JSON values in one event. */
+  readonly eventValues: number;
+  /** Bytes without an event in them, as comments are. */
+  readonly silentBytes: number;
+}
+
+/** Deeper values cannot be walked or written without overflowing the stack. */
+const MAX_DEPTH = 200;
+/** A text so short exceeds no bound that matters. */
+const SHORT_CHARS = 400;
+
+/** @throws {Refusal} `upstream_unavailable` when a text of an upstream has more values than may be parsed. */
+export function checkReplyJson(text: string, values: number): void {
+  if (text.length < SHORT_CHARS) return;
+  const bounds: JsonBounds = { depth: MAX_DEPTH, values, members: values };
+  const excess = jsonExcess(text, bounds);
+  if (excess === undefined) return;
+  throw excessive(excess === "depth" ? "it is nested too deeply" : "it has too many JSON values");
+}
+
+/** What is said of a reply that goes beyond its bounds. */
+export function excessive(why: string): Refusal {
+  return new Refusal("upstream_unavailable", `The upstream's response cannot be used: ${why}.`);
+}
+
+/** Bytes after which others have a turn, however fast more of them come. */
+const TURN_BYTES = 65_536;
+/** Bytes that take as long as handling one event. */
+const EVENT_BYTES = 256;
+
+/** Lets other work run now and then while bytes are read that are here already. */
+export class Turns {
+  #bytes = 0;
+
+  /** Call after each piece; waits for a turn of the event loop when it was long enough. */
+  async taken(bytes: number, events = 0): Promise<void> {
+    this.#bytes += bytes + EVENT_BYTES * events;
+    if (this.#bytes < TURN_BYTES) return;
+    this.#bytes = 0;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}

@@ -1,0 +1,85 @@
+/** Failures in a row after which a target is left alone. */
+const FAILURES_TO_OPEN = 5;
+const FIRST_COOLDOWN_MS = 5_000;
+const MAX_COOLDOWN_MS = 60_000;
+/** Part of a cooldown by which it may be longer, so that gateways do not probe in step. */
+const JITTER = 0.15;
+
+/** Leave to send one request; one of its methods is called once, when it is known what came of it. */
+export interface Pass {
+  /** The target responded. */
+  succeeded(): void;
+  /** @param timedOut It kept a request waiting: that counts at once, since each further one would wait too. */
+  failed(timedOut: boolean): void;
+  /** Nothing can be said of the target. */
+  abandoned(): void;
+}
+
+/**
+ * Keeps requests away from a target that fails.
+ *
+ * Closed, it lets all pass. Open, after five failures in a row or one timeout, it lets none pass for a
+ * cooldown. Then it is half open: one request probes the target while the others go elsewhere. What comes of
+ * the probe closes it, or opens it for twice as long.
+ */
+export class Circuit {
+  readonly #now: () => number;
+  #failures = 0;
+  /** 0 while closed. */
+  #cooldownMs = 0;
+  #openUntilMs = 0;
+  #probing = false;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Whether requests go elsewhere, where they can. */
+  get isOpen(): boolean {
+    return this.#cooldownMs > 0 && (this.#probing || this.#now() < this.#openUntilMs);
+  }
+
+  /** undefined while the circuit is open. */
+  pass(): Pass | undefined {
+    if (this.#cooldownMs === 0) return this.#passOf(false);
+    if (this.isOpen) return undefined;
+    this.#probing = true;
+    return this.#passOf(true);
+  }
+
+  /** For a request that has nowhere else to go: a target that may fail is better than a certain error. */
+  force(): Pass {
+    return this.pass() ?? this.#passOf(false);
+  }
+
+  #passOf(isProbe: boolean): Pass {
+    let isKnown = false;
+    const once = (act: () => void) => () => {
+      if (isKnown) return;
+      isKnown = true;
+      if (isProbe) this.#probing = false;
+      act();
+    };
+    return {
+      succeeded: once(() => {
+        this.#failures = 0;
+        this.#cooldownMs = 0;
+      }),
+      failed: (timedOut) => once(() => this.#fail(isProbe, timedOut))(),
+      abandoned: once(() => {}),
+    };
+  }
+
+  #fail(isProbe: boolean, timedOut: boolean): void {
+    if (this.#cooldownMs > 0) {
+      if (isProbe) this.#open(2 * this.#cooldownMs); // others were sent before it opened
+    } else if (timedOut || ++this.#failures >= FAILURES_TO_OPEN) {
+      this.#open(FIRST_COOLDOWN_MS);
+    }
+  }
+
+  #open(cooldownMs: number): void {
+    this.#cooldownMs = Math.min(cooldownMs, MAX_COOLDOWN_MS);
+    this.#openUntilMs = this.#now() + this.#cooldownMs * (1 + JITTER * Math.random());
+  }
+}

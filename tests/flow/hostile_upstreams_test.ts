@@ -1,0 +1,472 @@
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { type ChildGateway, startChild, whileServing } from "../fake/child_gateway.ts";
+import { writeAll } from "../fake/raw_http.ts";
+import { sleep } from "../fake/temp.ts";
+import { chunk, rawServer, readRequest, sse } from "../fake/upstream.ts";
+
+const WORST_MS = 300;
+const MEMORY_BYTES = 900 * 1_048_576;
+
+type Dialect = "chat" | "messages";
+
+/** Settings with a route `hostile` to an upstream. */
+function settings(url: string, dialect: Dialect, timeouts: Record<string, number> = {}) {
+  return {
+    upstreams: { hostile: { url, dialect, timeouts } },
+    routes: {
+      hostile: {
+        targets: [{ upstream: "hostile", model: "m" }],
+        context: 100_000,
+        maxOutput: 1_000,
+        minimum: 1,
+        prices: { input: 1_000_000, cached: 1_000_000, output: 1_000_000 },
+      },
+    },
+  };
+}
+
+/** Asks the hostile route; answers the status and the text, or what went wrong instead. */
+async function ask(
+  gateway: ChildGateway,
+  { stream, path = "/v1/chat/completions" }: { stream: boolean; path?: string },
+): Promise<{ status: number; text: string }> {
+  const body = JSON.stringify({
+    model: "hostile",
+    max_tokens: 9,
+    stream,
+    messages: [{ role: "user", content: "Hi" }],
+  });
+  const reply = await gateway.post(path, body, { withinMs: 8_000 });
+  return { status: reply.status, text: await reply.text() };
+}
+
+async function gzip(text: string, times: number): Promise<Uint8Array> {
+  const portion = new TextEncoder().encode(text.repeat(times / 100));
+  const whole = ReadableStream.from(Array.from({ length: 100 }, () => portion))
+    .pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(whole).arrayBuffer());
+}
+
+const JSON_TYPE = "content-type: application/json";
+const EVENTS = "content-type: text/event-stream";
+
+/** A reply as bytes, with its length. */
+function reply(headers: readonly string[], body: string | Uint8Array): Uint8Array {
+  const encoder = new TextEncoder();
+  const bytes = typeof body === "string" ? encoder.encode(body) : body;
+  const head = encoder.encode(
+    ["HTTP/1.1 200 OK", ...headers, `content-length: ${bytes.length}`, "\r\n"].join("\r\n"),
+  );
+  const whole = new Uint8Array(head.length + bytes.length);
+  whole.set(head);
+  whole.set(bytes, head.length);
+  return whole;
+}
+
+/** A compressed stream of so many times the same lines. */
+function flood(lines: string, times: number): () => Promise<Uint8Array> {
+  return async () => reply([EVENTS, "content-encoding: gzip"], await gzip(lines, times));
+}
+
+const CHOICE = { index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" };
+const MILLION = 1_300_000;
+
+/** A whole reply, or one event of a stream, as JSON text. */
+function json(text: () => string, stream: boolean): () => Promise<Uint8Array> {
+  return () => {
+    const body = stream ? sse(text(), "[DONE]") : text();
+    return Promise.resolve(reply([stream ? EVENTS : JSON_TYPE], body));
+  };
+}
+
+const many = (element: string, times = MILLION) => `${`${element},`.repeat(times - 1)}${element}`;
+const blockDelta = JSON.stringify({
+  type: "content_block_delta",
+  index: 0,
+  delta: { type: "text_delta", text: "" },
+});
+
+const HOSTILE: readonly {
+  why: string;
+  dialect: Dialect;
+  stream: boolean;
+  bytes: () => Promise<Uint8Array>;
+}[] = [
+  {
+    why: "none of them hostile, for comparison",
+    dialect: "chat",
+    stream: false,
+    bytes: json(() => JSON.stringify({ choices: [CHOICE] }), false),
+  },
+  {
+    why: "comment lines, compressed",
+    dialect: "chat",
+    stream: true,
+    bytes: flood(":\n", 60_000_000),
+  },
+  {
+    why: "comment lines with empty ones between, compressed",
+    dialect: "messages",
+    stream: true,
+    bytes: flood(": a\n\n", 20_000_000),
+  },
+  {
+    why: "empty lines, compressed",
+    dialect: "chat",
+    stream: true,
+    bytes: flood("\n", 100_000_000),
+  },
+  {
+    why: "names of events without data, compressed",
+    dialect: "messages",
+    stream: true,
+    bytes: flood("event: ping\n", 16_000_000),
+  },
+  {
+    why: "events without data, compressed",
+    dialect: "chat",
+    stream: true,
+    bytes: flood("data:\n\n", 15_000_000),
+  },
+  {
+    why: "chunks that say nothing, compressed",
+    dialect: "chat",
+    stream: true,
+    bytes: flood('data: {"choices":[]}\n\n', 3_000_000),
+  },
+  {
+    why: "deltas that say nothing, compressed",
+    dialect: "messages",
+    stream: true,
+    bytes: flood(`event: content_block_delta\ndata: ${blockDelta}\n\n`, 1_500_000),
+  },
+  {
+    why: "one line without end, compressed",
+    dialect: "chat",
+    stream: true,
+    bytes: flood(": aaaaaaaaaaaaa", 20_000_000),
+  },
+  {
+    why: "choices in one chunk",
+    dialect: "chat",
+    stream: true,
+    bytes: json(() => `{"choices":[${many("{}")}]}`, true),
+  },
+  {
+    why: "choices with a delta in one chunk",
+    dialect: "chat",
+    stream: true,
+    bytes: json(
+      () => `{"choices":[${many('{"index":1,"delta":{"content":"a"}}', 110_000)}]}`,
+      true,
+    ),
+  },
+  {
+    why: "tool calls in one chunk",
+    dialect: "chat",
+    stream: true,
+    bytes: json(() => `{"choices":[{"index":0,"delta":{"tool_calls":[${many("{}")}]}}]}`, true),
+  },
+  {
+    why: "an unknown field in one chunk",
+    dialect: "chat",
+    stream: true,
+    bytes: json(() => `{"unknown":[${many("{}")}],"choices":[]}`, true),
+  },
+  {
+    why: "choices in one reply",
+    dialect: "chat",
+    stream: false,
+    bytes: json(() => `{"choices":[${JSON.stringify(CHOICE)},${many("{}")}]}`, false),
+  },
+  {
+    why: "tool calls in one reply",
+    dialect: "chat",
+    stream: false,
+    bytes: json(() => `{"choices":[{"index":0,"message":{"tool_calls":[${many("{}")}]}}]}`, false),
+  },
+  {
+    why: "blocks of content in one reply",
+    dialect: "messages",
+    stream: false,
+    bytes: json(() => `{"type":"message","role":"assistant","content":[${many("{}")}]}`, false),
+  },
+  {
+    why: "a reply of 64 MB, one string",
+    dialect: "chat",
+    stream: false,
+    bytes: json(
+      () =>
+        JSON.stringify({
+          choices: [{
+            ...CHOICE,
+            message: { role: "assistant", content: "word ".repeat(13_400_000) },
+          }],
+        }),
+      false,
+    ),
+  },
+  {
+    why: "a reply of 64 MB, small objects",
+    dialect: "chat",
+    stream: false,
+    bytes: json(
+      () => `{"choices":[${JSON.stringify(CHOICE)}],"unknown":[${many("{}", 22_000_000)}]}`,
+      false,
+    ),
+  },
+  {
+    why: "interim replies",
+    dialect: "chat",
+    stream: true,
+    bytes: () =>
+      Promise.resolve(
+        new TextEncoder().encode("HTTP/1.1 102 Processing\r\nx: y\r\n\r\n".repeat(1_000_000)),
+      ),
+  },
+  {
+    why: "headers of interim replies",
+    dialect: "chat",
+    stream: false,
+    bytes: () => {
+      const headers = "a: b\r\n".repeat(2_000);
+      const one = `HTTP/1.1 103 Early Hints\r\n${headers}\r\n`;
+      return Promise.resolve(new TextEncoder().encode(one.repeat(2_000)));
+    },
+  },
+];
+
+for (const { why, dialect, stream, bytes } of HOSTILE) {
+  Deno.test(`a hostile upstream holds nobody else up: ${why}`, async () => {
+    const said = await bytes();
+    await using upstream = rawServer(async (connection) => {
+      while (await readRequest(connection) !== undefined) {
+        if (!await writeAll(connection, said)) return;
+      }
+    });
+    await using gateway = await startChild({ settings: settings(upstream.url, dialect) });
+    await gateway.smallChat(gateway.keys[1]);
+    const asking = (async () => {
+      const statuses: number[] = [];
+      for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+        const { status } = await ask(gateway, { stream, path }).catch((error) => {
+          if (error.name === "TimeoutError") throw new Error("it was not ended", { cause: error });
+          return { status: 200 }; // a stream that was broken off
+        });
+        statuses.push(status);
+      }
+      return statuses;
+    })();
+    const { worstMs } = await whileServing(gateway, asking, { worstMs: WORST_MS });
+    assert(worstMs < WORST_MS, `the other account waited ${worstMs} ms`);
+    const peak = await gateway.peakBytes();
+    assert(peak < MEMORY_BYTES, `${peak >> 20} MB resident`);
+    for (const status of await asking) assert(status === 200 || status === 503, String(status));
+    assertEquals(gateway.errors(), []);
+  });
+}
+
+const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+const deepObject = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+
+const NESTED: readonly { why: string; text: string }[] = [
+  { why: "arrays alone", text: deep(200_000) },
+  { why: "objects alone", text: deepObject(200_000) },
+  {
+    why: "in a reply's field",
+    text: `{"choices":[${JSON.stringify(CHOICE)}],"unknown":${deep(200_000)}}`,
+  },
+  {
+    why: "in a message",
+    text: `{"choices":[{"index":0,"message":{"role":"assistant","content":${deep(200_000)}}}]}`,
+  },
+  {
+    why: "in a delta",
+    text: `{"choices":[{"index":0,"delta":{"content":"a","unknown":${deepObject(200_000)}}}]}`,
+  },
+  { why: "in a block", text: `{"type":"message","content":[${deepObject(200_000)}]}` },
+  { why: "in an error", text: `{"error":{"message":${deep(200_000)}}}` },
+  { why: "never closed", text: `{"choices":${"[".repeat(200_000)}` },
+  {
+    why: "a little deep",
+    text: `{"choices":[${JSON.stringify(CHOICE)}],"unknown":${deep(5_000)}}`,
+  },
+];
+
+for (const dialect of ["chat", "messages"] as const) {
+  Deno.test(`an answer of a ${dialect} upstream that is nested deeply is the upstream's fault`, async () => {
+    let text = "";
+    let stream = false;
+    await using upstream = rawServer(async (connection) => {
+      while (await readRequest(connection) !== undefined) {
+        const body = stream ? sse(text, "[DONE]") : text;
+        if (!await writeAll(connection, reply([stream ? EVENTS : JSON_TYPE], body))) return;
+      }
+    });
+    await using gateway = await startChild({ settings: settings(upstream.url, dialect) });
+    const wrong: string[] = [];
+    let known = 0;
+    for (const row of NESTED) {
+      for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+        for (const streamed of [false, true]) {
+          text = row.text;
+          stream = streamed;
+          const what = `${row.why}, ${path}${streamed ? ", streamed" : ""}`;
+          const { status } = await ask(gateway, { stream, path }).catch(() => ({ status: 0 }));
+          // what is only a little deep may be carried; what is lost in translation may be deep
+          const carried = path === (dialect === "chat" ? "/v1/chat/completions" : "/v1/messages");
+          const mayServe = !carried || row.why === "a little deep";
+          const right = status === 503 || (mayServe && status === 200);
+          await sleep(20); // for the log
+          if (!right) wrong.push(`${what}: ${status}`);
+          const errors = gateway.errors();
+          for (const line of errors.slice(known)) wrong.push(`${what}: ${line.slice(0, 300)}`);
+          known = errors.length;
+        }
+      }
+    }
+    assertEquals(wrong, []);
+    assert(!(await gateway.metrics()).includes('reason="internal"'));
+  });
+}
+
+/** Beginnings that are good, by the dialect, each with what follows. */
+const LATER: Readonly<Record<Dialect, readonly { why: string; events: readonly string[] }[]>> = {
+  chat: [
+    { why: "in a delta", events: [`{"choices":[{"index":0,"delta":{"a":${deep(200_000)}}}]}`] },
+    { why: "in a chunk", events: [`{"choices":[],"unknown":${deepObject(200_000)}}`] },
+    { why: "as a chunk", events: [deep(200_000)] },
+    {
+      why: "in the arguments of a call",
+      events: [
+        `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"a","arguments":${
+          deep(200_000)
+        }}}]}}]}`,
+      ],
+    },
+    { why: "in the usage", events: [`{"choices":[],"usage":${deepObject(200_000)}}`] },
+  ],
+  messages: [
+    {
+      why: "in a delta",
+      events: [`{"type":"content_block_delta","index":0,"delta":${deepObject(200_000)}}`],
+    },
+    {
+      why: "in a block",
+      events: [`{"type":"content_block_start","index":1,"content_block":${deepObject(200_000)}}`],
+    },
+    { why: "in an event of no known type", events: [`{"type":"unknown","a":${deep(200_000)}}`] },
+    { why: "in the usage", events: [`{"type":"message_delta","usage":${deepObject(200_000)}}`] },
+  ],
+};
+
+const GOOD_START: Readonly<Record<Dialect, string>> = {
+  chat: sse(chunk({ role: "assistant", content: "well begun" })),
+  messages: sse(
+    JSON.stringify({
+      type: "message_start",
+      message: {
+        id: "m",
+        type: "message",
+        role: "assistant",
+        model: "m",
+        content: [],
+        usage: { input_tokens: 1, output_tokens: 1 },
+      },
+    }),
+    JSON.stringify({
+      type: "content_block_start",
+      index: 0,
+      content_block: { type: "text", text: "" },
+    }),
+    JSON.stringify({
+      type: "content_block_delta",
+      index: 0,
+      delta: { type: "text_delta", text: "well begun" },
+    }),
+  ),
+};
+
+for (const dialect of ["chat", "messages"] as const) {
+  Deno.test(`a stream of a ${dialect} upstream that goes on nested deeply ends as the upstream's fault`, async () => {
+    let text = "";
+    await using upstream = rawServer(async (connection) => {
+      while (await readRequest(connection) !== undefined) {
+        const head = `HTTP/1.1 200 OK\r\n${EVENTS}\r\ntransfer-encoding: chunked\r\n\r\n`;
+        for (const part of [head, GOOD_START[dialect], text]) {
+          const framed = part === head ? part : `${part.length.toString(16)}\r\n${part}\r\n`;
+          if (!await writeAll(connection, framed)) return;
+          await sleep(50);
+        }
+        if (!await writeAll(connection, "0\r\n\r\n")) return;
+      }
+    });
+    await using gateway = await startChild({ settings: settings(upstream.url, dialect) });
+    const wrong: string[] = [];
+    let known = 0;
+    for (const { why, events } of LATER[dialect]) {
+      for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+        text = sse(...events);
+        const said = await ask(gateway, { stream: true, path })
+          .catch((error) => ({ status: 0, text: String(error) }));
+        const ended = said.text.includes("well begun") && said.text.includes('"error"');
+        if (said.status !== 200 || !ended) {
+          wrong.push(`${why}, ${path}: ${said.status} ${said.text.slice(-300)}`);
+        }
+        await sleep(20); // for the log
+        const errors = gateway.errors();
+        for (const line of errors.slice(known)) {
+          wrong.push(`${why}, ${path}: ${line.slice(0, 300)}`);
+        }
+        known = errors.length;
+      }
+    }
+    assertEquals(wrong, []);
+    assert(!(await gateway.metrics()).includes('reason="internal"'));
+  });
+}
+
+/** Answers that never end, though never for long without anything. */
+const ENDLESS: readonly { why: string; stream: boolean; piece: string }[] = [
+  { why: "chunks", stream: true, piece: sse(chunk({ content: "a" })) },
+  { why: "comments", stream: true, piece: ":\n\n" },
+  { why: "spaces before a whole reply", stream: false, piece: " " },
+];
+
+for (const { why, stream, piece } of ENDLESS) {
+  Deno.test(`an answer that never ends is ended by timeouts.totalMs: ${why}`, async () => {
+    await endless(stream, piece, { totalMs: 1_000 });
+  });
+}
+
+async function endless(stream: boolean, piece: string, timeouts: Record<string, number>) {
+  const first = stream ? sse(chunk({ role: "assistant", content: "a" })) : "{";
+  await using upstream = rawServer(async (connection) => {
+    while (await readRequest(connection) !== undefined) {
+      const type = stream ? EVENTS : JSON_TYPE;
+      const head = `HTTP/1.1 200 OK\r\n${type}\r\ntransfer-encoding: chunked\r\n\r\n`;
+      if (!await writeAll(connection, head)) return;
+      for (let at = 0;; at++) {
+        const part = at === 0 ? first : piece;
+        const size = part.length.toString(16);
+        if (!await writeAll(connection, `${size}\r\n${part}\r\n`)) return;
+        await sleep(50);
+      }
+    }
+  });
+  await using gateway = await startChild({ settings: settings(upstream.url, "chat", timeouts) });
+  for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+    const start = performance.now();
+    const { status, text } = await ask(gateway, { stream, path });
+    const ms = performance.now() - start;
+    assert(ms > 800 && ms < 5_000, `ended after ${ms} ms`);
+    assertEquals(status, stream ? 200 : 503, text);
+    assertStringIncludes(text, stream && path === "/v1/messages" ? "event: error" : '"error"');
+  }
+  const reply = await fetch(`${gateway.url}/user/credits`, {
+    headers: { authorization: `Bearer ${gateway.keys[0]}` },
+  });
+  const { credits_consumed: consumed, credits_held: held } = await reply.json();
+  assertEquals([consumed, held], [0, 0]);
+  assertEquals(gateway.errors(), []);
+}
