@@ -28,7 +28,7 @@ import {
   Sockets,
 } from "./http/mod.ts";
 import { Running } from "./relay/mod.ts";
-import { type Log, Metrics, NO_TRACING, type Tracing } from "./telemetry/mod.ts";
+import { guardProcess, type Log, Metrics, NO_TRACING, type Tracing } from "./telemetry/mod.ts";
 import {
   configuredUpstreams,
   httpUpstream,
@@ -87,6 +87,8 @@ export interface Gateway extends Omit<Parts, "owner"> {
   /** The key made at the first start; shown once, undefined ever after. */
   readonly firstKey: string | undefined;
   readonly owner: Account;
+  /** Keeps the process up from now on when there is a bug, and gives up permissions that serving does not need. */
+  guardProcess(): void;
   /** Listens where the settings say. */
   listen(): Server;
   /**
@@ -325,6 +327,9 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     running,
     firstKey,
     owner,
+    guardProcess() {
+      owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() }));
+    },
     listen() {
       server = serve(app, {
         ...settings,

@@ -23,6 +23,7 @@ const LAYERS = [
     "abort.ts",
     "bytes.ts",
     "json",
+    "names.ts",
     "ids.ts",
     "roster.ts",
     "std.ts",

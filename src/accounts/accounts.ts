@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
+import { displayed, misleading } from "../names.ts";
 import { newId, randomText } from "../ids.ts";
 
 const accountRow = z.object({
@@ -12,7 +13,7 @@ const accountRow = z.object({
 }).transform((row) => ({
   id: row.id,
   email: row.email,
-  name: row.name,
+  name: displayed(row.name),
   role: row.role,
   createdAtMs: row.created_at_ms,
   disabledAtMs: row.disabled_at_ms,
@@ -179,6 +180,7 @@ export class Accounts {
 
 /** Throws {@linkcode AccountError} for a bad address or a name that is too long. */
 export function checkAccount({ email, name }: { email: string; name: string }): void {
+  mustNotMislead("email address", email);
   if (email.length > 254 || !emailAddress.safeParse(email).success) {
     throw new AccountError(
       `Cannot create an account as ${JSON.stringify(email.slice(0, 300))} is not an email address`,
@@ -187,14 +189,18 @@ export function checkAccount({ email, name }: { email: string; name: string }): 
   checkName(name);
 }
 
-/** Throws {@linkcode AccountError} for a name that is too long or would move a reader's cursor. */
+/** @throws {AccountError} for a text that would show as something else than it is. */
+export function mustNotMislead(what: string, text: string): void {
+  const why = misleading(text);
+  if (why !== undefined) throw new AccountError(`The ${what} ${why}`);
+}
+
+/** @throws {AccountError} for a name that is too long or would show as something else than it is. */
 export function checkName(name: string): void {
   if (name.length > 200) {
     throw new AccountError(`The name has ${name.length} characters: at most 200 are allowed`);
   }
-  if (/\p{Cc}/u.test(name)) {
-    throw new AccountError("The name holds control characters: leave them out");
-  }
+  mustNotMislead("name", name);
 }
 
 /** The statement that creates `account`. */

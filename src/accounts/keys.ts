@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
 import { type Account, AccountError, checkName } from "./accounts.ts";
 import { newId, randomText } from "../ids.ts";
+import { displayed } from "../names.ts";
 
 const modelList = z.array(z.string());
 
@@ -19,7 +20,7 @@ const keyRow = z.object({
 }).transform((row) => ({
   id: row.id,
   accountId: row.account_id,
-  name: row.name,
+  name: displayed(row.name),
   /** The key's first and last characters, to tell keys apart. */
   hint: row.hint,
   models: row.models === null ? null : modelList.parse(JSON.parse(row.models)),

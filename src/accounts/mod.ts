@@ -8,7 +8,7 @@
  * @module
  */
 
-export { type Account, AccountError, Accounts, checkAccount } from "./accounts.ts";
+export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } from "./accounts.ts";
 export { type Key, KEY_PATTERN, type KeyOptions, Keys, KeyThere, newKeyId } from "./keys.ts";
 export { AccountDisabled, type Caller, KeyRing } from "./key_ring.ts";
 export { checkPassword, Passwords } from "./passwords.ts";

@@ -1,4 +1,4 @@
-import { type Account, AccountError } from "../accounts/mod.ts";
+import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
 import type { Database } from "../database/mod.ts";
 import { grantStatements, newLotId } from "../ledger/mod.ts";
 import type { Bonuses } from "./registration.ts";
@@ -154,7 +154,9 @@ function checkCredits(credits: number): void {
   }
 }
 
-function checkNote({ length }: string): void {
+function checkNote(note: string): void {
+  mustNotMislead("note", note);
+  const { length } = note;
   if (length <= MAX_NOTE) return;
   throw new AccountError(
     `Cannot grant credits as the note has ${length} characters: at most ${MAX_NOTE} are allowed`,

@@ -22,6 +22,8 @@ export interface ServedGateway {
   readonly owner: Account;
   readonly sessions: Sessions;
   readonly database: { readonly place: string };
+  /** Keeps the process up when there is a bug, and gives up permissions that serving does not need. */
+  guardProcess(): void;
   listen(): { readonly url: string };
   stop(): Promise<{ cutOff: number }>;
 }

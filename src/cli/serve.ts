@@ -35,6 +35,7 @@ async function run(context: CommandContext, config: Config): Promise<void> {
   for (const warning of config.warnings) log.warn(warning);
   tryPort(settings); // before a first start makes a key that it could not show
   const gateway = await context.openGateway(config, log);
+  gateway.guardProcess();
   let url: string;
   try {
     url = gateway.listen().url;

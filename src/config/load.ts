@@ -58,6 +58,7 @@ export interface Surroundings {
 /** Environment variable → dotted path of the setting. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_HOST: "host",
+  SLUICE_TRUSTED_PROXIES: "trustedProxies",
   SLUICE_PORT: "port",
   SLUICE_DATA: "data",
   SLUICE_DATABASE_URL: "database.url",
@@ -72,6 +73,12 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_PUBLIC_URL: "publicUrl",
   SLUICE_REGISTRATION: "registration",
   SLUICE_METRICS_TOKEN: "metricsToken",
+};
+
+/** Settings whose value in the environment is more than a text. */
+const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
+  port: numeric,
+  trustedProxies: (text) => text.split(",").map((one) => one.trim()),
 };
 
 /** Names of the environment that are read elsewhere. */
@@ -99,7 +106,7 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
   for (const [name, path] of Object.entries(ENVIRONMENT)) {
     const text = around.env[name];
     if (text === undefined || text === "") continue;
-    setPath(merged, path.split("."), path === "port" ? numeric(text) : text);
+    setPath(merged, path.split("."), PARSED[path]?.(text) ?? text);
     origins.set(path, `environment ${name}`);
   }
   for (const [path, value] of Object.entries(around.flags ?? {})) {

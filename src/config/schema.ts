@@ -132,6 +132,11 @@ export const settings = z.strictObject({
     key: secret.optional(),
     dialect: dialectName.default("chat"),
   }).prefault({}).describe("One upstream for every route that names no targets."),
+  trustedProxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+    error: "must be an IP address, or a range such as 10.0.0.0/8",
+  })).default([]).describe(
+    "Addresses and ranges of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+  ),
   log: z.enum(["pretty", "json"]).optional().describe("Default: pretty on a terminal, else json."),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
   publicUrl: httpUrl.optional().describe("Base address shown to users."),

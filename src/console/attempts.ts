@@ -17,13 +17,21 @@ const BOUNDS = {
   registration: { most: 10, withinMs: 60 * 60_000 },
 } as const satisfies Record<string, Bound>;
 
-/** What is remembered at the most, so that guessing cannot fill the memory. */
+/** What is remembered of each kind, so that guessing cannot fill the memory. */
 const MAX_REMEMBERED = 50_000;
+
+type Kind = keyof typeof BOUNDS;
 
 /** Failed tries to sign in, by account and by address, and registrations by address; in memory. */
 export class Attempts {
   readonly #now: () => number;
-  readonly #failures = new Map<string, number[]>();
+  /** A table for each kind: many tries of one kind make none of another forgotten. */
+  readonly #times: Readonly<Record<Kind, Map<string, number[]>>> = {
+    pair: new Map(),
+    address: new Map(),
+    account: new Map(),
+    registration: new Map(),
+  };
 
   constructor(now: () => number) {
     this.#now = now;
@@ -31,53 +39,51 @@ export class Attempts {
 
   /** Milliseconds to wait before this account is tried from this address; 0 for none. */
   waitMs(email: string, address: string): number {
-    return Math.max(...keys(email, address).map(([key, bound]) => this.#waitOf(key, bound)));
+    return Math.max(...keys(email, address).map(([kind, key]) => this.#waitOf(kind, key)));
   }
 
   /** Notes a wrong password. */
   failed(email: string, address: string): void {
-    for (const [key] of keys(email, address)) this.#note(key);
+    for (const [kind, key] of keys(email, address)) this.#note(kind, key);
   }
 
   /** A right password: this try was none, and those before it were its owner's. */
   succeeded(email: string, address: string): void {
-    const [pair, ...others] = keys(email, address).map(([key]) => key);
-    this.#failures.delete(pair!);
-    for (const key of others) {
-      const times = this.#failures.get(key)?.slice(0, -1) ?? [];
-      if (times.length === 0) this.#failures.delete(key);
-      else this.#failures.set(key, times);
+    for (const [kind, key] of keys(email, address)) {
+      const times = kind === "pair" ? [] : this.#times[kind].get(key)?.slice(0, -1) ?? [];
+      if (times.length === 0) this.#times[kind].delete(key);
+      else this.#times[kind].set(key, times);
     }
   }
 
   /** Milliseconds until this address may register again; notes that it does when it is 0. */
   registerWaitMs(address: string): number {
-    const key = `registers ${address}`;
-    const wait = this.#waitOf(key, BOUNDS.registration);
-    if (wait === 0) this.#note(key);
+    const wait = this.#waitOf("registration", address);
+    if (wait === 0) this.#note("registration", address);
     return wait;
   }
 
-  #note(key: string): void {
-    if (this.#failures.size >= MAX_REMEMBERED) {
-      this.#failures.delete(this.#failures.keys().next().value!);
-    }
-    const times = this.#failures.get(key) ?? [];
-    this.#failures.delete(key); // what is used last is forgotten last
-    this.#failures.set(key, [...times, this.#now()].slice(-BOUNDS.account.most));
+  #note(kind: Kind, key: string): void {
+    const table = this.#times[kind];
+    if (table.size >= MAX_REMEMBERED) table.delete(table.keys().next().value!);
+    const times = table.get(key) ?? [];
+    table.delete(key); // what is used last is forgotten last
+    table.set(key, [...times, this.#now()].slice(-BOUNDS[kind].most));
   }
 
-  #waitOf(key: string, { most, withinMs }: Bound): number {
+  #waitOf(kind: Kind, key: string): number {
+    const { most, withinMs } = BOUNDS[kind];
     const now = this.#now();
-    const recent = (this.#failures.get(key) ?? []).filter((at) => at > now - withinMs && at <= now);
+    const recent = (this.#times[kind].get(key) ?? [])
+      .filter((at) => at > now - withinMs && at <= now);
     return recent.length < most ? 0 : recent.at(-most)! + withinMs - now;
   }
 }
 
-function keys(email: string, address: string): [string, Bound][] {
+function keys(email: string, address: string): [Kind, string][] {
   return [
-    [`${email} ${address}`, BOUNDS.pair],
-    [address, BOUNDS.address],
-    [email, BOUNDS.account],
+    ["pair", `${email} ${address}`],
+    ["address", address],
+    ["account", email],
   ];
 }

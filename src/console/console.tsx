@@ -17,7 +17,7 @@ import {
   pageOf,
   type PageRequest,
 } from "./request.tsx";
-import { isSameOrigin, visitorOf } from "./visitor.ts";
+import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
 
 type Handler = (c: PageRequest) => Response | Promise<Response>;
 
@@ -42,15 +42,19 @@ const SECURITY_HEADERS = {
 export class Console {
   readonly #parts: ConsoleParts;
   readonly #hono: Hono<Env>;
+  readonly #trusted: TrustedProxies;
 
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
+    this.#trusted = new TrustedProxies(parts.config.settings.trustedProxies);
     this.#hono = this.#routes();
   }
 
   /** Answers one request. @param peer Address of the other end of the connection. */
   async fetch(request: Request, peer: string): Promise<Response> {
-    const response = await this.#hono.fetch(request, { visitor: visitorOf(request, peer) });
+    const response = await this.#hono.fetch(request, {
+      visitor: visitorOf(request, peer, this.#trusted),
+    });
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
       if (!response.headers.has(name)) response.headers.set(name, value);
     }
@@ -172,16 +176,16 @@ export class Console {
 
   async #failed(error: Error, c: PageRequest): Promise<Response> {
     this.#parts.log.error("console page failed", {
-      path: c.req.path,
+      path: c.req.routePath, // an address may hold the token of a sign-in link
       error: error.stack ?? error.message,
     });
     return await page(
       c,
       <MessagePage
         page={{ session: undefined, path: c.req.path }}
-        title="That did not work"
-        text="The gateway met a fault, which its log tells. Please try again."
-        link={{ href: "/console/", words: "To the first page" }}
+        title="Something went wrong"
+        text="An internal error occurred; see the gateway log. Please try again."
+        link={{ href: "/console/", words: "Back to the console" }}
       />,
       500,
     );

@@ -176,12 +176,17 @@ export class ServerDatabase implements Database {
 }
 
 /**
- * The platform's `fetch`, not waiting for ever, and sending nothing twice: Deno 2.9 repeats a request
- * whose pooled connection dies, unless its body is a stream.
+ * The platform's `fetch` with a deadline, sending nothing twice: Deno 2.9 repeats a request whose pooled
+ * connection dies, unless its body is a stream of ours.
  */
 function patient(patienceMs: number): (request: Request) => Promise<Response> {
   return ({ url, method, headers, body }) =>
-    fetch(url, { method, headers, body, signal: AbortSignal.timeout(patienceMs) });
+    fetch(url, {
+      method,
+      headers,
+      body: body?.pipeThrough(new TransformStream()) ?? null,
+      signal: AbortSignal.timeout(patienceMs),
+    });
 }
 
 function toRows(result: ResultSet): Row[] {

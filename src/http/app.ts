@@ -10,7 +10,6 @@ import {
 } from "../dialects/mod.ts";
 import type { FairShare } from "../fair_share/mod.ts";
 import type { JsonBody } from "../blobs/mod.ts";
-import type { Standing } from "../ledger/mod.ts";
 import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../database/mod.ts";
 import { randomText } from "../ids.ts";
+import { displayed } from "../names.ts";
 
 const lotSource = z.enum([
   "signup",
@@ -28,7 +29,7 @@ const lotRow = z.object({
 }).transform((row) => ({
   id: row.id,
   source: row.source,
-  note: row.note,
+  note: displayed(row.note),
   granted: row.granted,
   remaining: row.remaining,
   createdAtMs: row.created_at_ms,

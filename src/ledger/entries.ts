@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../database/mod.ts";
 import { NEVER } from "./credits.ts";
+import { displayed } from "../names.ts";
 
 const entryRow = z.object({
   cause_id: z.string(),
@@ -19,7 +20,7 @@ const entryRow = z.object({
   atMs: row.at_ms,
   /** The lot's. */
   source: row.source,
-  note: row.note,
+  note: displayed(row.note),
 }));
 
 /** One movement of credits. */

@@ -76,8 +76,13 @@ export class Metrics {
   );
   readonly #errors = this.#counter(
     "sluice_errors_total",
-    "Answers that were an error, by reason; failures of a stream that had begun are requests' endings.",
+    "Error responses by reason. Failures after streaming began are counted in sluice_requests_total by ending.",
     ["reason"],
+  );
+  readonly #unhandled = this.#counter(
+    "sluice_unhandled_errors_total",
+    "Errors that nothing caught. Each is a bug; the log has its stack.",
+    [],
   );
   readonly #tokens = this.#counter("sluice_tokens_total", "Tokens of requests that were charged.", [
     "route",
@@ -86,7 +91,7 @@ export class Metrics {
   readonly #credits = this.#counter("sluice_credits_charged_total", "Credits charged.", ["route"]);
   readonly #uncollected = this.#counter(
     "sluice_credits_uncollected_total",
-    "Credits that a charge was above what was left of the balance.",
+    "Credits not collected because the charge exceeded the balance.",
     [],
   );
   readonly #duration = this.#histogram(
@@ -186,6 +191,11 @@ export class Metrics {
   /** Counts an answer that was an error. */
   answeredError(reason: string): void {
     this.#errors([reason], 1);
+  }
+
+  /** Counts an error that nothing caught. */
+  unhandled(): void {
+    this.#unhandled([], 1);
   }
 
   /** Counts a request to an upstream. */

@@ -17,6 +17,7 @@ export {
   SILENT,
 } from "./log.ts";
 export { type Commit, type FinishedRequest, Metrics, type Present } from "./metrics.ts";
+export { guardProcess } from "./process_guard.ts";
 export {
   during,
   NO_TRACING,

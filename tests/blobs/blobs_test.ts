@@ -3,7 +3,6 @@ import { CoarseTimers } from "../../src/coarse_timers.ts";
 import { FairShare } from "../../src/fair_share/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { Random, testSeed } from "../fake/random.ts";
-import { sleep } from "../fake/temp.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
