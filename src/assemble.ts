@@ -254,6 +254,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
       })
     );
   const sockets = Sockets.open();
+  built.defer(() => sockets?.close());
   const connections = built.adopt(
     new Connections({
       sockets,

@@ -11,7 +11,6 @@ const SYMBOLS = {
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32" },
   shutdown: { parameters: ["i32", "i32"], result: "i32" },
 } as const;
-type Library = Deno.DynamicLibrary<typeof SYMBOLS>["symbols"];
 
 // <bits/resource.h>, <bits/poll.h>, <sys/socket.h>, <netinet/tcp.h> of Linux
 const RLIMIT_NOFILE = 7;
@@ -28,8 +27,7 @@ const TCP_INFO = 11;
 const LAST_DATA_SENT = 44;
 const LAST_DATA_RECV = 52;
 
-/** Descriptors are given out lowest first; above so many that are not open, none are. */
-const MAX_GAP = 1_024;
+/** Connections with higher descriptors are not looked after. */
 const MAX_DESCRIPTORS = 65_536;
 
 /** A peer of a connection, comparable: port and address. */
@@ -50,14 +48,18 @@ export interface Connection {
  * Linux only; calls into the C library, each well below a microsecond.
  */
 export class Sockets {
-  readonly #libc: Library;
+  readonly #library: Deno.DynamicLibrary<typeof SYMBOLS>;
+  readonly #libc: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"];
   readonly #address = new Uint8Array(128);
   readonly #length = new Uint32Array(1);
   readonly #info = new DataView(new ArrayBuffer(256));
   readonly #pollfd = new DataView(new ArrayBuffer(8));
+  /** `struct pollfd` of every descriptor: its number, then events and what happened. */
+  #all = new Int32Array(0);
 
-  private constructor(libc: Library) {
-    this.#libc = libc;
+  private constructor(library: Deno.DynamicLibrary<typeof SYMBOLS>) {
+    this.#library = library;
+    this.#libc = library.symbols;
   }
 
   /** undefined where the system is not Linux, or calls into the C library are not permitted. */
@@ -65,7 +67,7 @@ export class Sockets {
     if (Deno.build.os !== "linux") return undefined;
     for (const name of LIBRARIES) {
       try {
-        return new Sockets(Deno.dlopen(name, SYMBOLS).symbols);
+        return new Sockets(Deno.dlopen(name, SYMBOLS));
       } catch {
         // another one, or none
       }
@@ -82,28 +84,32 @@ export class Sockets {
 
   /** How many descriptors this process has. */
   get used(): number {
-    const count = this.limit;
-    const all = new DataView(new ArrayBuffer(8 * count));
-    for (let descriptor = 0; descriptor < count; descriptor++) {
-      all.setInt32(8 * descriptor, descriptor, true);
-    }
-    this.#libc.poll(new Uint8Array(all.buffer), BigInt(count), 0);
     let used = 0;
-    for (let descriptor = 0; descriptor < count; descriptor++) {
-      if ((all.getInt16(8 * descriptor + 6, true) & POLLNVAL) === 0) used++;
-    }
+    for (const _descriptor of this.#open()) used++;
     return used;
   }
 
   /** All connections over TCP. */
   *connections(): Generator<Connection> {
-    const { limit } = this;
-    for (let descriptor = 0, gap = 0; descriptor < limit && gap < MAX_GAP; descriptor++, gap++) {
+    for (const descriptor of this.#open()) {
       const peer = this.peerOf(descriptor);
-      if (peer === undefined) continue;
-      gap = 0;
-      const localPort = this.#localPort(descriptor);
-      if (localPort !== undefined) yield { descriptor, localPort, peer };
+      const localPort = peer === undefined ? undefined : this.#localPort(descriptor);
+      if (peer !== undefined && localPort !== undefined) yield { descriptor, localPort, peer };
+    }
+  }
+
+  /** Descriptors that are open: one call asks for all. */
+  *#open(): Generator<number> {
+    const { limit } = this;
+    if (this.#all.length !== 2 * limit) {
+      this.#all = new Int32Array(2 * limit);
+      for (let descriptor = 0; descriptor < limit; descriptor++) {
+        this.#all[2 * descriptor] = descriptor;
+      }
+    }
+    this.#libc.poll(new Uint8Array(this.#all.buffer), BigInt(limit), 0);
+    for (let descriptor = 0; descriptor < limit; descriptor++) {
+      if ((this.#all[2 * descriptor + 1]! >> 16 & POLLNVAL) === 0) yield descriptor;
     }
   }
 
@@ -157,6 +163,10 @@ export class Sockets {
   /** Ends a connection; the platform notices and closes it. */
   end(descriptor: number): void {
     this.#libc.shutdown(descriptor, SHUT_RDWR);
+  }
+
+  close(): void {
+    this.#library.close();
   }
 
   get #bytesOfLength(): Uint8Array<ArrayBuffer> {

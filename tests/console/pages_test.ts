@@ -231,7 +231,10 @@ Deno.test("links and sessions end with time", async () => {
 
 Deno.test("wrong passwords are bounded per address and account; the owner is not locked out", async () => {
   let skewMs = 0;
-  await using gateway = await startGateway({ now: () => Date.now() + skewMs });
+  await using gateway = await startGateway({
+    now: () => Date.now() + skewMs,
+    settings: { trustedProxies: ["127.0.0.1"] },
+  });
   const owner = await gateway.gateway.accounts.get(OWNER);
   await gateway.gateway.passwords.set(owner, PASSWORD);
   const from = (address: string, password: string) =>
@@ -276,7 +279,9 @@ Deno.test("registration: closed, by invite, open", async () => {
 });
 
 Deno.test("registering is bounded per address: every account begins with credits", async () => {
-  await using gateway = await startGateway({ settings: { registration: "open" } });
+  await using gateway = await startGateway({
+    settings: { registration: "open", trustedProxies: ["127.0.0.1"] },
+  });
   const from = (address: string, index: number) =>
     statusOf(
       new PlainBrowser(gateway.url).post("/console/register", {
@@ -322,7 +327,7 @@ Deno.test("names cannot script, and pages are never kept by caches", async () =>
 });
 
 Deno.test("behind a proxy with TLS the cookie is bound to the host", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { trustedProxies: ["127.0.0.1"] } });
   const token = await gateway.gateway.sessions.makeLink(await gateway.gateway.accounts.get(OWNER));
   const reply = await fetch(`${gateway.url}/console/link/${token}`, {
     headers: { "x-forwarded-proto": "https" },
