@@ -28,7 +28,7 @@ export interface Upload {
   /** The headers that say how long the body is. */
   readonly framing: readonly string[];
   readonly pieces: readonly (string | Uint8Array)[];
-  /** Before each piece. */
+  /** Before each piece; without a pause everything is in one write, the headers too. */
   readonly pauseMs: number;
   /** What the caller does behind its last piece. */
   readonly then: "waits" | "closes its side" | "leaves";
@@ -112,10 +112,15 @@ async function byHand(
       "connection: close",
       ...framing,
     ].join("\r\n");
-    await write(encoder.encode(`${head}\r\n\r\n`));
-    for (const piece of pieces) {
-      if (pauseMs > 0) await sleep(pauseMs);
-      await write(typeof piece === "string" ? encoder.encode(piece) : piece);
+    const parts = [`${head}\r\n\r\n`, ...pieces].map((part) =>
+      typeof part === "string" ? encoder.encode(part) : part
+    );
+    if (pauseMs === 0) await write(joined(parts));
+    else {
+      for (const part of parts) {
+        await write(part);
+        await sleep(pauseMs);
+      }
     }
     if (then === "closes its side") await connection.closeWrite();
   };
@@ -146,6 +151,16 @@ async function byHand(
   );
   const chunked = headers.get("transfer-encoding") === "chunked";
   return { status: Number(status), headers, text: chunked ? unchunked(rest) : rest };
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 async function withinBound<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {

@@ -88,8 +88,10 @@ export async function startSoaked(
 /** What the log holds that should not be there: faults of ours and lines that are no log lines. */
 export async function faultsInLog(logFile: string): Promise<Map<string, number>> {
   const found = new Map<string, number>();
-  for (const line of (await Deno.readTextFile(logFile)).split("\n")) {
-    const fault = line === "" ? undefined : faultIn(line);
+  // what is no log line may go on in the next ones: an error that ends the process has a stack
+  const entries = (await Deno.readTextFile(logFile)).split(/\n(?=\{"time":)|(?<=\})\n/);
+  for (const entry of entries) {
+    const fault = entry === "" ? undefined : faultIn(entry);
     if (fault !== undefined) found.set(fault, (found.get(fault) ?? 0) + 1);
   }
   return found;
@@ -101,7 +103,7 @@ function faultIn(line: string): string | undefined {
     entry = JSON.parse(line);
   } catch {
     // tools that wrap the runtime may warn about their own settings
-    return /^npm warn /.test(line) ? undefined : line.slice(0, 300);
+    return /^npm warn .*$/.test(line) ? undefined : line.replaceAll(/\s+/g, " ").slice(0, 600);
   }
   const { level, message, error, path, reason } = entry;
   if (level !== "error" && !/unhandled|uncaught/i.test(line)) return undefined;

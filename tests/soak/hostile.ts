@@ -41,7 +41,7 @@ export function chunkedUpload(body: string, random: Random): Upload {
   const whole = `${chunk(body)}0\r\n\r\n`;
   const at = random.integer(1, whole.length - 1);
   const pieces = random.next() < 0.5 ? [whole] : [whole.slice(0, at), whole.slice(at)];
-  return { ...waits, framing: [chunked], pieces, pauseMs: random.integer(0, 30) };
+  return { ...waits, framing: [chunked], pieces, pauseMs: random.pick([0, 0, 5, 30]) };
 }
 
 /** Uploads that are not what they say, by name. */

@@ -68,7 +68,8 @@ export class Load {
     try {
       const answer = await exchange(gateway.url, asked, bound.signal);
       if (answer === undefined) {
-        tally.came(name, asked.leave === undefined ? "no answer" : "left");
+        const left = asked.leave !== undefined || asked.upload?.then === "leaves";
+        tally.came(name, left ? "left" : "no answer");
       } else {
         const came = checkAnswer(asked, answer);
         tally.came(name, came, performance.now() - start);
@@ -78,9 +79,9 @@ export class Load {
       await sleep(200);
       if (gateway.ended() === undefined) {
         tally.came(name, "FAILED");
-        const message = error instanceof Error ? error.message : String(error);
-        const what = `${name}: ${message.split(/[:\n]/)[0]!.slice(0, 120)}`;
-        failures.add(what, `${message.slice(0, 600)}\n       request ${asked.body.slice(0, 300)}`);
+        const message = plainText(error instanceof Error ? error.message : String(error));
+        const what = `${name}: ${message.split(/[:…]/)[0]!.slice(0, 100)}`;
+        failures.add(what, `${message.slice(0, 500)}\n       asked: ${about(asked)}`);
       } else {
         tally.came(name, "gateway gone");
       }
@@ -89,4 +90,17 @@ export class Load {
       this.#running--;
     }
   }
+}
+
+/** Without the colours of an assertion's message, in one line. */
+function plainText(message: string): string {
+  // deno-lint-ignore no-control-regex -- that is what colours are
+  return message.replaceAll(/\x1b\[\d+m/g, "").replaceAll(/\s+/g, " ");
+}
+
+/** A request in a line: how it was sent, its beginning and its end. */
+function about({ path, body, upload }: Asked): string {
+  const framing = upload === undefined ? "" : ` ${upload.framing.join(", ")}, ${upload.then};`;
+  const shown = body.length > 500 ? `${body.slice(0, 250)} … ${body.slice(-250)}` : body;
+  return `${path}${framing} ${body.length} characters: ${shown}`;
 }

@@ -74,7 +74,11 @@ export class Failures {
 
   /** As one line. */
   summary(): string {
-    return [...this.#seen].map(([what, { count }]) => count > 1 ? `${what} (${count} ×)` : what)
-      .join("; ");
+    const most = 8;
+    const kinds = [...this.#seen].map(([what, { count }]) =>
+      count > 1 ? `${what.slice(0, 120)} (${count} ×)` : what.slice(0, 120)
+    );
+    const more = kinds.length > most ? `; and ${kinds.length - most} more` : "";
+    return `${kinds.slice(0, most).join("; ")}${more}`;
   }
 }

@@ -107,7 +107,7 @@ export function streamPieces(dialect: Dialect, text: string): string[] {
   }
   const event = (data: { type: string } & Record<string, unknown>) =>
     `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
-  const usage = { input_tokens: 9, output_tokens: 1 };
+  const usage = { input_tokens: 9, output_tokens: 0 };
   const message = { id: "msg_upstream", type: "message", role: "assistant", model: "m", usage };
   return [
     event({

@@ -3,9 +3,12 @@ import { sleep } from "../fake/temp.ts";
 /** Resident memory of a process in MB; undefined where the system does not tell. */
 async function residentMb(pid: number): Promise<number | undefined> {
   try {
-    const status = await Deno.readTextFile(`/proc/${pid}/status`);
-    const [, kb] = /^VmRSS:\s*(\d+) kB/m.exec(status) ?? [];
-    return kb === undefined ? undefined : Number(kb) / 1_024;
+    const kb = Deno.build.os === "linux"
+      ? /^VmRSS:\s*(\d+) kB/m.exec(await Deno.readTextFile(`/proc/${pid}/status`))?.[1]
+      : new TextDecoder().decode(
+        (await new Deno.Command("ps", { args: ["-o", "rss=", "-p", `${pid}`] }).output()).stdout,
+      );
+    return Number(kb) > 0 ? Number(kb) / 1_024 : undefined;
   } catch {
     return undefined;
   }
