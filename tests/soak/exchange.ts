@@ -134,23 +134,42 @@ async function byHand(
   try {
     const decoder = new TextDecoder("latin1");
     const buffer = new Uint8Array(65_536);
-    for (let size; (size = await withinBound(connection.read(buffer), bound)) !== null;) {
+    while (!isWhole(text)) {
+      const size = await withinBound(connection.read(buffer), bound);
+      if (size === null) break;
       text += decoder.decode(buffer.subarray(0, size), { stream: true });
     }
   } catch (error) {
     if (bound.aborted || text === "" && !belowHttp) throw error;
   }
-  const [, status, head = "", rest = ""] =
-    /^HTTP\/1\.1 (\d+)[^\r]*\r\n([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(text) ?? [];
-  if (status === undefined || belowHttp && head.includes("content-length: 0")) {
+  const parts = partsOf(text);
+  if (parts === undefined || belowHttp && parts.headers.get("content-length") === "0") {
     if (belowHttp) return undefined;
     throw new Error(`the connection was closed without an answer: ${JSON.stringify(text)}`);
   }
-  const headers = new Headers(
-    head.split("\r\n").map((line) => line.split(/:\s*(.*)/, 2) as [string, string]),
-  );
-  const chunked = headers.get("transfer-encoding") === "chunked";
-  return { status: Number(status), headers, text: chunked ? unchunked(rest) : rest };
+  const { status, headers, rest } = parts;
+  return {
+    status,
+    headers,
+    text: headers.get("transfer-encoding") === "chunked" ? unchunked(rest) : rest,
+  };
+}
+
+/** A reply's status, headers and what stands behind them. */
+function partsOf(text: string) {
+  const [, status, head = "", rest = ""] =
+    /^HTTP\/1\.1 (\d+)[^\r]*\r\n([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(text) ?? [];
+  if (status === undefined) return undefined;
+  const lines = head.split("\r\n").map((line) => line.split(/:\s*(.*)/, 2) as [string, string]);
+  return { status: Number(status), headers: new Headers(lines), rest };
+}
+
+/** Whether the reply is whole; the server may leave its connection open behind it. */
+function isWhole(text: string): boolean {
+  const parts = partsOf(text);
+  if (parts === undefined) return false;
+  const length = parts.headers.get("content-length");
+  return length === null ? parts.rest.endsWith("0\r\n\r\n") : parts.rest.length >= Number(length);
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

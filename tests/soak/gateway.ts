@@ -107,6 +107,6 @@ function faultIn(line: string): string | undefined {
   }
   const { level, message, error, path, reason } = entry;
   if (level !== "error" && !/unhandled|uncaught/i.test(line)) return undefined;
-  const about = [path, reason, String(error ?? "").split("\n").slice(0, 3).join(" ")];
+  const about = [path, reason, String(error ?? "").split("\n")[0]];
   return `${level}: ${message} ${about.filter((one) => one !== undefined).join(" ")}`.slice(0, 400);
 }

@@ -50,7 +50,7 @@ function ordinary(random: Random, world: World, options: Ordinary = {}): Asked {
   const images = (options.images ?? []).map((url) => imagePart(dialect, url));
   const body = {
     model: options.route ?? random.pick(GOOD_ROUTES),
-    max_tokens: directive.words * 20,
+    max_tokens: Math.min(directive.words * 20, 100_000),
     stream,
     messages: [{
       role: "user",
@@ -249,7 +249,7 @@ export const KINDS: readonly Kind[] = [
   {
     name: "hostile body",
     group: "hostile",
-    weight: 2,
+    weight: 4,
     make(random, world) {
       const name = random.pick(Object.keys(HOSTILE_BODIES));
       const asked = ordinary(random, world, { route: random.pick(GOOD_ROUTES), stream: false });

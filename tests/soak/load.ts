@@ -80,8 +80,9 @@ export class Load {
       if (gateway.ended() === undefined) {
         tally.came(name, "FAILED");
         const message = plainText(error instanceof Error ? error.message : String(error));
-        const what = `${name}: ${message.split(/[:…]/)[0]!.slice(0, 100)}`;
-        failures.add(what, `${message.slice(0, 500)}\n       asked: ${about(asked)}`);
+        const what = message.split(/[:…]/)[0]!.slice(0, 100);
+        const detail = message.slice(what.length, 500);
+        failures.add(`${name}: ${what}`, `${detail}\n       asked: ${about(asked)}`);
       } else {
         tally.came(name, "gateway gone");
       }

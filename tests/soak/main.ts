@@ -21,7 +21,7 @@ import { judgeMemory, Watch } from "./watch.ts";
 import { imagesOf, makeKeys, soakSettings, type World } from "./world.ts";
 
 /** The longest that the gateway may take to say that it is up. */
-const STILL_MS = 2_000;
+const STILL_MS = 1_000;
 /** More than this is never resident. */
 const HIGHEST_MB = 900;
 /** For stopping; its own limit is `drainMs` of the settings. */

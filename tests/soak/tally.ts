@@ -56,7 +56,7 @@ export class Failures {
   add(what: string, detail = ""): void {
     const seen = this.#seen.get(what);
     if (seen !== undefined) return void seen.count++;
-    const first = detail === "" ? "" : `: ${detail}`;
+    const first = detail === "" ? "" : /^[:…\n]/.test(detail) ? detail : `: ${detail}`;
     this.#seen.set(what, { count: 1, first });
     this.#say(`FAILS  ${what}${first}`);
   }
