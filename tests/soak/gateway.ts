@@ -88,11 +88,16 @@ export async function startSoaked(
 /** What the log holds that should not be there: faults of ours and lines that are no log lines. */
 export async function faultsInLog(logFile: string): Promise<Map<string, number>> {
   const found = new Map<string, number>();
-  // what is no log line may go on in the next ones: an error that ends the process has a stack
-  const entries = (await Deno.readTextFile(logFile)).split(/\n(?=\{"time":)|(?<=\})\n/);
-  for (const entry of entries) {
-    const fault = entry === "" ? undefined : faultIn(entry);
-    if (fault !== undefined) found.set(fault, (found.get(fault) ?? 0) + 1);
+  let strange = ""; // what is no log line may be of several: an error that ends the process has a stack
+  for (const line of [...(await Deno.readTextFile(logFile)).split("\n"), '{"time":']) {
+    if (!line.startsWith('{"time":')) {
+      strange += `${line}\n`;
+      continue;
+    }
+    for (const fault of [strangeIn(strange), faultIn(line)]) {
+      if (fault !== undefined) found.set(fault, (found.get(fault) ?? 0) + 1);
+    }
+    strange = "";
   }
   return found;
 }
@@ -102,11 +107,15 @@ function faultIn(line: string): string | undefined {
   try {
     entry = JSON.parse(line);
   } catch {
-    // tools that wrap the runtime may warn about their own settings
-    return /^npm warn .*$/.test(line) ? undefined : line.replaceAll(/\s+/g, " ").slice(0, 600);
+    return undefined; // cut off where the process ended
   }
   const { level, message, error, path, reason } = entry;
   if (level !== "error" && !/unhandled|uncaught/i.test(line)) return undefined;
   const about = [path, reason, String(error ?? "").split("\n")[0]];
   return `${level}: ${message} ${about.filter((one) => one !== undefined).join(" ")}`.slice(0, 400);
+}
+
+function strangeIn(text: string): string | undefined {
+  const told = text.replaceAll(/^npm warn .*$/gm, ""); // a wrapper of the runtime, of its own settings
+  return told.trim() === "" ? undefined : told.replaceAll(/\s+/g, " ").slice(0, 600);
 }
