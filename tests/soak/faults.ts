@@ -59,8 +59,9 @@ const FAULTS: Readonly<Record<string, (one: Conversation) => Promise<void>>> = {
     await silence();
   },
   "500-drips": async ({ say }) => {
-    await say(head("500 Oh", JSON_TYPE, "content-length: 100"));
-    for (let times = 0; times < 100; times++) {
+    // for longer than any caller is to wait
+    await say(head("500 Oh", JSON_TYPE, "content-length: 700"));
+    for (let times = 0; times < 700; times++) {
       await say(" ");
       await sleep(100);
     }

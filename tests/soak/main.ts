@@ -146,7 +146,9 @@ async function kill(upstreams: readonly GoodUpstream[], over: AbortSignal): Prom
 say(`soak: ${seconds} s, seed ${seed}, ${rate} callers a second`);
 if (without.length > 0) say(`without ${without.join(", ")}`);
 const failures = new Failures(say);
-await soak(failures);
+await soak(failures).catch((error: unknown) => {
+  failures.add("the soak could not go on", error instanceof Error ? error.stack : String(error));
+});
 if (failures.size > 0) {
   say("\nwhat did not hold:");
   for (const line of failures.lines()) say(line);
