@@ -23,6 +23,12 @@ export {
 export { entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export { type Grant, grantStatements, newLotId } from "./grants.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
-export { type Ending, settle, type Settled, type UsageRecord } from "./settle.ts";
+export {
+  type ChargePrices,
+  type Ending,
+  settle,
+  type Settled,
+  type UsageRecord,
+} from "./settle.ts";
 export { type Standing, standingOf } from "./standing.ts";
 export { type Tier, TierList } from "./tiers.ts";

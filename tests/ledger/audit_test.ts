@@ -98,7 +98,7 @@ Deno.test("what is delivered late, after its request has ended, holds nothing", 
   // in one commit: what ends the request, and what it asked for before
   await Promise.all([
     settlePrice(bench.database, { accountId, keyId, requestId, price: 7, nowMs: NOW }),
-    growHold(bench.database, { ...holder, wanted: 90 }),
+    growHold(bench.database, { ...holder, wanted: 90, admittedAtMs: NOW }),
   ]);
   await assertRejects(() => admit(bench.database, ask), TypeError, "not decided");
   const { holds, mismatches } = await audit(bench.database);
