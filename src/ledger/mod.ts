@@ -11,7 +11,7 @@
  */
 
 export { type AdmissionAsk, admit, type Decision, type Span, type WindowState } from "./admit.ts";
-export { audit, type AuditReport, type Mismatch } from "./audit.ts";
+export { audit, type AuditReport, type Mismatch, type Noun } from "./audit.ts";
 export {
   balancesOf,
   type Credits,

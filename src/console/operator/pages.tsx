@@ -180,6 +180,11 @@ export function InvitesPage(
   );
 }
 
+/** A mismatch's side; null where a row is missing. */
+function valueText(value: Mismatch["found"]): string {
+  return value === null ? "none" : typeof value === "number" ? number(value) : value;
+}
+
 /** The ledger re-added, on request. */
 export function AuditPage(
   { page, csrf, report, tookMs, canBackUp }: {
@@ -220,10 +225,11 @@ export function AuditPage(
               rows={report.mismatches}
               empty=""
               columns={[
+                { name: "noun", cell: ({ noun }) => noun },
                 { name: "kind", cell: ({ kind }) => kind },
                 { name: "row", cell: ({ id }) => <code>{id}</code> },
-                { name: "found", numeric: true, cell: ({ found }) => number(found) },
-                { name: "expected", numeric: true, cell: ({ expected }) => number(expected) },
+                { name: "found", numeric: true, cell: ({ found }) => valueText(found) },
+                { name: "expected", numeric: true, cell: ({ expected }) => valueText(expected) },
               ]}
             />
           )}
