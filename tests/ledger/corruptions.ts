@@ -121,6 +121,7 @@ export async function writeHistory(file: string): Promise<void> {
   }
   await registration.register({ email: "eve@example.com", inviteCode });
   await sales.grant(bob, { credits: 200 });
+  await sales.grant(ada, { credits: 200 });
   await request(callers[3]!, 10);
   await new Retention({ database, log: SILENT, now, days: 11, rows: 5_000 }).prune();
   nowMs += 1_000;
@@ -249,6 +250,11 @@ export const FREE: Readonly<Record<string, string>> = {
   "schema_versions.applied_at_ms": FACT,
 };
 
+/** Columns in which no value means something. */
+const MAY_BE_EMPTY: Readonly<Record<string, string>> = {
+  "usage_records.admitted_at_ms": "no window counted the request",
+};
+
 /** How a column is changed where adding 1, or another letter, would be no change of what it means. */
 const CHANGES: Readonly<Record<string, string>> = {
   "usage_hours.hour_at_ms": `hour_at_ms + ${HOUR}`,
@@ -259,6 +265,10 @@ const CHANGES: Readonly<Record<string, string>> = {
   "usage_records.usage_source": "null",
   "holds.created_at_ms": "created_at_ms + 120000",
   "holds.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
+  "usage_records.input_price": "input_price + 1000000",
+  "usage_records.cached_price": "cached_price + 1000000",
+  "usage_records.output_price": "output_price + 1000000",
+  "usage_records.minimum_credits": "minimum_credits + 1000",
   "windows.span_ms": "60000",
   "entries.kind": "'expire'",
   "lots.source": "'package'",
@@ -275,7 +285,7 @@ const ROWS: Readonly<Record<string, string>> = {
   lots: "source = 'grant'",
   grants: "source = 'grant'",
   pruned_hours: "credits > 0",
-  schema_versions: "version = 3",
+  schema_versions: "version = (select max(version) from schema_versions)",
 };
 
 /** Nouns that a column's change shows as, where that is another than its table's. */
@@ -297,6 +307,10 @@ const SHOWS_AS: Readonly<Record<string, Noun>> = {
   "usage_records.ending": "hour",
   "usage_records.started_at_ms": "hour",
   "usage_records.duration_ms": "hour",
+  "usage_records.input_tokens": "hour",
+  "usage_records.output_tokens": "hour",
+  "pruned_hours.uncollected_requests": "pruned",
+  "pruned_hours.uncollected_credits": "pruned",
   "usage_records.admitted_at_ms": "window",
   "holds.key_id": "window",
   "holds.credits": "balance",
@@ -360,10 +374,12 @@ function ofTable(table: string, columns: readonly Column[], rows: number): Corru
     const shown = SHOWS_AS[name] ?? noun;
     made.push({
       name: `${name} changed`,
-      sql: [`update ${table} set ${column.name} = ${changed(name, column)} where ${pick}`],
+      sql: [
+        `update or replace ${table} set ${column.name} = ${changed(name, column)} where ${pick}`,
+      ],
       noun: shown,
     });
-    if (column.notnull === 0 && column.pk === 0) {
+    if (column.notnull === 0 && column.pk === 0 && MAY_BE_EMPTY[name] === undefined) {
       made.push({
         name: `${name} emptied`,
         sql: [`update ${table} set ${column.name} = null where ${pick}`],
@@ -382,14 +398,16 @@ function ofTable(table: string, columns: readonly Column[], rows: number): Corru
     column.name === "digest" || column.name === "email" || column.name === "invite_code"
       ? `${column.name} || 'x'`
       : column.pk > 0
-      ? changed(`${table}.${column.name}`, column)
+      ? column.type === "INTEGER"
+        ? changed(`${table}.${column.name}`, column)
+        : `${column.name} || 'x'`
       : column.name
   );
   made.push({
     name: `a phantom row of ${table}`,
     sql: rows === 0
       ? [`insert into ${table} values (${columns.map(empty).join(", ")})`]
-      : [`insert or ignore into ${table} select ${copy.join(", ")} from ${table} where ${pick}`],
+      : [`insert into ${table} select ${copy.join(", ")} from ${table} where ${pick}`],
     noun: SHOWS_PHANTOM_AS[table] ?? noun,
   });
   return made;
@@ -523,7 +541,7 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     name: "a roll-up inflated with its balance",
     sql: [
       "update usage_hours set requests = requests + 1",
-      `update balances set requests = (select sum(requests) from usage_hours
+      `update balances set requests = (select coalesce(sum(requests), 0) from usage_hours
         where account_id = balances.account_id)`,
     ],
     noun: "hour",
@@ -703,7 +721,7 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
       `update lots set account_id = ${OTHER} where source = 'invite_payment'`,
       `update grants set account_id = ${OTHER} where source = 'invite_payment'`,
       `update entries set account_id = ${OTHER} where lot_id like 'lot_payment_%'`,
-      `update balances set balance = (select sum(remaining) from lots
+      `update balances set balance = (select coalesce(sum(remaining), 0) from lots
         where account_id = balances.account_id)`,
     ],
     noun: "lot",
@@ -747,7 +765,7 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     name: "a balance raised with its lot",
     sql: [
       "update lots set remaining = granted where source = 'package'",
-      "update balances set balance = (select sum(remaining) from lots where account_id = balances.account_id)",
+      "update balances set balance = (select coalesce(sum(remaining), 0) from lots where account_id = balances.account_id)",
     ],
     noun: "lot",
     id: "select id from lots where source = 'package'",

@@ -15,9 +15,11 @@ import {
   writeHistory,
 } from "./corruptions.ts";
 
-async function auditFile(file: string): Promise<readonly Mismatch[]> {
+/** What the audit finds in a file after something was done to it behind the gateway's back. */
+async function auditFile(file: string, meanwhile = () => {}): Promise<readonly Mismatch[]> {
   const database = await openDatabase({ file, durability: "normal", now: Date.now });
   try {
+    meanwhile();
     return (await audit(database)).mismatches;
   } finally {
     await database.close();
@@ -39,13 +41,13 @@ async function missed(
     await Promise.all(["-wal", "-shm"].map((end) => Deno.remove(file + end).catch(() => {})));
     await Deno.copyFile(history, file);
     const before = await Deno.readFile(file);
-    const id = corrupt(file, one);
+    let id: string | undefined;
+    const found = await auditFile(file, () => id = corrupt(file, one));
     const after = await Deno.readFile(file);
     assert(
       before.length !== after.length || before.some((byte, at) => byte !== after[at]),
       `${one.name} changed nothing`,
     );
-    const found = await auditFile(file);
     const named = found.some((row) =>
       row.noun === one.noun && (id === undefined || row.id === id) && row.found !== row.expected
     );

@@ -36,12 +36,12 @@ export const RECORDS: readonly Check[] = [
           `case when usage_source is null then 0
             when input_price is null then price_credits else ${COST} end`,
         ],
-        // either all prices or none, and all when something was charged
+        // either all prices and the time or none, and all when something was charged
         prices: [
           `(input_price is not null) + (cached_price is not null) + (output_price is not null)
-            + (minimum_credits is not null)`,
+            + (minimum_credits is not null) + (input_price is not null and settled_at_ms is not null)`,
           `iif(usage_source is null or (input_price is null
-            and request_id <= (select unpriced_through from storage)), 0, 4)`,
+            and request_id <= (select unpriced_through from storage)), 0, 5)`,
         ],
       },
       from: `usage_records left join entries on cause_id = request_id
