@@ -136,7 +136,8 @@ async function* recordRanges(database: Database): AsyncGenerator<[string, string
   }
 }
 
-function mismatchesOf({ noun }: Check, row: Row): Mismatch[] {
+function mismatchesOf(check: Check, row: Row): Mismatch[] {
+  const noun = row.noun === undefined ? check.noun : row.noun as Mismatch["noun"];
   return Object.keys(row).flatMap((column) => {
     const kind = /^found_(.*)$/.exec(column)?.[1];
     if (kind === undefined) return [];

@@ -32,21 +32,6 @@ export const BALANCES: readonly Check[] = [
         left join used on used.account_id = balances.account_id`,
     }),
   },
-  // What an account has consumed is what its charges took.
-  {
-    noun: "balance",
-    name: "charges of accounts",
-    sql: differences({
-      before: `with charged as materialized (
-          select account_id, -sum(credits) as credits
-          from entries not indexed where kind = 'charge'
-          group by +account_id -- an index by account would read entries in no order
-        )`,
-      id: "coalesce(balances.account_id, charged.account_id)",
-      pairs: { consumed: ["consumed", "coalesce(charged.credits, 0)"] },
-      from: "balances full join charged on charged.account_id = balances.account_id",
-    }),
-  },
   // Each key with a budget has one row: without it, it has no limit.
   {
     noun: "budget",

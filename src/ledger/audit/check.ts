@@ -39,6 +39,7 @@ export interface Mismatch {
  * A row has `id` and, for each thing compared, `found_KIND` and `expected_KIND`.
  */
 export interface Check {
+  /** Unless a row has a column `noun`. */
   readonly noun: Noun;
   /** For the progress display. */
   readonly name: string;

@@ -2,22 +2,29 @@ import { type Check, differences } from "./check.ts";
 
 /** Lots, from entries and from how they were granted. */
 export const LOTS: readonly Check[] = [
-  // Each lot has left what its entries add up to, and all of them are its account's.
+  // Each lot has left what its entries add up to, and all of them are its account's; each account has
+  // consumed what was charged. One scan of all entries for both.
   {
     noun: "lot",
-    name: "entries of lots",
-    sql: differences({
-      before: `with sums as materialized (
-        select lot_id, account_id, sum(credits) as credits
-        from entries not indexed group by lot_id, account_id
-      )`,
-      id: "coalesce(lots.id, lot_id)",
-      pairs: {
-        lot: ["remaining", "coalesce(credits, 0)"],
-        owner: ["lots.account_id", "coalesce(sums.account_id, lots.account_id)"],
-      },
-      from: "sums full join lots on lots.id = lot_id",
-    }),
+    name: "entries",
+    sql: `with sums as materialized (
+        select lot_id, account_id, sum(credits) as credits,
+          sum(iif(kind = 'charge', -credits, 0)) as charged
+        from entries not indexed group by lot_id, +account_id
+      ), charges as materialized (
+        select account_id, sum(charged) as charged from sums group by account_id
+      )
+      select 'lot' as noun, coalesce(lots.id, lot_id) as id,
+        remaining as found_lot, coalesce(credits, 0) as expected_lot,
+        lots.account_id as found_owner, coalesce(sums.account_id, lots.account_id) as expected_owner,
+        null as found_consumed, null as expected_consumed
+      from sums full join lots on lots.id = lot_id
+      where found_lot is not expected_lot or found_owner is not expected_owner
+      union all
+      select 'balance', coalesce(balances.account_id, charges.account_id), null, null, null, null,
+        consumed, coalesce(charged, 0)
+      from balances full join charges on charges.account_id = balances.account_id
+      where consumed is not coalesce(charged, 0)`,
   },
   // Each lot has one grant entry, of its size and its time.
   {
