@@ -238,7 +238,10 @@ export function AuditPage(
       <div class="grid">
         <Form action="/console/operator/audit" csrf={csrf} class="card">
           <h2>Audit</h2>
-          <p>Re-adds every entry, lot, hold and record. Requests go on meanwhile.</p>
+          <p>
+            Recomputes balances, budgets, lots, holds, windows and roll-ups from entries and
+            records, and checks the schema. Requests continue meanwhile.
+          </p>
           <button type="submit">Audit now</button>
         </Form>
         {canBackUp
