@@ -67,6 +67,31 @@ Deno.test("audit: an entry without its triggers is found", async () => {
   assert(found.includes("schema trigger entries_insert_moves_credits"));
 });
 
+Deno.test("audit: of a libSQL server finds rows and schema alike", async () => {
+  await using bench = await ledgerBench("server");
+  const caller = await bench.account({ budget: 90 });
+  await bench.grant(caller.accountId, 100);
+  const requestId = newRequestId(NOW);
+  await settlePrice(bench.database, { ...caller, requestId, price: 30, nowMs: NOW });
+  assertEquals((await audit(bench.database)).mismatches, []);
+  await bench.database.batch([
+    { sql: "drop trigger entries_delete_is_refused" },
+    { sql: "drop index lots_by_expiry" },
+    { sql: "update usage_hours set route = 'svc-k3'" },
+    { sql: "delete from budgets" },
+  ]);
+  const { mismatches } = await audit(bench.database);
+  const found = new Set(mismatches.map(({ noun, id }) => `${noun} ${id}`));
+  const hour = `hour ${caller.accountId} ${NOW} ${caller.keyId}`;
+  assertEquals([...found].toSorted(), [
+    `budget ${caller.keyId}`,
+    `${hour} svc-k2`,
+    `${hour} svc-k3`,
+    "schema index lots_by_expiry",
+    "schema trigger entries_delete_is_refused",
+  ]);
+});
+
 Deno.test("audit: a price that a record was not charged by is found", async () => {
   const { bench, requestId } = await usedLedger();
   await using _bench = bench;
