@@ -135,7 +135,11 @@ export const AUDIT = [
   `alter table pruned_records add column earlier_uncollected_requests integer not null default 0`,
   `alter table pruned_records add column earlier_uncollected_credits integer not null default 0`,
   `update pruned_records set
-    through = coalesce((select max(request_id) from usage_records), '~'),
+    through = coalesce(
+      (select max(request_id) from usage_records),
+      (select max(cause_id) from entries where cause_id between 'req_' and 'req_~'),
+      ''
+    ),
     earlier_uncollected_requests = uncollected_requests,
     earlier_uncollected_credits = uncollected_credits
     where records > 0`,
