@@ -1,8 +1,8 @@
 import { type Check, differences } from "./check.ts";
 
 const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
-/** No gateway asks for a longer lease. */
-const LONGEST_LEASE_MS = 7 * 86_400_000;
+/** The settings allow leases of up to a day; an hour more for a clock that was set. */
+const MAX_LEASE_MS = 25 * 3_600_000;
 
 /** Holds of in-flight requests. */
 export const HOLDS: readonly Check[] = [
@@ -22,7 +22,7 @@ export const HOLDS: readonly Check[] = [
         // a hold is released within a lease after its gateway is gone
         lease: [
           "lease_until_ms",
-          `min(lease_until_ms, ${DATABASE_CLOCK} + ${LONGEST_LEASE_MS})`,
+          `min(lease_until_ms, ${DATABASE_CLOCK} + ${MAX_LEASE_MS})`,
         ],
       },
       from: "holds left join keys on keys.id = key_id",

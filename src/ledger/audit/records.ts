@@ -1,8 +1,15 @@
 import { type Check, differences } from "./check.ts";
 
-/** Tokens at the prices that the charge was made with; null when they are not stored. */
-const COST = `max(minimum_credits, ((input_tokens - cached_tokens) * input_price
-  + cached_tokens * cached_price + output_tokens * output_price + 999999) / 1000000)`;
+/** Millionths of credits; beyond 2^63 a real number, as SQLite makes it. */
+const MILLIONTHS = `((input_tokens - cached_tokens) * input_price + cached_tokens * cached_price
+  + output_tokens * output_price)`;
+
+/** What the tokens cost at the prices of the charge; a sum beyond 2^63 is only compared to nine digits. */
+const COST = `case
+  when typeof(${MILLIONTHS}) = 'integer'
+    then max(minimum_credits, (${MILLIONTHS} + 999999) / 1000000)
+  when abs(${MILLIONTHS} / 1e6 - price_credits) <= price_credits / 1e9 then price_credits
+  else cast(${MILLIONTHS} / 1e6 as integer) end`;
 
 /** Request records, from their entries and prices. */
 export const RECORDS: readonly Check[] = [
