@@ -85,6 +85,8 @@ async function request(): Promise<void> {
     firstTokenMs: 400,
     durationMs: 900,
     priceCredits: 1,
+    prices: { input: 100, cached: 50, output: 400, minimum: 1 },
+    admittedAtMs: nowMs,
     settledAtMs: nowMs,
   });
 }

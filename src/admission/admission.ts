@@ -124,9 +124,9 @@ export class Admission {
     );
     const place = this.#running.add(requestId);
     const hold = new Hold(
-      { route, inputTokens, mostOutput: permitted * choices, choices },
+      { route, inputTokens, mostOutput: permitted * choices, choices, admittedAtMs: nowMs },
       decision.credits,
-      (more) => growHold(database, { ...holder, wanted: more, nowMs: now() }),
+      (more) => growHold(database, { ...holder, wanted: more, nowMs: now(), admittedAtMs: nowMs }),
       () => this.#running.take(place, requestId),
     );
     return { permittedOutput: permitted, hold };

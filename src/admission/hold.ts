@@ -21,6 +21,8 @@ export interface HoldTerms {
   readonly mostOutput: number;
   /** Answers wanted. */
   readonly choices: number;
+  /** When the request was admitted, by the gateway's clock. */
+  readonly admittedAtMs: number;
 }
 
 /** The credits that a running request may spend, and the output that they pay for. */
@@ -50,6 +52,11 @@ export class Hold {
 
   get credits(): number {
     return this.#credits;
+  }
+
+  /** When the request was admitted, by the gateway's clock. */
+  get admittedAtMs(): number {
+    return this.#terms.admittedAtMs;
   }
 
   /** Output tokens that the caller may have at the most, over all answers. */

@@ -113,7 +113,9 @@ export function creditCommands(program: Command, context: CommandContext): void 
   );
 
   withJson(withPlace(
-    credits.command("audit").description("re-add every entry; exit status 1 if anything is off"),
+    credits.command("audit").description(
+      "recompute the ledger from its entries and records; exit status 1 on any mismatch",
+    ),
   )).action((options: Options) =>
     withParts(context, options, async ({ database }) => {
       using told = progress(context, "checking");

@@ -55,6 +55,12 @@ export type Json = string | number | boolean | null | readonly Json[] | {
   readonly [key: string]: Json | undefined;
 };
 
+/** How rows are read. */
+export interface ReadOptions {
+  /** How long a server is waited for; an embedded file always takes as long as it needs. */
+  readonly patienceMs?: number;
+}
+
 /** The only authority on money, windows, accounts and keys: an embedded file or a libSQL server. */
 export interface Database {
   /** For people: the file's path, or the server's address without secrets. */
@@ -62,7 +68,7 @@ export interface Database {
   /** Writes that wait for a commit. */
   readonly waiting: number;
   /** Reads rows. */
-  all(sql: string, args?: readonly Value[]): Promise<Row[]>;
+  all(sql: string, args?: readonly Value[], options?: ReadOptions): Promise<Row[]>;
   /** Reads the first row. Flat in memory however often it is called, so the one for polling. */
   one(sql: string, args?: readonly Value[]): Promise<Row | undefined>;
   /** Runs statements in one write transaction of their own; answers each one's rows. */

@@ -3,6 +3,7 @@ import { ACCOUNTS_KEYS_USAGE } from "./migrations/0001_accounts_keys_usage.ts";
 import { LEDGER } from "./migrations/0002_ledger.ts";
 import { CONSOLE } from "./migrations/0003_console.ts";
 import { LEASES } from "./migrations/0004_leases.ts";
+import { AUDIT } from "./migrations/0005_audit.ts";
 
 /** One step of the schema. Released steps are never edited, only followed by others. */
 export interface Migration {
@@ -17,6 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: "credits", statements: LEDGER },
   { version: 3, name: "console", statements: CONSOLE },
   { version: 4, name: "leases", statements: LEASES },
+  { version: 5, name: "audit", statements: AUDIT },
 ];
 
 const CREATE_VERSIONS = `

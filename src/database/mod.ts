@@ -16,9 +16,11 @@ export {
   type GroupWrite,
   type Json,
   type ObserveCommit,
+  type ReadOptions,
   type Row,
   type Statement,
   type Value,
 } from "./database.ts";
 export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } from "./migrate.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
+export { type SchemaDifference, schemaDifferences } from "./schema.ts";

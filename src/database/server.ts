@@ -4,6 +4,7 @@ import {
   type GroupWrite,
   type Json,
   type ObserveCommit,
+  type ReadOptions,
   type Row,
   type Statement,
   type Value,
@@ -56,16 +57,20 @@ const MUST_BE_DURABLE: Statement = {
 export class ServerDatabase implements Database {
   readonly place: string;
   readonly #client: Client;
+  readonly #connect: (patienceMs: number) => Client;
+  /** For reads that may take longer. */
+  #patientClient: { readonly patienceMs: number; readonly client: Client } | undefined;
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    client: Client,
-    { url, durability }: ServerOptions,
+    connect: (patienceMs: number) => Client,
+    { url, durability, patienceMs = PATIENCE_MS }: ServerOptions,
     observe: ObserveCommit | undefined,
   ) {
-    this.#client = client;
+    this.#connect = connect;
+    this.#client = connect(patienceMs);
     this.place = new URL(url).host;
     this.#durable = durability === "full";
     this.#writer = new GroupWriter(
@@ -79,20 +84,21 @@ export class ServerDatabase implements Database {
     options: ServerOptions,
     observe?: ObserveCommit,
   ): Promise<ServerDatabase> {
-    const { url, token, patienceMs = PATIENCE_MS } = options;
+    const { url, token } = options;
     const { createClient } = await import("@libsql/client");
-    const client = createClient({
-      url,
-      intMode: "number",
-      fetch: patient(patienceMs),
-      ...(token === undefined ? {} : { authToken: token }),
-    });
     // narrowed to what is used: rows as numbers, texts and nulls (`intMode`, no blobs)
-    const database = new ServerDatabase(client as unknown as Client, options, observe);
+    const client = (patienceMs: number) =>
+      createClient({
+        url,
+        intMode: "number",
+        fetch: patient(patienceMs),
+        ...(token === undefined ? {} : { authToken: token }),
+      }) as unknown as Client;
+    const database = new ServerDatabase(client, options, observe);
     try {
       await database.#mustBeDurable();
     } catch (cause) {
-      client.close();
+      database.#client.close();
       const { code, message } = cause as DatabaseError;
       throw new DatabaseError(
         code,
@@ -107,8 +113,13 @@ export class ServerDatabase implements Database {
     return this.#writer.waiting;
   }
 
-  async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {
-    return toRows(await this.#try(() => this.#client.execute({ sql, args: [...args] })));
+  async all(
+    sql: string,
+    args: readonly Value[] = [],
+    { patienceMs }: ReadOptions = {},
+  ): Promise<Row[]> {
+    const client = patienceMs === undefined ? this.#client : this.#patient(patienceMs);
+    return toRows(await this.#try(() => client.execute({ sql, args: [...args] })));
   }
 
   async one(sql: string, args: readonly Value[] = []): Promise<Row | undefined> {
@@ -141,6 +152,15 @@ export class ServerDatabase implements Database {
     await this.#writer.idle();
     await this.#lastWrite.catch(() => {});
     this.#client.close();
+    this.#patientClient?.client.close();
+  }
+
+  #patient(patienceMs: number): Client {
+    if (this.#patientClient?.patienceMs !== patienceMs) {
+      this.#patientClient?.client.close();
+      this.#patientClient = { patienceMs, client: this.#connect(patienceMs) };
+    }
+    return this.#patientClient.client;
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {

@@ -1,19 +1,16 @@
-import { z } from "zod";
-import type { Database } from "../database/mod.ts";
+import { type Database, DatabaseError, type Row } from "../database/mod.ts";
+import { BALANCES } from "./audit/balances.ts";
+import type { Check, Mismatch } from "./audit/check.ts";
+import { HOLDS } from "./audit/holds.ts";
+import { HOURS } from "./audit/hours.ts";
+import { checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
+import { LOTS } from "./audit/lots.ts";
+import { RECORDS } from "./audit/records.ts";
+import { WINDOWS } from "./audit/windows.ts";
 
-/** A row that does not add up. */
-export interface Mismatch {
-  /** What kind of row: a key of `CHECKS`. */
-  readonly kind: string;
-  /** The account's, lot's, key's or request's id. */
-  readonly id: string;
-  /** What is written there. */
-  readonly found: number;
-  /** What the entries, holds or records add up to. */
-  readonly expected: number;
-}
+export type { Mismatch, Noun } from "./audit/check.ts";
 
-/** What re-adding everything found. */
+/** What the audit found. */
 export interface AuditReport {
   readonly accounts: number;
   readonly lots: number;
@@ -28,89 +25,37 @@ export interface AuditReport {
   };
 }
 
-/** Mismatches that are named at the most, per kind. */
-const MOST = 100;
+/** Max rows that are named per check. */
+const MAX_ROWS = 100;
+/** Records that a check reads at a time. */
+const RANGE_RECORDS = 100_000;
+/** How long a libSQL server may take for one check. */
+const CHECK_MS = 120_000;
+
+const CHECKS: readonly Check[] = [
+  ...LOTS,
+  ...BALANCES,
+  ...HOLDS,
+  ...HOURS,
+  ...RECORDS,
+  ...WINDOWS,
+  ...LISTS,
+];
+
+const COUNTS = `select (select count(*) from accounts) as accounts,
+  (select count(*) from lots) as lots, (select count(*) from entries) as entries,
+  (select count(*) from holds) as holds, (select count(*) from usage_records) as records`;
+
+const UNCOLLECTED = `select
+    (select count(*) from usage_records where charged_credits < price_credits)
+      + (select coalesce(sum(uncollected_requests), 0) from pruned_records) as requests,
+    (select coalesce(sum(price_credits - charged_credits), 0) from usage_records
+      where charged_credits < price_credits)
+      + (select coalesce(sum(uncollected_credits), 0) from pruned_records) as credits`;
 
 /**
- * Every check as one query of what is off: id, found, expected. One statement sees one state of the
- * database, so that a check is right however busy the gateway is.
- */
-const CHECKS: Readonly<Record<string, string>> = {
-  lot: `
-    select lots.id, remaining as found, coalesce(total, 0) as expected
-    from lots left join (select lot_id, sum(credits) as total from entries group by lot_id)
-      on lot_id = lots.id
-    where remaining <> coalesce(total, 0)`,
-  balance: `
-    select account_id as id, balance as found,
-      coalesce((select sum(remaining) from lots where lots.account_id = balances.account_id), 0)
-        as expected
-    from balances
-    where balance <>
-      coalesce((select sum(remaining) from lots where lots.account_id = balances.account_id), 0)`,
-  granted: `
-    select lots.id, granted as found, coalesce(credits, 0) as expected
-    from lots left join entries on cause_id = lots.id and lot_id = lots.id and kind = 'grant'
-    where granted <> coalesce(credits, 0)`,
-  owner: `
-    select lots.id, 0 as found, 1 as expected
-    from entries join lots on lots.id = lot_id where lots.account_id <> entries.account_id`,
-  held: `
-    select balances.account_id as id, held as found, coalesce(total, 0) as expected
-    from balances left join (select account_id, sum(credits) as total from holds group by 1) as sums
-      on sums.account_id = balances.account_id
-    where held <> coalesce(total, 0)`,
-  budget: `
-    select budgets.key_id as id, held as found, coalesce(total, 0) as expected
-    from budgets left join (select key_id, sum(credits) as total from holds group by 1) as sums
-      on sums.key_id = budgets.key_id
-    where held <> coalesce(total, 0)`,
-  spent: `
-    select budgets.key_id as id, spent as found, coalesce(total, 0) as expected
-    from budgets left join
-      (select key_id, sum(credits) as total from usage_hours group by 1) as sums
-      on sums.key_id = budgets.key_id
-    where spent <> coalesce(total, 0)`,
-  allowed: `
-    select key_id as id, credits as found, coalesce(budget_credits, 0) as expected
-    from budgets left join keys on keys.id = key_id
-    where credits is not budget_credits`,
-  ended: `
-    select request_id as id, credits as found, 0 as expected
-    from holds where request_id in (select request_id from usage_records)`,
-  expired: `
-    select lots.id, at_ms as found, expires_at_ms as expected
-    from entries join lots on lots.id = lot_id where kind = 'expire' and at_ms < expires_at_ms`,
-  consumed: `
-    select balances.account_id as id, consumed as found, coalesce(total, 0) as expected
-    from balances left join
-      (select account_id, -sum(credits) as total from entries where kind = 'charge' group by 1)
-      as sums on sums.account_id = balances.account_id
-    where consumed <> coalesce(total, 0)`,
-  hours: `
-    select balances.account_id as id, coalesce(total, 0) as found, consumed as expected
-    from balances left join
-      (select account_id, sum(credits) as total from usage_hours group by 1) as sums
-      on sums.account_id = balances.account_id
-    where consumed <> coalesce(total, 0)`,
-  requests: `
-    select balances.account_id as id, requests as found, coalesce(total, 0) as expected
-    from balances left join
-      (select account_id, sum(requests) as total from usage_hours group by 1) as sums
-      on sums.account_id = balances.account_id
-    where requests <> coalesce(total, 0)`,
-  record: `
-    select request_id as id, charged_credits as found,
-      coalesce((select -sum(credits) from entries where cause_id = request_id), 0) as expected
-    from usage_records
-    where charged_credits <>
-      coalesce((select -sum(credits) from entries where cause_id = request_id), 0)`,
-};
-
-const checkRow = z.object({ id: z.string(), found: z.int(), expected: z.int() });
-
-/**
- * Re-adds everything. Writers are not held up.
+ * Recomputes every derived row from entries and records, and compares the schema with the one that the
+ * migrations make. Reads only, so that writers are not held up.
  *
  * @param progress Called with the name of each check before it runs.
  */
@@ -118,31 +63,85 @@ export async function audit(
   database: Database,
   progress: (check: string) => void = () => {},
 ): Promise<AuditReport> {
-  const mismatches: Mismatch[] = [];
-  for (const [kind, sql] of Object.entries(CHECKS)) {
-    progress(kind);
-    const rows = await database.all(`${sql} limit ${MOST}`);
-    mismatches.push(...rows.map((row) => ({ kind, ...checkRow.parse(row) })));
+  progress("schema");
+  const mismatches: Mismatch[] = await checkSchema(database);
+  const isWhole = mismatches.length === 0;
+  const attempt = async <T>(name: string, work: () => Promise<T>): Promise<T | undefined> => {
+    progress(name);
+    try {
+      return await work();
+    } catch (error) {
+      // a table or a column that is missing; the schema's mismatches name it
+      if (isWhole || !(error instanceof DatabaseError)) throw error;
+      mismatches.push({
+        noun: "schema",
+        kind: "unreadable",
+        id: name,
+        found: error.message,
+        expected: null,
+      });
+      return undefined;
+    }
+  };
+  for (const check of CHECKS) {
+    const found = await attempt(check.name, () => run(database, check));
+    mismatches.push(...found ?? []);
   }
-  progress("counts");
-  const count = async (table: string) =>
-    Number((await database.one(`select count(*) as n from ${table}`))!.n);
-  const uncollected = await database.one(
-    `select count(*) + (select uncollected_requests from pruned_records) as requests,
-        coalesce(sum(price_credits - charged_credits), 0)
-          + (select uncollected_credits from pruned_records) as credits
-      from usage_records where charged_credits < price_credits`,
-  );
+  mismatches.push(...await attempt("tiers", () => checkTiers(database)) ?? []);
+  const counts = await attempt("counts", () => first(database, COUNTS));
+  const uncollected = await attempt("uncollected", () => first(database, UNCOLLECTED));
+  const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
   return {
-    accounts: await count("accounts"),
-    lots: await count("lots"),
-    entries: await count("entries"),
-    holds: await count("holds"),
-    records: await count("usage_records"),
+    accounts: count(counts, "accounts"),
+    lots: count(counts, "lots"),
+    entries: count(counts, "entries"),
+    holds: count(counts, "holds"),
+    records: count(counts, "records"),
     mismatches,
     uncollected: {
-      requests: Number(uncollected!.requests),
-      credits: Number(uncollected!.credits),
+      requests: count(uncollected, "requests"),
+      credits: count(uncollected, "credits"),
     },
   };
+}
+
+async function first(database: Database, sql: string): Promise<Row | undefined> {
+  return (await database.all(sql, [], { patienceMs: CHECK_MS }))[0];
+}
+
+async function run(database: Database, check: Check): Promise<Mismatch[]> {
+  const mismatches: Mismatch[] = [];
+  for await (const range of check.byRecords ? recordRanges(database) : [[]]) {
+    const rows = await database.all(`${check.sql} limit ${MAX_ROWS}`, range, {
+      patienceMs: CHECK_MS,
+    });
+    for (const row of rows) mismatches.push(...mismatchesOf(check, row));
+    if (mismatches.length >= MAX_ROWS) break;
+  }
+  return mismatches;
+}
+
+/** The request ids between which a query is run, oldest first. */
+async function* recordRanges(database: Database): AsyncGenerator<[string, string]> {
+  for (let from = "";;) {
+    const last = await first(
+      database,
+      `select request_id from usage_records where request_id > '${from.replaceAll("'", "''")}'
+        order by request_id limit 1 offset ${RANGE_RECORDS}`,
+    );
+    const to = last === undefined ? "\u{10ffff}" : String(last.request_id);
+    yield [from, to];
+    if (last === undefined) return;
+    from = to;
+  }
+}
+
+function mismatchesOf(check: Check, row: Row): Mismatch[] {
+  const noun = row.noun === undefined ? check.noun : row.noun as Mismatch["noun"];
+  return Object.keys(row).flatMap((column) => {
+    const kind = /^found_(.*)$/.exec(column)?.[1];
+    if (kind === undefined) return [];
+    const [found, expected] = [row[column] ?? null, row[`expected_${kind}`] ?? null];
+    return found === expected ? [] : [{ noun, kind, id: String(row.id), found, expected }];
+  });
 }

@@ -16,6 +16,8 @@ export interface GrowthAsk {
   /** Credits that it would hold in all. */
   readonly wanted: number;
   readonly nowMs: number;
+  /** When its windows counted it. */
+  readonly admittedAtMs: number;
   /** How long its hold is kept, should it have to be made anew. */
   readonly leaseMs: number;
 }
@@ -33,6 +35,7 @@ const GROW: GroupWrite<readonly [string, ...Json[]], number> = {
       "wanted",
       "at_ms",
       "lease_ms",
+      "admitted_at_ms",
     ]),
   ],
   outcomes: `select json_group_array(json_array(request_id, credits))
@@ -53,6 +56,7 @@ export function growHold(database: Database, ask: GrowthAsk): Promise<number> {
     ask.wanted,
     ask.nowMs,
     ask.leaseMs,
+    ask.admittedAtMs,
   ]);
 }
 

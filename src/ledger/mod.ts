@@ -11,7 +11,7 @@
  */
 
 export { type AdmissionAsk, admit, type Decision, type Span, type WindowState } from "./admit.ts";
-export { audit, type AuditReport, type Mismatch } from "./audit.ts";
+export { audit, type AuditReport, type Mismatch, type Noun } from "./audit.ts";
 export {
   balancesOf,
   type Credits,
@@ -23,6 +23,12 @@ export {
 export { entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export { type Grant, grantStatements, newLotId } from "./grants.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
-export { type Ending, settle, type Settled, type UsageRecord } from "./settle.ts";
+export {
+  type ChargePrices,
+  type Ending,
+  settle,
+  type Settled,
+  type UsageRecord,
+} from "./settle.ts";
 export { type Standing, standingOf } from "./standing.ts";
 export { type Tier, TierList } from "./tiers.ts";

@@ -4,6 +4,14 @@ import { insertItems } from "./columns.ts";
 /** How a request ended. */
 export type Ending = "complete" | "refused" | "upstream_failed" | "client_left";
 
+/** The prices of a charge: credits per million tokens, and the credits that it costs at least. */
+export interface ChargePrices {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  readonly minimum: number;
+}
+
 /** One request, as it is remembered: who, what, how much, how long. Never what was said. */
 export interface UsageRecord {
   readonly requestId: string;
@@ -31,6 +39,10 @@ export interface UsageRecord {
   readonly durationMs: number;
   /** What it costs, in whole credits. */
   readonly priceCredits: number;
+  /** What the price was computed with; null when nothing is charged. */
+  readonly prices: ChargePrices | null;
+  /** When its windows counted it; null when they did not. */
+  readonly admittedAtMs: number | null;
   /** Names of request fields that could not be carried, with commas in between. */
   readonly ignored: string;
   readonly settledAtMs: number;
@@ -75,6 +87,11 @@ const SETTLE: GroupWrite<Item, Settled> = {
       "duration_ms",
       "price_credits",
       "ignored",
+      "input_price",
+      "cached_price",
+      "output_price",
+      "minimum_credits",
+      "admitted_at_ms",
       "settled_at_ms",
     ]),
   ],
@@ -113,6 +130,11 @@ export function settle(database: Database, record: UsageRecord): Promise<Settled
     record.durationMs,
     record.priceCredits,
     record.ignored.slice(0, MAX_IGNORED),
+    record.prices?.input ?? null,
+    record.prices?.cached ?? null,
+    record.prices?.output ?? null,
+    record.prices?.minimum ?? null,
+    record.admittedAtMs,
     record.settledAtMs,
   ]);
 }

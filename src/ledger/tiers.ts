@@ -17,10 +17,15 @@ export class TierList {
 
   constructor(tiers: readonly Tier[]) {
     this.tiers = tiers;
+    this.id = TierList.idOf(tiers);
+  }
+
+  /** A digest of the tiers, in their order. */
+  static idOf(tiers: readonly Tier[]): string {
     const text = JSON.stringify(
       tiers.map(({ above, minute, hour, day }) => [above, minute, hour, day]),
     );
-    this.id = createHash("sha256").update(text).digest("hex").slice(0, 16);
+    return createHash("sha256").update(text).digest("hex").slice(0, 16);
   }
 
   /** Makes the list known to the database; harmless when it is. */

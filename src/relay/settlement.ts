@@ -141,7 +141,7 @@ export class Settlement {
   }
 
   #record({ ending, status, usage, usageSource }: End): UsageRecord {
-    const { now, requestId, caller, dialect, route, streamed, startedAtMs } = this.#options;
+    const { now, requestId, caller, dialect, route, streamed, startedAtMs, hold } = this.#options;
     const { target, attempts } = this.asked;
     return {
       requestId,
@@ -164,6 +164,8 @@ export class Settlement {
       firstTokenMs: this.#firstTokenMs,
       durationMs: this.#elapsed(),
       priceCredits: usage === undefined ? 0 : priceOf(route, usage),
+      prices: usage === undefined ? null : { ...route.prices, minimum: route.minimum },
+      admittedAtMs: hold.admittedAtMs,
       ignored: this.ignored.join(", "),
       settledAtMs: now(),
     };

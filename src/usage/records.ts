@@ -25,6 +25,10 @@ const recordRow = z.object({
   charged_credits: z.int(),
   balance_credits: z.int().nullable(),
   ignored: z.string(),
+  input_price: z.int().nullable(),
+  cached_price: z.int().nullable(),
+  output_price: z.int().nullable(),
+  minimum_credits: z.int().nullable(),
 }).transform((row) => ({
   requestId: row.request_id,
   accountId: row.account_id,
@@ -49,6 +53,13 @@ const recordRow = z.object({
   chargedCredits: row.charged_credits,
   balanceCredits: row.balance_credits,
   ignored: row.ignored,
+  /** What the price was computed with; undefined when nothing was charged, and in records from before schema 5. */
+  prices: row.input_price === null ? undefined : {
+    input: row.input_price,
+    cached: row.cached_price ?? 0,
+    output: row.output_price ?? 0,
+    minimum: row.minimum_credits ?? 0,
+  },
 }));
 
 /** One request as it is remembered. */

@@ -24,8 +24,11 @@ const PRUNE_RECORDS = `
   ) returning 1 as gone`;
 const PRUNE_WINDOWS = `
   delete from windows where (key_id, span_ms, at_ms) in (
-    select key_id, span_ms, at_ms from windows where at_ms < ? limit ?
+    select key_id, span_ms, at_ms from windows where at_ms < ? order by span_ms desc limit ?
   ) returning 1 as gone`;
+/** Windows from before this are no longer complete; the audit looks at those from then on. */
+const WINDOWS_PRUNED =
+  "update pruned_windows set before_ms = max(before_ms, ?) where before_ms < ?";
 /** Every record is counted by its account, and when it is deleted. */
 const KEPT = `
   select (select coalesce(sum(requests), 0) from balances) - (select records from pruned_records)
@@ -67,7 +70,9 @@ export class Retention {
         const first = await database.one(NTH_OLDEST, [tooMany]);
         if (first !== undefined) gone += await this.#steps(PRUNE_RECORDS, String(first.request_id));
       }
-      await this.#steps(PRUNE_WINDOWS, now() - WINDOW_DAYS * DAY_MS);
+      const windowsBefore = now() - WINDOW_DAYS * DAY_MS;
+      await database.batch([{ sql: WINDOWS_PRUNED, args: [windowsBefore, windowsBefore] }]);
+      await this.#steps(PRUNE_WINDOWS, windowsBefore);
       return gone;
     } catch (error) {
       log.warn("old records could not be pruned", { error: String(error) });

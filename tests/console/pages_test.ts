@@ -355,6 +355,17 @@ Deno.test("a request's page explains its price; a backup downloads whole", async
   assertStringIncludes(text, "this model costs at least 3");
   assert(!text.includes("Hello"), "what was said is not there");
 
+  // the prices that it was charged by, whatever the route costs now
+  const { database } = gateway.gateway;
+  const priced = async (sql: string) => {
+    await database.batch([{ sql: `update usage_records set ${sql}` }]);
+    return await (await browser.get(`/console/requests/${reply.headers.get("request-id")}`)).text();
+  };
+  const before = await priced("input_price = 1000000, output_price = 0, minimum_credits = 2");
+  assertStringIncludes(before, `Together ${Number(usage.input_tokens).toFixed(6)}`);
+  assert(!before.includes("current ones"));
+  assertStringIncludes(await priced("input_price = null"), "those shown are the current ones");
+
   const backup = await browser.post("/console/operator/backup", {}, {
     from: "/console/operator/audit",
   });

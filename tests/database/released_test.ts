@@ -59,6 +59,26 @@ for (const { version } of MIGRATIONS) {
   });
 }
 
+Deno.test("records that were pruned before hourly sums were kept are explained all the same", async () => {
+  for (const version of [2, 4]) {
+    for (const pruned of [1, 2, 5, 6]) {
+      await using dir = await tempDir();
+      const file = await unpack(version, dir.path);
+      const { default: Driver } = await import("libsql");
+      const driver = new Driver(file);
+      driver.exec(`delete from usage_records where request_id in
+        (select request_id from usage_records order by request_id limit ${pruned})`);
+      driver.close();
+      const database = await openDatabase({ file, durability: "full", now: Date.now });
+      const { mismatches, records } = await audit(database);
+      assertEquals([records, mismatches], [6 - pruned, []]);
+      await database.batch([{ sql: "delete from usage_records" }]);
+      assertEquals((await audit(database)).mismatches, []);
+      await database.close();
+    }
+  }
+});
+
 Deno.test("an older program refuses a newer database, and changes nothing in it", async () => {
   const now = Date.now;
   for (const { version } of MIGRATIONS.slice(1)) {

@@ -72,12 +72,13 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
 /** Settles a request by its price alone. */
 export function settlePrice(
   database: Database,
-  { requestId, accountId, keyId, price, nowMs, ending = "complete" }: {
+  { requestId, accountId, keyId, price, nowMs, admittedAtMs = null, ending = "complete" }: {
     requestId: string;
     accountId: string;
     keyId: string;
     price: number;
     nowMs: number;
+    admittedAtMs?: number | null;
     ending?: UsageRecord["ending"];
   },
 ) {
@@ -103,6 +104,8 @@ export function settlePrice(
     firstTokenMs: 1,
     durationMs: 2,
     priceCredits: price,
+    prices: price === 0 ? null : { input: 0, cached: 0, output: 0, minimum: price },
+    admittedAtMs,
     settledAtMs: nowMs,
   });
 }

@@ -57,6 +57,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
     keyId: string;
     gatewayId: string;
     leaseMs: number;
+    nowMs: number;
   }[] = [];
   const ended: typeof running = [];
   const verdicts = { admitted: 0, rate: 0, budget: 0, credits: 0 };
@@ -99,7 +100,8 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
     },
     async grow() {
       if (running.length === 0) return;
-      const more = { ...random.pick(running), wanted: random.integer(1, 40), nowMs };
+      const one = random.pick(running);
+      const more = { ...one, wanted: random.integer(1, 40), nowMs, admittedAtMs: one.nowMs };
       assertEquals(await growHold(bench.database, more), model.grow(more));
     },
     async settle() {

@@ -180,6 +180,11 @@ export function InvitesPage(
   );
 }
 
+/** A mismatch's side; null where a row is missing. */
+function valueText(value: Mismatch["found"]): string {
+  return value === null ? "none" : typeof value === "number" ? number(value) : value;
+}
+
 /** The ledger re-added, on request. */
 export function AuditPage(
   { page, csrf, report, tookMs, canBackUp }: {
@@ -220,10 +225,11 @@ export function AuditPage(
               rows={report.mismatches}
               empty=""
               columns={[
+                { name: "noun", cell: ({ noun }) => noun },
                 { name: "kind", cell: ({ kind }) => kind },
                 { name: "row", cell: ({ id }) => <code>{id}</code> },
-                { name: "found", numeric: true, cell: ({ found }) => number(found) },
-                { name: "expected", numeric: true, cell: ({ expected }) => number(expected) },
+                { name: "found", numeric: true, cell: ({ found }) => valueText(found) },
+                { name: "expected", numeric: true, cell: ({ expected }) => valueText(expected) },
               ]}
             />
           )}
@@ -232,7 +238,10 @@ export function AuditPage(
       <div class="grid">
         <Form action="/console/operator/audit" csrf={csrf} class="card">
           <h2>Audit</h2>
-          <p>Re-adds every entry, lot, hold and record. Requests go on meanwhile.</p>
+          <p>
+            Recomputes balances, budgets, lots, holds, windows and roll-ups from entries and
+            records, and checks the schema. Requests continue meanwhile.
+          </p>
           <button type="submit">Audit now</button>
         </Form>
         {canBackUp

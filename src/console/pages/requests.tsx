@@ -173,14 +173,16 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
       </p>
     );
   }
-  if (route === undefined) {
+  // older records do not say their prices: the route's of now are the best guess
+  const prices = record.prices ?? (route && { ...route.prices, minimum: route.minimum });
+  if (prices === undefined) {
     return (
       <p class="empty">
         Charged {number(record.chargedCredits)}; the model is not served any more.
       </p>
     );
   }
-  const { prices, minimum } = route;
+  const { minimum } = prices;
   const lines: PriceLine[] = [
     { what: "input", tokens: record.inputTokens - record.cachedTokens, rate: prices.input },
     { what: "input from the cache", tokens: record.cachedTokens, rate: prices.cached },
@@ -219,7 +221,9 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
       <p class="quiet">
         Tokens were{" "}
         {record.usageSource === "upstream" ? "reported by the upstream" : "counted by the gateway"}.
-        Prices are those of now.
+        {record.prices === undefined
+          ? " The prices of this charge were not stored: those shown are the current ones."
+          : ""}
       </p>
     </>
   );

@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import type { Database } from "./database.ts";
+import { type Migration, MIGRATIONS } from "./migrate.ts";
+
+/** A table, index, trigger or view that is not as the migrations make it. */
+export interface SchemaDifference {
+  /** Such as `trigger entries_delete_is_refused`. */
+  readonly object: string;
+  /** Digest of its statement as it is; `none` if there is no such object. */
+  readonly found: string;
+  /** Digest of its statement as the migrations make it; `none` for an object of nobody's. */
+  readonly expected: string;
+}
+
+interface Connection {
+  exec(sql: string): void;
+  prepare(sql: string): { all(): { object: string; sql: string; tbl_name: string }[] };
+  close(): void;
+}
+
+/** Internal objects of SQLite and of libSQL servers are left out. */
+const OBJECTS = `select type || ' ' || name as object, sql, tbl_name from sqlite_master
+  where sql is not null and name not like 'sqlite\\_%' escape '\\'
+    and name not like 'libsql\\_%' escape '\\' and name <> 'schema_versions' order by 1`;
+
+/**
+ * Compares the schema with the one that the migrations make, and the list of applied migrations with
+ * theirs. Tables and views of others beside ours are left alone; triggers and indexes are not, as they may
+ * change what our rows are.
+ */
+export async function schemaDifferences(database: Database): Promise<SchemaDifference[]> {
+  const expected = await expectedSchema(MIGRATIONS);
+  const ours = new Set([...expected.keys()].filter((object) => object.startsWith("table ")));
+  const found = new Map<string, string>();
+  for (const row of await database.all(OBJECTS)) {
+    const object = String(row.object);
+    const foreign = /^(table|view) /.test(object) ||
+      (object.startsWith("index ") && !ours.has(`table ${row.tbl_name}`));
+    if (!foreign || expected.has(object)) found.set(object, String(row.sql));
+  }
+  const versions = await database.all(
+    "select version, name from schema_versions order by version",
+  );
+  for (const { version, name } of versions) found.set(`migration ${version}`, String(name));
+  for (const { version, name } of MIGRATIONS) expected.set(`migration ${version}`, name);
+
+  return [...new Set([...expected.keys(), ...found.keys()])].toSorted()
+    .filter((object) => expected.get(object) !== found.get(object))
+    .map((object) => ({
+      object,
+      found: digest(found.get(object)),
+      expected: digest(expected.get(object)),
+    }));
+}
+
+/** Statement by object, as the migrations leave them in an empty database. */
+async function expectedSchema(migrations: readonly Migration[]): Promise<Map<string, string>> {
+  const { default: Driver } = await import("libsql");
+  // the driver's own types do not know that rows are objects
+  const connection = new Driver(":memory:") as unknown as Connection;
+  try {
+    for (const { statements } of migrations) for (const sql of statements) connection.exec(sql);
+    return new Map(connection.prepare(OBJECTS).all().map(({ object, sql }) => [object, sql]));
+  } finally {
+    connection.close();
+  }
+}
+
+function digest(text: string | undefined): string {
+  return text === undefined ? "none" : createHash("sha256").update(text).digest("hex").slice(0, 12);
+}

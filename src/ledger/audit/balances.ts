@@ -1,0 +1,68 @@
+import { type Check, differences } from "./check.ts";
+
+/** Sums per account and per key with a budget. */
+export const BALANCES: readonly Check[] = [
+  // Each account has one balance, the sum of its lots, of its holds and of its hours.
+  {
+    noun: "balance",
+    name: "balances",
+    sql: differences({
+      before: `with left_over as materialized (
+          select account_id, sum(remaining) as credits from lots group by 1
+        ), held_now as materialized (
+          select account_id, sum(credits) as credits from holds group by 1
+        ), used as materialized (
+          select account_id, sum(requests) as requests, sum(credits) as credits,
+            sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
+          from usage_hours group by 1
+        )`,
+      id: "coalesce(balances.account_id, accounts.id)",
+      pairs: {
+        balance_row: ["balances.account_id", "accounts.id"],
+        balance: ["balance", "coalesce(left_over.credits, 0)"],
+        held: ["held", "coalesce(held_now.credits, 0)"],
+        hours: ["consumed", "coalesce(used.credits, 0)"],
+        requests: ["balances.requests", "coalesce(used.requests, 0)"],
+        input_tokens: ["balances.input_tokens", "coalesce(used.input_tokens, 0)"],
+        output_tokens: ["balances.output_tokens", "coalesce(used.output_tokens, 0)"],
+      },
+      from: `balances full join accounts on accounts.id = balances.account_id
+        left join left_over on left_over.account_id = balances.account_id
+        left join held_now on held_now.account_id = balances.account_id
+        left join used on used.account_id = balances.account_id`,
+    }),
+  },
+  // Each key with a budget has one row: without it, it has no limit.
+  {
+    noun: "budget",
+    name: "budgets",
+    sql: differences({
+      before: `with held_now as materialized (
+          select key_id, sum(credits) as credits from holds group by 1
+        ), used as materialized (
+          select key_id, sum(credits) as credits from usage_hours group by 1
+        ), limited as materialized (
+          select id, budget_credits from keys where budget_credits is not null
+        )`,
+      id: "coalesce(budgets.key_id, limited.id)",
+      pairs: {
+        allowed: ["credits_allowed", "budget_credits"],
+        spent: ["spent", "iif(budgets.key_id is null, null, coalesce(used.credits, 0))"],
+        budget: ["held", "iif(budgets.key_id is null, null, coalesce(held_now.credits, 0))"],
+      },
+      from: `(select key_id, credits as credits_allowed, spent, held from budgets) as budgets
+        full join limited on limited.id = budgets.key_id
+        left join held_now on held_now.key_id = budgets.key_id
+        left join used on used.key_id = budgets.key_id`,
+    }),
+  },
+  {
+    noun: "key",
+    name: "owners of keys",
+    sql: differences({
+      id: "keys.id",
+      pairs: { key_account: ["account_id", "accounts.id"] },
+      from: "keys left join accounts on accounts.id = account_id",
+    }),
+  },
+];

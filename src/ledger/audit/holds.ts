@@ -1,0 +1,31 @@
+import { type Check, differences } from "./check.ts";
+
+const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
+/** The settings allow leases of up to a day; an hour more for a clock that was set. */
+const MAX_LEASE_MS = 25 * 3_600_000;
+
+/** Holds of in-flight requests. */
+export const HOLDS: readonly Check[] = [
+  {
+    noun: "hold",
+    name: "holds",
+    sql: differences({
+      id: "request_id",
+      pairs: {
+        // settled requests hold nothing
+        ended: [
+          "holds.credits",
+          `iif(exists (select 1 from usage_records where request_id = holds.request_id)
+            or exists (select 1 from entries where cause_id = holds.request_id), 0, holds.credits)`,
+        ],
+        hold_account: ["holds.account_id", "keys.account_id"],
+        // a hold is released within a lease after its gateway is gone
+        lease: [
+          "lease_until_ms",
+          `min(lease_until_ms, ${DATABASE_CLOCK} + ${MAX_LEASE_MS})`,
+        ],
+      },
+      from: "holds left join keys on keys.id = key_id",
+    }),
+  },
+];

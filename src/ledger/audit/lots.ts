@@ -1,0 +1,118 @@
+import { type Check, differences } from "./check.ts";
+
+/** Lots, from entries and from how they were granted. */
+export const LOTS: readonly Check[] = [
+  // Each lot has left what its entries add up to, and all of them are its account's; each account has
+  // consumed what was charged. One scan of all entries for both.
+  {
+    noun: "lot",
+    name: "entries",
+    sql: `with sums as materialized (
+        select lot_id, account_id, sum(credits) as credits,
+          sum(iif(kind = 'charge', -credits, 0)) as charged
+        from entries not indexed group by lot_id, +account_id
+      ), charges as materialized (
+        select account_id, sum(charged) as charged from sums group by account_id
+      )
+      select 'lot' as noun, coalesce(lots.id, lot_id) as id,
+        remaining as found_lot, coalesce(credits, 0) as expected_lot,
+        lots.account_id as found_owner, coalesce(sums.account_id, lots.account_id) as expected_owner,
+        null as found_consumed, null as expected_consumed
+      from sums full join lots on lots.id = lot_id
+      where found_lot is not expected_lot or found_owner is not expected_owner
+      union all
+      select 'balance', coalesce(balances.account_id, charges.account_id), null, null, null, null,
+        consumed, coalesce(charged, 0)
+      from balances full join charges on charges.account_id = balances.account_id
+      where consumed is not coalesce(charged, 0)`,
+  },
+  // Each lot has one grant entry, of its size and its time.
+  {
+    noun: "lot",
+    name: "grant entries",
+    sql: differences({
+      id: "lots.id",
+      pairs: {
+        granted: ["granted", "coalesce(credits, 0)"],
+        granted_at: ["created_at_ms", "at_ms"],
+      },
+      from: `lots left join entries
+        on cause_id = lots.id and lot_id = lots.id and kind = 'grant'`,
+    }),
+  },
+  // A second grant of a lot, or one of another's.
+  {
+    noun: "entry",
+    name: "second grants",
+    sql: differences({
+      id: "cause_id || ' ' || lot_id",
+      pairs: { second_grant: ["cause_id", "lot_id"] },
+      from: "entries where kind = 'grant'",
+    }),
+  },
+  // Nothing expires before its time, and an expiry has an id of its own.
+  {
+    noun: "entry",
+    name: "expiries",
+    sql: differences({
+      id: "lots.id",
+      pairs: {
+        expired: ["at_ms", "max(at_ms, expires_at_ms)"],
+        expiry_id: ["substr(cause_id, 1, 7)", "'expiry_'"],
+      },
+      from: "entries join lots on lots.id = lot_id where kind = 'expire'",
+    }),
+  },
+  // A lot is as it was granted. Only what is left of it changes.
+  {
+    noun: "lot",
+    name: "lots as granted",
+    sql: differences({
+      id: "coalesce(lots.id, lot_id)",
+      pairs: {
+        lot_account: ["lots.account_id", "grants.account_id"],
+        source: ["lots.source", "grants.source"],
+        note: ["lots.note", "grants.note"],
+        size: ["granted", "credits"],
+        created: ["lots.created_at_ms", "grants.created_at_ms"],
+        expires: ["lots.expires_at_ms", "grants.expires_at_ms"],
+      },
+      from: "lots full join grants on lots.id = lot_id",
+    }),
+  },
+  // A bonus goes to whom it is for: its lot's id says of which account.
+  {
+    noun: "lot",
+    name: "bonuses",
+    sql: differences({
+      id: "lots.id",
+      pairs: {
+        bonus: [
+          "lots.account_id",
+          `case source
+            when 'signup' then (select id from accounts where id = substr(lots.id, 12))
+            when 'owner' then
+              (select id from accounts where id = substr(lots.id, 11) and role = 'owner')
+            when 'invite_signup' then
+              (select invited_by from accounts where id = substr(lots.id, 12))
+            else (select invited_by from accounts where id = substr(lots.id, 13)) end`,
+        ],
+        bonus_id: [
+          `rtrim(substr(lots.id, 1, instr(substr(lots.id, 5), '_') + 4), '_')`,
+          `case source when 'signup' then 'lot_signup' when 'owner' then 'lot_owner'
+            when 'invite_signup' then 'lot_invite' else 'lot_payment' end`,
+        ],
+      },
+      from: "lots where source in ('signup', 'owner', 'invite_signup', 'invite_payment')",
+    }),
+  },
+  {
+    noun: "lot",
+    name: "owners of lots",
+    sql: differences({
+      id: "lots.id",
+      pairs: { account: ["lots.account_id", "accounts.id"] },
+      from: "lots left join accounts on accounts.id = lots.account_id",
+    }),
+  },
+];

@@ -1,0 +1,66 @@
+import { type Check, differences } from "./check.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Days from which on no window was pruned: gateways keep them for eight days. */
+const WHOLE = `max((select coalesce(max(before_ms), 0) from pruned_windows),
+  (select coalesce(max(at_ms), 0) - 6 * ${DAY_MS} from windows where span_ms = ${DAY_MS}))`;
+
+/** A longer span with what it counts, and what the shorter ones in it count. */
+function parts(longMs: number, shortMs: number): string {
+  return `select key_id, ${longMs} as span_ms, at_ms / ${longMs} * ${longMs} as at_ms,
+      sum(iif(span_ms = ${longMs}, used, 0)) as found,
+      sum(iif(span_ms = ${shortMs}, used, 0)) as expected
+    from windows where span_ms in (${longMs}, ${shortMs}) group by 1, 3`;
+}
+
+/** Request windows, from each other and from records and holds. */
+export const WINDOWS: readonly Check[] = [
+  // Each request is counted once in its minute, its hour and its day.
+  {
+    noun: "window",
+    name: "window spans",
+    sql: differences({
+      before: `with since as materialized (select ${WHOLE} as ms)`,
+      id: "key_id || ' ' || span_ms || ' ' || at_ms",
+      pairs: { span: ["found", "expected"] },
+      from: `(${parts(DAY_MS, 3_600_000)} union all ${parts(3_600_000, 60_000)})
+        where at_ms / ${DAY_MS} * ${DAY_MS} >= (select ms from since)`,
+    }),
+  },
+  {
+    noun: "window",
+    name: "windows",
+    sql: differences({
+      id: "key_id || ' ' || span_ms || ' ' || at_ms",
+      pairs: {
+        begins: ["at_ms", "at_ms / span_ms * span_ms"],
+        length: ["span_ms", `iif(span_ms in (60000, 3600000, ${DAY_MS}), span_ms, null)`],
+        window_key: ["key_id", "keys.id"],
+      },
+      from: "windows left join keys on keys.id = key_id",
+    }),
+  },
+  // A minute counts at least the requests whose records and holds say that they were admitted in it. It may
+  // count more: requests whose gateway was killed leave neither.
+  {
+    noun: "window",
+    name: "admissions",
+    sql: differences({
+      before: `with since as materialized (select ${WHOLE} as ms), admitted as materialized (
+          select key_id, at_ms / 60000 * 60000 as at_ms, count(*) as n from (
+            select key_id, admitted_at_ms as at_ms from usage_records
+            where request_id >= printf('req_%012x', max((select ms from since) - ${DAY_MS}, 0))
+              and admitted_at_ms >= (select ms from since)
+            union all
+            select key_id, created_at_ms from holds
+            where created_at_ms >= (select ms from since)
+          ) group by 1, 2
+        )`,
+      id: "admitted.key_id || ' 60000 ' || admitted.at_ms",
+      pairs: { admitted: ["coalesce(used, 0)", "max(coalesce(used, 0), n)"] },
+      from: `admitted left join windows on windows.key_id = admitted.key_id
+        and span_ms = 60000 and windows.at_ms = admitted.at_ms`,
+    }),
+  },
+];

@@ -1,0 +1,806 @@
+import Driver from "libsql";
+import { Accounts, Keys } from "../../src/accounts/mod.ts";
+import { type Bonuses, Registration, Sales } from "../../src/billing/mod.ts";
+import { openDatabase } from "../../src/database/mod.ts";
+import { newRequestId } from "../../src/ids.ts";
+import { admit, expireLots, type Noun, settle, TierList } from "../../src/ledger/mod.ts";
+import { Retention } from "../../src/usage/mod.ts";
+import { SILENT } from "../../src/telemetry/mod.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2030, 0, 1);
+const BONUSES: Bonuses = {
+  signup: 10,
+  inviteSignup: 50,
+  inviteFirstPayment: 500,
+  ownerGrant: 1000,
+};
+const PRICES = { input: 100_000, cached: 50_000, output: 400_000, minimum: 1 };
+
+/**
+ * Writes a ledger that has a bit of everything: grants of each source, expiries, charges over several lots,
+ * accounts with several keys, budgets, holds, uncollected and pruned requests, bonuses, windows.
+ */
+export async function writeHistory(file: string): Promise<void> {
+  let nowMs = START;
+  const now = () => nowMs;
+  const database = await openDatabase({ file, durability: "normal", now });
+  const accounts = new Accounts(database, now);
+  const keys = new Keys(database, now);
+  const registration = new Registration(database, accounts, BONUSES);
+  const sales = new Sales(
+    database,
+    [{ id: "small", name: "Small", credits: 300, priceUsd: 3, validDays: 30 }],
+    BONUSES,
+    now,
+  );
+  const tierList = new TierList([
+    { above: 0, minute: 1_000, hour: 10_000, day: 100_000 },
+    { above: 100, minute: 2_000, hour: 20_000, day: 200_000 },
+  ]);
+  await database.batch(tierList.statements);
+
+  const owner = await registration.owner("owner@example.com");
+  const inviteCode = await accounts.inviteCode(owner);
+  const ada = await registration.register({ email: "ada@example.com", inviteCode });
+  const bob = await registration.register({ email: "bob@example.com" });
+  await sales.sell(ada, sales.package("small"), { paid: true });
+  await sales.grant(ada, { credits: 40, expiresAtMs: nowMs + 2 * HOUR, note: "for a while" });
+  await sales.grant(ada, { credits: 25, expiresAtMs: nowMs + 9 * DAY, note: "for days" });
+  const key = async (account: typeof ada, budgetCredits?: number) =>
+    (await keys.issue(account, { budgetCredits })).id;
+  const callers = [
+    { accountId: ada.id, keyId: await key(ada, 400) },
+    { accountId: ada.id, keyId: await key(ada) },
+    { accountId: bob.id, keyId: await key(bob, 5) },
+    { accountId: bob.id, keyId: await key(bob) },
+    { accountId: owner.id, keyId: await key(owner) },
+  ];
+
+  const hold = async (caller: typeof callers[number], credits: number) => {
+    const requestId = newRequestId(nowMs);
+    const { verdict } = await admit(database, {
+      ...caller,
+      requestId,
+      gatewayId: "gw",
+      least: 1,
+      wanted: credits,
+      nowMs,
+      leaseMs: 3_600_000,
+      tierListId: tierList.id,
+    });
+    return verdict === "admitted" ? requestId : undefined;
+  };
+  let count = 0;
+  const request = async (caller: typeof callers[number], outputTokens: number) => {
+    const admittedAtMs = nowMs;
+    const requestId = await hold(caller, 2);
+    if (requestId === undefined) return;
+    count++;
+    const tokens = { inputTokens: 20 + count, cachedTokens: 7, outputTokens };
+    const sum = (tokens.inputTokens - 7) * PRICES.input + 7 * PRICES.cached +
+      outputTokens * PRICES.output;
+    const isCharged = outputTokens > 0;
+    nowMs += 40;
+    await settle(database, {
+      ...caller,
+      requestId,
+      dialect: count % 2 === 0 ? "chat" : "messages",
+      route: count % 3 === 0 ? "svc-k3" : "svc-k2",
+      upstream: "one",
+      upstreamModel: "model",
+      attempts: 1,
+      status: isCharged ? 200 : 502,
+      ending: isCharged ? "complete" : "upstream_failed",
+      streamed: false,
+      usageSource: isCharged ? "upstream" : null,
+      ...(isCharged ? tokens : { inputTokens: 0, cachedTokens: 0, outputTokens: 0 }),
+      reasoningTokens: 0,
+      startedAtMs: admittedAtMs,
+      firstTokenMs: 5,
+      durationMs: 30 + count,
+      priceCredits: isCharged ? Math.max(PRICES.minimum, Math.ceil(sum / 1e6)) : 0,
+      prices: isCharged ? PRICES : null,
+      admittedAtMs,
+      ignored: "",
+      settledAtMs: nowMs,
+    });
+  };
+  for (let day = 0; day < 12; day++) {
+    for (const caller of callers) {
+      await request(caller, 8);
+      nowMs += 70_000;
+      await request(caller, day % 4 === 0 ? 0 : 5);
+      nowMs += day % 2 === 0 ? HOUR : 1_000;
+    }
+    if (day === 0) await request(callers[0]!, 60); // over several lots
+    if (day < 2) await request(callers[3]!, 40); // more than there is
+    await expireLots(database, nowMs);
+    nowMs = START + (day + 1) * DAY;
+  }
+  await registration.register({ email: "eve@example.com", inviteCode });
+  await sales.grant(bob, { credits: 200 });
+  await sales.grant(ada, { credits: 200 });
+  await request(callers[3]!, 10);
+  await new Retention({ database, log: SILENT, now, days: 11, rows: 5_000 }).prune();
+  nowMs += 1_000;
+  await request(callers[2]!, 0);
+  await hold(callers[0]!, 9);
+  await hold(callers[3]!, 4);
+  await database.close();
+  const raw = openRaw(file);
+  raw.prepare("pragma wal_checkpoint(truncate)").all([]); // all in the one file, to be copied
+  raw.close();
+}
+
+/** Something that was done to the file by hand. */
+export interface Corruption {
+  readonly name: string;
+  readonly sql: readonly string[];
+  /** What the audit must name. */
+  readonly noun: Noun;
+  /** A query of the id that the audit must name, run before the corruption. */
+  readonly id?: string;
+  /** Whether the triggers fire, as when somebody uses the database's own shell. */
+  readonly triggers?: boolean;
+}
+
+/** The face of the driver that is used. */
+interface Raw {
+  exec(sql: string): void;
+  prepare(sql: string): { all(args?: unknown[]): Record<string, string | number | null>[] };
+  close(): void;
+}
+
+/** Opens the file past everything that protects it. */
+export function openRaw(file: string): Raw {
+  // the driver's own types do not know that rows are objects
+  const raw = new Driver(file) as unknown as Raw;
+  raw.exec("pragma foreign_keys = off");
+  raw.exec("pragma ignore_check_constraints = on");
+  return raw;
+}
+
+/** Does it. Returns the id that the audit must name, if the corruption says which. */
+export function corrupt(
+  file: string,
+  { sql, id, triggers = false }: Corruption,
+): string | undefined {
+  const raw = openRaw(file);
+  try {
+    const expected = id === undefined
+      ? undefined
+      : String(Object.values(raw.prepare(id).all([])[0]!)[0]);
+    const made = triggers
+      ? []
+      : raw.prepare("select name, sql from sqlite_master where type = 'trigger'").all([]);
+    for (const { name } of made) raw.exec(`drop trigger ${name}`);
+    for (const statement of sql) raw.exec(statement);
+    for (const { sql: create } of made) raw.exec(String(create));
+    raw.prepare("pragma wal_checkpoint(truncate)").all([]);
+    return expected;
+  } finally {
+    raw.close();
+  }
+}
+
+/** The noun of each table's rows. */
+export const NOUNS: Readonly<Record<string, Noun>> = {
+  accounts: "account",
+  balances: "balance",
+  budgets: "budget",
+  decisions: "decision",
+  entries: "entry",
+  grants: "lot",
+  holds: "hold",
+  keys: "key",
+  lots: "lot",
+  price_storage: "record",
+  pruned_hours: "hour",
+  pruned_records: "pruned",
+  pruned_windows: "window",
+  revisions: "revision",
+  schema_versions: "schema",
+  tiers: "tier",
+  usage_hours: "hour",
+  usage_records: "record",
+  windows: "window",
+};
+
+/** Tables that have nothing to do with credits. */
+export const OTHER_TABLES = ["passwords", "sessions", "sign_in_links"];
+
+const FACT = "a fact that somebody stated; nothing else follows from it";
+const DESCRIPTION = "describes the request; nothing else follows from it";
+const BOUND = "a bound; raising it hides only rows older than it";
+
+/** Columns that cannot be derived, and why. */
+export const FREE: Readonly<Record<string, string>> = {
+  "accounts.email": FACT,
+  "accounts.name": FACT,
+  "accounts.role": FACT,
+  "accounts.created_at_ms": FACT,
+  "accounts.disabled_at_ms": FACT,
+  "accounts.invite_code": FACT,
+  "keys.name": FACT,
+  "keys.digest": FACT,
+  "keys.hint": FACT,
+  "keys.source": FACT,
+  "keys.models": FACT,
+  "keys.created_at_ms": FACT,
+  "keys.expires_at_ms": FACT,
+  "keys.revoked_at_ms": FACT,
+  "holds.request_id": "known only to the gateway that runs the request; the lease bounds it",
+  "holds.gateway_id": "known only to that gateway; the lease bounds it",
+  "usage_records.dialect": DESCRIPTION,
+  "usage_records.upstream": DESCRIPTION,
+  "usage_records.upstream_model": DESCRIPTION,
+  "usage_records.attempts": DESCRIPTION,
+  "usage_records.status": DESCRIPTION,
+  "usage_records.streamed": DESCRIPTION,
+  "usage_records.reasoning_tokens": "part of output_tokens; nothing else follows from it",
+  "usage_records.first_token_ms": DESCRIPTION,
+  "usage_records.ignored": DESCRIPTION,
+  "usage_records.balance_credits":
+    "depends on the order of an account's settlements, which is not stored",
+  "pruned_records.through": BOUND,
+  "pruned_windows.before_ms": BOUND,
+  "revisions.number": "a counter of which only changes matter",
+  "schema_versions.applied_at_ms": FACT,
+};
+
+/** Columns in which no value means something. */
+const MAY_BE_EMPTY: Readonly<Record<string, string>> = {
+  "usage_records.admitted_at_ms": "no window counted the request",
+};
+
+/** How a column is changed where adding 1, or another letter, would be no change of what it means. */
+const CHANGES: Readonly<Record<string, string>> = {
+  "usage_hours.hour_at_ms": `hour_at_ms + ${HOUR}`,
+  "pruned_hours.hour_at_ms": `hour_at_ms + ${HOUR}`,
+  "usage_records.started_at_ms": `started_at_ms + ${HOUR}`,
+  "usage_records.admitted_at_ms": `admitted_at_ms + 90000`,
+  "usage_records.ending": "'client_left'",
+  "usage_records.usage_source": "null",
+  "holds.created_at_ms": "created_at_ms + 120000",
+  "holds.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
+  "usage_records.input_price": "input_price + 1000000",
+  "usage_records.cached_price": "cached_price + 1000000",
+  "usage_records.output_price": "output_price + 1000000",
+  "usage_records.minimum_credits": "minimum_credits + 1000",
+  "windows.span_ms": "60000",
+  "entries.kind": "'expire'",
+  "lots.source": "'package'",
+  "grants.source": "'package'",
+};
+
+/** Which row is changed where not any would do. */
+const ROWS: Readonly<Record<string, string>> = {
+  usage_records: "ending = 'complete' and charged_credits > 1",
+  entries: "kind = 'charge' and exists (select 1 from usage_records where request_id = cause_id)",
+  windows: "span_ms = 3600000",
+  accounts: "invited_by is not null",
+  keys: "budget_credits is not null",
+  lots: "source = 'grant'",
+  grants: "source = 'grant'",
+  pruned_hours: "credits > 0",
+  schema_versions: "version = (select max(version) from schema_versions)",
+};
+
+/** Nouns that a column's change shows as, where that is another than its table's. */
+const SHOWS_AS: Readonly<Record<string, Noun>> = {
+  "accounts.id": "balance",
+  "accounts.invited_by": "lot",
+  "keys.id": "hour",
+  "keys.account_id": "hour",
+  "keys.budget_credits": "budget",
+  "entries.account_id": "record",
+  "entries.cause_id": "record",
+  "entries.lot_id": "lot",
+  "entries.kind": "record",
+  "entries.credits": "record",
+  "entries.at_ms": "record",
+  "usage_records.request_id": "entry",
+  "usage_records.key_id": "hour",
+  "usage_records.route": "hour",
+  "usage_records.ending": "hour",
+  "usage_records.started_at_ms": "hour",
+  "usage_records.duration_ms": "hour",
+  "usage_records.input_tokens": "hour",
+  "usage_records.output_tokens": "hour",
+  "pruned_hours.uncollected_requests": "pruned",
+  "pruned_hours.uncollected_credits": "pruned",
+  "usage_records.admitted_at_ms": "window",
+  "holds.key_id": "window",
+  "holds.credits": "balance",
+  "holds.created_at_ms": "window",
+};
+
+const SHOWS_DELETED_AS: Readonly<Record<string, Noun>> = {
+  accounts: "balance",
+  entries: "record",
+  usage_records: "hour",
+  keys: "hour",
+  holds: "balance",
+};
+
+const SHOWS_PHANTOM_AS: Readonly<Record<string, Noun>> = {
+  accounts: "balance",
+  entries: "lot",
+  usage_records: "hour",
+  keys: "budget",
+  holds: "balance",
+};
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly notnull: number;
+  readonly pk: number;
+}
+
+/** A corruption for each column, and of each table a deleted and a phantom row, from the schema itself. */
+export function generatedCorruptions(file: string): Corruption[] {
+  const raw = openRaw(file);
+  try {
+    const tables = raw.prepare(
+      `select name from sqlite_master where type = 'table' and name not like 'sqlite_%'
+        and name not like 'libsql_%' order by name`,
+    ).all([]).map(({ name }) => String(name)).filter((name) => !OTHER_TABLES.includes(name));
+    return tables.flatMap((table) => {
+      const columns = raw.prepare(`pragma table_info(${table})`).all([]) as unknown as Column[];
+      const { n } = raw.prepare(`select count(*) as n from ${table}`).all([])[0]!;
+      return ofTable(table, columns, Number(n));
+    });
+  } finally {
+    raw.close();
+  }
+}
+
+function ofTable(table: string, columns: readonly Column[], rows: number): Corruption[] {
+  const noun = NOUNS[table];
+  if (noun === undefined) throw new Error(`tests/ledger/corruptions.ts does not know ${table}`);
+  const names = columns.map(({ name }) => name);
+  const keys = columns.filter(({ pk }) => pk > 0).map(({ name }) => name);
+  const key = keys.length > 0 ? keys : names;
+  const pick = `(${key.join(", ")}) = (select ${key.join(", ")} from ${table}
+    where ${ROWS[table] ?? "true"} order by ${key.join(", ")} limit 1
+    offset (select count(*) / 2 from ${table} where ${ROWS[table] ?? "true"}))`;
+  const made: Corruption[] = [];
+  for (const column of rows === 0 ? [] : columns) {
+    const name = `${table}.${column.name}`;
+    if (FREE[name] !== undefined) continue;
+    const shown = SHOWS_AS[name] ?? noun;
+    made.push({
+      name: `${name} changed`,
+      sql: [
+        `update or replace ${table} set ${column.name} = ${changed(name, column)} where ${pick}`,
+      ],
+      noun: shown,
+    });
+    if (column.notnull === 0 && column.pk === 0 && MAY_BE_EMPTY[name] === undefined) {
+      made.push({
+        name: `${name} emptied`,
+        sql: [`update ${table} set ${column.name} = null where ${pick}`],
+        noun: shown,
+      });
+    }
+  }
+  if (rows > 0) {
+    made.push({
+      name: `a row of ${table} deleted`,
+      sql: [`delete from ${table} where ${pick}`],
+      noun: SHOWS_DELETED_AS[table] ?? noun,
+    });
+  }
+  const copy = columns.map((column) =>
+    column.name === "digest" || column.name === "email" || column.name === "invite_code"
+      ? `${column.name} || 'x'`
+      : column.pk > 0
+      ? column.type === "INTEGER"
+        ? changed(`${table}.${column.name}`, column)
+        : `${column.name} || 'x'`
+      : column.name
+  );
+  made.push({
+    name: `a phantom row of ${table}`,
+    sql: rows === 0
+      ? [`insert into ${table} values (${columns.map(empty).join(", ")})`]
+      : [`insert into ${table} select ${copy.join(", ")} from ${table} where ${pick}`],
+    noun: SHOWS_PHANTOM_AS[table] ?? noun,
+  });
+  return made;
+}
+
+function changed(name: string, { name: column, type }: Column): string {
+  const own = CHANGES[name];
+  if (own !== undefined) return own;
+  if (/account_id$|invited_by$/.test(column)) {
+    return `(select id from accounts where id <> ${column} order by email desc limit 1)`;
+  }
+  if (column === "key_id") return `(select id from keys where id <> key_id order by id limit 1)`;
+  if (column === "lot_id" && name === "entries.lot_id") {
+    return `(select id from lots where id <> lot_id order by id limit 1)`;
+  }
+  return type === "INTEGER" ? `${column} + 1` : `${column} || 'x'`;
+}
+
+function empty({ name, type }: Column): string {
+  return name === "verdict" ? "'admitted'" : type === "INTEGER" ? "1" : "'x'";
+}
+
+/** Each table, index, trigger and view dropped or changed, from the schema itself. */
+export function schemaCorruptions(file: string): Corruption[] {
+  const raw = openRaw(file);
+  const objects = raw.prepare(
+    `select type, name, tbl_name, sql from sqlite_master where sql is not null
+      and name not like 'sqlite_%' and name not like 'libsql_%' order by type, name`,
+  ).all([]);
+  raw.close();
+  return objects.flatMap((row): Corruption[] => {
+    const [type, name, table, sql] = [row.type, row.name, row.tbl_name, row.sql].map(String) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    if (table === "schema_versions") return [];
+    const id = `select '${type} ${name}'`;
+    const rewrite = (to: string) => [
+      "pragma writable_schema = on",
+      `update sqlite_master set sql = '${to.replaceAll("'", "''")}' where name = '${name}'`,
+      "pragma writable_schema = off",
+    ];
+    const made: Corruption[] = [];
+    const add = (what: string, statements: readonly string[]) =>
+      made.push({
+        name: `${type} ${name} ${what}`,
+        sql: statements,
+        noun: "schema",
+        id,
+        triggers: true,
+      });
+    if (type !== "table") add("dropped", [`drop ${type} ${name}`]);
+    if (type === "trigger") {
+      add("does nothing", [
+        `drop trigger ${name}`,
+        `${sql.slice(0, sql.search(/\bbegin\b/))} begin select 1; end`,
+      ]);
+    }
+    if (type === "table") {
+      add("has another column", [`alter table ${name} add column surplus integer`]);
+      if (sql.includes(" check (")) {
+        add("without a check", rewrite(sql.replace(/ check \(/, " check (true or ")));
+      }
+    }
+    if (/unique/i.test(sql) && type === "index") {
+      add("is not unique", [`drop index ${name}`, sql.replace(/unique /i, "")]);
+    }
+    return made;
+  });
+}
+
+const RECORD =
+  "(select request_id from usage_records where charged_credits > 1 order by 1 limit 1)";
+const OTHER = `(select id from accounts where email = 'bob@example.com')`;
+const HELD = "(select request_id from holds limit 1)";
+
+/** What an attacker, a bug or a helpful hand would do. */
+export const NAMED_CORRUPTIONS: readonly Corruption[] = [
+  {
+    name: "a second grant entry on a lot, through the triggers",
+    sql: [
+      "update lots set granted = granted + 50 where source = 'package'",
+      `insert into entries select account_id, 'lot_again', id, 'grant', 50, created_at_ms from lots
+        where source = 'package'`,
+    ],
+    noun: "entry",
+    triggers: true,
+  },
+  {
+    name: "all budgets deleted",
+    sql: ["delete from budgets"],
+    noun: "budget",
+    id: "select key_id from budgets limit 1",
+  },
+  { name: "all balances deleted", sql: ["delete from balances"], noun: "balance" },
+  {
+    name: "a record moved to another account",
+    sql: [`update usage_records set account_id = ${OTHER} where request_id = ${RECORD}`],
+    noun: "record",
+    id: `select ${RECORD}`,
+  },
+  {
+    name: "a record and its roll-up moved to another account",
+    sql: [
+      `update usage_records set account_id = ${OTHER} where key_id in (select id from keys
+        where account_id = (select id from accounts where role = 'owner'))`,
+      `update usage_hours set account_id = ${OTHER} where key_id in (select id from keys
+        where account_id = (select id from accounts where role = 'owner'))`,
+    ],
+    noun: "hour",
+  },
+  {
+    name: "a roll-up moved to another day",
+    sql: [
+      `update usage_hours set hour_at_ms = hour_at_ms + ${DAY} + ${HOUR} * 11
+        where hour_at_ms = (select max(hour_at_ms) from usage_hours)`,
+    ],
+    noun: "hour",
+  },
+  {
+    name: "roll-ups of two routes exchanged",
+    sql: [
+      "update usage_hours set route = route || '-'",
+      "update usage_hours set route = iif(route = 'svc-k2-', 'svc-k3', 'svc-k2')",
+    ],
+    noun: "hour",
+  },
+  {
+    name: "a roll-up inflated with its balance",
+    sql: [
+      "update usage_hours set requests = requests + 1",
+      `update balances set requests = (select coalesce(sum(requests), 0) from usage_hours
+        where account_id = balances.account_id)`,
+    ],
+    noun: "hour",
+  },
+  {
+    name: "credits moved from one roll-up to another of the account",
+    sql: [
+      `update usage_hours set credits = credits + 3 where (account_id, hour_at_ms, key_id, route) =
+        (select account_id, hour_at_ms, key_id, route from usage_hours order by 1, 2 limit 1)`,
+      `update usage_hours set credits = credits - 3 where (account_id, hour_at_ms, key_id, route) =
+        (select account_id, hour_at_ms, key_id, route from usage_hours where credits > 3
+          order by 1, 2 limit 1 offset 1)`,
+    ],
+    noun: "hour",
+  },
+  {
+    name: "a phantom hold, through the triggers",
+    sql: [
+      `insert into holds select 'req_phantom', account_id, key_id, gateway_id, 3,
+        created_at_ms + ${DAY}, lease_until_ms from holds limit 1`,
+    ],
+    noun: "window",
+    triggers: true,
+  },
+  {
+    name: "a phantom hold that is never released, through the triggers",
+    sql: [
+      `insert into holds select 'req_phantom', account_id, key_id, gateway_id, 3, created_at_ms,
+        9000000000000000 from holds limit 1`,
+    ],
+    noun: "hold",
+    id: "select 'req_phantom'",
+    triggers: true,
+  },
+  {
+    name: "a hold of a settled request, through the triggers",
+    sql: [
+      `insert into holds select ${RECORD}, account_id, key_id, gateway_id, 1, created_at_ms,
+        lease_until_ms from holds limit 1`,
+    ],
+    noun: "hold",
+    id: `select ${RECORD}`,
+    triggers: true,
+  },
+  {
+    name: "a hold of another account's key, through the triggers",
+    sql: [
+      `insert into holds select 'req_other', ${OTHER}, key_id, gateway_id, 1, created_at_ms,
+        lease_until_ms from holds where account_id <> ${OTHER} limit 1`,
+    ],
+    noun: "hold",
+    id: "select 'req_other'",
+    triggers: true,
+  },
+  {
+    name: "a hold deleted past its trigger",
+    sql: [`delete from holds where request_id = ${HELD}`],
+    noun: "balance",
+    id: `select account_id from holds where request_id = ${HELD}`,
+  },
+  {
+    name: "pruned counts raised together",
+    sql: ["update pruned_records set records = records + 5, uncollected_credits = 9"],
+    noun: "pruned",
+  },
+  {
+    name: "uncollected credits forgotten",
+    sql: ["update pruned_records set uncollected_requests = 0, uncollected_credits = 0"],
+    noun: "pruned",
+  },
+  {
+    name: "the bound of pruned records lowered",
+    sql: ["update pruned_records set through = ''"],
+    noun: "entry",
+  },
+  {
+    name: "a record from between others deleted, through the triggers",
+    sql: [`delete from usage_records where request_id =
+      (select request_id from usage_records order by 1 limit 1 offset 9)`],
+    noun: "hour",
+    triggers: true,
+  },
+  {
+    name: "a record's price raised with its charge",
+    sql: [
+      `update usage_records set price_credits = price_credits + 1,
+        charged_credits = charged_credits + 1 where request_id = ${RECORD}`,
+    ],
+    noun: "record",
+    id: `select ${RECORD}`,
+  },
+  {
+    name: "a record's price hidden as uncollected",
+    sql: [
+      `update usage_records set price_credits = price_credits + 7 where request_id = ${RECORD}`,
+    ],
+    noun: "record",
+    id: `select ${RECORD}`,
+  },
+  {
+    name: "a record's prices removed",
+    sql: [
+      `update usage_records set input_price = null, cached_price = null, output_price = null,
+        minimum_credits = null where request_id = ${RECORD}`,
+    ],
+    noun: "record",
+    id: `select ${RECORD}`,
+  },
+  {
+    name: "all prices declared unknown",
+    sql: [
+      "update usage_records set input_price = null, cached_price = null, output_price = null, minimum_credits = null",
+      "update price_storage set unpriced_through = '~'",
+    ],
+    noun: "record",
+  },
+  {
+    name: "a record's tokens changed with its roll-up",
+    sql: [
+      `update usage_records set output_tokens = output_tokens + 100 where request_id = ${RECORD}`,
+      `update usage_hours set output_tokens = output_tokens + 100
+        where (account_id, hour_at_ms, key_id, route) = (select account_id,
+          started_at_ms / 3600000 * 3600000, key_id, route from usage_records
+          where request_id = ${RECORD})`,
+    ],
+    noun: "record",
+    id: `select ${RECORD}`,
+  },
+  {
+    name: "a charge deleted and given back",
+    sql: [
+      `update lots set remaining = remaining - (select sum(credits) from entries
+        where cause_id = ${RECORD} and lot_id = lots.id)
+        where id in (select lot_id from entries where cause_id = ${RECORD})`,
+      `delete from entries where cause_id = ${RECORD}`,
+    ],
+    noun: "record",
+    id: `select ${RECORD}`,
+  },
+  {
+    name: "a phantom charge, through the triggers",
+    sql: [
+      `insert into entries select account_id, 'req_zzz', id, 'charge', -2, 1 from lots
+        where remaining > 2 limit 1`,
+    ],
+    noun: "entry",
+    id: "select 'req_zzz'",
+    triggers: true,
+  },
+  {
+    name: "a charge taken from another account's lot, through the triggers",
+    sql: [
+      `insert into entries select ${OTHER}, 'req_zzz', id, 'charge', -2, 1 from lots
+        where account_id <> ${OTHER} and remaining > 2 limit 1`,
+    ],
+    noun: "lot",
+    triggers: true,
+  },
+  {
+    name: "a lot that has expired is valid for longer",
+    sql: [`update lots set expires_at_ms = expires_at_ms + ${DAY} where note = 'for days'`],
+    noun: "lot",
+    id: "select id from lots where note = 'for days'",
+  },
+  {
+    name: "credits expired before their time, through the triggers",
+    sql: [
+      `insert into entries select account_id, 'expiry_early', id, 'expire', -1, 1 from lots
+        where source = 'package' limit 1`,
+    ],
+    noun: "entry",
+    triggers: true,
+  },
+  {
+    name: "a bonus given to another account",
+    sql: [
+      `update lots set account_id = ${OTHER} where source = 'invite_payment'`,
+      `update grants set account_id = ${OTHER} where source = 'invite_payment'`,
+      `update entries set account_id = ${OTHER} where lot_id like 'lot_payment_%'`,
+      `update balances set balance = (select coalesce(sum(remaining), 0) from lots
+        where account_id = balances.account_id)`,
+    ],
+    noun: "lot",
+    id: "select id from lots where source = 'invite_payment'",
+  },
+  {
+    name: "a lot deleted with its entries",
+    sql: [
+      "delete from entries where lot_id in (select id from lots where source = 'signup' limit 1)",
+      "delete from lots where id = (select id from lots where source = 'signup' limit 1)",
+    ],
+    noun: "lot",
+    id: "select id from lots where source = 'signup' limit 1",
+  },
+  {
+    name: "a window reset",
+    sql: [
+      "delete from windows where at_ms >= (select max(at_ms) from windows where span_ms = 86400000)",
+    ],
+    noun: "window",
+  },
+  {
+    name: "a minute's count moved to the next hour",
+    sql: [
+      `update windows set at_ms = at_ms + 3600000 where (key_id, at_ms) =
+        (select key_id, max(at_ms) from windows where span_ms = 60000) and span_ms = 60000`,
+    ],
+    noun: "window",
+  },
+  {
+    name: "the limits of a tier raised",
+    sql: ["update tiers set minute = 1000000000"],
+    noun: "tier",
+  },
+  {
+    name: "a key's budget raised in both places of one row only",
+    sql: ["update budgets set credits = 1000000, spent = 0"],
+    noun: "budget",
+  },
+  {
+    name: "a balance raised with its lot",
+    sql: [
+      "update lots set remaining = granted where source = 'package'",
+      "update balances set balance = (select coalesce(sum(remaining), 0) from lots where account_id = balances.account_id)",
+    ],
+    noun: "lot",
+    id: "select id from lots where source = 'package'",
+  },
+  {
+    name: "a trigger that nobody made",
+    sql: [
+      `create trigger gives_more after insert on entries begin
+        update balances set consumed = consumed; end`,
+    ],
+    noun: "schema",
+    id: "select 'trigger gives_more'",
+    triggers: true,
+  },
+  {
+    name: "an index that nobody made",
+    sql: ["create unique index one_lot on lots (id, account_id)"],
+    noun: "schema",
+    id: "select 'index one_lot'",
+    triggers: true,
+  },
+  {
+    name: "a table renamed",
+    sql: ["alter table budgets rename to budgets_old"],
+    noun: "schema",
+    id: "select 'table budgets'",
+  },
+  {
+    name: "a column dropped",
+    sql: [
+      "drop index lots_with_credits",
+      "drop index lots_by_expiry",
+      "alter table lots rename column note to remark",
+    ],
+    noun: "schema",
+    id: "select 'table lots'",
+  },
+];
