@@ -1,4 +1,4 @@
-import { CHARACTERS, COSTS, PAIRS } from "./weights.ts";
+import { CHARACTERS, COSTS, PAIRS, RUNS } from "./weights.ts";
 
 /** What the counter looks up, unpacked from `weights.ts`. */
 export interface Weights {
@@ -6,6 +6,8 @@ export interface Weights {
   readonly characters: Uint8Array;
   /** How readily two neighbours merge into one token, 0 to 15, by `pairSlot`. */
   readonly pairs: Uint8Array;
+  /** `UNIT`s of each further character of a run of one, where it is less than a lone one's. */
+  readonly runs: ReadonlyMap<number, number>;
   /** Cost of a quarter token in `UNIT`s, by state and level: `state << 4 | level`. */
   readonly costs: Float64Array;
 }
@@ -13,8 +15,14 @@ export interface Weights {
 /** Counts are kept as multiples of 1/1024 token, which add up without rounding. */
 const UNIT = 1024;
 
-/** Levels of a pair that the fit distinguishes. A larger number means a more readily merged pair. */
-export const LEVELS = 14;
+/** Levels of a pair. A larger number means a more readily merged pair. */
+export const PAIR_LEVELS = 14;
+
+/** The level of a space behind anything: it merges with what follows. */
+const SPACE = PAIR_LEVELS;
+
+/** Levels that the fit distinguishes. */
+export const LEVELS = PAIR_LEVELS + 1;
 
 /** Contexts of a pair that the fit distinguishes, see `contextOf`. */
 export const CONTEXTS = 9;
@@ -26,8 +34,8 @@ const STATES = 3 * (MAX_DEPTH + 1);
 /** Slots of `Weights.pairs`. */
 export const PAIR_SLOTS = 1 << 16;
 
-/** Marks the key of a character's run, which shares the table of pairs. */
-const RUN = 1 << 21;
+/** `RUNS` are in this part of a token. */
+export const RUN_UNIT = 256;
 
 const BMP = 0x10000;
 
@@ -44,26 +52,16 @@ export function pairSlot(first: number, second: number): number {
   return (Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b)) >>> 16;
 }
 
-/** @returns where `Weights.pairs` holds how well a run of the code point merges. */
-export function runSlot(code: number): number {
-  return pairSlot(code | RUN, code);
-}
-
-/** @returns the tokens of each further character of a run, as a share of a lone character's. */
-export function runShare(level: number): number {
-  return 2 ** (-level / 2);
-}
-
-const RUN_SHARES = Float64Array.from({ length: 16 }, (_, level) => runShare(level) * UNIT / 4);
-
 /**
  * The state after a character: how well it merged (0 to 2), and how many characters ago the last
  * token probably began.
  */
 const NEXT_STATES = Uint8Array.from({ length: STATES << 4 }, (_, index) => {
   const [state, level] = [index >> 4, index & 15];
-  const depth = level <= 1 ? 1 : Math.min(MAX_DEPTH, state % (MAX_DEPTH + 1) + 1);
-  return (level <= 2 ? 0 : level <= 7 ? 1 : 2) * (MAX_DEPTH + 1) + depth;
+  const depth = level <= 1 || level === SPACE
+    ? 1
+    : Math.min(MAX_DEPTH, state % (MAX_DEPTH + 1) + 1);
+  return (level <= 2 || level === SPACE ? 0 : level <= 7 ? 1 : 2) * (MAX_DEPTH + 1) + depth;
 });
 
 /** The context that a state belongs to: how well the last pair merged, and three sizes of depth. */
@@ -78,7 +76,7 @@ function contextOf(state: number): number {
  */
 export function expandCosts(costs: ArrayLike<number>): Float64Array {
   return Float64Array.from({ length: STATES << 4 }, (_, index) => {
-    const level = Math.min(LEVELS - 1, index & 15);
+    const level = Math.min(SPACE, index & 15);
     return Math.round(costs[contextOf(index >> 4) * LEVELS + level]! * UNIT / 4);
   });
 }
@@ -117,22 +115,38 @@ function unpackPairs(packed: string): Uint8Array {
   return pairs;
 }
 
+/** Unpacks `RUNS`: code points, each with its tokens in 1/256, in base 36. */
+function unpackRuns(packed: string): Map<number, number> {
+  const numbers = packed.trim().split(/\s+/).filter(Boolean).map((entry) => parseInt(entry, 36));
+  const runs = new Map<number, number>();
+  for (let index = 1; index < numbers.length; index += 2) {
+    runs.set(numbers[index - 1]!, numbers[index]! * UNIT / RUN_UNIT);
+  }
+  return runs;
+}
+
 function base36(code: number): number {
   return code <= 57 ? code - 48 : code - 87;
 }
 
 /** Unpacks weights as `weights.ts` holds them. */
 export function unpackWeights(
-  packed: { characters: string; pairs: string; costs: ArrayLike<number> },
+  packed: { characters: string; pairs: string; runs: string; costs: ArrayLike<number> },
 ): Weights {
   return {
     characters: unpackCharacters(packed.characters),
     pairs: unpackPairs(packed.pairs),
+    runs: unpackRuns(packed.runs),
     costs: expandCosts(packed.costs),
   };
 }
 
-const WEIGHTS = unpackWeights({ characters: CHARACTERS, pairs: PAIRS, costs: COSTS });
+const WEIGHTS = unpackWeights({
+  characters: CHARACTERS,
+  pairs: PAIRS,
+  runs: RUNS,
+  costs: COSTS,
+});
 
 /**
  * Counts tokens as text goes by, close to what current tokenizers count, without their vocabulary.
@@ -164,7 +178,7 @@ export class TokenCounter {
 
   /** Adds a piece of text. */
   add(text: string): void {
-    const { characters, pairs, costs } = this.#weights;
+    const { characters, pairs, runs, costs } = this.#weights;
     let [count, state, last, beforeLast] = [this.#count, this.#state, this.#last, this.#beforeLast];
     let [digits, high] = [this.#digits, this.#high];
     for (let index = 0; index < text.length; index++) {
@@ -196,12 +210,12 @@ export class TokenCounter {
       }
       digits = 0;
       if (code === last && code === beforeLast) {
-        count += RUN_SHARES[pairs[runSlot(code)]!]! * characters[characterEntry(code)]!;
+        count += runs.get(code) ?? characters[characterEntry(code)]! * (UNIT / 4);
         continue;
       }
       // the last one of several blanks is a token of its own, or begins the next word
       if (last <= 32 && code > 32 && isBlank(last) && isBlank(beforeLast)) count += UNIT;
-      const entry = state << 4 | pairs[pairSlot(last, code)]!;
+      const entry = state << 4 | (code === 32 ? SPACE : pairs[pairSlot(last, code)]!);
       count += costs[entry]! * characters[code < BMP ? code : characterEntry(code)]!;
       state = NEXT_STATES[entry]!;
       beforeLast = last;

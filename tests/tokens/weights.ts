@@ -4,8 +4,9 @@
  *
  * 1. `CHARACTERS`: the tokens of each character alone.
  * 2. `PAIRS`: for each two characters, how many tokens of the vocabulary have them side by side, as
- *    a logarithm; and how well a run of one character merges.
- * 3. `COSTS`: how much of a character's tokens is left in each context, fitted to the samples so
+ *    a logarithm.
+ * 3. `RUNS`: the tokens of one character more in a run of it.
+ * 4. `COSTS`: how much of a character's tokens is left in each context, fitted to the samples so
  *    that the worst of them is as little off as possible.
  *
  * @module
@@ -18,9 +19,10 @@ import {
   CONTEXTS,
   expandCosts,
   LEVELS,
+  PAIR_LEVELS,
   PAIR_SLOTS,
   pairSlot,
-  runSlot,
+  RUN_UNIT,
   TokenCounter,
   unpackWeights,
 } from "../../src/tokens/estimate.ts";
@@ -62,8 +64,8 @@ function characterValues(): Uint8Array {
   return values;
 }
 
-/** Levels of each slot of `Weights.pairs`. */
-function pairLevels(characters: Uint8Array): Uint8Array {
+/** Pairs of characters, and in how many tokens of the vocabulary they stand side by side. */
+function pairsOfVocabulary(): Map<string, number> {
   const pairs = new Map<string, number>();
   for (let id = 0; id < VOCABULARY; id++) {
     const token = decode([id]);
@@ -74,29 +76,40 @@ function pairLevels(characters: Uint8Array): Uint8Array {
       pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
     }
   }
+  return pairs;
+}
+
+/** Levels of each slot of `Weights.pairs`. */
+function pairLevels(pairs: ReadonlyMap<string, number>): Uint8Array {
   const levels = new Uint8Array(PAIR_SLOTS);
   const raise = (slot: number, level: number) => levels[slot] = Math.max(levels[slot]!, level);
   for (const [pair, count] of pairs) {
     const [first, second] = [...pair].map((char) => char.codePointAt(0)!);
     if (pair !== " \t" && pair !== "\t ") {
-      raise(pairSlot(first!, second!), Math.min(LEVELS - 1, Math.floor(Math.log2(count))));
+      raise(pairSlot(first!, second!), Math.min(PAIR_LEVELS - 1, Math.floor(Math.log2(count))));
     }
   }
   raise(pairSlot(32, 9), 1); // seldom in a vocabulary, yet they merge
   raise(pairSlot(9, 32), 1);
+  return levels;
+}
+
+/** `RUNS`, packed. */
+function packRuns(pairs: ReadonlyMap<string, number>): string {
+  let packed = "";
   for (const pair of pairs.keys()) {
     const [first, second] = [...pair];
     if (first !== second) continue;
     const code = first!.codePointAt(0)!;
-    const alone = characters[characterEntry(code)]! / 4;
-    const level = Math.round(-2 * Math.log2(encode(pair.repeat(128)).length / 256 / alone));
-    levels[runSlot(code)] = Math.min(15, Math.max(0, level));
+    const each = encode(pair.repeat(128)).length / 256;
+    if (each >= tokensOf(code)) continue;
+    packed += code.toString(36) + " " + Math.round(each * RUN_UNIT).toString(36) + " ";
   }
-  return levels;
+  return lines(packed);
 }
 
 function lines(packed: string): string {
-  return packed.replace(/.{1,98}/g, "\n$&") + "\n";
+  return packed.replace(/(.{1,98})( |$)|.{1,98}/g, (line) => "\n" + line.trimEnd()) + "\n";
 }
 
 const letter = (value: number) => String.fromCharCode(64 + value);
@@ -120,10 +133,14 @@ function packPairs(levels: Uint8Array): string {
   return lines(packed);
 }
 
-/** The two tables that come from the vocabulary alone, packed. */
-export function vocabularyTables(): { characters: string; pairs: string } {
-  const values = characterValues();
-  return { characters: packCharacters(values), pairs: packPairs(pairLevels(values)) };
+/** The tables that come from the vocabulary alone, packed. */
+export function vocabularyTables(): { characters: string; pairs: string; runs: string } {
+  const pairs = pairsOfVocabulary();
+  return {
+    characters: packCharacters(characterValues()),
+    pairs: packPairs(pairLevels(pairs)),
+    runs: packRuns(pairs),
+  };
 }
 
 const read = (path: string) => Deno.readTextFileSync(new URL(path, import.meta.url));
@@ -155,8 +172,18 @@ function penalty(error: number): number {
   return error * error + 30 * beyond * beyond;
 }
 
+/**
+ * The least share of a character's tokens, whatever the samples say: what never merges in the
+ * vocabulary is never nearly free, and nor is any long run of letters, as a token has an end.
+ */
+function minCost(context: number, level: number): number {
+  if (level === PAIR_LEVELS) return 0.05; // a space
+  const least = [0.9, 0.45, 0.3, 0.2, 0.1][level] ?? 0.03;
+  return context % 3 === 2 ? Math.max(least, 0.3) : least;
+}
+
 /** Fits `COSTS` by coordinate descent. A count is linear in them. */
-function fitCosts(tables: { characters: string; pairs: string }): number[] {
+function fitCosts(tables: ReturnType<typeof vocabularyTables>): number[] {
   const size = CONTEXTS * LEVELS;
   const weights = unpackWeights({ ...tables, costs: new Array(size).fill(0) });
   const count = (text: string, costs: Float64Array) => {
@@ -177,7 +204,9 @@ function fitCosts(tables: { characters: string; pairs: string }): number[] {
   const users = units.map((_, which) =>
     rows.flatMap((row, index) => row.features[which]! > 0 ? [index] : [])
   );
-  const costs = units.map((_, index) => Math.max(0.03, 1 - index % LEVELS / 12));
+  const costs = units.map((_, index) =>
+    Math.max(minCost(Math.floor(index / LEVELS), index % LEVELS), 1 - index % LEVELS / 12)
+  );
   const counts = rows.map(({ features, base }) =>
     features.reduce((sum, feature, index) => sum + feature * costs[index]!, base)
   );
@@ -185,7 +214,9 @@ function fitCosts(tables: { characters: string; pairs: string }): number[] {
   const roughness = (index: number) => {
     const [context, level] = [Math.floor(index / LEVELS), index % LEVELS];
     const to = (other: number) => (costs[index]! - costs[other]!) ** 2;
-    return 0.3 * ((level > 0 ? to(index - 1) : 0) + (level < LEVELS - 1 ? to(index + 1) : 0)) +
+    return 0.3 *
+        ((level > 0 && level < PAIR_LEVELS ? to(index - 1) : 0) +
+          (level < PAIR_LEVELS - 1 ? to(index + 1) : 0)) +
       0.15 * ((context % 3 > 0 ? to(index - LEVELS) : 0) +
           (context % 3 < 2 ? to(index + LEVELS) : 0) +
           (context >= 3 ? to(index - 3 * LEVELS) : 0) +
@@ -205,7 +236,10 @@ function fitCosts(tables: { characters: string; pairs: string }): number[] {
       for (let which = 0; which < size; which++) {
         for (const direction of [step, -step]) {
           const old = costs[which]!;
-          const cost = Math.min(1.3, Math.max(0.01, old + direction));
+          const cost = Math.min(
+            1.3,
+            Math.max(minCost(Math.floor(which / LEVELS), which % LEVELS), old + direction),
+          );
           const before = loss(which, 0);
           costs[which] = cost;
           if (loss(which, cost - old) >= before - 1e-6) {
@@ -240,6 +274,9 @@ export const CHARACTERS = \`${tables.characters}\`;
 
 /** How readily pairs of characters merge, packed: see \`unpackPairs\`. */
 export const PAIRS = \`${tables.pairs}\`;
+
+/** Tokens of one character more in a run of it, packed: see \`unpackRuns\`. */
+export const RUNS = \`${tables.runs}\`;
 
 /** Share of a character's tokens that is left, a line for each context, by the level of its pair. */
 // deno-fmt-ignore
