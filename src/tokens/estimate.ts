@@ -2,7 +2,7 @@ import { CHARACTERS, COSTS, PAIRS, RUNS } from "./weights.ts";
 
 /** What the counter looks up, unpacked from `weights.ts`. */
 export interface Weights {
-  /** Quarter tokens of a lone character: each of the BMP, then one for 16 of the other planes. */
+  /** Quarter tokens of a lone character: of each of the BMP and emoji, of 16 others each. */
   readonly characters: Uint8Array;
   /** How readily two neighbours merge into one token, 0 to 15, by `pairSlot`. */
   readonly pairs: Uint8Array;
@@ -32,24 +32,31 @@ const MAX_DEPTH = 8;
 const STATES = 3 * (MAX_DEPTH + 1);
 
 /** Slots of `Weights.pairs`. */
-export const PAIR_SLOTS = 1 << 16;
+export const PAIR_SLOTS = (1 << 14) + (1 << 16);
 
 /** `RUNS` are in this part of a token. */
 export const RUN_UNIT = 256;
 
 const BMP = 0x10000;
 
+/** Emoji are told apart by the character; of the other characters beyond the BMP 16 share an entry. */
+const EMOJI = 0x1f000;
+const EMOJI_END = 0x20000;
+const OTHERS = BMP + EMOJI_END - EMOJI;
+
 /** Number of entries of `Weights.characters`. */
-export const CHARACTER_ENTRIES = BMP + (0x11_0000 - BMP >> 4);
+export const CHARACTER_ENTRIES = OTHERS + (0x11_0000 - BMP >> 4);
 
 /** @returns where `Weights.characters` holds the code point. */
 export function characterEntry(code: number): number {
-  return code < BMP ? code : BMP + (code - BMP >> 4);
+  if (code < BMP) return code;
+  return code >= EMOJI && code < EMOJI_END ? BMP + code - EMOJI : OTHERS + (code - BMP >> 4);
 }
 
-/** @returns where `Weights.pairs` holds two neighbouring code points. Some share a slot. */
+/** @returns where `Weights.pairs` holds two neighbouring code points. Beyond ASCII some share a slot. */
 export function pairSlot(first: number, second: number): number {
-  return (Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b)) >>> 16;
+  if ((first | second) < 128) return first << 7 | second;
+  return (1 << 14) + ((Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b)) >>> 16);
 }
 
 /**

@@ -56,7 +56,11 @@ function characterValues(): Uint8Array {
       values[code] = count > 1 && average > 0 ? average : 4 * count;
     }
   }
+  for (let code = 0x1f000; code < 0x20000; code++) {
+    values[characterEntry(code)] = 4 * tokensOf(code);
+  }
   for (let code = 0x10000; code < PLANES << 16; code += 16) {
+    if (code >= 0x1f000 && code < 0x20000) continue;
     const every = code < 0x20000 ? 1 : 8;
     const some = Array.from({ length: 16 / every }, (_, index) => tokensOf(code + index * every));
     values[characterEntry(code)] = Math.round(4 * mean(some));
@@ -97,11 +101,13 @@ function pairLevels(pairs: ReadonlyMap<string, number>): Uint8Array {
 /** `RUNS`, packed. */
 function packRuns(pairs: ReadonlyMap<string, number>): string {
   let packed = "";
+  const codes = new Set(Array.from({ length: 0x1fb00 - 0x1f300 }, (_, index) => 0x1f300 + index));
   for (const pair of pairs.keys()) {
     const [first, second] = [...pair];
-    if (first !== second) continue;
-    const code = first!.codePointAt(0)!;
-    const each = encode(pair.repeat(128)).length / 256;
+    if (first === second) codes.add(first!.codePointAt(0)!);
+  }
+  for (const code of codes) {
+    const each = encode(String.fromCodePoint(code).repeat(256)).length / 256;
     if (each >= tokensOf(code)) continue;
     packed += code.toString(36) + " " + Math.round(each * RUN_UNIT).toString(36) + " ";
   }
@@ -161,7 +167,7 @@ function fittedSamples(): (samples.Sample & { weight: number })[] {
       ...weighted(0.7, samples.notationSamples(seed)),
     ]),
     ...weighted(0.1, samples.runSamples()),
-    ...weighted(0.05, samples.patternSamples(1, 600)),
+    ...weighted(0.1, samples.patternSamples(1, 1500)),
     ...weighted(0.3, samples.mixSamples(1, 300)),
   ];
 }
