@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Random as Choices } from "../fake/random.ts";
 import { LANGUAGES } from "./languages.ts";
 
 /** A text with a name. */
@@ -12,32 +13,16 @@ export interface Sample {
   readonly text: string;
 }
 
-/** A seeded source of random choices. */
-export class Random {
-  #state: number;
-
-  /** @param seed The same seed gives the same choices. */
-  constructor(seed: number) {
-    this.#state = seed >>> 0;
+/** Random choices that are the same for the same seed. */
+class Random extends Choices {
+  /** @returns an integer from 0 up to `end`, exclusive. */
+  below(end: number): number {
+    return this.integer(0, end - 1);
   }
 
-  /** @returns an integer from 0 up to `below`, exclusive. */
-  below(below: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000) * below);
-  }
-
-  /** @returns an integer from `from` to `to`, inclusive. */
-  between(from: number, to: number): number {
-    return from + this.below(to - from + 1);
-  }
-
-  /** @returns one of `choices`. */
-  pick<T>(choices: ArrayLike<T>): T {
-    return choices[this.below(choices.length)]!;
+  /** @returns one of `values`, of a text one of its UTF-16 units. */
+  override pick<T>(values: ArrayLike<T>): T {
+    return values[this.below(values.length)]!;
   }
 
   /** @returns what `make` returns, `count` times over, as one text. */
@@ -155,7 +140,7 @@ export const BLOCKS: Readonly<Record<string, readonly [number, number]>> = {
 
 /** A random code point of a block; a lone surrogate is no character. */
 function character(random: Random, [from, to]: readonly [number, number]): string {
-  const code = random.between(from, to);
+  const code = random.integer(from, to);
   return code >= 0xd800 && code <= 0xdfff ? "\ufffd" : String.fromCodePoint(code);
 }
 
@@ -173,7 +158,7 @@ export function letterSamples(seed: number): Sample[] {
   const random = new Random(seed);
   return Object.entries(LANGUAGES).map(([name, text]) => {
     const letters = [...new Set(text.toLowerCase())].filter((char) => /[\p{L}\p{M}]/u.test(char));
-    const word = () => random.text(random.between(2, 9), () => random.pick(letters)) + " ";
+    const word = () => random.text(random.integer(2, 9), () => random.pick(letters)) + " ";
     return { name, text: random.text(250, word) };
   });
 }
@@ -181,6 +166,15 @@ export function letterSamples(seed: number): Sample[] {
 /** The text of each language, as it is. */
 export function languageSamples(): Sample[] {
   return Object.entries(LANGUAGES).map(([name, text]) => ({ name, text }));
+}
+
+/** English prose and TypeScript, of which callers send the most. */
+export function textSamples(): Sample[] {
+  const read = (file: string) => Deno.readTextFileSync(new URL(`texts/${file}`, import.meta.url));
+  return [
+    { name: "English prose", text: read("prose.txt") },
+    { name: "TypeScript", text: read("code.txt") },
+  ];
 }
 
 const LOWER = "abcdefghijklmnopqrstuvwxyz";
@@ -197,7 +191,7 @@ export function notationSamples(seed: number): Sample[] {
   const of = (alphabet: string, count = 2000) =>
     random.text(count, () => random.pick([...alphabet]));
   const number = (size: number) => String(random.below(10 ** size));
-  const word = () => random.text(random.between(1, 9), () => random.pick(LOWER));
+  const word = () => random.text(random.integer(1, 9), () => random.pick(LOWER));
   const samples: Record<string, string> = {
     "minified JavaScript": MINIFIED.repeat(4),
     "hexadecimal": of("0123456789abcdef"),
@@ -233,10 +227,10 @@ export function notationSamples(seed: number): Sample[] {
     "spaces and tabs": of(" \t"),
     "white space": of(" \t\n\r"),
     "all white space": of(" \t\n\r\f\v\u00a0\u2003\u2028\u3000\u202f"),
-    "runs of spaces": random.text(300, () => " ".repeat(random.between(1, 30)) + word()),
+    "runs of spaces": random.text(300, () => " ".repeat(random.integer(1, 30)) + word()),
     "indented lines": random.text(
       300,
-      () => "\n" + "  ".repeat(random.between(0, 8)) + word() + " " + word(),
+      () => "\n" + "  ".repeat(random.integer(0, 8)) + word() + " " + word(),
     ),
     "tabs and words": random.text(400, () => word() + "\t"),
     "zero-width characters": of("\u200b\u200c\u200d\u2060\ufeff"),
@@ -246,7 +240,7 @@ export function notationSamples(seed: number): Sample[] {
       300,
       () =>
         random.pick(LOWER) +
-        random.text(random.between(1, 8), () => character(random, [0x300, 0x36f])),
+        random.text(random.integer(1, 8), () => character(random, [0x300, 0x36f])),
     ),
     "emoji with skin tones": random.text(
       300,
@@ -287,7 +281,7 @@ export function notationSamples(seed: number): Sample[] {
     "times": random.text(
       80,
       () =>
-        `2026-0${random.between(1, 9)}-1${number(1)}T0${number(1)}:1${number(1)}:2${number(1)}Z `,
+        `2026-0${random.integer(1, 9)}-1${number(1)}T0${number(1)}:1${number(1)}:2${number(1)}Z `,
     ),
     "numbers in CSV": random.text(200, () => `${number(5)}.${number(2)},`),
     "numbers in JSON": JSON.stringify(
@@ -339,7 +333,7 @@ export function patternSamples(seed: number, count: number): Sample[] {
   const random = new Random(seed);
   const alphabet = ALPHANUMERIC + SIGNS + "  \n\t";
   return Array.from({ length: count }, () => {
-    const pattern = random.text(random.between(2, 4), () => random.pick(alphabet));
+    const pattern = random.text(random.integer(2, 4), () => random.pick(alphabet));
     return { name: `a pattern of ${JSON.stringify(pattern)}`, text: pattern.repeat(300) };
   });
 }
@@ -354,11 +348,11 @@ export function mixSamples(seed: number, count: number): Sample[] {
     switch (random.below(9)) {
       case 0: {
         const block = random.pick(blocks);
-        return () => random.text(random.between(1, 6), () => character(random, block));
+        return () => random.text(random.integer(1, 6), () => character(random, block));
       }
       case 1: {
         const letters = [...random.pick(texts)];
-        return () => random.text(random.between(1, 8), () => random.pick(letters));
+        return () => random.text(random.integer(1, 8), () => random.pick(letters));
       }
       case 2: {
         const words = random.pick(texts).split(" ");
@@ -367,23 +361,23 @@ export function mixSamples(seed: number, count: number): Sample[] {
       case 3:
         return () => random.pick(WHITE);
       case 4:
-        return () => random.text(random.between(1, 4), () => random.pick(SIGNS));
+        return () => random.text(random.integer(1, 4), () => random.pick(SIGNS));
       case 5:
-        return () => random.text(random.between(1, 7), () => random.pick(DIGITS));
+        return () => random.text(random.integer(1, 7), () => random.pick(DIGITS));
       case 6:
-        return () => random.text(random.between(1, 8), () => random.pick(ALPHANUMERIC));
+        return () => random.text(random.integer(1, 8), () => random.pick(ALPHANUMERIC));
       case 7: {
         const block = random.pick(blocks);
         return () => character(random, block);
       }
       default: {
         const char = character(random, random.pick(blocks));
-        return () => char.repeat(random.between(1, 5));
+        return () => char.repeat(random.integer(1, 5));
       }
     }
   };
   return Array.from({ length: count }, (_, index) => {
-    const pieces = Array.from({ length: random.between(1, 5) }, piece);
+    const pieces = Array.from({ length: random.integer(1, 5) }, piece);
     return {
       name: `random mix ${index} of seed ${seed}`,
       text: random.text(400, () => random.pick(pieces)()),

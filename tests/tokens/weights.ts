@@ -17,6 +17,7 @@ import {
   CHARACTER_ENTRIES,
   characterEntry,
   CONTEXTS,
+  countTokens,
   expandCosts,
   LEVELS,
   PAIR_LEVELS,
@@ -149,17 +150,12 @@ export function vocabularyTables(): { characters: string; pairs: string; runs: s
   };
 }
 
-const read = (path: string) => Deno.readTextFileSync(new URL(path, import.meta.url));
-
 /** What the fit goes by, with the weight of each text. */
 function fittedSamples(): (samples.Sample & { weight: number })[] {
   const weighted = (weight: number, some: samples.Sample[]) =>
     some.map((sample) => ({ ...sample, weight }));
   return [
-    ...weighted(250, [
-      { name: "English prose", text: read("texts/prose.txt") },
-      { name: "TypeScript", text: read("texts/code.txt") },
-    ]),
+    ...weighted(250, samples.textSamples()),
     ...weighted(1, samples.languageSamples()),
     ...[1, 2].flatMap((seed) => [
       ...weighted(0.5, samples.letterSamples(seed)),
@@ -263,7 +259,39 @@ function fitCosts(tables: ReturnType<typeof vocabularyTables>): number[] {
   return costs.map((cost) => Math.round(cost * 1000) / 1000);
 }
 
-if (import.meta.main) {
+/** @returns the count's ratio to o200k_base's. */
+export function ratioOf(text: string): number {
+  return countTokens(text) / o200k(text);
+}
+
+/** The seed of the random texts in the documentation, another one than those of the fit. */
+const DOCUMENTED_SEED = 17;
+
+/** @returns the tables of `docs/counting.md`. */
+export function errorTables(): string {
+  const table = (columns: readonly string[], rows: readonly (readonly string[])[]) =>
+    [columns, columns.map((_, index) => index === 0 ? "---" : "--:"), ...rows]
+      .map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const row = ({ name, text }: samples.Sample) => [name, ratioOf(text).toFixed(2)];
+  const letters = samples.letterSamples(DOCUMENTED_SEED);
+  const languages = samples.languageSamples().map((sample, index) => [
+    ...row(sample),
+    row(letters[index]!)[1]!,
+  ]);
+  const fixtures = samples.textSamples().map(row);
+  return [
+    "## Languages\n",
+    "A short text, and words of random letters from that language's alphabet.\n",
+    table(["language", "text", "random letters"], languages),
+    "\n## Code, notations and adversarial text\n",
+    table(["text", "ratio"], [...fixtures, ...samples.notationSamples(DOCUMENTED_SEED).map(row)]),
+    "\n## Random characters by Unicode block\n",
+    table(["block", "ratio"], samples.blockSamples(DOCUMENTED_SEED).map(row)),
+  ].join("\n");
+}
+
+/** Writes `src/tokens/weights.ts`. */
+async function writeWeights(): Promise<void> {
   const tables = vocabularyTables();
   const costs = fitCosts(tables);
   const rows = Array.from(
@@ -291,4 +319,20 @@ ${rows.join("\n")}
 ];
 `,
   );
+}
+
+/** Writes the tables of `docs/counting.md`, as the weights that this process loaded count. */
+async function writeTables(): Promise<void> {
+  const page = new URL("../../docs/counting.md", import.meta.url);
+  const text = await Deno.readTextFile(page);
+  const start = "<!-- deno-fmt-ignore-start: written by `deno task weights` -->\n";
+  const end = "\n<!-- deno-fmt-ignore-end -->";
+  const [head, tail] = [text.split(start)[0]!, text.split(end)[1]!];
+  await Deno.writeTextFile(page, head + start + "\n" + errorTables() + "\n" + end + tail);
+}
+
+if (import.meta.main) {
+  // the tables are written by a second run, which loads what the first one wrote
+  if (Deno.args.includes("--tables")) await writeTables();
+  else await writeWeights();
 }
