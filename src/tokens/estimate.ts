@@ -160,7 +160,7 @@ const WEIGHTS = unpackWeights({
  *
  * A character costs what it takes on its own, less what it saves by merging with the one before it,
  * which depends on how many tokens of o200k_base contain the two, and on how long a token already
- * is. The count is within 10 % of o200k_base on English prose and TypeScript and between 0.6 and
+ * is. The count is within about 10 % of o200k_base on English prose and TypeScript and between 0.6 and
  * 1.7 times it on text in any script, random text included (`docs/counting.md`).
  *
  * Memory is constant, and the same text gives the same count however it is cut into pieces.

@@ -156,14 +156,14 @@ function fittedSamples(): (samples.Sample & { weight: number })[] {
     some.map((sample) => ({ ...sample, weight }));
   return [
     ...weighted(250, samples.textSamples()),
-    ...weighted(1, samples.languageSamples()),
+    ...weighted(5, samples.languageSamples()),
     ...[1, 2].flatMap((seed) => [
       ...weighted(0.5, samples.letterSamples(seed)),
       ...weighted(0.5, samples.blockSamples(seed)),
       ...weighted(0.7, samples.notationSamples(seed)),
     ]),
     ...weighted(0.1, samples.runSamples()),
-    ...weighted(0.1, samples.patternSamples(1, 1500)),
+    ...weighted(0.05, samples.patternSamples(1, 1500)),
     ...weighted(0.3, samples.mixSamples(1, 300)),
   ];
 }
