@@ -188,7 +188,7 @@ function minCost(context: number, level: number): number {
 function fitCosts(tables: ReturnType<typeof vocabularyTables>): number[] {
   const size = CONTEXTS * LEVELS;
   const weights = unpackWeights({ ...tables, costs: new Array(size).fill(0) });
-  const count = (text: string, costs: Float64Array) => {
+  const count = (text: string, costs: Int32Array) => {
     const counter = new TokenCounter({ ...weights, costs });
     counter.add(text);
     return counter.tokens;
@@ -325,7 +325,7 @@ ${rows.join("\n")}
 async function writeTables(): Promise<void> {
   const page = new URL("../../docs/counting.md", import.meta.url);
   const text = await Deno.readTextFile(page);
-  const start = "<!-- deno-fmt-ignore-start: written by `deno task weights` -->\n";
+  const start = "<!-- deno-fmt-ignore-start -->\n";
   const end = "\n<!-- deno-fmt-ignore-end -->";
   const [head, tail] = [text.split(start)[0]!, text.split(end)[1]!];
   await Deno.writeTextFile(page, head + start + "\n" + errorTables() + "\n" + end + tail);
