@@ -254,6 +254,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
       })
     );
   const sockets = Sockets.open();
+  const maxOpenRequests = limits.openRequests ?? openRequestsFor(sockets?.limit);
   built.defer(() => sockets?.close());
   const connections = built.adopt(
     new Connections({
@@ -299,7 +300,17 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     },
     countsPerMinute: limits.countsPerMinute,
     unbilledBytesPerMinute: limits.unbilledBytesPerMinute,
-    openRequests: shared("requests", limits.openRequests ?? openRequestsFor(sockets?.limit), 0),
+    openRequests: {
+      accounts: shared("requests", maxOpenRequests, 0),
+      keys: new FairShare({
+        resource: "requests",
+        owner: "API key",
+        capacity: Infinity,
+        perAccount: limits.openRequestsPerKey ?? Infinity,
+        waitMs: 0,
+        timers,
+      }),
+    },
     connections,
     corsOrigins: settings.cors.origins,
     metricsToken: settings.metricsToken?.reveal(),

@@ -37,10 +37,11 @@ export class AnswerReader implements TextReader {
    */
   async begin(canFailOver: boolean): Promise<this> {
     try {
+      while (canFailOver && !this.answer.hasOutput && !this.answer.finished) {
+        this.#ready += this.#take(await this.#orEnd(this.#source.read()));
+      }
       while (this.#ready === "" && !this.answer.finished && !this.atLimit) {
-        this.#ready = canFailOver
-          ? this.#take(await this.#orEnd(this.#source.read()))
-          : await this.#read();
+        this.#ready = await this.#read();
       }
     } catch (error) {
       this.close();

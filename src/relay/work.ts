@@ -283,7 +283,7 @@ export class Work {
     this.#over();
     if (!left || known instanceof Refusal) return known;
     const message = "The client disconnected before the response.";
-    return new Refusal("gateway_unavailable", message, { cause: known });
+    return new Refusal("gateway_unavailable", message);
   }
 }
 
