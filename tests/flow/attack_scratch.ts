@@ -79,6 +79,19 @@ const kinds: Record<string, () => [string, string]> = {
   "alternating msgs": () => ["/v1/messages", `{"model":"chat","max_tokens":5,"messages":[${rep('{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"text","text":"b"}]}', 18000)},{"role":"user","content":"x"}]}`],
   "system blocks": () => ["/v1/messages", `{"model":"chat","max_tokens":5,"system":[${rep('{"type":"text","text":"a"}', 60000)}],"messages":${U}}`],
   "stop_sequences long": () => ["/v1/messages", `{"model":"chat","max_tokens":5,"stop_sequences":["${"a".repeat(5000000)}"],"messages":${U}}`],
+  "Z file spaces 4MB": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[{"type":"file","file":{"file_data":"${" ".repeat(4000000)}x"}}]}]`)],
+  "Z file spaces 20MB": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[{"type":"file","file":{"file_data":"${" ".repeat(20000000)}x"}}]}]`)],
+  "Z doc spaces count 8MB": () => ["/v1/messages/count_tokens", `{"model":"chat","max_tokens":5,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"${"\\n".repeat(4000000)}x"}}]}]}`],
+  "Z 100 images junk head": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[${rep('{"type":"image_url","image_url":{"url":"data:image/png;base64,' + " ".repeat(65536) + '"}}', 100)}]}]`)],
+  "Z 900 images junk head": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[${rep('{"type":"image_url","image_url":{"url":"data:image/png;base64,' + "é".repeat(32000) + '"}}', 900)}]}]`)],
+  "Z 14k small images": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[${rep('{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}', 24000)}]}]`)],
+  "Z 500k tool ids again": () => ["/v1/messages", `{"model":"chat","max_tokens":5,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${rep('{"type":"tool_use","id":"a_again1","name":"f","input":{}}', 19000)}]}]}`],
+  "Z pdf pages": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[{"type":"file","file":{"file_data":"${btoa("%PDF-" + "/Type                /Page ".repeat(600000))}"}}]}]`)],
+  "Y file colon 4MB": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[{"type":"file","file":{"file_data":"${":".repeat(4000000)}x"}}]}]`)],
+  "Y file colon 20MB": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[{"type":"file","file":{"file_data":"${":".repeat(20000000)}x"}}]}]`)],
+  "Y doc colon count 4MB": () => ["/v1/messages/count_tokens", `{"model":"chat","max_tokens":5,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"${":".repeat(4000000)}x"}}]}]}`],
+  "Y inline image junk 7.9MB": () => ["/v1/chat/completions", chat(`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,${":".repeat(7900000)}"}}]}]`)],
+  "Y inline image junk é 4MB": () => ["/v1/messages", `{"model":"msg","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${"é".repeat(4000000)}"}}]}]}`],
 };
 const only = Deno.args.filter((a) => !a.startsWith("-"));
 for (const [why, make] of Object.entries(kinds)) {
