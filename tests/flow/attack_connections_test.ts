@@ -89,12 +89,12 @@ Deno.test("an answer whose caller reads slowly is not cut off for idle connectio
       },
     },
   });
-  await using _pressing = press(gateway.url, "", undefined);
-  await sleep(500);
   const body = JSON.stringify({ model: "r", messages: [{ role: "user", content: "Hi" }] });
   const [key] = gateway.keys;
   const headers = [`content-length: ${body.length}`, "connection: close"];
   using connection = await connectTo(gateway.url);
+  await using _pressing = press(gateway.url, "", undefined);
+  await sleep(500);
   await writeAll(connection, postHead("/v1/chat/completions", { key, headers }) + body);
   const buffer = new Uint8Array(65_536);
   let received = 0;
