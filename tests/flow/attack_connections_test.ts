@@ -73,7 +73,10 @@ Deno.test("forms of nobody that drip keep no caller out", async () => {
 
 Deno.test("an answer whose caller reads slowly is not cut off for idle connections of others", async () => {
   const text = "word ".repeat(5_000_000);
-  await using upstream = fakeUpstream(() => completion(text));
+  await using upstream = fakeUpstream(async () => {
+    await sleep(2_000);
+    return completion(text);
+  });
   await using gateway = await startChild({
     descriptors: LIMIT,
     settings: {
@@ -93,9 +96,9 @@ Deno.test("an answer whose caller reads slowly is not cut off for idle connectio
   const [key] = gateway.keys;
   const headers = [`content-length: ${body.length}`, "connection: close"];
   using connection = await connectTo(gateway.url);
-  await using _pressing = press(gateway.url, "", undefined);
-  await sleep(500);
   await writeAll(connection, postHead("/v1/chat/completions", { key, headers }) + body);
+  await sleep(200);
+  await using _pressing = press(gateway.url, "", undefined);
   const buffer = new Uint8Array(65_536);
   let received = 0;
   for (let pieces = 0;; pieces++) {
