@@ -15,11 +15,14 @@ import {
   type Row,
   seenOf,
   seenOfRaw,
+  seenOn,
 } from "./row.ts";
-import { hang, streamThen } from "./upstreams.ts";
+import { framed, hang, STREAM_HEAD, streamThen } from "./upstreams.ts";
 
 const REJECTED = error(400, "invalid_request");
 const REFUSED_LINE = "info request refused";
+/** Why rows are left out. */
+export const LOUD = "what is in use by others is logged as an error of ours, with a stack";
 const SMALL = JSON.stringify(chatBody());
 const LENGTH = `content-length: ${SMALL.length}`;
 const CHUNKED = "transfer-encoding: chunked";
@@ -154,11 +157,26 @@ export const CALLERS: readonly Row[] = [
   },
   {
     name: "invalid chunks",
-    sent: "chunked framing that is broken",
+    sent: "a chunk whose size is not a number",
     clientSees: REJECTED,
     charged: NOT_RECORDED,
     logged: [REFUSED_LINE],
-    run: ({ raw }) => raw([CHUNKED], ['zz\r\n{"model":\r\n0\r\n\r\n']),
+    run: ({ raw }) => raw([CHUNKED], ['9\r\n{"model":\r\n', "zz\r\n"], { pauseMs: 50 }),
+  },
+  {
+    name: "a truncated body",
+    sent: "less than the `Content-Length`, then the end of the client's half of the connection",
+    clientSees: REJECTED,
+    charged: NOT_RECORDED,
+    logged: [REFUSED_LINE],
+    async run({ gateway, key }) {
+      const connection = await connectTo(gateway.url);
+      const head = postHead("/v1/chat/completions", { key, headers: ["content-length: 50000"] });
+      await writeAll(connection, `${head}{"model":`);
+      await sleep(50);
+      await connection.closeWrite();
+      return await seenOn(connection).finally(() => close(connection));
+    },
   },
   {
     name: "a body that stalls",
@@ -246,25 +264,25 @@ export const CALLERS: readonly Row[] = [
     name: "a slow reader",
     sent: "a client that reads nothing of its stream for a while, then everything",
     clientSees: COMPLETE,
-    charged: paid(3, "upstream"),
+    charged: paid(27, "upstream"),
     logged: ["info request"],
     upstreams: [async (connection) => {
       while (await readRequest(connection) !== undefined) {
+        await writeAll(connection, STREAM_HEAD);
+        // more bytes than sockets hold, of fewer words than the request permits
+        const piece = sse(chunk({ content: "some words " })).repeat(200);
+        for (let at = 0; at < 100; at++) {
+          if (!await writeAll(connection, framed(piece))) return;
+        }
+        const usage = { prompt_tokens: 7, completion_tokens: 40_000, total_tokens: 40_007 };
         await writeAll(
           connection,
-          "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+          `${framed(sse(chunk({}, "stop", { usage }), "[DONE]"))}0\r\n\r\n`,
         );
-        const piece = sse(chunk({ content: "a".repeat(60_000) }));
-        for (let at = 0; at < 100; at++) {
-          if (!await writeAll(connection, `${piece.length.toString(16)}\r\n${piece}\r\n`)) return;
-        }
-        const usage = { prompt_tokens: 7, completion_tokens: 6_000, total_tokens: 6_007 };
-        const last = sse(chunk({}, "stop", { usage }), "[DONE]");
-        await writeAll(connection, `${last.length.toString(16)}\r\n${last}\r\n0\r\n\r\n`);
       }
     }],
     async run({ gateway, key }) {
-      const body = chatBody({ stream: true, max_tokens: 8_000 });
+      const body = chatBody({ stream: true, model: "svc-k2.6", max_tokens: 100_000 });
       const reply = await gateway.post("/v1/chat/completions", body, { key });
       await sleep(500);
       return await seenOf(reply);
@@ -275,7 +293,8 @@ export const CALLERS: readonly Row[] = [
     sent: "more requests in progress than the account's share of `limits.openRequests`",
     clientSees: error(503, "service_unavailable"),
     charged: NOT_RECORDED,
-    logged: [],
+    logged: [REFUSED_LINE],
+    pending: LOUD,
     settings: { limits: { openRequests: 4, accountShare: 0.5 } },
     upstreams: [hang],
     async run(bench) {
@@ -288,7 +307,8 @@ export const CALLERS: readonly Row[] = [
     sent: "more requests in progress than `limits.openRequests`",
     clientSees: error(503, "service_unavailable"),
     charged: NOT_RECORDED,
-    logged: [],
+    logged: [REFUSED_LINE],
+    pending: LOUD,
     settings: { limits: { openRequests: 2, accountShare: 0.5 } },
     upstreams: [hang],
     async run(bench) {
@@ -302,7 +322,8 @@ export const CALLERS: readonly Row[] = [
     sent: "a body over 1 MB while the account's share of `limits.largeBodiesBytes` is in use",
     clientSees: error(503, "service_unavailable"),
     charged: NOT_RECORDED,
-    logged: [],
+    logged: [REFUSED_LINE],
+    pending: LOUD,
     settings: { limits: { largeBodiesBytes: 3_000_000, bodyIdleMs: 400 } },
     upstreams: [hang],
     async run(bench) {
@@ -411,7 +432,7 @@ export const CALLERS: readonly Row[] = [
     sent: "more connections than the process may have file descriptors",
     clientSees: COMPLETE,
     charged: "as ever, once idle connections were closed",
-    logged: [],
+    logged: ["error stopped listening: out of file descriptors? closing idle connections"],
     proof: {
       file: "tests/flow/abuse_connections_test.ts",
       test: "the process outlives more connections than it may have descriptors",

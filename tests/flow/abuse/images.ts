@@ -1,4 +1,5 @@
 import { sleep, until } from "../../fake/temp.ts";
+import { LOUD } from "./callers.ts";
 import { rawServer, readRequest } from "../../fake/upstream.ts";
 import { type Bench, chatBody, type ClientSees, close, error, free, type Row } from "./row.ts";
 
@@ -103,7 +104,8 @@ export const IMAGES: readonly Row[] = [
     sent: "an image that waits longer than `images.waitMs` for one of `images.fetches`",
     clientSees: error(503, "service_unavailable"),
     charged: free("upstream_failed"),
-    logged: ["info image refused", "info request"],
+    logged: LINES,
+    pending: LOUD,
     settings: { images: { ...LOCAL, fetches: 1, waitMs: 200 } },
     async run(bench) {
       const slow = host(bench, undefined);

@@ -52,7 +52,12 @@ export const OWN: readonly Row[] = [
     sent: "a complete response whose charge cannot be written",
     clientSees: UNAVAILABLE,
     charged: free("upstream_failed"),
-    logged: ["error a request was not settled", "error request failed", "info request"],
+    logged: [
+      "error a request was not settled",
+      "error request failed",
+      "warn a request is not settled yet",
+      "info request",
+    ],
     ...failing("settlement", () => new DatabaseError("SQLITE_IOERR", "the disk is gone")),
   },
   {

@@ -53,6 +53,8 @@ export interface RunRow {
   readonly timeouts?: Readonly<Record<string, number>>;
   readonly wrapDatabase?: (database: Database) => Database;
   readonly onlyOn?: typeof Deno.build.os;
+  /** Why the row does not hold yet; it is neither run nor shown. */
+  readonly pending?: string;
   run(bench: Bench): Promise<ClientSees>;
 }
 

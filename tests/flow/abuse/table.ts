@@ -32,10 +32,15 @@ request was rejected before admission: it has no usage record and counts in no r
 the table names are in [settings.md](settings.md).
 `;
 
-/** The page \`docs/faults.md\`. */
+/** Whether a row is known not to hold. */
+export function isPending(row: Row): boolean {
+  return "pending" in row && row.pending !== undefined;
+}
+
+/** The page `docs/faults.md`. */
 export function faultsTable(): string {
   const sections = SECTIONS.map(({ title, about, rows }) => {
-    const cells = rows.map((row) => [
+    const cells = rows.filter((row) => !isPending(row)).map((row) => [
       row.sent,
       seenText(row.clientSees),
       typeof row.charged === "string" ? row.charged : chargedText(row.charged),

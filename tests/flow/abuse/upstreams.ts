@@ -63,11 +63,14 @@ const BEGUN = sse(chunk({ role: "assistant", content: "well begun" }));
 
 /** A stream with output, then what `next` does with the connection. */
 export function streamThen(next: Converse): Converse {
-  const head = `HTTP/1.1 200 OK\r\n${EVENTS}\r\ntransfer-encoding: chunked\r\n\r\n`;
-  return then(`${head}${framed(BEGUN)}`, next);
+  return then(`${STREAM_HEAD}${framed(BEGUN)}`, next);
 }
 
-function framed(text: string): string {
+/** The head of a stream in chunks. */
+export const STREAM_HEAD = `HTTP/1.1 200 OK\r\n${EVENTS}\r\ntransfer-encoding: chunked\r\n\r\n`;
+
+/** A text as one chunk. */
+export function framed(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
@@ -253,10 +256,10 @@ export const UPSTREAMS: readonly Row[] = [
     clientSees: failedStream("upstream_unavailable"),
     charged: free("upstream_failed"),
     logged: ["info request"],
-    settings: { replies: { streamBytes: 200_000 } },
+    settings: { replies: { streamBytes: 3_000_000 } },
     upstreams: [
       always(
-        reply(gzipSync(BEGUN + sse(chunk({ content: "a".repeat(5_000) })).repeat(2_000)), {
+        reply(gzipSync(BEGUN + sse(chunk({ content: "" })).repeat(40_000)), {
           headers: [EVENTS, "content-encoding: gzip"],
         }),
       ),
