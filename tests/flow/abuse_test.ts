@@ -81,6 +81,6 @@ Deno.test("docs/faults.md is what the rows say", async () => {
   assertEquals(
     await Deno.readTextFile(new URL("docs/faults.md", ROOT)),
     faultsTable(),
-    "write it anew with: deno run -A tests/flow/abuse/table.ts",
+    "regenerate it with: deno run -A tests/flow/abuse/table.ts",
   );
 });

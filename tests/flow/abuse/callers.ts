@@ -118,7 +118,7 @@ export const CALLERS: readonly Row[] = [
   },
   {
     name: "a body that is not UTF-8",
-    sent: "a byte that UTF-8 does not have",
+    sent: "bytes that are not valid UTF-8",
     clientSees: REJECTED,
     charged: NOT_RECORDED,
     logged: [REFUSED_LINE],
@@ -390,7 +390,7 @@ export const CALLERS: readonly Row[] = [
   },
   {
     name: "an encoded path",
-    sent: "`POST /%761/chat/completions`: a path that only decoding makes ours",
+    sent: "`POST /%761/chat/completions`: a path that matches an endpoint only once decoded",
     clientSees: error(404, "not_found"),
     charged: NOT_RECORDED,
     logged: [],
@@ -398,8 +398,9 @@ export const CALLERS: readonly Row[] = [
   },
   {
     name: "a forged X-Forwarded-For",
-    sent: "six wrong passwords, each with another `X-Forwarded-For`, by no trusted proxy",
-    clientSees: { status: 429, code: "(a page)" },
+    sent:
+      "six wrong passwords, each with another `X-Forwarded-For`, from an address outside `trustedProxies`",
+    clientSees: { status: 429, code: "(an HTML page)" },
     charged: NOT_RECORDED,
     logged: [],
     async run({ gateway, who }) {
@@ -414,7 +415,7 @@ export const CALLERS: readonly Row[] = [
         await reply.body?.cancel();
         status = reply.status;
       }
-      return { status, code: "(a page)" };
+      return { status, code: "(an HTML page)" };
     },
   },
   {
@@ -431,7 +432,7 @@ export const CALLERS: readonly Row[] = [
     name: "no descriptors left",
     sent: "more connections than the process may have file descriptors",
     clientSees: COMPLETE,
-    charged: "as ever, once idle connections were closed",
+    charged: "as usual, once idle connections have been closed",
     logged: ["error stopped listening: out of file descriptors? closing idle connections"],
     proof: {
       file: "tests/flow/abuse_connections_test.ts",

@@ -1,6 +1,7 @@
 /**
  * The table of faults and abuse: `tests/flow/abuse_test.ts` runs its rows, `docs/faults.md` shows them.
- * To write the page anew: `deno run -A tests/flow/abuse/table.ts`
+ *
+ * Regenerate the page with `deno run -A tests/flow/abuse/table.ts`.
  */
 
 import { CALLERS } from "./callers.ts";
@@ -15,21 +16,21 @@ export const SECTIONS: readonly {
   readonly rows: readonly Row[];
 }[] = [
   { title: "Callers", about: "what the caller does", rows: CALLERS },
-  { title: "Images", about: "what the request holds", rows: IMAGES },
+  { title: "Images", about: "what the request contains", rows: IMAGES },
   { title: "Upstreams", about: "what the upstream does", rows: UPSTREAMS },
   { title: "The gateway and its machine", about: "what happens", rows: OWN },
 ];
 
 const INTRODUCTION = `# Faults and abuse
 
-Use this page to look up what the gateway does when a caller, an image host, an upstream or the gateway's own
-machine misbehaves: what the client sees, what is charged, and what the log says. Errors have the same meaning
-in both dialects; the table shows the codes of the chat dialect. Every 429 and 503 carries \`Retry-After\`.
+Use this page to look up what happens when a caller, an image host, an upstream or the gateway's own machine
+misbehaves: what the client sees, what is charged, and what the log says. The tables show the error codes of the
+chat dialect; statuses are the same in both dialects, and every 429 and 503 has a \`Retry-After\` header.
 
-One test per row proves the row, from the same data (\`tests/flow/abuse_test.ts\`). "Not recorded" means that the
-request was rejected before admission: it has no usage record and counts in no rate limit. Log lines have level
-\`info\` unless the table says otherwise; no row logs other warnings or errors than those shown. The settings that
-the table names are in [settings.md](settings.md).
+Each row is a test that checks every column (\`tests/flow/abuse_test.ts\`), and this page is generated from the
+same data. "Not recorded" means that the request is rejected before admission: it has no usage record and does
+not count in the account's request windows. Log lines have level \`info\` unless the table says otherwise, and
+nothing else is logged at level \`warn\` or \`error\`. [All settings](settings.md) are listed with their defaults.
 `;
 
 /** Whether a row is known not to hold. */
@@ -54,9 +55,9 @@ export function faultsTable(): string {
 }
 
 function seenText(seen: ClientSees): string {
-  if (seen === "disconnected") return "nothing: it has disconnected";
-  if (seen === "closed") return "the connection closes";
-  if ("stream" in seen) return `200; the stream ends with the error \`${seen.stream}\``;
+  if (seen === "disconnected") return "nothing (disconnected)";
+  if (seen === "closed") return "a closed connection";
+  if ("stream" in seen) return `200; the stream ends with error \`${seen.stream}\``;
   const { status, code } = seen;
   if (code === undefined) return "a complete response";
   return code.startsWith("(") ? `${status} ${code}` : `${status} \`${code}\``;
