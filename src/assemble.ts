@@ -27,7 +27,7 @@ import {
   type Server,
   Sockets,
 } from "./http/mod.ts";
-import { Running } from "./relay/mod.ts";
+import { InputEstimates, Running } from "./relay/mod.ts";
 import { guardProcess, type Log, Metrics, NO_TRACING, type Tracing } from "./telemetry/mod.ts";
 import {
   configuredUpstreams,
@@ -275,6 +275,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     now,
     timers,
     pingAfterMs,
+    estimates: new InputEstimates(),
     replyLimits: settings.replies,
     onClientDisconnect,
     followMs,

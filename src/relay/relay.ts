@@ -40,7 +40,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     caller,
     route,
     stream: asked.stream,
-    inputTokens,
+    inputTokens: Math.ceil(inputTokens * parts.estimates.factor(route)),
     permittedOutput: permitted,
     choices: asked.choices,
   }, request.stands).catch((error) => {

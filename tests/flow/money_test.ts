@@ -365,8 +365,8 @@ Deno.test("streamed: an upstream is told what the whole balance pays for, and is
   const text = await limited.text();
   assertEquals(upstream.received.map(({ body }) => body.max_tokens), [40, 50]);
   assertStringIncludes(text, '"finish_reason":"length"');
-  const tokens = text.split("word").length - 1;
-  assert(tokens > 8_000 && tokens < 9_000, `${tokens}`);
+  const words = text.split("word").length - 1; // a little less than a token each, as counted locally
+  assert(words > 8_000 && words < 10_500, `${words}`);
   const record = (await usageRecords(gateway)).at(-1)!;
   assertEquals([record.usage_source, record.charged_credits], ["counted", 50]);
 });
