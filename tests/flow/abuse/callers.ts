@@ -226,7 +226,7 @@ export const CALLERS: readonly Row[] = [
     sent: "a request, then a disconnect while the upstream is silent",
     clientSees: "disconnected",
     charged: free("client_left"),
-    logged: ["info request", "warn upstream attempt failed"],
+    logged: ["warn upstream attempt failed", "info request", REFUSED_LINE],
     upstreams: [hang],
     async run(bench) {
       const connection = await bench.open(SMALL);

@@ -121,7 +121,7 @@ export const IMAGES: readonly Row[] = [
     sent: "a request with a slow image, then a disconnect",
     clientSees: "disconnected",
     charged: free("client_left"),
-    logged: ["info request"],
+    logged: LINES,
     settings: { images: LOCAL },
     async run(bench) {
       const slow = host(bench, undefined);

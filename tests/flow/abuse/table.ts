@@ -29,8 +29,8 @@ chat dialect; statuses are the same in both dialects, and every 429 and 503 has 
 
 Each row is a test that checks every column (\`tests/flow/abuse_test.ts\`), and this page is generated from the
 same data. "Not recorded" means that the request is rejected before admission: it has no usage record and does
-not count in the account's request windows. Log lines have level \`info\` unless the table says otherwise, and
-nothing else is logged at level \`warn\` or \`error\`. [All settings](settings.md) are listed with their defaults.
+not count in the account's request windows. Log lines have level \`info\` unless the table says otherwise;
+nothing else is logged. [All settings](settings.md) are listed with their defaults.
 `;
 
 /** Whether a row is known not to hold. */

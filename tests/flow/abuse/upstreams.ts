@@ -232,12 +232,12 @@ export const UPSTREAMS: readonly Row[] = [
   },
   {
     name: "a response with too many values",
-    sent: "more choices than `replies.values`",
+    sent: "a response with more JSON values than `replies.values`",
     clientSees: UNAVAILABLE,
     charged: free("upstream_failed"),
     logged: [FAILED, "info request", "info request refused"],
     settings: { replies: { values: 1_000 } },
-    upstreams: [always(reply(completion({ choices: Array(1_000).fill({ index: 0 }) })))],
+    upstreams: [always(reply(completion({ unknown: Array(1_000).fill(0) })))],
     run: ({ chat }) => chat(),
   },
   {
@@ -287,13 +287,13 @@ export const UPSTREAMS: readonly Row[] = [
     run: ({ chat }) => chat({ stream: true }),
   },
   {
-    name: "too many choices in one event",
+    name: "too many values in one event",
     sent: "an event with more JSON values than `replies.eventValues`",
     clientSees: failedStream("upstream_unavailable"),
     charged: free("upstream_failed"),
     logged: ["info request"],
     settings: { replies: { eventValues: 1_000 } },
-    upstreams: [endless(sse(`{"choices":[${"{},".repeat(1_000)}{}]}`))],
+    upstreams: [endless(sse(chunk({ content: "a" }, null, { unknown: Array(1_000).fill(0) })))],
     run: ({ chat }) => chat({ stream: true }),
   },
   {
