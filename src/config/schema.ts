@@ -255,7 +255,7 @@ export const settings = z.strictObject({
     bytes: z.int().positive().default(32 * 1_048_576).describe(
       "Maximum size of an upstream's response that is not streamed, in bytes.",
     ),
-    values: z.int().positive().default(250_000).describe(
+    values: z.int().positive().default(500_000).describe(
       "Maximum number of JSON values in such a response.",
     ),
     streamBytes: z.int().positive().default(256 * 1_048_576).describe(

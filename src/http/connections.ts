@@ -20,11 +20,13 @@ interface Watched {
 
 /** How soon it is noticed that a client has left. */
 const WATCH_MS = 250;
-/** The pace of looking for idle connections. */
-const SWEEP_MS = 1_000;
-/** Idle connections are closed sooner when this part of the descriptors is in use. */
-const PRESSURE = 0.8;
-const IDLE_UNDER_PRESSURE_MS = 2_000;
+/** The pace of looking for idle connections: the fewer descriptors there are, the sooner they are all taken. */
+const MIN_SWEEP_MS = 100;
+const MAX_SWEEP_MS = 1_000;
+const DESCRIPTORS_PER_MS = 40;
+/** Connections that no request with a key is on are closed at once when this part of the descriptors is in use. */
+const PRESSURE = 0.5;
+const IDLE_UNDER_PRESSURE_MS = 250;
 /** A client that reads its response slowly has so many times longer. */
 const UNREAD_FACTOR = 10;
 /** Descriptors that the process opens and closes all the time. */
@@ -77,7 +79,7 @@ export class Connections {
       this.#closeIdle(sockets, port);
       if (wasExhausted && !isExhausted) exhausted();
       wasExhausted = isExhausted;
-    }, SWEEP_MS);
+    }, Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, sockets.limit / DESCRIPTORS_PER_MS)));
     Deno.unrefTimer(this.#sweeping);
   }
 

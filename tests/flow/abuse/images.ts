@@ -1,7 +1,15 @@
 import { sleep, until } from "../../fake/temp.ts";
-import { LOUD } from "./callers.ts";
 import { rawServer, readRequest } from "../../fake/upstream.ts";
-import { type Bench, chatBody, type ClientSees, close, error, free, type Row } from "./row.ts";
+import {
+  type Bench,
+  chatBody,
+  type ClientSees,
+  close,
+  error,
+  free,
+  NOT_RECORDED,
+  type Row,
+} from "./row.ts";
 
 const PNG = await Deno.readFile(new URL("../../images/files/rgb.png", import.meta.url));
 const REJECTED = error(400, "invalid_request");
@@ -53,8 +61,8 @@ export const IMAGES: readonly Row[] = [
     name: "too many images",
     sent: "more images than `images.maxImages`",
     clientSees: REJECTED,
-    charged: free("refused"),
-    logged: ["info request", "info request refused"],
+    charged: NOT_RECORDED,
+    logged: ["info request refused"],
     settings: { images: { maxImages: 3 } },
     run: ({ post }) =>
       post("/v1/chat/completions", ask(...Array(4).fill("http://images.example/a.png"))),
@@ -105,7 +113,6 @@ export const IMAGES: readonly Row[] = [
     clientSees: error(503, "service_unavailable"),
     charged: free("upstream_failed"),
     logged: LINES,
-    pending: LOUD,
     settings: { images: { ...LOCAL, fetches: 1, waitMs: 200 } },
     async run(bench) {
       const slow = host(bench, undefined);
