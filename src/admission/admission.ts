@@ -20,6 +20,9 @@ import type { Log } from "../telemetry/mod.ts";
 import { Hold, STEP_TOKENS } from "./hold.ts";
 import { nearestWindow } from "./windows.ts";
 
+/** When an account that may run one request at a time should try again. */
+const UNCOLLECTED_RETRY_MS = 2_000;
+
 /** What admission needs from outside. */
 export interface AdmissionOptions {
   readonly database: Database;
@@ -83,7 +86,7 @@ export class Admission {
   }
 
   /**
-   * Counts the request in its key's windows and holds what it may cost.
+   * Counts the request in the windows of its key and its account and holds what it may cost.
    *
    * @param stands Called with where the caller stands, admitted or not.
    * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.
@@ -162,19 +165,27 @@ export class Admission {
   }
 }
 
-function counted({ span, limit, used }: WindowState): WindowState {
-  return { span, limit, used: used + 1 };
+function counted({ of, span, limit, used }: WindowState): WindowState {
+  return { of, span, limit, used: used + 1 };
 }
 
 function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs: number): Refusal {
   if (verdict === "rate") {
-    const { span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
+    const { of, span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
     const seconds = Math.ceil((resetAtMs - nowMs) / 1_000);
     return new Refusal(
       "rate_exceeded",
-      `The limit of ${limit} requests per ${span} is reached for this key. Please try again in ` +
+      `The limit of ${limit} requests per ${span} is reached for this ${of}. Please try again in ` +
         `${seconds} s.`,
       { retryAfterMs: resetAtMs - nowMs },
+    );
+  }
+  if (verdict === "uncollected") {
+    return new Refusal(
+      "rate_exceeded",
+      "This account has charges that its balance did not cover, so it may run one request at a time. " +
+        "Wait until the request in progress has ended, or add credits to lift this limit.",
+      { retryAfterMs: UNCOLLECTED_RETRY_MS },
     );
   }
   if (verdict === "budget") {
