@@ -32,7 +32,10 @@ export interface AdmissionOptions {
   /** How long a hold is kept after its gateway was last heard of. */
   readonly leaseMs: number;
   readonly log: Log;
+  /** The database's clock, as far as it is known. */
   readonly now: () => number;
+  /** Compares it with the database's again. */
+  readonly syncClock?: () => Promise<void>;
 }
 
 /** A request that wants to run. */
@@ -142,22 +145,22 @@ export class Admission {
   }
 
   /**
-   * Renews the leases of what runs here, releases holds whose gateway is gone, expires lots, keeps the
-   * tiers known.
+   * Renews the leases of what runs here, releases holds whose gateway is gone, compares the clock with the
+   * database's, expires lots, keeps the tiers known.
    */
   async keep(): Promise<void> {
-    const { database, tierList, leaseMs, log, now } = this.#options;
+    const { database, tierList, leaseMs, log, now, syncClock } = this.#options;
     const tick = performance.now();
     // When the database was away, others have not renewed their leases yet: they are given time to.
     if (tick - this.#keptTick > leaseMs / 2) this.#steadyTick = tick;
     try {
-      const nowMs = now();
       await database.batch(tierList.statements); // the file may have been replaced by another's
       await renewHolds(database, this.#running.all(), leaseMs);
       // others may have waited as long as this did
       const waited = performance.now() - tick > leaseMs / 4;
       if (!waited && tick - this.#steadyTick >= leaseMs / 2) await reapHolds(database);
-      await expireLots(database, nowMs);
+      await syncClock?.();
+      await expireLots(database, now());
       this.#keptTick = tick;
     } catch (error) {
       log.warn("leases could not be renewed", { error: String(error) });
