@@ -9,6 +9,7 @@ import { type Config, databaseFile, type Settings } from "./config/mod.ts";
 import {
   type Database,
   databaseBytes,
+  DatabaseClock,
   foldLog,
   type ObserveCommit,
   openDatabase,
@@ -66,6 +67,8 @@ export interface PartSurroundings extends Pick<Surroundings, "now" | "wrapDataba
 export interface Parts extends AsyncDisposable {
   readonly config: Config;
   readonly database: Database;
+  /** The clock of windows, leases and expiry. */
+  readonly clock: DatabaseClock;
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly registration: Registration;
@@ -101,7 +104,7 @@ export interface Gateway extends Omit<Parts, "owner"> {
 /** Opens the database and what stands on it. */
 export async function assembleParts(
   config: Config,
-  { now = Date.now, wrapDatabase = (database) => database, observe, besideGateway }:
+  { now: ownNow = Date.now, wrapDatabase = (database) => database, observe, besideGateway }:
     PartSurroundings = {},
 ): Promise<Parts> {
   const { settings } = config;
@@ -111,7 +114,7 @@ export async function assembleParts(
     await openDatabase({
       file,
       durability: settings.durability,
-      now,
+      now: ownNow,
       observe,
       mayMigrate: besideGateway && file !== undefined
         ? () => noGatewayRuns(settings.data, file)
@@ -121,11 +124,14 @@ export async function assembleParts(
         : {}),
     }),
   );
+  const clock = await databaseClock(database, ownNow, file === undefined);
+  const { now } = clock;
   const accounts = new Accounts(database, now);
   const registration = new Registration(database, accounts, settings.credits);
   return {
     config,
     database,
+    clock,
     accounts,
     keys: new Keys(database, now),
     registration,
@@ -135,6 +141,20 @@ export async function assembleParts(
     sessions: new Sessions(database, now),
     [Symbol.asyncDispose]: () => database.close(),
   };
+}
+
+/** Closes the database if its clock cannot be read. */
+async function databaseClock(
+  database: Database,
+  ownNow: () => number,
+  isServer: boolean,
+): Promise<DatabaseClock> {
+  try {
+    return await DatabaseClock.of(database, { ownNow, isServer });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
 }
 
 /** A gateway of the earlier program would go on writing into a schema that it does not know. */
@@ -154,7 +174,7 @@ async function noGatewayRuns(directory: string, file: string): Promise<void> {
 
 /** Builds every part in order; disposing closes them in reverse. */
 export async function assemble(config: Config, around: Surroundings): Promise<Gateway> {
-  const { log, now = Date.now } = around;
+  const { log } = around;
   const { settings } = config;
   const catalog = new Catalog(settings);
   await using built = new AsyncDisposableStack();
@@ -170,7 +190,8 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   const parts = built.use(
     await assembleParts(config, { ...around, observe: (commit) => metrics.committed(commit) }),
   );
-  const { database, accounts, keys } = parts;
+  const { database, clock, accounts, keys } = parts;
+  const { now } = clock;
   if (databaseFile(settings) !== undefined) built.defer(() => leaveOneFile(database, log));
   const { owner, firstKey } = await ensureOwner(parts);
 
@@ -196,6 +217,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
       leaseMs: settings.limits.holdLeaseMs,
       log,
       now,
+      syncClock: () => clock.sync(),
     }),
     (one) => one.close(),
   );
@@ -247,7 +269,10 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
         now,
         aside: async (work) => {
           if (databaseFile(settings) === undefined) return await work(database);
-          await using beside = await assembleParts(config, { now, besideGateway: true });
+          await using beside = await assembleParts(config, {
+            ...(around.now === undefined ? {} : { now: around.now }),
+            besideGateway: true,
+          });
           return await work(beside.database);
         },
         openApi: openApiDocument(),
@@ -326,6 +351,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   return {
     config,
     database,
+    clock,
     accounts,
     keys,
     registration: parts.registration,

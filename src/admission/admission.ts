@@ -20,6 +20,9 @@ import type { Log } from "../telemetry/mod.ts";
 import { Hold, STEP_TOKENS } from "./hold.ts";
 import { nearestWindow } from "./windows.ts";
 
+/** When an account that may run one request at a time should try again. */
+const UNCOLLECTED_RETRY_MS = 2_000;
+
 /** What admission needs from outside. */
 export interface AdmissionOptions {
   readonly database: Database;
@@ -29,7 +32,10 @@ export interface AdmissionOptions {
   /** How long a hold is kept after its gateway was last heard of. */
   readonly leaseMs: number;
   readonly log: Log;
+  /** The database's clock, as far as it is known. */
   readonly now: () => number;
+  /** Compares it with the database's again. */
+  readonly syncClock?: () => Promise<void>;
 }
 
 /** A request that wants to run. */
@@ -83,7 +89,7 @@ export class Admission {
   }
 
   /**
-   * Counts the request in its key's windows and holds what it may cost.
+   * Counts the request in the windows of its key and its account and holds what it may cost.
    *
    * @param stands Called with where the caller stands, admitted or not.
    * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.
@@ -139,22 +145,22 @@ export class Admission {
   }
 
   /**
-   * Renews the leases of what runs here, releases holds whose gateway is gone, expires lots, keeps the
-   * tiers known.
+   * Renews the leases of what runs here, releases holds whose gateway is gone, compares the clock with the
+   * database's, expires lots, keeps the tiers known.
    */
   async keep(): Promise<void> {
-    const { database, tierList, leaseMs, log, now } = this.#options;
+    const { database, tierList, leaseMs, log, now, syncClock } = this.#options;
     const tick = performance.now();
     // When the database was away, others have not renewed their leases yet: they are given time to.
     if (tick - this.#keptTick > leaseMs / 2) this.#steadyTick = tick;
     try {
-      const nowMs = now();
       await database.batch(tierList.statements); // the file may have been replaced by another's
       await renewHolds(database, this.#running.all(), leaseMs);
       // others may have waited as long as this did
       const waited = performance.now() - tick > leaseMs / 4;
       if (!waited && tick - this.#steadyTick >= leaseMs / 2) await reapHolds(database);
-      await expireLots(database, nowMs);
+      await syncClock?.();
+      await expireLots(database, now());
       this.#keptTick = tick;
     } catch (error) {
       log.warn("leases could not be renewed", { error: String(error) });
@@ -162,19 +168,27 @@ export class Admission {
   }
 }
 
-function counted({ span, limit, used }: WindowState): WindowState {
-  return { span, limit, used: used + 1 };
+function counted({ of, span, limit, used }: WindowState): WindowState {
+  return { of, span, limit, used: used + 1 };
 }
 
 function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs: number): Refusal {
   if (verdict === "rate") {
-    const { span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
+    const { of, span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
     const seconds = Math.ceil((resetAtMs - nowMs) / 1_000);
     return new Refusal(
       "rate_exceeded",
-      `The limit of ${limit} requests per ${span} is reached for this key. Please try again in ` +
+      `The limit of ${limit} requests per ${span} is reached for this ${of}. Please try again in ` +
         `${seconds} s.`,
       { retryAfterMs: resetAtMs - nowMs },
+    );
+  }
+  if (verdict === "uncollected") {
+    return new Refusal(
+      "rate_exceeded",
+      "This account has charges that its balance did not cover, so it may run one request at a time. " +
+        "Wait until the request in progress has ended, or add credits to lift this limit.",
+      { retryAfterMs: UNCOLLECTED_RETRY_MS },
     );
   }
   if (verdict === "budget") {

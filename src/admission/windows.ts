@@ -8,6 +8,8 @@ const SPAN_MS: Readonly<Record<Span, number>> = {
 
 /** A request window as a caller sees it. */
 export interface Window {
+  /** Whether it counts the requests of one key, or of its account over all keys. */
+  readonly of: WindowState["of"];
   readonly span: Span;
   readonly limit: number;
   readonly remaining: number;
@@ -24,14 +26,15 @@ export interface Window {
  * import { nearestWindow } from "./mod.ts";
  *
  * const windows = [
- *   { span: "minute", limit: 20, used: 5 },
- *   { span: "hour", limit: 600, used: 599 },
+ *   { of: "key", span: "minute", limit: 20, used: 5 },
+ *   { of: "key", span: "hour", limit: 600, used: 599 },
  * ] as const;
  * nearestWindow(windows, 0); // the hour: 1 of 600, until 3_600_000
  * ```
  */
 export function nearestWindow(windows: readonly WindowState[], nowMs: number): Window | undefined {
-  const seen = windows.map(({ span, limit, used }): Window => ({
+  const seen = windows.map(({ of, span, limit, used }): Window => ({
+    of,
     span,
     limit,
     remaining: Math.max(0, limit - used),

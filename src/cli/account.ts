@@ -52,10 +52,10 @@ export function accountCommand(program: Command, context: CommandContext): void 
       "its email address",
     ),
   )).action((email: string, options: Options) =>
-    withParts(context, options, async ({ accounts, keys, database }) => {
+    withParts(context, options, async ({ accounts, keys, database, clock }) => {
       const found = await accounts.get(email);
       const own = await keys.list(found);
-      const { balance } = await creditsOf(database, found.id, context.now());
+      const { balance } = await creditsOf(database, found.id, clock.now());
       const active = own.filter(({ revokedAtMs }) => revokedAtMs === null).length;
       print(
         context,

@@ -1,12 +1,14 @@
 import type { Account, Accounts, Keys, Sessions } from "../accounts/mod.ts";
 import type { Registration, Sales } from "../billing/mod.ts";
 import type { Config } from "../config/mod.ts";
-import type { Database } from "../database/mod.ts";
+import type { Database, DatabaseClock } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 
 /** The nouns that commands work with. */
 export interface CommandParts extends AsyncDisposable {
   readonly database: Database;
+  /** The clock of windows, leases and expiry. */
+  readonly clock: DatabaseClock;
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly registration: Registration;

@@ -42,7 +42,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
     "\nExamples:\n  sluice credits grant --account ada@example.com --credits 500 --expires 30d\n" +
       "  sluice credits grant --account ada@example.com --package starter --paid",
   ).action((options: GrantOptions) =>
-    withParts(context, options, async ({ accounts, sales, database }) => {
+    withParts(context, options, async ({ accounts, sales, database, clock }) => {
       if (options.credits === undefined && options.package === undefined) {
         throw new UsageError("give --credits or --package");
       }
@@ -68,14 +68,14 @@ export function creditCommands(program: Command, context: CommandContext): void 
           note: options.note,
           expiresAtMs: options.expires === undefined
             ? null
-            : context.now() + parseDuration(options.expires),
+            : clock.now() + parseDuration(options.expires),
         })
         : await sales.sell(account, sales.package(options.package), {
           paid: options.paid ?? false,
           credits: amount,
           note: options.note,
         });
-      const { balance } = await creditsOf(database, account.id, context.now());
+      const { balance } = await creditsOf(database, account.id, clock.now());
       print(
         context,
         options,
@@ -90,9 +90,9 @@ export function creditCommands(program: Command, context: CommandContext): void 
       .option("--account <email>", "whose (default: the owner's)"),
   )).action((options: Options & { account?: string }) =>
     withParts(context, options, async (parts) => {
-      const { database } = parts;
+      const { database, clock } = parts;
       const account = await accountOrOwner(parts, options.account);
-      const own = await creditsOf(database, account.id, context.now());
+      const own = await creditsOf(database, account.id, clock.now());
       print(
         context,
         options,

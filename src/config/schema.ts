@@ -87,11 +87,21 @@ export const routeSettings = z.strictObject({
 });
 export type RouteSettings = z.output<typeof routeSettings>;
 
+const accountLimit = (span: string) =>
+  z.int().positive().optional().describe(
+    `Requests of an account over all its keys in ${span}; default: five times the key's.`,
+  );
+
 const tier = z.strictObject({
   above: count.describe("Holds for balances strictly above this many credits."),
-  minute: z.int().positive(),
-  hour: z.int().positive(),
-  day: z.int().positive(),
+  minute: z.int().positive().describe("Requests of one key in a minute of UTC."),
+  hour: z.int().positive().describe("Requests of one key in an hour."),
+  day: z.int().positive().describe("Requests of one key in a day."),
+  account: z.strictObject({
+    minute: accountLimit("a minute"),
+    hour: accountLimit("an hour"),
+    day: accountLimit("a day"),
+  }).optional(),
 });
 
 const creditPackage = z.strictObject({

@@ -9,6 +9,7 @@
  */
 
 export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./copies.ts";
+export { DatabaseClock } from "./clock.ts";
 export {
   type Database,
   DatabaseError,

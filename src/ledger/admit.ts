@@ -19,8 +19,9 @@ export interface AdmissionAsk {
 
 export type Span = "minute" | "hour" | "day";
 
-/** A request window of a key. */
+/** A request window of a key, or of an account over all its keys. */
 export interface WindowState {
+  readonly of: "key" | "account";
   readonly span: Span;
   readonly limit: number;
   /** Requests admitted in it before this one. */
@@ -29,14 +30,16 @@ export interface WindowState {
 
 /** How it was decided. */
 export interface Decision {
-  readonly verdict: "admitted" | "rate" | "budget" | "credits";
+  readonly verdict: "admitted" | "rate" | "uncollected" | "budget" | "credits";
   /** Credits held; meaningful when admitted. */
   readonly credits: number;
   /** The balance at that moment, what is held included. */
   readonly balance: number;
-  /** None when the balance is 0, which no tier allows anything. */
+  /** The key's, then the account's. None when the balance is 0, which no tier allows anything. */
   readonly windows: readonly WindowState[];
 }
+
+const SPANS: readonly Span[] = ["minute", "hour", "day"];
 
 type Item = readonly [string, ...Json[]];
 
@@ -58,7 +61,9 @@ const ADMIT: GroupWrite<Item, Decision> = {
   ],
   outcomes: `
     select json_group_array(json_array(request_id, verdict, credits, balance, minute_limit,
-      minute_used, hour_limit, hour_used, day_limit, day_used))
+      minute_used, hour_limit, hour_used, day_limit, day_used, account_minute_limit,
+      account_minute_used, account_hour_limit, account_hour_used, account_day_limit,
+      account_day_used))
     from json_each(?1) join decisions on request_id = value ->> 0`,
   cleanUp: "delete from decisions",
   read,
@@ -82,17 +87,19 @@ export function admit(database: Database, ask: AdmissionAsk): Promise<Decision> 
 function read(row: readonly Json[] | undefined): Decision {
   if (row === undefined) throw new TypeError("an admission was not decided");
   const [, verdict, credits, balance, ...counts] = row;
-  const window = (span: Span, at: number): WindowState => ({
-    span,
-    limit: Number(counts[at]),
-    used: Number(counts[at + 1]),
-  });
+  const windows = (of: WindowState["of"], from: number): WindowState[] =>
+    SPANS.map((span, at) => ({
+      of,
+      span,
+      limit: Number(counts[from + 2 * at]),
+      used: Number(counts[from + 2 * at + 1]),
+    }));
   return {
     verdict: verdict as Decision["verdict"],
     credits: Number(credits),
     balance: Number(balance),
     windows: counts[0] === 0 && counts[2] === 0 && counts[4] === 0
       ? []
-      : [window("minute", 0), window("hour", 2), window("day", 4)],
+      : [...windows("key", 0), ...windows("account", 2 * SPANS.length)],
   };
 }

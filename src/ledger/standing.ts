@@ -5,15 +5,30 @@ import type { TierList } from "./tiers.ts";
 /** Where an account and a key stand. */
 export interface Standing {
   readonly balance: number;
-  /** None when the balance is 0, which no tier allows anything. */
+  /** The key's, then the account's. None when the balance is 0, which no tier allows anything. */
   readonly windows: readonly WindowState[];
 }
 
+const SPANS = [["minute", 60_000], ["hour", 3_600_000], ["day", 86_400_000]] as const;
+const OWNERS = [["key", ""], ["account", "account_"]] as const;
+/** As admissions have it where a tier has limits per key only. */
+const MAX_LIMIT = Number.MAX_SAFE_INTEGER;
+
 const STANDING = `
   select balance, minute, hour, day,
-    (select used from windows where key_id = ?2 and span_ms = 60000 and at_ms = ?4) as minute_used,
-    (select used from windows where key_id = ?2 and span_ms = 3600000 and at_ms = ?5) as hour_used,
-    (select used from windows where key_id = ?2 and span_ms = 86400000 and at_ms = ?6) as day_used
+    ${
+  SPANS.map(([span]) =>
+    `coalesce(account_${span}, min(5 * ${span}, ${MAX_LIMIT})) as account_${span}`
+  ).join(", ")
+},
+    ${
+  OWNERS.flatMap(([owner, prefix], ownerAt) =>
+    SPANS.map(([span, spanMs], spanAt) =>
+      `(select used from ${prefix}windows where ${owner}_id = ?${2 - ownerAt}
+      and span_ms = ${spanMs} and at_ms = ?${4 + spanAt}) as ${prefix}${span}_used`
+    )
+  ).join(",\n    ")
+}
   from balances left join tiers on list_id = ?3 and above = (
     select max(above) from tiers where list_id = ?3 and above < balance
   )
@@ -26,18 +41,18 @@ export async function standingOf(
   tierList: TierList,
   nowMs: number,
 ): Promise<Standing> {
-  const starts = [60_000, 3_600_000, 86_400_000].map((span) => Math.floor(nowMs / span) * span);
+  const starts = SPANS.map(([, spanMs]) => Math.floor(nowMs / spanMs) * spanMs);
   const row = await database.one(STANDING, [accountId, keyId, tierList.id, ...starts]);
   if (row === undefined || row.minute === null) {
     return { balance: Number(row?.balance ?? 0), windows: [] };
   }
-  const window = (span: WindowState["span"]): WindowState => ({
-    span,
-    limit: Number(row[span]),
-    used: Number(row[`${span}_used`] ?? 0),
-  });
-  return {
-    balance: Number(row.balance),
-    windows: [window("minute"), window("hour"), window("day")],
-  };
+  const windows = OWNERS.flatMap(([of, prefix]) =>
+    SPANS.map(([span]): WindowState => ({
+      of,
+      span,
+      limit: Number(row[`${prefix}${span}`]),
+      used: Number(row[`${prefix}${span}_used`] ?? 0),
+    }))
+  );
+  return { balance: Number(row.balance), windows };
 }

@@ -22,10 +22,12 @@ const PRUNE_RECORDS = `
   delete from usage_records where request_id in (
     select request_id from usage_records where request_id < ? order by request_id limit ?
   ) returning 1 as gone`;
-const PRUNE_WINDOWS = `
-  delete from windows where (key_id, span_ms, at_ms) in (
-    select key_id, span_ms, at_ms from windows where at_ms < ? order by span_ms desc limit ?
-  ) returning 1 as gone`;
+const PRUNE_WINDOWS = [["windows", "key_id"], ["account_windows", "account_id"]].map(
+  ([table, owner]) => `
+  delete from ${table} where (${owner}, span_ms, at_ms) in (
+    select ${owner}, span_ms, at_ms from ${table} where at_ms < ? order by span_ms desc limit ?
+  ) returning 1 as gone`,
+);
 /** Windows from before this are no longer complete; the audit looks at those from then on. */
 const WINDOWS_PRUNED =
   "update pruned_windows set before_ms = max(before_ms, ?) where before_ms < ?";
@@ -72,7 +74,7 @@ export class Retention {
       }
       const windowsBefore = now() - WINDOW_DAYS * DAY_MS;
       await database.batch([{ sql: WINDOWS_PRUNED, args: [windowsBefore, windowsBefore] }]);
-      await this.#steps(PRUNE_WINDOWS, windowsBefore);
+      for (const sql of PRUNE_WINDOWS) await this.#steps(sql, windowsBefore);
       return gone;
     } catch (error) {
       log.warn("old records could not be pruned", { error: String(error) });

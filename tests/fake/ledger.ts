@@ -16,7 +16,12 @@ export interface LedgerBench extends AsyncDisposable {
   account(options?: { budget?: number }): Promise<{ accountId: string; keyId: string }>;
   /** Another key of an account. */
   key(accountId: string): Promise<string>;
-  grant(accountId: string, credits: number, expiresAtMs?: number | null): Promise<string>;
+  grant(
+    accountId: string,
+    credits: number,
+    expiresAtMs?: number | null,
+    atMs?: number,
+  ): Promise<string>;
 }
 
 /** Opens one. */
@@ -55,10 +60,10 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
         .find(({ id }) => id === accountId)!;
       return (await new Keys(database, () => 0).issue(account)).id;
     },
-    async grant(accountId, credits, expiresAtMs = null) {
+    async grant(accountId, credits, expiresAtMs = null, atMs = 0) {
       const lotId = newLotId();
       await database.batch(
-        grantStatements({ lotId, accountId, source: "grant", credits, expiresAtMs, atMs: 0 }),
+        grantStatements({ lotId, accountId, source: "grant", credits, expiresAtMs, atMs }),
       );
       return lotId;
     },

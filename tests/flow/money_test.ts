@@ -2,7 +2,7 @@ import { DatabaseError } from "../../src/database/mod.ts";
 import { audit, creditsOf } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
-import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { type SimulateServer, simulateServer } from "../fake/simulate.ts";
 import { sleep, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
@@ -474,14 +474,115 @@ Deno.test("a key's budget bounds what it spends, whatever the balance", async ()
     });
     statuses.push([reply.status, (await reply.json()).error?.code]);
   }
-  // 3 each; the third has 1 left, of which the answer's price of 3 takes more than the budget
+  // 3 each; the third has 1 left, and no more is taken for it
   assertEquals(statuses, [
     [200, undefined],
     [200, undefined],
     [200, undefined],
     [403, "insufficient_credits"],
   ]);
-  assertEquals(await balance(), 91);
+  assertEquals(await balance(), 93);
+  await assertLedgerClean(gateway);
+  const { uncollected } = await audit(gateway.gateway.database);
+  assertEquals(uncollected, { requests: 1, credits: 2 });
+});
+
+Deno.test("a key's budget is never exceeded by requests at once, whatever they cost in the end", async () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 31, total_tokens: 32 };
+  const text = "many words that cost more than was estimated ".repeat(3);
+  await using upstream = fakeUpstream(() => completion(text, { usage }));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key], balance, accountId } = await customer(gateway, 1_000, { budget: 20 });
+  const { database } = gateway.gateway;
+  const post = () =>
+    statusOf(gateway.post("/v1/chat/completions", ask("Hi", { max_tokens: 2 }), { key: key! }));
+  const statuses = await Promise.all(Array.from({ length: 10 }, post));
+  assertEquals([statuses[0], await post()], [200, 403]);
+  const spent = await database.one("select spent, credits from budgets");
+  assertEquals(spent, { spent: 20, credits: 20 });
+  assertEquals(await balance(), 980);
+  const { requests, credits } = (await audit(database)).uncollected;
+  assertEquals(requests > 0 && credits > 0, true);
+  // what a key's budget did not cover is no debt of the account
+  const owed = await database.all(
+    "select 1 from usage_records where account_id = ? and owed_credits > 0",
+    [accountId],
+  );
+  assertEquals(owed, []);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("a key's budget bounds streams whose holds grow at once, and the balance pays for the rest", async () => {
+  await using upstream = fakeUpstream(() =>
+    eventStream(sse(...words(9_000), chunk({}, "stop"), "[DONE]"))
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key], balance } = await customer(gateway, 100_000, { budget: 9_000 });
+  const texts = await Promise.all(Array.from({ length: 2 }, async () => {
+    const body = ask("Hi", { stream: true, max_tokens: 20_000 });
+    return await (await gateway.post("/v1/chat/completions", body, { key: key! })).text();
+  }));
+  for (const text of texts) assertStringIncludes(text, '"length"');
+  const { spent } = (await gateway.gateway.database.one("select spent from budgets"))!;
+  assert(Number(spent) > 8_000 && Number(spent) <= 9_000, `${spent} spent`);
+  assertEquals(await balance(), 100_000 - Number(spent));
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("an account with uncollected charges runs one request at a time until it gets credits", async () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 31, total_tokens: 32 };
+  let gate = Promise.withResolvers<void>();
+  let arrived = Promise.withResolvers<void>();
+  await using upstream = fakeUpstream(async ({ raw }) => {
+    if (raw.includes("wait")) {
+      arrived.resolve();
+      await gate.promise;
+    }
+    return completion("much more than was estimated ".repeat(5), { usage });
+  });
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key, other], email, balance } = await customer(gateway, 200, { keys: 2 });
+  const post = (content: string, by: string, max_tokens = 2) =>
+    gateway.post("/v1/chat/completions", ask(content, { max_tokens }), { key: by });
+  /** Posts while another request is in flight. */
+  const besideAnother = async (max_tokens: number) => {
+    gate = Promise.withResolvers();
+    arrived = Promise.withResolvers();
+    const waiting = statusOf(post("wait", key!, max_tokens));
+    await arrived.promise;
+    const { status, headers, body } = await post("Hi", other!);
+    await body?.cancel();
+    const third = await post("Hi", other!);
+    const message = (await third.json()).error?.message;
+    gate.resolve();
+    assertEquals(await waiting, 200);
+    return { status, third: third.status, retryAfter: headers.get("retry-after"), message };
+  };
+  // 190 are held, so that the second request's 31 are 21 more than the balance has for it
+  const { third, message, ...second } = await besideAnother(190);
+  assertEquals([second.status, third], [200, 429]);
+  assertStringIncludes(message, "one request at a time");
+  assertStringIncludes(message, "add credits");
+  const { uncollected } = await audit(gateway.gateway.database);
+  assertEquals(uncollected, { requests: 1, credits: 21 });
+  assertEquals(await balance(), 200 - 10 - 31);
+
+  assertEquals(await statusOf(post("Hi", other!)), 200, "alone");
+  const beside = await besideAnother(2);
+  assertEquals([beside.status, beside.third, beside.retryAfter], [429, 429, "2"]);
+  const somebodyElse = await customer(gateway, 50);
+  assertEquals(await statusOf(post("Hi", somebodyElse.keys[0]!)), 200);
+
+  await sleep(2); // the time of the lot is after that of the charge
+  await gateway.gateway.sales.grant(await gateway.gateway.accounts.get(email), { credits: 100 });
+  const after = await besideAnother(2);
+  assertEquals([after.status, after.third], [200, 200]);
   await assertLedgerClean(gateway);
 });
 
@@ -514,6 +615,42 @@ Deno.test("windows: the headers tell the nearest, 429 tells when, and refusals d
     [200, "0", null],
     [429, "0", "30"],
   ]);
+});
+
+Deno.test("windows: a 429 by the account's window says so, whichever key it is", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  const now = Date.UTC(2030, 0, 1, 0, 0, 30);
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url },
+      routes: BY_THE_TOKEN,
+      tiers: [{ above: 0, minute: 3, hour: 100, day: 1_000, account: { minute: 4 } }],
+    },
+    now: () => now,
+  });
+  const { keys } = await customer(gateway, 100, { keys: 2 });
+  const seen = [];
+  for (const key of [keys[0], keys[0], keys[1], keys[1], keys[1], keys[0]]) {
+    const reply = await gateway.post("/v1/chat/completions", ask("Hi"), { key: key! });
+    const message = (await reply.json()).error?.message;
+    seen.push([
+      reply.status,
+      reply.headers.get("x-ratelimit-limit"),
+      reply.headers.get("x-ratelimit-remaining"),
+      message,
+    ]);
+  }
+  const refused = "The limit of 4 requests per minute is reached for this account. " +
+    "Please try again in 30 s.";
+  assertEquals(seen, [
+    [200, "3", "2", undefined],
+    [200, "3", "1", undefined],
+    [200, "4", "1", undefined],
+    [200, "4", "0", undefined],
+    [429, "4", "0", refused],
+    [429, "4", "0", refused],
+  ]);
+  await assertLedgerClean(gateway);
 });
 
 Deno.test("GET /user/credits tells balance, holds, lots and recent use", async () => {

@@ -126,6 +126,7 @@ export async function writeHistory(file: string): Promise<void> {
   await new Retention({ database, log: SILENT, now, days: 11, rows: 5_000 }).prune();
   nowMs += 1_000;
   await request(callers[2]!, 0);
+  await request(callers[4]!, 2_000_000 / 0.4); // more than there is
   await hold(callers[0]!, 9);
   await hold(callers[3]!, 4);
   await database.close();
@@ -187,6 +188,7 @@ export function corrupt(
 
 /** The noun of each table's rows. */
 export const NOUNS: Readonly<Record<string, Noun>> = {
+  account_windows: "window",
   accounts: "account",
   balances: "balance",
   budgets: "budget",
@@ -270,6 +272,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "usage_records.output_price": "output_price + 1000000",
   "usage_records.minimum_credits": "minimum_credits + 1000",
   "windows.span_ms": "60000",
+  "account_windows.span_ms": "60000",
   "entries.kind": "'expire'",
   "lots.source": "'package'",
   "grants.source": "'package'",
@@ -280,6 +283,8 @@ const ROWS: Readonly<Record<string, string>> = {
   usage_records: "ending = 'complete' and charged_credits > 1",
   entries: "kind = 'charge' and exists (select 1 from usage_records where request_id = cause_id)",
   windows: "span_ms = 3600000",
+  account_windows:
+    "span_ms = 3600000 and at_ms > (select max(at_ms) - 3 * 86400000 from account_windows)",
   accounts: "invited_by is not null",
   keys: "budget_credits is not null",
   lots: "source = 'grant'",
@@ -750,6 +755,34 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
         (select key_id, max(at_ms) from windows where span_ms = 60000) and span_ms = 60000`,
     ],
     noun: "window",
+  },
+  {
+    name: "an account's windows reset",
+    sql: ["delete from account_windows"],
+    noun: "window",
+  },
+  {
+    name: "an account's windows lowered alike",
+    sql: [
+      `update account_windows set used = used - 1 where used > 1
+        and at_ms >= (select max(at_ms) from windows where span_ms = 86400000)`,
+    ],
+    noun: "window",
+  },
+  {
+    name: "the limits of an account raised",
+    sql: ["update tiers set account_minute = 1000000000"],
+    noun: "tier",
+  },
+  {
+    name: "the limits of an account removed, as if an older gateway had stored the tier",
+    sql: ["update tiers set account_minute = null, account_hour = null, account_day = null"],
+    noun: "tier",
+  },
+  {
+    name: "what an account owes forgotten",
+    sql: ["update usage_records set owed_credits = 0"],
+    noun: "record",
   },
   {
     name: "the limits of a tier raised",

@@ -25,6 +25,8 @@ export class LedgerModel {
   readonly holds = new Map<string, ModelHold>();
   readonly budgets = new Map<string, { readonly credits: number; spent: number }>();
   readonly settled = new Map<string, { charged: number; balance: number }>();
+  /** When each account last had a charge that its balance did not cover. */
+  readonly #owed = new Map<string, number>();
   readonly #windows = new Map<string, number>();
   readonly #tiers: readonly Tier[];
 
@@ -41,8 +43,14 @@ export class LedgerModel {
       .reduce((sum, { credits }) => sum + credits, 0);
   }
 
-  grant(accountId: string, id: string, credits: number, expiresAtMs: number): void {
-    this.#own(accountId).push({ id, createdAtMs: 0, expiresAtMs, remaining: credits });
+  grant(
+    accountId: string,
+    id: string,
+    credits: number,
+    expiresAtMs: number,
+    createdAtMs: number,
+  ): void {
+    this.#own(accountId).push({ id, createdAtMs, expiresAtMs, remaining: credits });
   }
 
   /** What has expired and is not held leaves the balance. */
@@ -73,16 +81,22 @@ export class LedgerModel {
     const tier = this.#tiers.filter(({ above }) => above < balance)
       .toSorted((a, b) => b.above - a.above)[0];
     if (tier === undefined) return "credits";
-    const keys = Object.entries(SPANS).map(([span, ms]) =>
-      [span, `${keyId} ${span} ${Math.floor(nowMs / ms)}`] as const
-    );
-    for (const [span, key] of keys) {
-      if ((this.#windows.get(key) ?? 0) >= tier[span as keyof typeof SPANS]) return "rate";
+    const windows = Object.entries(SPANS).flatMap(([name, ms]) => {
+      const span = name as keyof typeof SPANS;
+      const at = `${span} ${Math.floor(nowMs / ms)}`;
+      const limit = tier.account?.[span] ?? 5 * tier[span];
+      return [[`${keyId} ${at}`, tier[span]], [`${accountId} ${at}`, limit]] as const;
+    });
+    for (const [window, limit] of windows) {
+      if ((this.#windows.get(window) ?? 0) >= limit) return "rate";
     }
+    if (this.held(accountId) > 0 && this.#owes(accountId)) return "uncollected";
     const budget = this.#budgetLeft(keyId);
     if (budget < least) return "budget";
     if (free < least) return "credits";
-    for (const [, key] of keys) this.#windows.set(key, (this.#windows.get(key) ?? 0) + 1);
+    for (const [window] of windows) {
+      this.#windows.set(window, (this.#windows.get(window) ?? 0) + 1);
+    }
     const credits = Math.min(wanted, free, budget);
     this.holds.set(requestId, { accountId, keyId, gatewayId, credits, stale: false });
     return "admitted";
@@ -111,12 +125,24 @@ export class LedgerModel {
     return credits;
   }
 
-  settle(requestId: string, accountId: string, keyId: string, price: number) {
+  settle(
+    { requestId, accountId, keyId, price, nowMs }: {
+      requestId: string;
+      accountId: string;
+      keyId: string;
+      price: number;
+      nowMs: number;
+    },
+  ) {
     this.holds.delete(requestId);
     const known = this.settled.get(requestId);
     if (known !== undefined) return known;
-    let due = Math.min(price, this.balance(accountId) - this.held(accountId));
-    const charged = due;
+    const free = this.balance(accountId) - this.held(accountId);
+    const charged = Math.max(0, Math.min(price, free, this.#budgetLeft(keyId)));
+    if (price > free) {
+      this.#owed.set(accountId, Math.max(nowMs, this.#owed.get(accountId) ?? 0));
+    }
+    let due = charged;
     for (const lot of this.#inOrder(accountId)) {
       const taken = Math.min(lot.remaining, due);
       lot.remaining -= taken;
@@ -131,6 +157,12 @@ export class LedgerModel {
 
   release(gone: (hold: ModelHold) => boolean): void {
     for (const [id, hold] of this.holds) if (gone(hold)) this.holds.delete(id);
+  }
+
+  /** Whether it has not got credits since its balance last did not cover a charge. */
+  #owes(accountId: string): boolean {
+    const newestLot = Math.max(...this.#own(accountId).map(({ createdAtMs }) => createdAtMs));
+    return (this.#owed.get(accountId) ?? -Infinity) >= newestLot;
   }
 
   #own(accountId: string): ModelLot[] {

@@ -16,8 +16,8 @@ import { Random, testSeed } from "../fake/random.ts";
 import { LedgerModel } from "./model.ts";
 
 const TIERS = [
-  { above: 0, minute: 6, hour: 40, day: 200 },
-  { above: 60, minute: 15, hour: 90, day: 300 },
+  { above: 0, minute: 6, hour: 40, day: 200, account: { minute: 8 } },
+  { above: 60, minute: 15, hour: 90, day: 300, account: { hour: 140, day: 500 } },
 ];
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -60,7 +60,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
     nowMs: number;
   }[] = [];
   const ended: typeof running = [];
-  const verdicts = { admitted: 0, rate: 0, budget: 0, credits: 0 };
+  const verdicts = { admitted: 0, rate: 0, uncollected: 0, budget: 0, credits: 0 };
 
   const ask = () => {
     const caller = random.pick(callers);
@@ -82,8 +82,8 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
       const { accountId } = random.pick(callers);
       const credits = random.integer(1, 60);
       const expires = random.next() < 0.5 ? null : nowMs + random.integer(1, 200_000);
-      const lotId = await bench.grant(accountId, credits, expires);
-      model.grant(accountId, lotId, credits, expires ?? NEVER);
+      const lotId = await bench.grant(accountId, credits, expires, nowMs);
+      model.grant(accountId, lotId, credits, expires ?? NEVER, nowMs);
     },
     async admit() {
       const asks = Array.from({ length: random.integer(1, 6) }, ask);
@@ -111,12 +111,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
         some.map((one, at) => settlePrice(bench.database, { ...one, price: prices[at]!, nowMs })),
       );
       some.forEach((one, at) => {
-        const { charged, balance } = model.settle(
-          one.requestId,
-          one.accountId,
-          one.keyId,
-          prices[at]!,
-        );
+        const { charged, balance } = model.settle({ ...one, price: prices[at]!, nowMs });
         assertEquals(outcomes[at], { charged, balance });
         ended.push(one);
       });
@@ -133,7 +128,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
       const price = random.integer(0, 4);
       const ending = "client_left" as const;
       const outcome = await settlePrice(bench.database, { ...one, price, nowMs, ending });
-      assertEquals(outcome, model.settle(one.requestId, one.accountId, one.keyId, price));
+      assertEquals(outcome, model.settle({ ...one, price, nowMs }));
       ended.push(one);
     },
     async expire() {

@@ -1,7 +1,7 @@
 import { nearestWindow } from "../../src/admission/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { newRequestId } from "../../src/ids.ts";
-import { admit, TierList } from "../../src/ledger/mod.ts";
+import { admit, audit, standingOf, TierList } from "../../src/ledger/mod.ts";
 import { assertEquals } from "../assert.ts";
 import { ledgerBench } from "../fake/ledger.ts";
 import { tempDir } from "../fake/temp.ts";
@@ -46,7 +46,10 @@ for (const [balance, limits] of BOUNDARIES) {
       assertEquals([first.verdict, first.windows], ["credits", []]);
       return;
     }
-    assertEquals(first.windows.map(({ limit, used }) => [limit, used]), limits.map((n) => [n, 0]));
+    assertEquals(first.windows.map(({ of, limit, used }) => [of, limit, used]), [
+      ...limits.map((n) => ["key", n, 0]),
+      ...limits.map((n) => ["account", 5 * n, 0]),
+    ]);
     // each window in turn: filled but for one by hand, it takes that one and no more
     for (const [at, span] of [60_000, 3_600_000, 86_400_000].entries()) {
       const limit = limits[at]!;
@@ -95,12 +98,60 @@ Deno.test("windows: exact under 50 parallel clients, and they begin anew", async
   assertEquals(await admitted(NOON + 120_000), 20);
 });
 
+Deno.test("windows: an account's keys share its windows, so that many keys multiply nothing", async () => {
+  for (
+    const [tier, limit] of [
+      [{ above: 0, minute: 4, hour: 100, day: 100 }, 20],
+      [{ above: 0, minute: 4, hour: 100, day: 100, account: { minute: 9 } }, 9],
+      [{ above: 0, minute: 4, hour: 3, day: 100, account: { day: 7 } }, 7],
+    ] as const
+  ) {
+    await using bench = await ledgerBench("file");
+    const list = new TierList([tier]);
+    await bench.database.batch(list.statements);
+    const { accountId, keyId } = await bench.account();
+    const other = await bench.account();
+    await bench.grant(accountId, 1_000);
+    await bench.grant(other.accountId, 1_000);
+    const keys = [keyId];
+    for (let n = 0; n < 7; n++) keys.push(await bench.key(accountId));
+    const ask = (caller: { accountId: string; keyId: string }) =>
+      admit(bench.database, {
+        requestId: newRequestId(NOON),
+        ...caller,
+        gatewayId: "gw",
+        least: 1,
+        wanted: 1,
+        nowMs: NOON,
+        leaseMs: 60_000,
+        tierListId: list.id,
+      });
+    const asks = keys.flatMap((key) => Array.from({ length: 4 }, () => key));
+    const decisions = await Promise.all(asks.map((key) => ask({ accountId, keyId: key })));
+    const admitted = decisions.filter(({ verdict }) => verdict === "admitted");
+    assertEquals(admitted.length, limit);
+    const last = decisions.at(-1)!;
+    const window = nearestWindow(last.windows, NOON)!;
+    assertEquals([last.verdict, window.of, window.limit], ["rate", "account", limit]);
+    assertEquals((await ask(other)).verdict, "admitted");
+    assertEquals((await audit(bench.database)).mismatches, []);
+    const standing = await standingOf(bench.database, { accountId, keyId }, list, NOON);
+    assertEquals(nearestWindow(standing.windows, NOON)!.remaining, 0);
+    assertEquals(standing.windows.filter(({ of }) => of === "account").map(({ used }) => used), [
+      limit,
+      limit,
+      limit,
+    ]);
+  }
+});
+
 Deno.test("windows: the one nearest to exhaustion is told", () => {
-  const windows = (minute: number, hour: number, day: number) =>
+  const windows = (minute: number, hour: number, day: number, account = 0) =>
     [
-      { span: "minute", limit: 20, used: minute },
-      { span: "hour", limit: 600, used: hour },
-      { span: "day", limit: 5_000, used: day },
+      { of: "key", span: "minute", limit: 20, used: minute },
+      { of: "key", span: "hour", limit: 600, used: hour },
+      { of: "key", span: "day", limit: 5_000, used: day },
+      { of: "account", span: "minute", limit: 100, used: account },
     ] as const;
   const told = (minute: number, hour: number, day: number) => {
     const found = nearestWindow(windows(minute, hour, day), NOON + 30_000)!;
@@ -111,5 +162,7 @@ Deno.test("windows: the one nearest to exhaustion is told", () => {
   assertEquals(told(20, 600, 700), ["hour", 0, 3_600_000]); // the longer wait is the true one
   assertEquals(told(1, 1, 5_000), ["day", 0, 43_200_000]);
   assertEquals(told(30, 1, 1), ["minute", 0, 60_000]); // a tier that has become smaller
+  assertEquals(nearestWindow(windows(19, 1, 1, 99), NOON)!.of, "key");
+  assertEquals(nearestWindow(windows(18, 1, 1, 99), NOON)!.of, "account");
   assertEquals(nearestWindow([], NOON), undefined);
 });

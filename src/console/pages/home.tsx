@@ -83,11 +83,21 @@ export function HomePage(
                 <p>
                   <strong>{key.name || key.hint}</strong>
                 </p>
-                {standing.windows.map(({ span, limit, used }) => (
-                  <Meter label={span} used={used} limit={limit} />
-                ))}
+                {standing.windows.filter((window) => window.of === "key").map(
+                  ({ span, limit, used }) => <Meter label={span} used={used} limit={limit} />,
+                )}
               </div>
             ))}
+          {limits.length > 0 && (
+            <div>
+              <p>
+                <strong>All keys of this account</strong>
+              </p>
+              {limits[0]!.standing.windows.filter((window) => window.of === "account").map(
+                ({ span, limit, used }) => <Meter label={span} used={used} limit={limit} />,
+              )}
+            </div>
+          )}
         </section>
       </div>
       <p class="quiet">

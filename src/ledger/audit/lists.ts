@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Database, schemaDifferences } from "../../database/mod.ts";
-import { type Tier, TierList } from "../tiers.ts";
+import { type StoredTier, TierList } from "../tiers.ts";
 import { type Check, differences, type Mismatch } from "./check.ts";
 
 /** Small tables that have one row, or none, when no transaction is open. */
@@ -41,6 +41,9 @@ const tierRow = z.object({
   minute: z.int(),
   hour: z.int(),
   day: z.int(),
+  account_minute: z.int().nullable(),
+  account_hour: z.int().nullable(),
+  account_day: z.int().nullable(),
 });
 
 /** Longer lists in an order of their own are not looked through. */
@@ -49,10 +52,19 @@ const MOST_PERMUTED = 6;
 /** A list of tiers is named by its contents, so that its name tells whether they are still the same. */
 export async function checkTiers(database: Database): Promise<Mismatch[]> {
   const rows = await database.all("select * from tiers order by list_id, above");
-  const lists = new Map<string, Tier[]>();
+  const lists = new Map<string, StoredTier[]>();
   for (const row of rows) {
-    const { list_id: id, ...tier } = tierRow.parse(row);
-    lists.set(id, [...(lists.get(id) ?? []), tier]);
+    const { list_id: id, account_minute, account_hour, account_day, ...limits } = tierRow.parse(
+      row,
+    );
+    // an older gateway stores none of the three; of some but not all the digest is another
+    const isOlder = account_minute === null && account_hour === null && account_day === null;
+    const account = {
+      minute: account_minute ?? NaN,
+      hour: account_hour ?? NaN,
+      day: account_day ?? NaN,
+    };
+    lists.set(id, [...(lists.get(id) ?? []), isOlder ? limits : { ...limits, account }]);
   }
   return [...lists].flatMap(([id, tiers]): Mismatch[] => {
     const expected = TierList.idOf(tiers);
@@ -62,7 +74,7 @@ export async function checkTiers(database: Database): Promise<Mismatch[]> {
 }
 
 /** The orders in which the settings may have listed them. */
-function orders(tiers: readonly Tier[]): (readonly Tier[])[] {
+function orders(tiers: readonly StoredTier[]): (readonly StoredTier[])[] {
   if (tiers.length > MOST_PERMUTED) return [tiers.toReversed()];
   if (tiers.length <= 1) return [tiers];
   return tiers.flatMap((first, at) =>

@@ -41,6 +41,26 @@ export const WINDOWS: readonly Check[] = [
       from: "windows left join keys on keys.id = key_id",
     }),
   },
+  // An account's windows are the sums of its keys'.
+  {
+    noun: "window",
+    name: "account windows",
+    sql: differences({
+      before: `with since as materialized (select ${WHOLE} as ms), summed as materialized (
+          select account_id, span_ms, at_ms, sum(used) as used
+          from windows join keys on keys.id = key_id
+          where at_ms / ${DAY_MS} * ${DAY_MS} >= (select ms from since) group by 1, 2, 3
+        ), counted as materialized (
+          select * from account_windows where at_ms / ${DAY_MS} * ${DAY_MS} >= (select ms from since)
+        )`,
+      id: `coalesce(counted.account_id, summed.account_id) || ' '
+        || coalesce(counted.span_ms, summed.span_ms) || ' '
+        || coalesce(counted.at_ms, summed.at_ms)`,
+      pairs: { account_window: ["counted.used", "summed.used"] },
+      from: `counted full join summed on summed.account_id = counted.account_id
+        and summed.span_ms = counted.span_ms and summed.at_ms = counted.at_ms`,
+    }),
+  },
   // A minute counts at least the requests whose records and holds say that they were admitted in it. It may
   // count more: requests whose gateway was killed leave neither.
   {
