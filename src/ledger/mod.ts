@@ -16,7 +16,9 @@ export {
   balancesOf,
   type Credits,
   creditsOf,
+  creditsReading,
   expireLots,
+  expireLotsOf,
   type Lot,
   type LotSource,
 } from "./credits.ts";

@@ -10,16 +10,21 @@ export interface Standing {
 }
 
 const STANDING = `
-  select balance, minute, hour, day,
+  select available as balance, minute, hour, day,
     (select used from windows where key_id = ?2 and span_ms = 60000 and at_ms = ?4) as minute_used,
     (select used from windows where key_id = ?2 and span_ms = 3600000 and at_ms = ?5) as hour_used,
     (select used from windows where key_id = ?2 and span_ms = 86400000 and at_ms = ?6) as day_used
-  from balances left join tiers on list_id = ?3 and above = (
-    select max(above) from tiers where list_id = ?3 and above < balance
-  )
-  where account_id = ?1`;
+  from (
+    select balance - min(balance - held, coalesce((
+      select sum(remaining) from lots
+      where account_id = ?1 and remaining > 0 and expires_at_ms <= ?7
+    ), 0)) as available
+    from balances where account_id = ?1
+  ) left join tiers on list_id = ?3 and above = (
+    select max(above) from tiers where list_id = ?3 and above < available
+  )`;
 
-/** Where an account and a key stand, without counting anything. */
+/** Where an account and a key stand, without counting anything. What has expired is left out of the balance. */
 export async function standingOf(
   database: Database,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
@@ -27,7 +32,13 @@ export async function standingOf(
   nowMs: number,
 ): Promise<Standing> {
   const starts = [60_000, 3_600_000, 86_400_000].map((span) => Math.floor(nowMs / span) * span);
-  const row = await database.one(STANDING, [accountId, keyId, tierList.id, ...starts]);
+  const row = await database.one(STANDING, [
+    accountId,
+    keyId,
+    tierList.id,
+    ...starts,
+    nowMs,
+  ]);
   if (row === undefined || row.minute === null) {
     return { balance: Number(row?.balance ?? 0), windows: [] };
   }

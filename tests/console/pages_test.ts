@@ -402,11 +402,11 @@ Deno.test("older requests and entries: every one of them once, those of one mome
 Deno.test("usage as CSV cannot make a spreadsheet compute", async () => {
   await using gateway = await startGateway();
   const account = await gateway.gateway.accounts.get(OWNER);
-  const { secret } = await gateway.gateway.keys.issue(account, { name: `=cmd("x"),1` });
+  const { id, secret } = await gateway.gateway.keys.issue(account, { name: `=cmd("x"),1` });
   await statusOf(gateway.chat("Hi", {}, { key: secret }));
   const csv = await (await (await signedIn(gateway, OWNER)).get("/console/usage.csv?by=key"))
     .text();
   const [head, row] = csv.split("\r\n");
-  assertEquals(head, "key,requests,errors,input_tokens,cached_tokens,output_tokens,credits");
-  assertStringIncludes(row!, `"'=cmd(""x""),1",1,0,`);
+  assertEquals(head, "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,credits");
+  assertStringIncludes(row!, `"'=cmd(""x""),1",${id},1,0,`);
 });

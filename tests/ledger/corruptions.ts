@@ -751,7 +751,7 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     name: "credits taken back by an entry alone, through the triggers",
     sql: [
       `insert into entries select account_id, 'take_back_none', id, 'take_back', -1, 1 from lots
-        where source = 'package' and remaining > 0 limit 1`,
+        where remaining > 0 limit 1`,
     ],
     noun: "entry",
     id: "select 'take_back_none'",
@@ -761,7 +761,7 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     name: "a bonus undone for nothing, through the triggers",
     sql: [
       `insert into take_backs select 'take_back_none_bonus', account_id, id, 1, null, 'x', 1 from lots
-        where source = 'invite_payment' and remaining > 0 limit 1`,
+        where remaining > 0 limit 1`,
     ],
     noun: "entry",
     id: "select 'take_back_none_bonus'",
