@@ -198,8 +198,9 @@ export class Sales {
     const found = await takeableOf(this.#database, { accountId: account.id, lotId });
     if (found === undefined) {
       return new AccountError(
-        `${account.email} has no lot ${JSON.stringify(lotId.slice(0, 60))}: ` +
-          "see sluice credits show --account",
+        `${account.email} has no lot ${
+          JSON.stringify(lotId.slice(0, 60))
+        }; see sluice credits show`,
       );
     }
     return new AccountError(
