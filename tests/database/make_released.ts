@@ -8,7 +8,7 @@
  */
 
 import { MIGRATIONS } from "../../src/database/mod.ts";
-import { sluice, startCommand } from "../fake/command.ts";
+import { say, sluice, startCommand } from "../fake/command.ts";
 import { tempDir } from "../fake/temp.ts";
 
 const KEY = `sk-released-${"r".repeat(32)}`;
@@ -52,4 +52,4 @@ const database = await Deno.open(`${dir.path}/data/sluice.db`);
 const file = new URL(`released/schema-${version}.db.gz`, import.meta.url);
 const packed = database.readable.pipeThrough(new CompressionStream("gzip"));
 await Deno.writeFile(file, packed as ReadableStream<Uint8Array>);
-console.log(`released/schema-${version}.db.gz`);
+say(`released/schema-${version}.db.gz`);
