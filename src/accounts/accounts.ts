@@ -158,22 +158,30 @@ export class Accounts {
     return (await this.#database.all(ALL)).map(readAccount);
   }
 
-  /** Takes the account's keys again. */
+  /** Takes the account's keys again. Sessions and sign-in links from before stay ended. */
   async enable(email: string): Promise<Account> {
     const account = await this.get(email);
     await this.#database.batch([
+      // programs of before did not end them when they disabled an account
+      ...endAccess(account),
       { sql: "update accounts set disabled_at_ms = null where id = ?", args: [account.id] },
     ]);
     return await this.get(email);
   }
 
-  /** Refuses the account's keys from now on. The owner cannot be disabled. */
+  /**
+   * Refuses the account's keys from now on, and ends its sessions and sign-in links. The owner cannot be
+   * disabled.
+   */
   async disable(email: string): Promise<Account> {
     const account = await this.get(email);
     if (account.role === "owner") {
       throw new AccountError("Cannot disable the owner's account; revoke its keys instead");
     }
-    await this.#database.batch([{ sql: DISABLE, args: [this.#now(), account.id] }]);
+    await this.#database.batch([
+      { sql: DISABLE, args: [this.#now(), account.id] },
+      ...endAccess(account),
+    ]);
     return await this.get(email);
   }
 }
@@ -201,6 +209,15 @@ export function checkName(name: string): void {
     throw new AccountError(`The name has ${name.length} characters: at most 200 are allowed`);
   }
   mustNotMislead("name", name);
+}
+
+/** Statements that end every session and sign-in link of an account that is disabled. */
+function endAccess({ id }: Account): Statement[] {
+  return ["sessions", "sign_in_links"].map((table) => ({
+    sql: `delete from ${table} where account_id in
+      (select id from accounts where id = ? and disabled_at_ms is not null)`,
+    args: [id],
+  }));
 }
 
 /** The statement that creates `account`. */

@@ -124,16 +124,13 @@ export class Keys {
     return row === undefined ? undefined : read(row);
   }
 
-  /** When each of an account's keys was last admitted, to the minute, by key id. */
+  /** When the latest request of each of an account's keys began, by key id. Unused keys are left out. */
   async lastUse(account: Account): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.all(
-      `select id, (select max(at_ms) from windows where key_id = keys.id and span_ms = 60000) as at_ms
-        from keys where account_id = ?`,
+      `select id, last_used_at_ms from keys join key_uses on key_id = id where account_id = ?`,
       [account.id],
     );
-    return new Map(
-      rows.flatMap(({ id, at_ms }) => at_ms === null ? [] : [[String(id), Number(at_ms)]]),
-    );
+    return new Map(rows.map((row) => [String(row.id), Number(row.last_used_at_ms)]));
   }
 
   /** Revokes a key for good. Throws {@linkcode AccountError} when there is none. */

@@ -1,6 +1,6 @@
 import type { Database } from "../database/mod.ts";
 import { randomText } from "../ids.ts";
-import { type Account, readAccount } from "./accounts.ts";
+import { type Account, AccountError, readAccount } from "./accounts.ts";
 import { digestOf } from "./keys.ts";
 
 /** 57 characters to choose from: 186 bits. */
@@ -29,7 +29,11 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** Begins a session; the one that was there before ends. Answers the new one's token. */
+  /**
+   * Begins a session and ends the one from before.
+   *
+   * @returns the new session's token; it is worth nothing if the account was disabled meanwhile.
+   */
   async begin(
     account: Account,
     { before = "", byLink = false }: { before?: string | undefined; byLink?: boolean } = {},
@@ -41,8 +45,8 @@ export class Sessions {
       { sql: "delete from sessions where digest = ?", args: [digestOf(before)] },
       {
         sql: `insert into sessions (digest, account_id, by_link, created_at_ms, expires_at_ms)
-          values (?, ?, ?, ?, ?)`,
-        args: [digestOf(token), account.id, byLink ? 1 : 0, now, now + SESSION_MS],
+          select ?, id, ?, ?, ? from accounts where id = ? and disabled_at_ms is null`,
+        args: [digestOf(token), byLink ? 1 : 0, now, now + SESSION_MS, account.id],
       },
     ]);
     return token;
@@ -81,17 +85,26 @@ export class Sessions {
     return Number(row!.n);
   }
 
-  /** Makes a link that signs the account in once, within a day. Answers its token. */
+  /**
+   * Makes a link that signs the account in once, within a day.
+   *
+   * @returns its token.
+   * @throws {AccountError} for a disabled account.
+   */
   async makeLink(account: Account): Promise<string> {
     const token = randomText(TOKEN_LENGTH);
     const now = this.#now();
-    await this.#database.batch([
+    const [, made] = await this.#database.batch([
       { sql: "delete from sign_in_links where expires_at_ms <= ?", args: [now] },
       {
-        sql: "insert into sign_in_links (digest, account_id, expires_at_ms) values (?, ?, ?)",
-        args: [digestOf(token), account.id, now + LINK_MS],
+        sql: `insert into sign_in_links (digest, account_id, expires_at_ms)
+          select ?, id, ? from accounts where id = ? and disabled_at_ms is null returning digest`,
+        args: [digestOf(token), now + LINK_MS, account.id],
       },
     ]);
+    if (made!.length === 0) {
+      throw new AccountError(`Cannot make a sign-in link as ${account.email} is disabled`);
+    }
     return token;
   }
 

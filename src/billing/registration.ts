@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
 import type { Database, Statement } from "../database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
+import { onlyIfActive } from "./sales.ts";
 
 /** Credits that are given away (`credits` of the settings). */
 export interface Bonuses {
@@ -19,7 +20,7 @@ export interface Bonuses {
 export interface Invitation {
   readonly email: string;
   readonly joinedAtMs: number;
-  /** Credits that it earned whose code it was. */
+  /** Credits that it earned whose code it was, less what was taken back of them. */
   readonly earned: number;
 }
 
@@ -34,7 +35,8 @@ const invitationRow = z.object({
 }));
 
 const INVITED = `
-  select email, accounts.created_at_ms, coalesce(sum(lots.granted), 0) as earned
+  select email, accounts.created_at_ms, coalesce(sum(lots.granted - coalesce(
+    (select sum(credits) from take_backs where lot_id = lots.id), 0)), 0) as earned
   from accounts left join lots
     on lots.id in ('lot_invite_' || accounts.id, 'lot_payment_' || accounts.id)
   where invited_by = ? group by accounts.id order by accounts.created_at_ms, accounts.id`;
@@ -71,6 +73,7 @@ export class Registration {
           credits: this.#bonuses.inviteSignup,
           expiresAtMs: null,
           atMs: made.createdAtMs,
+          onlyIf: onlyIfActive(inviter.id),
         })),
       ],
     );

@@ -80,7 +80,7 @@ export function accountCommand(program: Command, context: CommandContext): void 
     );
   change(
     "disable",
-    "refuse an account's keys from now on",
+    "refuse an account's keys, and end its sessions and sign-in links",
     (email) => `Disabled ${email}. A running gateway refuses its keys within a second.\n`,
   );
   change("enable", "take a disabled account's keys again", (email) => `Enabled ${email}.\n`);

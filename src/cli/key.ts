@@ -68,12 +68,14 @@ export function keyCommand(program: Command, context: CommandContext): void {
       .option("--account <email>", "whose keys (default: the owner's)"),
   )).action((options: Options & { account?: string }) =>
     withParts(context, options, async (parts) => {
-      const found = await parts.keys.list(await accountOrOwner(parts, options.account));
+      const account = await accountOrOwner(parts, options.account);
+      const found = await parts.keys.list(account);
+      const lastUse = await parts.keys.lastUse(account);
       print(
         context,
         options,
-        found.map(plain),
-        () => table(found.map((one) => row(one, context.now()))),
+        found.map((one) => ({ ...plain(one), last_used_at: iso(lastUse.get(one.id) ?? null) })),
+        () => table(found.map((one) => row(one, lastUse.get(one.id) ?? null, context.now()))),
       );
     })
   );
@@ -100,8 +102,11 @@ function routeIds(names: readonly string[], catalog: Catalog): string[] {
   });
 }
 
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
 function plain(key: Key) {
-  const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
   return {
     id: key.id,
     account_id: key.accountId,
@@ -115,7 +120,7 @@ function plain(key: Key) {
   };
 }
 
-function row(key: Key, nowMs: number) {
+function row(key: Key, lastUsedAtMs: number | null, nowMs: number) {
   const expired = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
   return {
     id: key.id,
@@ -124,6 +129,7 @@ function row(key: Key, nowMs: number) {
     state: key.revokedAtMs !== null ? "revoked" : expired ? "expired" : "active",
     models: key.models ?? "all",
     budget: key.budgetCredits,
+    "last used": time(lastUsedAtMs) ?? "never",
     created: time(key.createdAtMs),
     expires: time(key.expiresAtMs),
   };

@@ -22,6 +22,8 @@ const secret = z.string().trim().min(1).regex(/^[\x20-\x7e]*$/, "must be plain c
   .transform((value) => new Secret(value));
 const milliseconds = z.int().positive().max(24 * 3_600_000);
 const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
+/** Thousands of such sums still add up exactly. */
+const credits = count.max(1e12, "must be at most 1,000,000,000,000 credits");
 const identifier = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,
   "must be 1 to 128 letters, digits or . _ : / - and begin with a letter or digit",
@@ -107,7 +109,7 @@ const tier = z.strictObject({
 const creditPackage = z.strictObject({
   id: identifier,
   name: z.string().min(1),
-  credits: count.nullable().describe("null: by agreement."),
+  credits: credits.nullable().describe("null: by agreement."),
   priceUsd: z.number().nonnegative().nullable(),
   validDays: z.int().positive().nullable().describe("null: never expires."),
 });
@@ -179,10 +181,10 @@ export const settings = z.strictObject({
     { id: "enterprise", name: "Enterprise", credits: null, priceUsd: null, validDays: null },
   ]),
   credits: z.strictObject({
-    signup: count.default(10),
-    inviteSignup: count.default(50),
-    inviteFirstPayment: count.default(500),
-    ownerGrant: count.default(1_000_000),
+    signup: credits.default(10),
+    inviteSignup: credits.default(50),
+    inviteFirstPayment: credits.default(500),
+    ownerGrant: credits.default(1_000_000),
   }).prefault({}),
   images: z.strictObject({
     maxBytes: z.int().positive().default(6 * 1_048_576).describe("Raw bytes of one image."),

@@ -1,4 +1,5 @@
 import type { Child } from "@hono/hono/jsx";
+import { randomText } from "../ids.ts";
 import { date, dateTime, number } from "./format.ts";
 
 /** A point in time that machines read as well. */
@@ -85,6 +86,11 @@ export function Field(
       {hint === undefined ? null : <small>{hint}</small>}
     </label>
   );
+}
+
+/** Makes a form's write happen once: posting the form again repeats what it did, and changes nothing. */
+export function FormId() {
+  return <input type="hidden" name="form" value={randomText(16)} />;
 }
 
 /** A form that writes. */

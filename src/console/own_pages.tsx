@@ -1,6 +1,7 @@
-import { type Account, AccountError, KeyThere, type Session } from "../accounts/mod.ts";
+import { type Account, AccountError, type Key, KeyThere, type Session } from "../accounts/mod.ts";
 import { creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import {
+  daysSince,
   type Grouping,
   GROUPINGS,
   requestRecord,
@@ -43,7 +44,7 @@ export class OwnPages {
       usageReport(database, {
         accountId: account.id,
         by: "day",
-        sinceMs: Math.floor(nowMs / DAY_MS - 29) * DAY_MS,
+        sinceMs: daysSince(nowMs, 30),
       }),
       keys.list(account),
       keys.lastUse(account),
@@ -129,11 +130,9 @@ export class OwnPages {
     const asked = c.req.query("by");
     const by: Grouping = GROUPINGS.find((one) => one === asked) ?? "day";
     const { database, keys, now } = this.#parts;
-    const sinceMs = Math.floor((now() - PERIODS[by].ms) / 3_600_000 + 1) * 3_600_000;
+    const sinceMs = PERIODS[by].since(now());
     const rows = await usageReport(database, { accountId: account.id, by, sinceMs });
-    const names = new Map(
-      by === "key" ? (await keys.list(account)).map((key) => [key.id, key.name || key.hint]) : [],
-    );
+    const names = by === "key" ? keyNames(await keys.list(account)) : new Map<string, string>();
     return { by, rows, names };
   }
 
@@ -144,8 +143,7 @@ export class OwnPages {
 
   async usageCsv(c: PageRequest, { account }: Session): Promise<Response> {
     const { by, rows, names } = await this.#report(c, account);
-    const named = rows.map((row) => ({ ...row, group: names.get(row.group) ?? row.group }));
-    return c.body(usageCsv(by, named), 200, {
+    return c.body(usageCsv(by, rows, names), 200, {
       "content-type": "text/csv; charset=utf-8",
       "content-disposition": `attachment; filename="usage-by-${by}.csv"`,
     });
@@ -238,6 +236,17 @@ export class OwnPages {
       />,
     );
   }
+}
+
+/** Names of keys by their ids; a name that two of them have is followed by the key's hint. */
+function keyNames(keys: readonly Key[]): Map<string, string> {
+  const shared = Map.groupBy(keys, ({ name }) => name);
+  return new Map(
+    keys.map(({ id, name, hint }) => [
+      id,
+      name === "" ? hint : shared.get(name)!.length > 1 ? `${name} (${hint})` : name,
+    ]),
+  );
 }
 
 /** Where the page before ended: its last row's time, then its ids. */

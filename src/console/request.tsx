@@ -75,6 +75,12 @@ export class FormFields {
     return this.#fields.get(name) ?? "";
   }
 
+  /** What the form's write is called, from its `FormId`; empty when it has none. */
+  get reference(): string {
+    const id = this.text("form");
+    return id === "" ? "" : `form ${id}`;
+  }
+
   all(name: string): string[] {
     return this.#fields.getAll(name);
   }
@@ -101,6 +107,7 @@ const DONE: Readonly<Record<string, string>> = {
   password: "The password is saved.",
   granted: "The credits are granted.",
   recorded: "The package is recorded.",
+  "taken-back": "The credits are taken back.",
   enabled: "The account is enabled again.",
   disabled: "The account is disabled: its keys stop working within a second.",
 };

@@ -5,6 +5,7 @@ import { CONSOLE } from "./migrations/0003_console.ts";
 import { LEASES } from "./migrations/0004_leases.ts";
 import { AUDIT } from "./migrations/0005_audit.ts";
 import { BOUNDS } from "./migrations/0006_bounds.ts";
+import { TAKE_BACKS } from "./migrations/0007_take_backs.ts";
 
 /** One step of the schema. Released steps are never edited, only followed by others. */
 export interface Migration {
@@ -21,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: "leases", statements: LEASES },
   { version: 5, name: "audit", statements: AUDIT },
   { version: 6, name: "bounds", statements: BOUNDS },
+  { version: 7, name: "take-backs", statements: TAKE_BACKS },
 ];
 
 const CREATE_VERSIONS = `

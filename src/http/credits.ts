@@ -1,10 +1,8 @@
-import type { Database } from "../database/mod.ts";
-import { creditsOf } from "../ledger/mod.ts";
+import { type Database, readTogether } from "../database/mod.ts";
+import { creditsReading, expireLotsOf } from "../ledger/mod.ts";
 import { invalid } from "../refusal.ts";
-import { usageReport } from "../usage/mod.ts";
+import { daysSince, hoursSince, usageReading } from "../usage/mod.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const MAX_DAYS = 366;
 const MAX_HOURS = 31 * 24;
 
@@ -19,12 +17,12 @@ export async function creditUsage(
 ) {
   const days = wholeNumber(query, "days", { byDefault: 30, most: MAX_DAYS });
   const hours = wholeNumber(query, "hours", { byDefault: 48, most: MAX_HOURS });
-  const credits = await creditsOf(database, accountId, nowMs);
-  const since = (span: number, count: number) => (Math.floor(nowMs / span) - count + 1) * span;
-  const [byDay, byHour] = await Promise.all([
-    usageReport(database, { accountId, by: "day", sinceMs: since(DAY_MS, days) }),
-    usageReport(database, { accountId, by: "hour", sinceMs: since(HOUR_MS, hours) }),
-  ]);
+  await expireLotsOf(database, accountId, nowMs);
+  const { credits, byDay, byHour } = await readTogether(database, {
+    credits: creditsReading(accountId),
+    byDay: usageReading({ accountId, by: "day", sinceMs: daysSince(nowMs, days) }),
+    byHour: usageReading({ accountId, by: "hour", sinceMs: hoursSince(nowMs, hours) }),
+  });
   const tokens = credits.inputTokens + credits.outputTokens;
   return {
     object: "credit_usage",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Database } from "../database/mod.ts";
+import { type Database, type Reading, readTogether } from "../database/mod.ts";
 import { randomText } from "../ids.ts";
 import { displayed } from "../names.ts";
 
@@ -47,6 +47,7 @@ const balanceRow = z.object({
   requests: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),
+  lots: z.array(lotRow),
 });
 
 /** An account's credits. */
@@ -74,26 +75,48 @@ export async function creditsOf(
   accountId: string,
   nowMs: number,
 ): Promise<Credits> {
-  if (await database.one(EXPIRED, [accountId, nowMs]) !== undefined) {
-    await database.batch([{ sql: EXPIRE, args: [accountId, nowMs, expiryId()] }]);
-  }
-  const [balances, lots] = await Promise.all([
-    database.one("select * from balances where account_id = ?", [accountId]),
-    database.all(
-      `select * from lots where account_id = ? and remaining > 0
-        order by expires_at_ms, created_at_ms, id`,
-      [accountId],
-    ),
-  ]);
-  const sums = balanceRow.parse(balances);
+  await expireLotsOf(database, accountId, nowMs);
+  return (await readTogether(database, { credits: creditsReading(accountId) })).credits;
+}
+
+/** Takes what has expired out of an account's balance. */
+export async function expireLotsOf(
+  database: Database,
+  accountId: string,
+  nowMs: number,
+): Promise<void> {
+  if (await database.one(EXPIRED, [accountId, nowMs]) === undefined) return;
+  await database.batch([{ sql: EXPIRE, args: [accountId, nowMs, expiryId()] }]);
+}
+
+/** An account's credits as they stand. */
+export function creditsReading(accountId: string): Reading<Credits> {
   return {
-    balance: sums.balance,
-    held: sums.held,
-    consumed: sums.consumed,
-    requests: sums.requests,
-    inputTokens: sums.input_tokens,
-    outputTokens: sums.output_tokens,
-    lots: lots.map((row) => lotRow.parse(row)),
+    sql: `select json_object('balance', balance, 'held', held, 'consumed', consumed,
+        'requests', requests, 'input_tokens', input_tokens, 'output_tokens', output_tokens,
+        'lots', json((
+          select json_group_array(json_object('id', id, 'source', source, 'note', note,
+            'granted', granted, 'remaining', remaining, 'created_at_ms', created_at_ms,
+            'expires_at_ms', expires_at_ms))
+          from (
+            select * from lots where account_id = balances.account_id and remaining > 0
+            order by expires_at_ms, created_at_ms, id
+          )
+        )))
+      from balances where account_id = ?`,
+    args: [accountId],
+    read(json) {
+      const sums = balanceRow.parse(json);
+      return {
+        balance: sums.balance,
+        held: sums.held,
+        consumed: sums.consumed,
+        requests: sums.requests,
+        inputTokens: sums.input_tokens,
+        outputTokens: sums.output_tokens,
+        lots: sums.lots,
+      };
+    },
   };
 }
 

@@ -6,13 +6,14 @@ import { displayed } from "../names.ts";
 const entryRow = z.object({
   cause_id: z.string(),
   lot_id: z.string(),
-  kind: z.enum(["grant", "charge", "expire"]),
+  kind: z.enum(["grant", "charge", "expire", "take_back"]),
   credits: z.int(),
   at_ms: z.int(),
   source: z.string(),
   note: z.string(),
+  reason: z.string(),
 }).transform((row) => ({
-  /** A request's id, a lot's id (its grant), or the id of an expiry. */
+  /** A request's id, a lot's id (its grant), or the id of an expiry or a take-back. */
   causeId: row.cause_id,
   lotId: row.lot_id,
   kind: row.kind,
@@ -21,13 +22,16 @@ const entryRow = z.object({
   /** The lot's. */
   source: row.source,
   note: displayed(row.note),
+  /** Why credits were taken back; empty for other kinds. */
+  reason: displayed(row.reason),
 }));
 
 /** One movement of credits. */
 export type Entry = z.output<typeof entryRow>;
 
-const SELECT = `select cause_id, lot_id, kind, credits, at_ms, source, note
-  from entries join lots on lots.id = lot_id`;
+const SELECT = `select cause_id, entries.lot_id, kind, entries.credits, entries.at_ms, source,
+    lots.note, coalesce(take_backs.note, '') as reason
+  from entries join lots on lots.id = entries.lot_id left join take_backs on take_backs.id = cause_id`;
 
 /** An account's entries, newest first; those before the last one of the page before. */
 export async function entriesOf(
@@ -39,8 +43,8 @@ export async function entriesOf(
   },
 ): Promise<Entry[]> {
   const rows = await database.all(
-    `${SELECT} where entries.account_id = ? and (at_ms, cause_id, lot_id) < (?, ?, ?)
-      order by at_ms desc, cause_id desc, lot_id desc limit ?`,
+    `${SELECT} where entries.account_id = ? and (entries.at_ms, cause_id, entries.lot_id) < (?, ?, ?)
+      order by entries.at_ms desc, cause_id desc, entries.lot_id desc limit ?`,
     [accountId, before?.atMs ?? NEVER, before?.causeId ?? "", before?.lotId ?? "", limit],
   );
   return rows.map((row) => entryRow.parse(row));
@@ -48,6 +52,8 @@ export async function entriesOf(
 
 /** The entries that one cause made. */
 export async function entriesOfCause(database: Database, causeId: string): Promise<Entry[]> {
-  const rows = await database.all(`${SELECT} where cause_id = ? order by lot_id`, [causeId]);
+  const rows = await database.all(`${SELECT} where cause_id = ? order by entries.lot_id`, [
+    causeId,
+  ]);
   return rows.map((row) => entryRow.parse(row));
 }

@@ -16,12 +16,14 @@ export {
   balancesOf,
   type Credits,
   creditsOf,
+  creditsReading,
   expireLots,
+  expireLotsOf,
   type Lot,
   type LotSource,
 } from "./credits.ts";
 export { entriesOf, entriesOfCause, type Entry } from "./entries.ts";
-export { type Grant, grantStatements, newLotId } from "./grants.ts";
+export { type Grant, grantStatements, idOfReference, newLotId } from "./grants.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
   type ChargePrices,
@@ -31,4 +33,5 @@ export {
   type UsageRecord,
 } from "./settle.ts";
 export { type Standing, standingOf } from "./standing.ts";
+export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type Tier, TierList } from "./tiers.ts";

@@ -15,7 +15,7 @@ const OWNERS = [["key", ""], ["account", "account_"]] as const;
 const MAX_LIMIT = Number.MAX_SAFE_INTEGER;
 
 const STANDING = `
-  select balance, minute, hour, day,
+  select available as balance, minute, hour, day,
     ${
   SPANS.map(([span]) =>
     `coalesce(account_${span}, min(5 * ${span}, ${MAX_LIMIT})) as account_${span}`
@@ -29,12 +29,17 @@ const STANDING = `
     )
   ).join(",\n    ")
 }
-  from balances left join tiers on list_id = ?3 and above = (
-    select max(above) from tiers where list_id = ?3 and above < balance
-  )
-  where account_id = ?1`;
+  from (
+    select balance - min(balance - held, coalesce((
+      select sum(remaining) from lots
+      where account_id = ?1 and remaining > 0 and expires_at_ms <= ?7
+    ), 0)) as available
+    from balances where account_id = ?1
+  ) left join tiers on list_id = ?3 and above = (
+    select max(above) from tiers where list_id = ?3 and above < available
+  )`;
 
-/** Where an account and a key stand, without counting anything. */
+/** Where an account and a key stand, without counting anything. What has expired is left out of the balance. */
 export async function standingOf(
   database: Database,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
@@ -42,7 +47,7 @@ export async function standingOf(
   nowMs: number,
 ): Promise<Standing> {
   const starts = SPANS.map(([, spanMs]) => Math.floor(nowMs / spanMs) * spanMs);
-  const row = await database.one(STANDING, [accountId, keyId, tierList.id, ...starts]);
+  const row = await database.one(STANDING, [accountId, keyId, tierList.id, ...starts, nowMs]);
   if (row === undefined || row.minute === null) {
     return { balance: Number(row?.balance ?? 0), windows: [] };
   }

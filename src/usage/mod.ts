@@ -7,6 +7,15 @@
  * @module
  */
 
-export { type Grouping, GROUPINGS, latestRecordAt, type ReportRow, usageReport } from "./report.ts";
+export {
+  daysSince,
+  type Grouping,
+  GROUPINGS,
+  hoursSince,
+  latestRecordAt,
+  type ReportRow,
+  usageReading,
+  usageReport,
+} from "./report.ts";
 export { type RecordFilter, type RequestRecord, requestRecord, requestRecords } from "./records.ts";
 export { Retention, type RetentionOptions } from "./retention.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Database } from "../database/mod.ts";
+import { type Database, type Reading, readTogether } from "../database/mod.ts";
 
 /** What a report is grouped by. */
 export const GROUPINGS = ["day", "hour", "model", "key"] as const;
@@ -25,19 +25,48 @@ const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
   key: "key_id",
 };
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** When the last so many days of UTC began, today included: what every view calls "30 days". */
+export function daysSince(nowMs: number, days: number): number {
+  return (Math.floor(nowMs / DAY_MS) - days + 1) * DAY_MS;
+}
+
+/** When the last so many hours of UTC began, this one included. */
+export function hoursSince(nowMs: number, hours: number): number {
+  return (Math.floor(nowMs / HOUR_MS) - hours + 1) * HOUR_MS;
+}
+
+/** Whose use, and how it is grouped. */
+export interface ReportOptions {
+  readonly accountId: string;
+  readonly by: Grouping;
+  readonly sinceMs?: number;
+}
+
 /** An account's use, from the hourly roll-ups; days and hours are those of UTC, oldest first. */
 export async function usageReport(
   database: Database,
-  { accountId, by, sinceMs = 0 }: { accountId: string; by: Grouping; sinceMs?: number },
+  options: ReportOptions,
 ): Promise<ReportRow[]> {
-  const rows = await database.all(
-    `select ${EXPRESSIONS[by]} as "group", sum(requests) as requests, sum(errors) as errors,
-            sum(input_tokens) as input_tokens, sum(cached_tokens) as cached_tokens,
-            sum(output_tokens) as output_tokens, sum(credits) as credits
-     from usage_hours where account_id = ? and hour_at_ms >= ? group by 1 order by 1`,
-    [accountId, sinceMs],
-  );
-  return rows.map((row) => reportRow.parse(row));
+  return (await readTogether(database, { report: usageReading(options) })).report;
+}
+
+/** The same, to be read together with other things. */
+export function usageReading({ accountId, by, sinceMs = 0 }: ReportOptions): Reading<ReportRow[]> {
+  const columns = Object.keys(reportRow.shape).filter((name) => name !== "group");
+  const sums = columns.map((name) => `sum(${name}) as ${name}`).join(", ");
+  return {
+    sql: `select json_group_array(json_object(
+        'group', name, ${columns.map((name) => `'${name}', ${name}`).join(", ")}))
+      from (
+        select ${EXPRESSIONS[by]} as name, ${sums}
+        from usage_hours where account_id = ? and hour_at_ms >= ? group by 1 order by 1
+      )`,
+    args: [accountId, sinceMs],
+    read: (json) => z.array(reportRow).parse(json),
+  };
 }
 
 /** When the latest recorded request began, in milliseconds; undefined when there is none. */

@@ -56,6 +56,12 @@ const WAYS: Readonly<Record<string, (gateway: TestGateway, text: string) => Prom
   "Sales.grant": ({ gateway }, note) => gateway.sales.grant(gateway.owner, { credits: 1, note }),
   "Sales.sell": ({ gateway: { sales, owner } }, note) =>
     sales.sell(owner, sales.package("starter"), { paid: false, note }),
+  "Sales.grant, reference": ({ gateway }, reference) =>
+    gateway.sales.grant(gateway.owner, { credits: 1, reference: reference || "R" }),
+  "Sales.takeBack": async ({ gateway: { sales, owner } }, note) => {
+    const { lotId } = await sales.grant(owner, { credits: 1 });
+    return await sales.takeBack(owner, { lotId, note: note || "why" });
+  },
 };
 
 let made = 0;

@@ -293,7 +293,7 @@ Deno.test("restore: what is no backup, a damaged or a newer one changes nothing"
   const { default: Driver } = await import("libsql");
   await Deno.writeFile(`${dir.path}/newer.db`, bytes);
   const newer = new Driver(`${dir.path}/newer.db`);
-  newer.exec(`insert into schema_versions values (${MIGRATIONS.length + 1}, 'later', 0)`);
+  newer.exec(`insert into schema_versions values (${MIGRATIONS.at(-1)!.version + 1}, 'later', 0)`);
   newer.close();
   const cases: readonly [string, Uint8Array | string | undefined, string][] = [
     ["text.db", "not a database", "backup"],
@@ -407,7 +407,7 @@ Deno.test("completion scripts load and complete", async () => {
   assertEquals(code, 0);
   assertEquals(new TextDecoder().decode(stdout).trim().split("\n"), [
     "credits",
-    "grant show audit --help",
+    "grant take-back show audit --help",
     "--account",
   ]);
   for (const shell of ["zsh", "fish"]) {

@@ -402,11 +402,81 @@ Deno.test("older requests and entries: every one of them once, those of one mome
 Deno.test("usage as CSV cannot make a spreadsheet compute", async () => {
   await using gateway = await startGateway();
   const account = await gateway.gateway.accounts.get(OWNER);
-  const { secret } = await gateway.gateway.keys.issue(account, { name: `=cmd("x"),1` });
+  const { id, secret } = await gateway.gateway.keys.issue(account, { name: `=cmd("x"),1` });
   await statusOf(gateway.chat("Hi", {}, { key: secret }));
   const csv = await (await (await signedIn(gateway, OWNER)).get("/console/usage.csv?by=key"))
     .text();
   const [head, row] = csv.split("\r\n");
-  assertEquals(head, "key,requests,errors,input_tokens,cached_tokens,output_tokens,credits");
-  assertStringIncludes(row!, `"'=cmd(""x""),1",1,0,`);
+  assertEquals(head, "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,credits");
+  assertStringIncludes(row!, `"'=cmd(""x""),1",${id},1,0,`);
+});
+
+/** The hidden fields of the form of a page that is sent to a path ending so. */
+async function hiddenFields(
+  browser: PlainBrowser,
+  page: string,
+  action: string,
+): Promise<Record<string, string>> {
+  const text = await (await browser.get(page)).text();
+  const [form] = new RegExp(`<form[^>]*action="[^"]*${action}"[\\s\\S]*?</form>`).exec(text)!;
+  return Object.fromEntries(
+    [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)]
+      .map(([, name, value]) => [name!, value!]),
+  );
+}
+
+Deno.test("a form that moves credits moves them once, however often it is posted", async () => {
+  await using gateway = await startGateway();
+  const ada = await customer(gateway, 10);
+  const operator = await signedIn(gateway, OWNER);
+  const path = `/console/operator/accounts/${ada.accountId}`;
+  const post = async (form: string, fields: Record<string, string>) => {
+    const hidden = await hiddenFields(operator, path, `/${form}`);
+    const statuses: number[] = [];
+    for (let times = 0; times < 3; times++) {
+      statuses.push(await statusOf(operator.post(`${path}/${form}`, { ...hidden, ...fields })));
+    }
+    return { hidden, statuses };
+  };
+  const granted = await post("grant", { credits: "100" });
+  assertEquals([granted.statuses, await ada.balance()], [[303, 303, 303], 110]);
+  const changed = await operator.post(`${path}/grant`, { ...granted.hidden, credits: "200" });
+  assertEquals(changed.status, 400);
+  assertStringIncludes(await changed.text(), "was used for a grant of 100 credits already");
+  const again = await post("grant", { credits: "100" }); // the page was loaded anew
+  assertEquals([again.statuses, await ada.balance()], [[303, 303, 303], 210]);
+  await post("package", { package: "starter", paid: "yes" });
+  assertEquals(await ada.balance(), 710);
+  const bare = operator.post(`${path}/grant`, { credits: "100" }, { from: path });
+  assertEquals([await statusOf(bare), await ada.balance()], [400, 710], "a form without its id");
+
+  const taken = await post("take-back", { credits: "4", note: "granted too much" });
+  assertEquals([taken.statuses, await ada.balance()], [[303, 303, 303], 706]);
+  const page = await (await operator.get(path)).text();
+  assertStringIncludes(page, "Taken back: Grant (granted too much)");
+  const own = await (await (await signedIn(gateway, ada.email)).get("/console/credits")).text();
+  assertStringIncludes(own, "Taken back: Grant (granted too much)");
+  const wordless = operator.post(`${path}/take-back`, {
+    ...await hiddenFields(operator, path, "/take-back"),
+    note: "",
+  });
+  assertEquals([await statusOf(wordless), await ada.balance()], [400, 706]);
+});
+
+Deno.test("a disabled account's sessions and links do not come back, and it gets no new link", async () => {
+  await using gateway = await startGateway();
+  const ada = await customer(gateway, 10);
+  const [browser, operator] = [
+    await signedIn(gateway, ada.email),
+    await signedIn(gateway, OWNER),
+  ];
+  const { sessions, accounts } = gateway.gateway;
+  const link = await sessions.makeLink(await accounts.get(ada.email));
+  const path = `/console/operator/accounts/${ada.accountId}`;
+  const post = (form: string) => operator.post(`${path}/${form}`, {}, { from: path });
+  assertEquals(await statusOf(post("disable")), 303);
+  assertEquals(await statusOf(post("link")), 400);
+  assertEquals(await statusOf(post("enable")), 303);
+  assertEquals(await statusOf(browser.get("/console/")), 303);
+  assertEquals(await statusOf(browser.get(`/console/link/${link}`)), 404);
 });

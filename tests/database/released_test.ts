@@ -1,7 +1,7 @@
 import { assemble } from "../../src/assemble.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { DatabaseError, migrate, MIGRATIONS, openDatabase } from "../../src/database/mod.ts";
-import { audit, creditsOf } from "../../src/ledger/mod.ts";
+import { audit, creditsOf, takeBack } from "../../src/ledger/mod.ts";
 import { gatewayIdentity } from "../../src/gateway_identity.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { usageReport } from "../../src/usage/mod.ts";
@@ -77,6 +77,52 @@ Deno.test("records that were pruned before hourly sums were kept are explained a
       await database.close();
     }
   }
+});
+
+Deno.test("a bonus of before take-backs is undone with the payment that earned it", async () => {
+  await using dir = await tempDir();
+  const file = await unpack(5, dir.path);
+  const { default: Driver } = await import("libsql");
+  const driver = new Driver(file);
+  driver.exec(`update accounts set invited_by = (select id from accounts where role = 'owner')
+    where role <> 'owner'`);
+  const ada = "(select id from accounts where role <> 'owner')";
+  const owner = "(select id from accounts where role = 'owner')";
+  for (
+    const [id, account, source, at] of [
+      ["'lot_gift'", ada, "package", 1_799],
+      ["'lot_paid'", ada, "package", 1_800],
+      [`'lot_payment_' || ${ada}`, owner, "invite_payment", 1_800],
+      ["'lot_later'", ada, "package", 1_801],
+    ]
+  ) {
+    driver.exec(`insert into lots (id, account_id, source, granted, remaining, created_at_ms)
+      values (${id}, ${account}, '${source}', 500, 0, ${at})`);
+    driver.exec(`insert into entries values (${account}, ${id}, ${id}, 'grant', 500, ${at})`);
+  }
+  driver.close();
+  const now = Date.now;
+  const database = await openDatabase({ file, durability: "full", now });
+  assertEquals((await audit(database)).mismatches, []);
+  const { id: accountId } = (await database.one("select id from accounts where role <> 'owner'"))!;
+  const taken = await Promise.all(
+    ["lot_gift", "lot_later", "lot_paid"].map((lotId) =>
+      takeBack(database, {
+        id: `take_back_${lotId}`,
+        accountId: String(accountId),
+        lotId,
+        note: "refunded",
+        atMs: now(),
+      })
+    ),
+  );
+  assertEquals(taken.map((one) => [one?.credits, one?.bonusCredits]), [
+    [500, 0],
+    [500, 0],
+    [500, 500],
+  ]);
+  assertEquals((await audit(database)).mismatches, []);
+  await database.close();
 });
 
 Deno.test("an older program refuses a newer database, and changes nothing in it", async () => {

@@ -119,9 +119,13 @@ export async function writeHistory(file: string): Promise<void> {
     await expireLots(database, nowMs);
     nowMs = START + (day + 1) * DAY;
   }
-  await registration.register({ email: "eve@example.com", inviteCode });
+  const eve = await registration.register({ email: "eve@example.com", inviteCode });
   await sales.grant(bob, { credits: 200 });
   await sales.grant(ada, { credits: 200 });
+  const mistake = await sales.grant(bob, { credits: 90, note: "by mistake" });
+  await sales.takeBack(bob, { lotId: mistake.lotId, credits: 50, note: "meant 40" });
+  const sold = await sales.sell(eve, sales.package("small"), { paid: true });
+  await sales.takeBack(eve, { lotId: sold.lotId, note: "refunded" });
   await request(callers[3]!, 10);
   await new Retention({ database, log: SILENT, now, days: 11, rows: 5_000 }).prune();
   nowMs += 1_000;
@@ -194,8 +198,10 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   budgets: "budget",
   decisions: "decision",
   entries: "entry",
+  first_payments: "lot",
   grants: "lot",
   holds: "hold",
+  key_uses: "key",
   keys: "key",
   lots: "lot",
   price_storage: "record",
@@ -204,6 +210,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   pruned_windows: "window",
   revisions: "revision",
   schema_versions: "schema",
+  take_backs: "entry",
   tiers: "tier",
   usage_hours: "hour",
   usage_records: "record",
@@ -250,6 +257,8 @@ export const FREE: Readonly<Record<string, string>> = {
   "pruned_windows.before_ms": BOUND,
   "revisions.number": "a counter of which only changes matter",
   "schema_versions.applied_at_ms": FACT,
+  "take_backs.wanted": "what was asked for; what was taken is in its entry",
+  "take_backs.note": FACT,
 };
 
 /** Columns in which no value means something. */
@@ -274,6 +283,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "windows.span_ms": "60000",
   "account_windows.span_ms": "60000",
   "entries.kind": "'expire'",
+  "key_uses.last_used_at_ms": `last_used_at_ms + ${HOUR}`,
   "lots.source": "'package'",
   "grants.source": "'package'",
 };
@@ -731,6 +741,54 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     ],
     noun: "lot",
     id: "select id from lots where source = 'invite_payment'",
+  },
+  {
+    name: "a take-back of more than was asked for, with its entry",
+    sql: [
+      "update take_backs set credits = credits + 5 where note = 'meant 40'",
+      `update entries set credits = credits - 5 where cause_id =
+        (select id from take_backs where note = 'meant 40')`,
+    ],
+    noun: "lot",
+    id: "select lot_id from take_backs where note = 'meant 40'",
+  },
+  {
+    name: "credits taken back by an entry alone, through the triggers",
+    sql: [
+      `insert into entries select account_id, 'take_back_none', id, 'take_back', -1, 1 from lots
+        where remaining > 0 limit 1`,
+    ],
+    noun: "entry",
+    id: "select 'take_back_none'",
+    triggers: true,
+  },
+  {
+    name: "a bonus undone for nothing, through the triggers",
+    sql: [
+      `insert into take_backs select 'take_back_none_bonus', account_id, id, 1, null, 'x', 1 from lots
+        where remaining > 0 limit 1`,
+    ],
+    noun: "entry",
+    id: "select 'take_back_none_bonus'",
+    triggers: true,
+  },
+  {
+    name: "an expiry called a take-back",
+    sql: ["update entries set kind = 'take_back' where kind = 'expire'"],
+    noun: "entry",
+    id: "select cause_id from entries where kind = 'expire' limit 1",
+  },
+  {
+    name: "a first payment forgotten",
+    sql: ["delete from first_payments"],
+    noun: "lot",
+    id: "select account_id from first_payments limit 1",
+  },
+  {
+    name: "a key's use forgotten",
+    sql: ["delete from key_uses"],
+    noun: "key",
+    id: "select key_id from key_uses limit 1",
   },
   {
     name: "a lot deleted with its entries",

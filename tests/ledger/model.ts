@@ -53,6 +53,17 @@ export class LedgerModel {
     this.#own(accountId).push({ id, createdAtMs, expiresAtMs, remaining: credits });
   }
 
+  /** What is left of a lot and not held, or as much of it as is wanted. */
+  takeBack(accountId: string, lotId: string, wanted: number, nowMs: number): number {
+    this.expire(accountId, nowMs);
+    const lot = this.#own(accountId).find(({ id }) => id === lotId);
+    if (lot === undefined) return 0;
+    const free = this.balance(accountId) - this.held(accountId);
+    const taken = Math.min(lot.remaining, free, wanted);
+    lot.remaining -= taken;
+    return taken;
+  }
+
   /** What has expired and is not held leaves the balance. */
   expire(accountId: string, nowMs: number): void {
     let free = this.balance(accountId) - this.held(accountId);

@@ -8,6 +8,7 @@ import {
   reapHolds,
   releaseHoldsOf,
   renewHolds,
+  takeBack,
   TierList,
 } from "../../src/ledger/mod.ts";
 import { assertEquals } from "../assert.ts";
@@ -61,6 +62,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
   }[] = [];
   const ended: typeof running = [];
   const verdicts = { admitted: 0, rate: 0, uncollected: 0, budget: 0, credits: 0 };
+  const takenBack = new Map<string, number>();
 
   const ask = () => {
     const caller = random.pick(callers);
@@ -84,6 +86,23 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
       const expires = random.next() < 0.5 ? null : nowMs + random.integer(1, 200_000);
       const lotId = await bench.grant(accountId, credits, expires, nowMs);
       model.grant(accountId, lotId, credits, expires ?? NEVER, nowMs);
+    },
+    async takeBack() {
+      const { accountId } = random.pick(callers);
+      const lots = [...model.lots.values()].flat();
+      if (lots.length === 0) return;
+      // at times another account's lot, one that is used up, or a request that was made before
+      const own = model.lots.get(accountId) ?? [];
+      const { id: lotId } = random.pick(own.length > 0 && random.next() < 0.9 ? own : lots);
+      const credits = random.next() < 0.5 ? undefined : random.integer(1, 30);
+      const id = `take_back_${takenBack.size}`;
+      const request = { id, accountId, lotId, credits, note: "why", atMs: nowMs };
+      const taken = model.takeBack(accountId, lotId, credits ?? NEVER, nowMs);
+      assertEquals((await takeBack(bench.database, request))?.credits ?? 0, taken);
+      if (taken === 0) return;
+      takenBack.set(id, taken);
+      const again = await takeBack(bench.database, { ...request, credits: 1 });
+      assertEquals([again?.credits, again?.isRepeated], [taken, true]);
     },
     async admit() {
       const asks = Array.from({ length: random.integer(1, 6) }, ask);
@@ -187,5 +206,6 @@ async function walk(kind: "file" | "server", seed: number): Promise<void> {
     for (const [verdict, times] of Object.entries(verdicts)) {
       if (times < 20) throw new Error(`${verdict} was met ${times} times only`);
     }
+    if (takenBack.size < 20) throw new Error(`only ${takenBack.size} lots were taken back`);
   }
 }

@@ -1,9 +1,11 @@
 import { type Account, type Key, newKeyId } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
-import type { Credits } from "../../ledger/mod.ts";
-import { Badge, Copyable, Field, Form, Stat, Table, Time } from "../components.tsx";
-import { number } from "../format.ts";
+import type { Credits, Entry, Lot } from "../../ledger/mod.ts";
+import { Badge, Copyable, Field, Form, FormId, Stat, Table, Time } from "../components.tsx";
+import { number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { EntryTable } from "../pages/credits.tsx";
+import { SOURCES } from "../pages/home.tsx";
 import { KeyTable, NewKey } from "../pages/keys.tsx";
 
 /** An account with what it has. */
@@ -80,6 +82,7 @@ export function AccountDetailPage(
     csrf,
     account,
     credits,
+    entries,
     keys,
     lastUse,
     packages,
@@ -95,6 +98,8 @@ export function AccountDetailPage(
     csrf: string;
     account: Account;
     credits: Credits;
+    /** The latest ones. */
+    entries: readonly Entry[];
     keys: readonly Key[];
     lastUse: ReadonlyMap<string, number>;
     packages: readonly CreditPackage[];
@@ -131,10 +136,13 @@ export function AccountDetailPage(
       </dl>
       <h2>Keys</h2>
       <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action={`${base}/keys`} />
+      <h2>Credits left</h2>
+      <LotTable lots={credits.lots} csrf={csrf} nowMs={nowMs} action={`${base}/take-back`} />
       <div class="grid">
         <section>
           <h2>Grant credits</h2>
           <Form action={`${base}/grant`} csrf={csrf} class="card">
+            <FormId />
             <Field label="Credits" name="credits" type="number" min={1} required />
             <Field
               label="Expires after days"
@@ -150,6 +158,7 @@ export function AccountDetailPage(
         <section>
           <h2>Record a package</h2>
           <Form action={`${base}/package`} csrf={csrf} class="card">
+            <FormId />
             <label class="field">
               <span>Package</span>
               <select name="package">
@@ -199,6 +208,57 @@ export function AccountDetailPage(
           </div>
         </section>
       </div>
+      <h2>History</h2>
+      <EntryTable entries={entries} />
     </Layout>
+  );
+}
+
+/** Lots with something left; each can be taken back. */
+function LotTable(
+  { lots, csrf, nowMs, action }: {
+    lots: readonly Lot[];
+    csrf: string;
+    nowMs: number;
+    action: string;
+  },
+) {
+  return (
+    <Table<Lot>
+      caption="Lots, in the order in which they are spent"
+      rows={lots}
+      empty="No credits are left."
+      columns={[
+        { name: "lot", cell: ({ id }) => <code>{id}</code> },
+        { name: "from", cell: ({ source, note }) => note || SOURCES[source] },
+        { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
+        { name: "left", numeric: true, cell: ({ remaining }) => number(remaining) },
+        {
+          name: "expires",
+          cell: ({ expiresAtMs }) => expiresAtMs === null ? "never" : relative(expiresAtMs, nowMs),
+        },
+        {
+          name: "",
+          cell: (lot) => (
+            <details>
+              <summary>Take back</summary>
+              <Form action={action} csrf={csrf} confirm="Take these credits back?">
+                <FormId />
+                <input type="hidden" name="lot" value={lot.id} />
+                <Field
+                  label="Credits"
+                  name="credits"
+                  type="number"
+                  min={1}
+                  hint="Empty: all that is left and not held."
+                />
+                <Field label="Note" name="note" maxlength={500} required />
+                <button type="submit" class="danger">Take back</button>
+              </Form>
+            </details>
+          ),
+        },
+      ]}
+    />
   );
 }

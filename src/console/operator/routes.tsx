@@ -3,7 +3,7 @@ import { type Account, AccountError, KeyThere, type Session } from "../../accoun
 import { databaseFile, effectiveSettings } from "../../config/mod.ts";
 import { backUp } from "../../database/mod.ts";
 import { randomText } from "../../ids.ts";
-import { audit, balancesOf, creditsOf } from "../../ledger/mod.ts";
+import { audit, balancesOf, creditsOf, entriesOf } from "../../ledger/mod.ts";
 import { configuredUpstreams } from "../../upstreams/mod.ts";
 import {
   addressOf,
@@ -26,6 +26,7 @@ import {
 } from "./pages.tsx";
 
 const ACCOUNTS_SHOWN = 100;
+const ENTRIES_SHOWN = 20;
 const DAY_MS = 86_400_000;
 
 type Operator = (c: PageRequest, session: Session) => Response | Promise<Response>;
@@ -85,6 +86,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
         csrf={session.csrfToken}
         account={account}
         credits={await creditsOf(database, account.id, now())}
+        entries={await entriesOf(database, { accountId: account.id, limit: ENTRIES_SHOWN })}
         keys={(await keys.list(account)).toReversed()}
         lastUse={await keys.lastUse(account)}
         packages={sales.packages}
@@ -136,6 +138,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
         credits: form.count("credits") ?? 0,
         expiresAtMs: days === undefined ? null : now() + days * DAY_MS,
         note: form.text("note"),
+        reference: form.reference,
       });
       return "granted";
     }),
@@ -144,15 +147,27 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
     "/accounts/:id/package",
     write(async ({ var: { form } }, account) => {
       const bought = sales.package(form.text("package"));
-      await sales.sell(account, bought, { paid: form.text("paid") === "yes" });
+      const { reference } = form;
+      await sales.sell(account, bought, { paid: form.text("paid") === "yes", reference });
       return "recorded";
+    }),
+  );
+  app.post(
+    "/accounts/:id/take-back",
+    write(async ({ var: { form } }, account) => {
+      await sales.takeBack(account, {
+        lotId: form.text("lot"),
+        credits: form.count("credits"),
+        note: form.text("note"),
+        reference: form.reference,
+      });
+      return "taken-back";
     }),
   );
   app.post(
     "/accounts/:id/disable",
     write(async (_c, account) => {
       await accounts.disable(account.email);
-      await sessions.endAll(account);
       return "disabled";
     }),
   );
@@ -177,8 +192,13 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
   app.post(
     "/accounts/:id/link",
     about(async (c, session, account) => {
-      const link = `${addressOf(c, config)}/console/link/${await sessions.makeLink(account)}`;
-      return await detail(c, session, account, { link });
+      try {
+        const link = `${addressOf(c, config)}/console/link/${await sessions.makeLink(account)}`;
+        return await detail(c, session, account, { link });
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await detail(c, session, account, { error: `${error.message}.` });
+      }
     }),
   );
   app.post(

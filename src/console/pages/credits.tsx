@@ -69,20 +69,7 @@ export function CreditsPage(
         ]}
       />
       <h2>History</h2>
-      <Table<Entry>
-        caption="Entries, newest first"
-        rows={entries}
-        empty="No credits have moved yet."
-        columns={[
-          { name: "when", cell: ({ atMs }) => <Time ms={atMs} /> },
-          { name: "what", cell: (entry) => <What entry={entry} /> },
-          {
-            name: "credits",
-            numeric: true,
-            cell: ({ credits }) => `${credits > 0 ? "+" : ""}${number(credits)}`,
-          },
-        ]}
-      />
+      <EntryTable entries={entries} />
       {more === undefined ? null : (
         <p>
           <a href={`/console/credits?${more}`}>Older entries</a>
@@ -92,8 +79,36 @@ export function CreditsPage(
   );
 }
 
-function What({ entry: { kind, causeId, source, note } }: { entry: Entry }) {
-  if (kind === "charge") return <a href={`/console/requests/${causeId}`}>Request</a>;
+/** Movements of credits, newest first. */
+export function EntryTable({ entries }: { entries: readonly Entry[] }) {
+  return (
+    <Table<Entry>
+      caption="Entries, newest first"
+      rows={entries}
+      empty="No credits have moved yet."
+      columns={[
+        { name: "when", cell: ({ atMs }) => <Time ms={atMs} /> },
+        { name: "what", cell: (entry) => <What entry={entry} /> },
+        {
+          name: "credits",
+          numeric: true,
+          cell: ({ credits }) => `${credits > 0 ? "+" : ""}${number(credits)}`,
+        },
+      ]}
+    />
+  );
+}
+
+function What({ entry: { kind, causeId, source, note, reason } }: { entry: Entry }) {
   const lot = note || SOURCES[source as keyof typeof SOURCES];
-  return <>{kind === "expire" ? `Expired: ${lot}` : lot}</>;
+  switch (kind) {
+    case "charge":
+      return <a href={`/console/requests/${causeId}`}>Request</a>;
+    case "expire":
+      return <>{`Expired: ${lot}`}</>;
+    case "take_back":
+      return <>{`Taken back: ${lot} (${reason})`}</>;
+    case "grant":
+      return <>{lot}</>;
+  }
 }

@@ -1,4 +1,10 @@
-import { type Grouping, GROUPINGS, type ReportRow } from "../../usage/mod.ts";
+import {
+  daysSince,
+  type Grouping,
+  GROUPINGS,
+  hoursSince,
+  type ReportRow,
+} from "../../usage/mod.ts";
 import { BarChart, Stat, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -31,12 +37,21 @@ function fill(rows: readonly ReportRow[], count: number, nameOf: (back: number) 
     .map((group) => known.get(group) ?? { group, ...EMPTY });
 }
 
-/** How far back each grouping looks. */
-export const PERIODS: Readonly<Record<Grouping, { ms: number; words: string }>> = {
-  day: { ms: 30 * 86_400_000, words: "30 days" },
-  hour: { ms: 48 * 3_600_000, words: "48 hours" },
-  model: { ms: 30 * 86_400_000, words: "30 days" },
-  key: { ms: 30 * 86_400_000, words: "30 days" },
+/** How far back a grouping looks. */
+interface Period {
+  readonly since: (nowMs: number) => number;
+  readonly words: string;
+}
+
+const DAYS: Period = { since: (nowMs) => daysSince(nowMs, 30), words: "30 days" };
+const HOURS: Period = { since: (nowMs) => hoursSince(nowMs, 48), words: "48 hours" };
+
+/** How far back each grouping looks: days and hours of UTC, as `GET /user/credits` does. */
+export const PERIODS: Readonly<Record<Grouping, Period>> = {
+  day: DAYS,
+  hour: HOURS,
+  model: DAYS,
+  key: DAYS,
 };
 
 /** An account's use as a chart and as a table. */
@@ -110,11 +125,22 @@ export function UsagePage(
   );
 }
 
-/** The same rows as comma-separated values (RFC 4180). */
-export function usageCsv(by: Grouping, rows: readonly ReportRow[]): string {
+/**
+ * The same rows as comma-separated values (RFC 4180).
+ *
+ * @param names Names of keys by their ids, which have a column of their own.
+ */
+export function usageCsv(
+  by: Grouping,
+  rows: readonly ReportRow[],
+  names: ReadonlyMap<string, string>,
+): string {
   const columns = Object.keys(EMPTY) as (keyof typeof EMPTY)[];
-  const lines = rows.map((row) => [cell(row.group), ...columns.map((name) => row[name])].join(","));
-  return [[by, ...columns].join(","), ...lines].join("\r\n") + "\r\n";
+  const groups = ({ group }: ReportRow) =>
+    by === "key" ? [cell(names.get(group) ?? group), cell(group)] : [cell(group)];
+  const lines = rows.map((row) => [...groups(row), ...columns.map((name) => row[name])].join(","));
+  const head = [...(by === "key" ? ["key", "key_id"] : [by]), ...columns].join(",");
+  return [head, ...lines].join("\r\n") + "\r\n";
 }
 
 /** Quoted where it must be; a text that a spreadsheet would compute is made one that it does not. */

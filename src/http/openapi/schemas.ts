@@ -135,7 +135,7 @@ const creditUsage = z.object({
     id: z.string(),
     source: z.string(),
     granted: credits,
-    remaining: credits,
+    remaining: credits.describe("What was neither spent nor taken back, and has not expired."),
     expires_at: timestamp.nullable(),
   })),
 });

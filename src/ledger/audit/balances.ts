@@ -56,6 +56,18 @@ export const BALANCES: readonly Check[] = [
         left join used on used.key_id = budgets.key_id`,
     }),
   },
+  // A key was last used in the last hour that has a roll-up of it.
+  {
+    noun: "key",
+    name: "uses of keys",
+    sql: differences({
+      id: "coalesce(key_uses.key_id, used.key_id)",
+      pairs: { last_used: ["last_used_at_ms / 3600000 * 3600000", "used.at_ms"] },
+      from: `key_uses full join (
+        select key_id, max(hour_at_ms) as at_ms from usage_hours group by 1
+      ) as used on used.key_id = key_uses.key_id`,
+    }),
+  },
   {
     noun: "key",
     name: "owners of keys",

@@ -106,6 +106,60 @@ export const LOTS: readonly Check[] = [
       from: "lots where source in ('signup', 'owner', 'invite_signup', 'invite_payment')",
     }),
   },
+  // Each take-back has one entry, which says the same; one that undoes a bonus follows from another.
+  {
+    noun: "entry",
+    name: "take-backs",
+    sql: differences({
+      id: "coalesce(took.cause_id, take_backs.id)",
+      pairs: {
+        take_back: ["took.credits", "-take_backs.credits"],
+        take_back_lot: ["took.lot_id", "take_backs.lot_id"],
+        take_back_account: ["took.account_id", "take_backs.account_id"],
+        taken_at: ["took.at_ms", "take_backs.at_ms"],
+        // of its account, and a bonus is undone after what earned it
+        take_back_id: [
+          "substr(coalesce(took.cause_id, take_backs.id), 1, 10)",
+          `iif(take_backs.id like '%\\_bonus' escape '\\' and not exists (
+            select 1 from take_backs as cause join first_payments on first_payments.lot_id = cause.lot_id
+            where cause.id || '_bonus' = take_backs.id
+              and take_backs.lot_id = 'lot_payment_' || first_payments.account_id
+          ), null, 'take_back_')`,
+        ],
+      },
+      from: `(select * from entries where kind = 'take_back') as took
+        full join take_backs on take_backs.id = took.cause_id`,
+    }),
+  },
+  // A first payment is a package of its account; a bonus for one was given with it.
+  {
+    noun: "lot",
+    name: "first payments",
+    sql: differences({
+      id: "coalesce(first_payments.account_id, substr(bonuses.id, 13))",
+      pairs: {
+        first_payment: [
+          "first_payments.lot_id",
+          `(select id from lots where id = first_payments.lot_id and source = 'package'
+            and account_id = first_payments.account_id)`,
+        ],
+        first_payment_of: ["first_payments.account_id", "accounts.id"],
+        bonus_of: [
+          "bonuses.created_at_ms",
+          `iif(bonuses.id is null, null,
+            (select created_at_ms from lots where id = first_payments.lot_id))`,
+        ],
+        first_payment_row: [
+          "coalesce(first_payments.account_id, '')",
+          "coalesce(first_payments.account_id, substr(bonuses.id, 13))",
+        ],
+      },
+      from: `first_payments
+        full join (select * from lots where source = 'invite_payment') as bonuses
+          on bonuses.id = 'lot_payment_' || first_payments.account_id
+        left join accounts on accounts.id = first_payments.account_id`,
+    }),
+  },
   {
     noun: "lot",
     name: "owners of lots",
