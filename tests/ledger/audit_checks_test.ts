@@ -7,7 +7,9 @@ import { tempDir } from "../fake/temp.ts";
 import { corrupt, writeHistory } from "./corruptions.ts";
 
 /** What each check, by its name, is there for: what was done, and the kinds of mismatches that it names. */
-const CHECKS: Readonly<Record<string, { readonly sql: string; readonly kinds: readonly string[] }>> = {
+const CHECKS: Readonly<
+  Record<string, { readonly sql: string; readonly kinds: readonly string[] }>
+> = {
   "schema": { sql: "drop trigger entries_insert_moves_credits", kinds: ["schema"] },
   "entries": {
     sql: "update entries set credits = credits - 1 where kind = 'charge'",
@@ -122,6 +124,9 @@ Deno.test("each check of the audit has a corruption of its own, and none finds a
   await writeHistory(file);
   const { kinds, made } = await auditFile(file);
   assertEquals([...kinds], []);
-  assertEquals(made.filter((name) => !SUMS.includes(name)).toSorted(), Object.keys(CHECKS).toSorted());
+  assertEquals(
+    made.filter((name) => !SUMS.includes(name)).toSorted(),
+    Object.keys(CHECKS).toSorted(),
+  );
   assert(made.length > 20);
 });

@@ -133,3 +133,29 @@ Deno.test("a charge takes nothing of what other requests hold, and the rest of i
   assertEquals([uncollected, mismatches], [{ requests: 1, credits: 42 }, []]);
   assert((await creditsOf(bench.database, accountId, NOW)).held === 12);
 });
+
+Deno.test("a request that is settled again is charged as it was the first time", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, ask } = await caller(bench);
+  await bench.grant(accountId, 100);
+  const one = ask(1, 5);
+  await admit(bench.database, one);
+  for (const price of [7, 7, 9, 0]) {
+    const settled = await settlePrice(bench.database, { ...one, price, nowMs: NOW });
+    assertEquals(settled, { charged: 7, balance: 93 });
+  }
+  const credits = await creditsOf(bench.database, accountId, NOW);
+  assertEquals([credits.balance, credits.consumed, credits.requests], [93, 7, 1]);
+});
+
+Deno.test("no request is admitted on what has expired, to the millisecond", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, ask } = await caller(bench);
+  await bench.grant(accountId, 50, NOW + 1);
+  await bench.grant(accountId, 3);
+  const before = await admit(bench.database, ask(5, 5));
+  assertEquals([before.verdict, before.balance], ["admitted", 53]);
+  const after = await admit(bench.database, { ...ask(5, 5), nowMs: NOW + 1 });
+  assertEquals([after.verdict, after.balance], ["credits", 5], "as much as is held is kept");
+  assertEquals((await audit(bench.database)).mismatches, []);
+});

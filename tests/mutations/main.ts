@@ -26,7 +26,9 @@ const { values } = parseArgs({
   },
 });
 const workers = Number(values.workers);
-if (!Number.isInteger(workers) || workers < 1) usage(`--workers ${values.workers}: a number above 0`);
+if (!Number.isInteger(workers) || workers < 1) {
+  usage(`--workers ${values.workers}: a number above 0`);
+}
 for (const one of values.only) {
   if (!MUTATIONS.some(({ name }) => name.startsWith(one))) usage(`--only ${one}: no such mutation`);
 }
@@ -137,9 +139,10 @@ async function filesOfRepository(): Promise<string[]> {
   }).output();
   if (!success) usage("this is no git repository");
   const names = new TextDecoder().decode(stdout).split("\0").filter((name) => name !== "");
-  const isFile = await Promise.all(names.map((name) =>
-    Deno.stat(joinPath(ROOT, name)).then((one) => one.isFile, () => false) // deleted, not committed
-  ));
+  const isFile = await Promise.all(
+    names.map((name) => Deno.stat(joinPath(ROOT, name)).then((one) => one.isFile, () => false) // deleted, not committed
+    ),
+  );
   return names.filter((_, at) => isFile[at]);
 }
 

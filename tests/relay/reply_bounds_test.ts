@@ -131,7 +131,9 @@ for (const stream of [false, true]) {
       const type = stream ? "text/event-stream" : "application/json";
       const encoder = new TextEncoder();
       await connection.write(
-        encoder.encode(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: 9999999\r\n\r\n`),
+        encoder.encode(
+          `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: 9999999\r\n\r\n`,
+        ),
       );
       let gone = false;
       connection.read(new Uint8Array(1)).then(() => gone = true, () => gone = true);

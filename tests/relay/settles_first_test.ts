@@ -4,7 +4,14 @@ import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { inTime, sleep, until } from "../fake/temp.ts";
-import { chunk, completion, eventStream, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
+import {
+  chunk,
+  completion,
+  eventStream,
+  fakeUpstream,
+  pacedStream,
+  sse,
+} from "../fake/upstream.ts";
 
 /** Keeps settlements from the database until they are let go. */
 function heldUp({ gateway: { database } }: TestGateway) {
@@ -79,6 +86,32 @@ Deno.test("a response that is not streamed comes after its charge", async () => 
   held.letGo();
   assertEquals(Object.keys(await (await reply).json()).includes("choices"), true);
   assertEquals((await usageRecords(gateway)).length, 1);
+});
+
+Deno.test("a stream whose caller leaves while it is settled ends in one way", async () => {
+  await using upstream = fakeUpstream(() =>
+    eventStream(
+      sse(chunk({ role: "assistant", content: "word " })),
+      sse(chunk({}, "stop"), "[DONE]"),
+    )
+  );
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const held = heldUp(gateway);
+  const reply = await gateway.chat("Hi", { stream: true });
+  const reader = reply.body!.getReader();
+  await reader.read();
+  const rest = reader.read();
+  await until(() => held.waiting === 1, { what: "the settlement" });
+  await reader.cancel();
+  await rest;
+  await sleep(200);
+  held.letGo();
+  await until(() => gateway.gateway.running.count === 0);
+  await sleep(50);
+  assertEquals((await usageRecords(gateway)).map(({ ending }) => ending), ["complete"]);
+  const lines = gateway.log().split("\n").filter((line) => line.includes('"message":"request"'));
+  assertEquals([held.waiting, lines.length], [1, 1]);
+  await assertLedgerClean(gateway);
 });
 
 for (const path of Object.keys(LAST)) {
