@@ -97,6 +97,21 @@ for (const kind of ["file", "server"] as const) {
   });
 }
 
+Deno.test("a request is admitted on what is free, and holds no more than its key may spend", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, ask } = await caller(bench, 30);
+  await bench.grant(accountId, 50);
+  const admitted = async (one: ReturnType<typeof ask>) => {
+    const { verdict, credits } = await admit(bench.database, one);
+    return verdict === "admitted" ? credits : verdict;
+  };
+  assertEquals(await admitted(ask(1, 500)), 30, "the budget");
+  const keyId = await bench.key(accountId);
+  assertEquals(await admitted({ ...ask(21, 500), keyId }), "credits");
+  assertEquals(await admitted({ ...ask(20, 500), keyId }), 20, "what the other does not hold");
+  assertEquals(await admitted({ ...ask(1, 1), keyId }), "credits");
+});
+
 Deno.test("windows count what is admitted, and nothing else", async () => {
   await using bench = await ledgerBench("file");
   const { accountId, keyId, ask } = await caller(bench, 8);

@@ -44,9 +44,18 @@ export const ACCESS: readonly Mutation[] = [
     name: "forwarded-by-anybody",
     file: VISITOR,
     find: "const isProxied = trusted.includes(peer);",
-    replace: "const isProxied = true;",
+    replace: `const isProxied = true;
+  trusted = new TrustedProxies([peer]);`,
     tests: [{ file: FORWARDED, filter: "nobody is trusted by default" }],
     why: "Forged addresses would get round the bounds of sign-in and registration.",
+  },
+  {
+    name: "forwarded-protocol-by-anybody",
+    file: VISITOR,
+    find: "const isProxied = trusted.includes(peer);",
+    replace: "const isProxied = true;",
+    tests: [{ file: FORWARDED, filter: "speaks TLS" }],
+    why: "Callers could say that their connection is TLS, and lock themselves out by the cookie.",
   },
   {
     name: "forwarded-leftmost",
@@ -77,10 +86,7 @@ export const ACCESS: readonly Mutation[] = [
     file: "src/names.ts",
     find: "return text.search(MISLEADING) < 0",
     replace: "return text !== MISLEADING.source",
-    tests: [{ file: NAMES, filter: "an email address" }, {
-      file: NAMES,
-      filter: "refuses controls, directions",
-    }],
+    tests: [{ file: NAMES, filter: "Accounts.create refuses controls" }],
     why: "Names could turn the direction of the text around them.",
   },
   {

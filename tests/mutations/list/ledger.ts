@@ -62,10 +62,7 @@ export const LEDGER: readonly Mutation[] = [
     file: LEASES,
     find: "select balance, balance - held as free, minute",
     replace: "select balance, balance as free, minute",
-    tests: [{ file: SPENDING, filter: "hold by other requests" }, {
-      file: MONEY,
-      filter: "with credits for one: not streamed",
-    }],
+    tests: [{ file: SPENDING, filter: "admitted on what is free" }],
     why: "The same credits would pay for many requests at once.",
   },
   {
@@ -81,7 +78,7 @@ export const LEDGER: readonly Mutation[] = [
     file: LEASES,
     find: "min(new.wanted, free, budget), balance",
     replace: "min(new.wanted, free), balance",
-    tests: [{ file: SPENDING, filter: "growing hold keeps" }],
+    tests: [{ file: SPENDING, filter: "admitted on what is free" }],
     why: "A hold could be larger than what its key may spend.",
   },
   {

@@ -5,6 +5,7 @@ const SHARES = "tests/fair_share/fair_share_test.ts";
 const BOUNDS = "src/json/json_bounds.ts";
 const JSON_TEST = "tests/json/json_bounds_test.ts";
 const BODY = "src/http/body.ts";
+const BODY_TIME = "tests/http/body_time_test.ts";
 const CONNECTIONS = "tests/flow/abuse_connections_test.ts";
 
 /** Fair shares, and the bounds of what callers send. */
@@ -151,7 +152,7 @@ export const LIMITS: readonly Mutation[] = [
     file: BODY,
     find: "if (this.#sendingMs > totalMs) {",
     replace: "if (totalMs < 0) {",
-    tests: [{ file: CONNECTIONS, filter: "limits.bodyMs" }],
+    tests: [{ file: BODY_TIME, filter: "in a given time" }],
     why: "A body just above the minimum rate would hold its place for hours.",
   },
   {
@@ -159,7 +160,7 @@ export const LIMITS: readonly Mutation[] = [
     file: BODY,
     find: "if (late) throw stalled(this.#limits);",
     replace: "if (late) return undefined;",
-    tests: [{ file: CONNECTIONS, filter: "stops coming" }],
+    tests: [{ file: BODY_TIME, filter: "without its end" }],
     why: "A body that stopped coming would be taken for whole.",
   },
   {

@@ -51,7 +51,7 @@ export const UPSTREAMS: readonly Mutation[] = [
     file: CIRCUIT,
     find: "const FAILURES_TO_OPEN = 5;",
     replace: "const FAILURES_TO_OPEN = Infinity;",
-    tests: [{ file: CIRCUITS, filter: "does refuse: once it is known" }],
+    tests: [{ file: CIRCUITS, filter: "does reset: once it is known" }],
     why: "Each request would try a target that fails.",
   },
   {
