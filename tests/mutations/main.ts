@@ -165,7 +165,14 @@ async function timed<T>(work: Promise<T>): Promise<[T, string]> {
 
 async function mutate(): Promise<boolean> {
   const files = await filesOfRepository();
-  for (const one of chosen) mutated(await Deno.readTextFile(joinPath(ROOT, one.file)), one);
+  for (const one of chosen) {
+    const source = await Deno.readTextFile(joinPath(ROOT, one.file));
+    try {
+      mutated(source, one);
+    } catch (error) {
+      usage(error instanceof Error ? error.message : String(error));
+    }
+  }
   const copies = await Promise.all(Array.from({ length: workers }, () => Copy.make(files)));
   let [passed, failed] = [0, 0];
   try {
