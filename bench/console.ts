@@ -44,6 +44,8 @@ for (let at = 0; at < ROWS;) {
       durationMs: 10,
       priceCredits: 1,
       ignored: "",
+      prices: { input: 100, cached: 25, output: 400, minimum: 1 },
+      admittedAtMs: startedAtMs,
       settledAtMs: startedAtMs,
     }));
   }

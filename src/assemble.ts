@@ -27,7 +27,7 @@ import {
   type Server,
   Sockets,
 } from "./http/mod.ts";
-import { Running } from "./relay/mod.ts";
+import { InputEstimates, Running } from "./relay/mod.ts";
 import { guardProcess, type Log, Metrics, NO_TRACING, type Tracing } from "./telemetry/mod.ts";
 import {
   configuredUpstreams,
@@ -254,6 +254,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
       })
     );
   const sockets = Sockets.open();
+  const maxOpenRequests = limits.openRequests ?? openRequestsFor(sockets?.limit);
   built.defer(() => sockets?.close());
   const connections = built.adopt(
     new Connections({
@@ -275,6 +276,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     now,
     timers,
     pingAfterMs,
+    estimates: new InputEstimates(),
     replyLimits: settings.replies,
     onClientDisconnect,
     followMs,
@@ -298,7 +300,17 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     },
     countsPerMinute: limits.countsPerMinute,
     unbilledBytesPerMinute: limits.unbilledBytesPerMinute,
-    openRequests: shared("requests", limits.openRequests ?? openRequestsFor(sockets?.limit), 0),
+    openRequests: {
+      accounts: shared("requests", maxOpenRequests, 0),
+      keys: new FairShare({
+        resource: "requests",
+        owner: "API key",
+        capacity: Infinity,
+        perAccount: limits.openRequestsPerKey ?? Infinity,
+        waitMs: 0,
+        timers,
+      }),
+    },
     connections,
     corsOrigins: settings.cors.origins,
     metricsToken: settings.metricsToken?.reveal(),

@@ -56,6 +56,8 @@ export class Refusal extends Error {
   readonly param: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly details: RefusalOptions["details"];
+  /** Whether it says nothing of other requests to the same upstream. */
+  ofThisRequest = false;
   /** Whether the simulator gave it, in the place of an upstream. */
   simulated = false;
 
@@ -86,7 +88,7 @@ export function invalid(param: string | undefined, message: string): Refusal {
 /** Any thrown value as a refusal: ours as it is, anything else as a 500 without detail. */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
-  return new Refusal("internal", "The gateway met an unexpected fault. Please try again.", {
+  return new Refusal("internal", "Internal error. Please try again.", {
     cause: error,
   });
 }

@@ -6,11 +6,11 @@ export const STEP_TOKENS = 4_096;
 const AHEAD_TOKENS = 1_024;
 
 /**
- * Upstreams count otherwise than we do, long runs of one sign above all. One that goes on beyond so many times of
- * what it was allowed, and so many tokens, does not keep to its limit.
+ * Upstreams count otherwise than we do. One that goes on beyond a quarter more than its limit, and so many
+ * tokens, does not keep to it.
  */
-const MISCOUNT = 8;
-const MISCOUNT_TOKENS = 8_192;
+const OVERSHOOT = 1 / 4;
+const MIN_OVERSHOOT_TOKENS = 64;
 
 /** What a hold is for. */
 export interface HoldTerms {
@@ -68,7 +68,9 @@ export class Hold {
   get outputTokens(): number {
     const { mostOutput } = this.#terms;
     const paid = this.#paid;
-    return paid < mostOutput ? paid : Math.max(MISCOUNT * mostOutput, mostOutput + MISCOUNT_TOKENS);
+    const { choices } = this.#terms;
+    return paid < mostOutput ? paid : mostOutput +
+      Math.max(Math.ceil(mostOutput * OVERSHOOT), MIN_OVERSHOOT_TOKENS * choices);
   }
 
   get #paid(): number {

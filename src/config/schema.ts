@@ -226,6 +226,9 @@ export const settings = z.strictObject({
       "Maximum number of API requests in progress. Default: what the limit of open files allows, " +
         "at most 16,384.",
     ),
+    openRequestsPerKey: z.int().positive().optional().describe(
+      "Maximum number of API requests in progress with one API key. Default: the account's share.",
+    ),
     accountShare: z.number().gt(0).max(1).default(0.5).describe(
       "Part of each shared resource (openRequests, largeBodiesBytes, images.fetches) that one " +
         "account may use.",

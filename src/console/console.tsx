@@ -17,10 +17,13 @@ import {
   pageOf,
   type PageRequest,
 } from "./request.tsx";
+import { until } from "../abort.ts";
 import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
 
 type Handler = (c: PageRequest) => Response | Promise<Response>;
 
+/** How long a form may take to arrive. */
+const FORM_MS = 10_000;
 const MAX_FORM_BYTES = 64 * 1_024;
 const PLAYGROUND_KEY_MS = 3_600_000;
 
@@ -161,7 +164,13 @@ export class Console {
       return refused(c, "The form could not be read.");
     }
     if (!isSameOrigin(request)) return refused(c, "The form was not sent from this console.");
-    const form = new FormFields(await request.text());
+    let text: string;
+    try {
+      text = await until(request.text(), AbortSignal.timeout(FORM_MS));
+    } catch {
+      return refused(c, "The form did not arrive."); // the visitor's connection, not a fault of ours
+    }
+    const form = new FormFields(text);
     c.set("form", form);
     const { session } = c.var;
     if (session !== undefined && form.raw("csrf") !== session.csrfToken) {

@@ -77,6 +77,8 @@ export interface AnswerNames {
 /** A whole reply in the caller's dialect. */
 export interface Answer {
   readonly body: JsonObject;
+  /** How many choices it has: some upstreams give fewer than they are asked for. */
+  readonly choices: number;
   /** As the upstream reported it; undefined when it did not. */
   readonly usage: Usage | undefined;
   /** Output tokens as counted here. */
@@ -101,6 +103,8 @@ export interface AnswerStream {
   end(): void;
   /** Whether the upstream's answer is complete; nothing more is to be read. */
   readonly finished: boolean;
+  /** Whether the upstream has said why its answer ended: what may follow is a report and an end mark. */
+  readonly saidFinish: boolean;
   /** Whether any output has gone to the caller. */
   readonly hasOutput: boolean;
   /** As the upstream reported it; undefined when it has not. */

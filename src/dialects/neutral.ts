@@ -4,7 +4,6 @@
  */
 
 import { parseJson } from "../json/mod.ts";
-import type { TokenCounter } from "../tokens/mod.ts";
 import { isObject, type JsonObject } from "./json.ts";
 
 /** A piece of what a user says or a tool answers. */
@@ -95,7 +94,10 @@ export function parseArgs(args: string): JsonObject | undefined {
 }
 
 /** Adds what an event says to a count; answers whether it says anything. */
-export function countEvent(counter: TokenCounter, event: AnswerEvent): boolean {
+export function countEvent(
+  counter: { add(said: string): void },
+  event: AnswerEvent,
+): boolean {
   const said = event.type === "call"
     ? `${event.name ?? ""}${event.args}`
     : event.type === "text" || event.type === "reasoning"

@@ -1,5 +1,5 @@
-import { TokenCounter } from "../tokens/mod.ts";
 import type { AnswerStream } from "./bridge.ts";
+import { Meter } from "./meter.ts";
 import { brokenOff } from "./chat/upstream_error.ts";
 import { type AnswerEvent, countEvent } from "./neutral.ts";
 import type { SseEvent } from "./sse/mod.ts";
@@ -29,7 +29,7 @@ export class TranslatedStream implements AnswerStream {
   hasOutput = false;
   readonly #reader: EventReader;
   readonly #encoder: EventEncoder;
-  readonly #counter = new TokenCounter();
+  readonly #meter = new Meter();
   #ended = false;
 
   constructor(reader: EventReader, encoder: EventEncoder) {
@@ -45,14 +45,18 @@ export class TranslatedStream implements AnswerStream {
     return this.#reader.usage;
   }
 
+  get saidFinish(): boolean {
+    return this.#encoder.finished;
+  }
+
   get countedOutput(): number {
-    return this.#counter.tokens;
+    return this.#meter.tokens;
   }
 
   push({ data }: SseEvent): string {
     let written = "";
     for (const event of this.#reader.read(data)) {
-      if (countEvent(this.#counter, event)) this.hasOutput = true;
+      if (countEvent(this.#meter, event)) this.hasOutput = true;
       written += this.#encoder.write(event);
     }
     if (this.#reader.done && !this.#encoder.finished) throw brokenOff();

@@ -6,6 +6,8 @@ import { RoundRobin } from "./round_robin.ts";
 export interface FairShareOptions {
   /** What the units are, in the plural, for messages: `large request bodies`. */
   readonly resource: string;
+  /** Whose shares they are, for messages; `account` by default. */
+  readonly owner?: "account" | "API key";
   /** Units in all. */
   readonly capacity: number;
   /** Units that one account may hold; `capacity` when larger. */
@@ -182,11 +184,11 @@ export class FairShare {
   }
 
   #exhausted(account: string, units: number): Refusal {
-    const { resource } = this.#options;
+    const { resource, owner = "account" } = this.#options;
     const own = (this.#held.get(account) ?? 0) + units > this.#perAccount;
     return new Refusal(
       "gateway_unavailable",
-      `Too many ${resource} in progress${own ? " for this account" : ""}. Please try again.`,
+      `Too many ${resource} in progress${own ? ` for this ${owner}` : ""}. Please try again.`,
       { retryAfterMs: RETRY_AFTER_MS },
     );
   }

@@ -8,7 +8,7 @@ import {
   readAside,
   readCount,
 } from "../dialects/mod.ts";
-import type { FairShare } from "../fair_share/mod.ts";
+import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { JsonBody } from "../blobs/mod.ts";
 import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
@@ -52,8 +52,8 @@ export interface AppOptions {
   readonly countsPerMinute: number;
   /** Bytes of rejected bodies and of `count_tokens` that a key has per minute. */
   readonly unbilledBytesPerMinute: number;
-  /** Places for requests in progress. */
-  readonly openRequests: FairShare;
+  /** Places for requests in progress, shared between accounts, and those of each key. */
+  readonly openRequests: { readonly accounts: FairShare; readonly keys: FairShare };
   readonly connections: Connections;
   /** What `/metrics` asks for; undefined for nothing. */
   readonly metricsToken: string | undefined;
@@ -178,13 +178,7 @@ export class App {
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
     const caller = await this.#identify(c);
-    const place = this.#options.openRequests.takeNow(caller.accountId, 1);
-    const { peer } = c.env;
-    const leaveConnection = peer && this.#options.connections.occupy(peer);
-    const over = () => {
-      place.release();
-      leaveConnection?.();
-    };
+    const over = this.#enter(c, caller);
     const reply = await this.#read(c, caller, (body) => {
       reading.end();
       return relay(this.#parts, {
@@ -198,7 +192,7 @@ export class App {
         leaving: watchLeaving(request, {
           timers: this.#options.bodyLimits.timers,
           connections: this.#options.connections,
-          peer,
+          peer: c.env.peer,
         }),
         startedTick,
         stands: (standing) => c.env.standing = standing,
@@ -209,6 +203,30 @@ export class App {
       throw error;
     });
     return await this.#respond(c, reply);
+  }
+
+  /**
+   * Takes a place for a request in progress.
+   *
+   * @returns Gives the place back; later calls do nothing.
+   * @throws {Refusal} `gateway_unavailable` when the gateway, the account or the key has no place left.
+   */
+  #enter({ env: { peer } }: Context<Env>, { accountId, keyId }: Caller): () => void {
+    const { openRequests: { accounts, keys }, connections } = this.#options;
+    const ofKey = keys.takeNow(keyId, 1);
+    let ofAccount: Share;
+    try {
+      ofAccount = accounts.takeNow(accountId, 1);
+    } catch (error) {
+      ofKey.release();
+      throw error;
+    }
+    const freeConnection = peer && connections.occupy(peer);
+    return () => {
+      ofKey.release();
+      ofAccount.release();
+      freeConnection?.();
+    };
   }
 
   async #respond({ env }: Context<Env>, { settled, ...reply }: RelayReply): Promise<Response> {
@@ -231,9 +249,9 @@ export class App {
     }
   }
 
-  /** Reads a body. Bytes of bodies that are rejected before admission count in the key's quota. */
+  /** Reads a body. Bytes of bodies that are rejected, and of those that are only counted, count in the key's quota. */
   async #read<T>(
-    { req: { raw: request }, env }: Context<Env>,
+    { req: { raw: request } }: Context<Env>,
     { accountId, keyId }: Caller,
     use: (body: JsonBody) => T | Promise<T>,
   ): Promise<T> {
@@ -247,8 +265,9 @@ export class App {
       } finally {
         body.blobs.release();
       }
-    } finally {
-      if (env.standing === undefined) this.#unbilledBytes.add(keyId, bytes);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);
+      throw error;
     }
   }
   /** Who asks; noted for the answer, whatever it will be. */
@@ -293,13 +312,14 @@ export class App {
     const caller = await this.#identify(c);
     this.#counts.check(caller.keyId);
     this.#counts.add(caller.keyId, 1);
-    using _place = this.#options.openRequests.takeNow(caller.accountId, 1);
+    const over = this.#enter(c, caller);
     const beta = request.headers.has("anthropic-beta");
     const counted = await this.#read(c, caller, (body) => {
       const asked = readAside(body, (json) => readCount(json, { beta }));
       this.#parts.catalog.resolve(asked.model);
+      this.#unbilledBytes.add(caller.keyId, body.bytes);
       return { input_tokens: messagesDialect.countInput(asked) };
-    });
+    }).finally(over);
     return c.json(counted, 200, await this.#headers(c));
   }
 
@@ -335,7 +355,9 @@ export class App {
     const refusal = asRefusal(databaseRefusal(error));
     const { log } = this.#parts;
     const fields = { id: base.requestId, path: base.path };
-    if (refusal.status >= 500 && refusal.reason !== "upstream_unavailable") {
+    const isOurs = refusal.status >= 500 && refusal.reason !== "upstream_unavailable" &&
+      refusal.cause !== undefined; // without a cause it says that somebody has to wait
+    if (isOurs) {
       log.error("request failed", { ...fields, error: describe(refusal.cause ?? refusal) });
     } else {
       log.info("request refused", { ...fields, status: refusal.status, reason: refusal.reason });

@@ -25,6 +25,8 @@ const SWEEP_MS = 1_000;
 /** Idle connections are closed sooner when this part of the descriptors is in use. */
 const PRESSURE = 0.8;
 const IDLE_UNDER_PRESSURE_MS = 2_000;
+/** A client that reads its response slowly has so many times longer. */
+const UNREAD_FACTOR = 10;
 /** Descriptors that the process opens and closes all the time. */
 const NEARLY = 8;
 
@@ -136,7 +138,8 @@ export class Connections {
       : this.#options.idleMs;
     for (const { descriptor, localPort, peer } of sockets.connections()) {
       if (localPort !== port || busy.has(peer)) continue;
-      if (sockets.idleMs(descriptor) > idleMs) sockets.end(descriptor);
+      const { ms, unread } = sockets.idle(descriptor);
+      if (ms > (unread ? UNREAD_FACTOR * this.#options.idleMs : idleMs)) sockets.end(descriptor);
     }
   }
 }

@@ -23,9 +23,10 @@ const AF_INET = 2;
 const AF_INET6 = 10;
 const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
-/** `tcpi_last_data_sent` and `tcpi_last_data_recv` in `struct tcp_info`. */
+// fields of `struct tcp_info`
+const UNACKED = 24;
 const LAST_DATA_SENT = 44;
-const LAST_DATA_RECV = 52;
+const NOTSENT_BYTES = 144;
 
 /** Connections with higher descriptors are not looked after. */
 const MAX_DESCRIPTORS = 65_536;
@@ -142,8 +143,11 @@ export class Sockets {
     return (this.#pollfd.getInt16(6, true) & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) !== 0;
   }
 
-  /** Time since data went either way; 0 where the system does not say. */
-  idleMs(descriptor: number): number {
+  /**
+   * Since when a connection was sent nothing, and whether data waits for its other end to read; 0 where the
+   * system does not say. What comes in does not count: it may drip for hours.
+   */
+  idle(descriptor: number): { readonly ms: number; readonly unread: boolean } {
     this.#length[0] = this.#info.byteLength;
     const bytes = new Uint8Array(this.#info.buffer);
     const failed = this.#libc.getsockopt(
@@ -153,11 +157,9 @@ export class Sockets {
       bytes,
       this.#bytesOfLength,
     ) !== 0;
-    if (failed || this.#length[0] < LAST_DATA_RECV + 4) return 0;
-    return Math.min(
-      this.#info.getUint32(LAST_DATA_SENT, true),
-      this.#info.getUint32(LAST_DATA_RECV, true),
-    );
+    if (failed || this.#length[0] < NOTSENT_BYTES + 4) return { ms: 0, unread: false };
+    const waiting = this.#info.getUint32(UNACKED, true) + this.#info.getUint32(NOTSENT_BYTES, true);
+    return { ms: this.#info.getUint32(LAST_DATA_SENT, true), unread: waiting > 0 };
   }
 
   /** Ends a connection; the platform notices and closes it. */

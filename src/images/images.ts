@@ -65,6 +65,14 @@ export class Images {
     this.#slots = slots;
   }
 
+  /** @throws {Refusal} `request_invalid` for more images than a request may have. */
+  checkCount(images: readonly ImageView[]): void {
+    const { maxImages } = this.#limits;
+    if (images.length <= maxImages) return;
+    const { param } = images[maxImages]!;
+    throw invalid(param, `Too many images: the limit is ${maxImages}, reached before ${param}.`);
+  }
+
   /**
    * The request with every image checked and inside it.
    *
@@ -74,11 +82,7 @@ export class Images {
    */
   async inline(asked: Asked, dialect: Dialect, owner: ImageOwner): Promise<Asked> {
     if (asked.images.length === 0) return asked;
-    const { maxImages, fetchesPerRequest, maxEncodedChars } = this.#limits;
-    if (asked.images.length > maxImages) {
-      const { param } = asked.images[maxImages]!;
-      throw invalid(param, `Too many images: the limit is ${maxImages}, reached before ${param}.`);
-    }
+    const { fetchesPerRequest, maxEncodedChars } = this.#limits;
     using leave = following(owner.signal);
     const changes = new Map<string, string>();
     let encodedChars = 0;

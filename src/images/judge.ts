@@ -61,8 +61,10 @@ export function decodedSize(base64: string): number {
 
 /** Looks through an image in base64. */
 export function examineEncoded(base64: string): Examined {
-  // The decoder passes over what is not base64, and takes the alphabet for addresses as well.
+  // The decoder passes over what is not base64, and takes minutes for megabytes of it (Deno 2.9).
+  if (base64 === "" || /[^A-Za-z0-9+/=]/.test(base64)) return { fault: "is not valid base64" };
   const bytes = Buffer.from(base64, "base64");
-  const strict = base64 !== "" && bytes.byteLength === decodedSize(base64) && !/[-_]/.test(base64);
-  return strict ? examine(bytes) : { fault: "is not valid base64" };
+  return bytes.byteLength === decodedSize(base64)
+    ? examine(bytes)
+    : { fault: "is not valid base64" };
 }

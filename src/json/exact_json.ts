@@ -48,7 +48,9 @@ const QUOTE = 34;
 const COMMA = 44;
 const ZERO = 48;
 const NINE = 57;
+const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
+const OPEN_OBJECT = 123;
 
 /** Whether many digits stand outside of the texts, among values that are few enough. */
 function holdsLargeNumber(json: string): boolean {
@@ -63,7 +65,9 @@ function holdsLargeNumber(json: string): boolean {
     }
     digits = 0;
     if (code === QUOTE) at = endOfText(json, at);
-    else if (code === COMMA && ++values > MOST_VALUES) return false;
+    else if (code === COMMA || code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      if (++values > MOST_VALUES) return false;
+    }
   }
   return found;
 }

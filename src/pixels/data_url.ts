@@ -10,6 +10,11 @@ export function inspectDataUrl(url: string): Picture | undefined {
   if (!/^data:/i.test(url)) return undefined;
   const comma = url.indexOf(",");
   if (!/;base64$/i.test(url.slice(0, comma))) return undefined;
-  const head = (chars: number) => Buffer.from(url.slice(comma + 1, comma + 1 + chars), "base64");
+  if (/[^A-Za-z0-9+/=\s]/.test(url.slice(comma + 1, comma + 1 + NEAR))) return undefined;
+  const head = (chars: number) => {
+    const text = url.slice(comma + 1, comma + 1 + chars);
+    const odd = text.search(/[^A-Za-z0-9+/=\s]/); // a mark, or nothing that the decoder should see
+    return Buffer.from(odd < 0 ? text : text.slice(0, odd), "base64");
+  };
   return inspect(head(NEAR)) ?? inspect(head(FAR));
 }

@@ -37,8 +37,11 @@ export class AnswerReader implements TextReader {
    */
   async begin(canFailOver: boolean): Promise<this> {
     try {
+      while (canFailOver && !this.answer.hasOutput && !this.answer.finished) {
+        this.#ready += this.#take(await this.#orEnd(this.#source.read()));
+      }
       while (this.#ready === "" && !this.answer.finished && !this.atLimit) {
-        this.#ready = canFailOver ? this.#take(await this.#source.read()) : await this.#read();
+        this.#ready = await this.#read();
       }
     } catch (error) {
       this.close();
@@ -73,10 +76,21 @@ export class AnswerReader implements TextReader {
   }
 
   async #read(): Promise<string> {
-    const events = await this.#source.readUntil(this.#saidTick + this.#pingAfterMs);
+    const untilTick = this.#saidTick + this.#pingAfterMs;
+    const events = await this.#orEnd(this.#source.readUntil(untilTick));
     if (events !== "silent") return this.#take(events);
     this.#saidTick = performance.now();
     return this.answer.ping();
+  }
+
+  /** A stream that breaks off behind its last word has ended. */
+  async #orEnd<T>(events: Promise<T>): Promise<T | undefined> {
+    try {
+      return await events;
+    } catch (error) {
+      if (this.answer.saidFinish) return undefined;
+      throw error;
+    }
   }
 
   #take(events: readonly SseEvent[] | undefined): string {
@@ -95,8 +109,9 @@ export class AnswerReader implements TextReader {
       try {
         text += this.answer.push(event);
       } catch (error) {
-        if (text === "") throw error;
-        this.#failure = { error };
+        if (this.answer.saidFinish) this.answer.end();
+        else if (text === "") throw error;
+        else this.#failure = { error };
         break;
       }
     }

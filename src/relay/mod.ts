@@ -8,6 +8,7 @@
  * @module
  */
 
+export { InputEstimates } from "./input_estimates.ts";
 export { relay } from "./relay.ts";
 export type { Leaving, RelayParts, RelayReply, RelayRequest } from "./request.ts";
 export { Running, type RunningRequest } from "./running.ts";

@@ -41,7 +41,10 @@ export function openedOne(
   { discard, drain }: ReplyEnds,
 ): Opened {
   const base = { choices, requests: 1, drain };
-  if ("answer" in read) return { kind: "whole", answer: read.answer, ...base, discard };
+  if ("answer" in read) {
+    const { answer } = read;
+    return { kind: "whole", answer, ...base, choices: Math.min(choices, answer.choices), discard };
+  }
   const { reader } = read;
   const giveUp = () => {
     reader.close();

@@ -14,6 +14,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
   const route = parts.catalog.resolve(read.model);
   allow(caller, route);
   checkMedia(route, read);
+  parts.images.checkCount(read.images);
   const { asked, ignored } = dialect.reason(read, route.reasoning);
   const inputTokens = dialect.countInput(asked);
   const permitted = permittedOutput(route, { inputTokens, asked: asked.maxOutput });
@@ -40,7 +41,7 @@ export async function relay(parts: RelayParts, request: RelayRequest): Promise<R
     caller,
     route,
     stream: asked.stream,
-    inputTokens,
+    inputTokens: Math.ceil(inputTokens * parts.estimates.factor(route)),
     permittedOutput: permitted,
     choices: asked.choices,
   }, request.stands).catch((error) => {

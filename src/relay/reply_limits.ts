@@ -34,7 +34,9 @@ export function checkReplyJson(text: string, values: number): void {
 
 /** What is said of a reply that goes beyond its bounds. */
 export function excessive(why: string): Refusal {
-  return new Refusal("upstream_unavailable", `The upstream's response cannot be used: ${why}.`);
+  const message = `The upstream's response cannot be used: ${why}.`;
+  // a caller may have asked for that much
+  return Object.assign(new Refusal("upstream_unavailable", message), { ofThisRequest: true });
 }
 
 /** Bytes after which others have a turn, however fast more of them come. */

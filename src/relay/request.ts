@@ -9,6 +9,7 @@ import type { Images } from "../images/mod.ts";
 import type { Settled, Standing } from "../ledger/mod.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
+import type { InputEstimates } from "./input_estimates.ts";
 import type { ReplyLimits } from "./reply_limits.ts";
 import type { Running } from "./running.ts";
 
@@ -24,6 +25,7 @@ export interface RelayParts {
   readonly metrics: Metrics;
   readonly now: () => number;
   readonly timers: CoarseTimers;
+  readonly estimates: InputEstimates;
   readonly replyLimits: ReplyLimits;
   /** Time without anything for a stream's caller after which it is sent a ping. */
   readonly pingAfterMs: number;

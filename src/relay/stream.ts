@@ -7,6 +7,9 @@ import { TransportFault } from "../upstreams/mod.ts";
 import type { OpenedStream } from "./opened.ts";
 import type { Settlement } from "./settlement.ts";
 
+/** A caller that reads nothing for so long while there is output has kept the upstream waiting. */
+const KEPT_WAITING_MS = 2_000;
+
 /** What a stream needs from its request. */
 export interface StreamOptions {
   /** The answer, begun. */
@@ -19,6 +22,8 @@ export interface StreamOptions {
   readonly inputTokens: number;
   /** Input or output tokens above which an upstream's report is not believed. */
   readonly mostTokens: number;
+  /** Called with the usage that an upstream reported and that is believed. */
+  readonly reported: (usage: Usage) => void;
   /** Cancels the upstream's work. */
   readonly leave: () => void;
   /** Aborted when the gateway cannot wait any longer. */
@@ -74,6 +79,10 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   let gone = false;
   /** Whether any output was given to the caller; what was only read is not charged. */
   let hasGiven = false;
+  /** When the caller was last given something. */
+  let gaveTick = Infinity;
+  /** Whether the caller ever kept the upstream waiting: what breaks then may have broken for that. */
+  let keptWaiting = false;
 
   /** The next text, one at a time. Undefined when the balance pays for no more. */
   const read = (): Promise<string | undefined> => {
@@ -98,9 +107,7 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
   };
 
   const truncate = async (): Promise<string> => {
-    // an upstream that does not keep to its limit is cut off later, and not paid for that
-    const outputTokens = Math.min(answer.countedOutput, hold.mostOutput);
-    const usage = countedUsage(options.inputTokens, outputTokens);
+    const usage = countedUsage(options.inputTokens, answer.countedOutput);
     await settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });
     return answer.truncate() + answer.close(usage);
   };
@@ -110,7 +117,17 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
     if (refusal.reason === "internal") {
       options.log.error("stream failed", { id: options.requestId, error: String(error) });
     }
-    await settlement.settle({ ending: "upstream_failed", status: refusal.status }).catch(() => {});
+    const heard = keptWaiting && hasGiven && refusal.reason === "upstream_unavailable";
+    await settlement.settle(
+      heard
+        ? {
+          ending: "client_left",
+          status: 200,
+          usage: countedUsage(options.inputTokens, answer.countedOutput),
+          usageSource: "counted",
+        }
+        : { ending: "upstream_failed", status: refusal.status },
+    ).catch(() => {});
     return dialect.errorEvent(refusal, options.requestId);
   };
 
@@ -167,6 +184,7 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
     let text: string | undefined = "";
     let last = false;
     let whole = false;
+    keptWaiting ||= performance.now() - gaveTick >= KEPT_WAITING_MS;
     try {
       while (text === "" && !reader.finished) {
         text = await read();
@@ -187,6 +205,7 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
     }
     if (over) return;
     controller.enqueue(encoder.encode(text));
+    gaveTick = performance.now();
     hasGiven ||= answer.hasOutput;
     if (!last) return;
     controller.close();
@@ -221,11 +240,18 @@ export function streamAnswer(options: StreamOptions): ReadableStream<Uint8Array>
 export function settledUsage(
   usage: Usage | undefined,
   countOutput: () => number,
-  { inputTokens, mostTokens }: Pick<StreamOptions, "inputTokens" | "mostTokens">,
+  { inputTokens, mostTokens, reported }: Pick<
+    StreamOptions,
+    "inputTokens" | "mostTokens" | "reported"
+  >,
 ): { usage: Usage; source: "upstream" | "counted" } {
-  return usage === undefined || usage.inputTokens > mostTokens || usage.outputTokens > mostTokens
-    ? { usage: countedUsage(inputTokens, countOutput()), source: "counted" }
-    : { usage, source: "upstream" };
+  if (
+    usage === undefined || usage.inputTokens > mostTokens || usage.outputTokens > mostTokens
+  ) {
+    return { usage: countedUsage(inputTokens, countOutput()), source: "counted" };
+  }
+  reported(usage);
+  return { usage, source: "upstream" };
 }
 
 function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {

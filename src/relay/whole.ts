@@ -27,12 +27,12 @@ export async function readWhole(
   try {
     text = decoder.decode(joinBytes(pieces, size));
   } catch (cause) {
-    throw Object.assign(excessive("it is not UTF-8"), { cause });
+    throw Object.assign(excessive("it is not UTF-8"), { cause, ofThisRequest: false });
   }
   checkReplyJson(text, values);
   try {
     return parseJson(text);
   } catch (cause) {
-    throw Object.assign(excessive("it is not JSON"), { cause });
+    throw Object.assign(excessive("it is not JSON"), { cause, ofThisRequest: false });
   }
 }

@@ -11,6 +11,7 @@ import {
   messagesCarry,
   messagesOverChat,
   upstreamFault,
+  type Usage,
 } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { during } from "../telemetry/mod.ts";
@@ -125,7 +126,10 @@ export class Work {
     const first = await this.#ask(0);
     const missing = choices - first.opened.choices;
     if (missing <= 0) return this.#found(first);
-    const rest = Array.from({ length: missing }, (_, at) => this.#ask(at + 1));
+    const rest = Array.from(
+      { length: missing },
+      (_, at) => this.#ask(first.opened.choices + at),
+    );
     const ended = await Promise.allSettled(rest);
     const more = ended.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
     const failed = ended.find((one) => one.status === "rejected");
@@ -208,8 +212,15 @@ export class Work {
   }
 
   /** The answer's body: settled, or a stream that settles itself. */
-  async finish({ opened }: Called<Opened>): Promise<Pick<RelayReply, "body" | "settled">> {
+  async finish(
+    { opened, target }: Called<Opened>,
+  ): Promise<Pick<RelayReply, "body" | "settled">> {
     const inputTokens = this.#inputTokens * opened.requests;
+    const reported = (usage: Usage) =>
+      this.#parts.estimates.learn(this.#route.id, target.upstream, {
+        countedTokens: inputTokens,
+        reportedTokens: usage.inputTokens,
+      });
     // counted by other tokenizers, and with room for what an upstream adds of its own
     const mostTokens = 2 * this.#route.context * Math.max(opened.requests, this.#asked.choices);
     if (opened.kind === "stream") {
@@ -226,6 +237,7 @@ export class Work {
         log: this.#parts.log,
         inputTokens,
         mostTokens,
+        reported,
         leave: this.#leave,
         cutOff: this.#parts.running.cutOff,
         left: this.#left.signal,
@@ -241,7 +253,7 @@ export class Work {
     const { usage, source } = settledUsage(
       answer.usage,
       () => answer.countOutput(),
-      { inputTokens, mostTokens },
+      { inputTokens, mostTokens, reported },
     );
     const settled = await this.#settlement.settle({
       ending: "complete",
@@ -269,7 +281,9 @@ export class Work {
       : "upstream_failed";
     await this.#settlement.settle({ ending, status }).catch(() => {}); // which has said so in the log
     this.#over();
-    return known;
+    if (!left || known instanceof Refusal) return known;
+    const message = "The client disconnected before the response.";
+    return new Refusal("gateway_unavailable", message);
   }
 }
 

@@ -7,6 +7,8 @@ const JITTER = 0.15;
 
 /** Leave to send one request; one of its methods is called once, when it is known what came of it. */
 export interface Pass {
+  /** Whether the request probes a half-open circuit. */
+  readonly isProbe: boolean;
   /** The target responded. */
   succeeded(): void;
   /** @param timedOut It kept a request waiting: that counts at once, since each further one would wait too. */
@@ -61,6 +63,7 @@ export class Circuit {
       act();
     };
     return {
+      isProbe,
       succeeded: once(() => {
         this.#failures = 0;
         this.#cooldownMs = 0;

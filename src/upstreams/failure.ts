@@ -35,6 +35,8 @@ export interface Failure {
   readonly refusal: Refusal;
   /** Whether the upstream is to blame. */
   readonly blame: boolean;
+  /** Whether it counts in the target's circuit: what a caller can cause by its own request does not. */
+  readonly trips: boolean;
   /** Whether a timeout ended the attempt. */
   readonly timedOut: boolean;
 }
@@ -55,6 +57,7 @@ export function failureOf(error: unknown, upstream: Upstream): Failure {
     retryAfterMs: error.retryAfterMs,
     refusal: error,
     blame: theirs,
+    trips: theirs && !error.ofThisRequest,
     timedOut: false,
   };
 }
@@ -75,6 +78,7 @@ function transportFailure(fault: TransportFault, upstream: Upstream): Failure {
       { cause: fault },
     ),
     blame: fault.kind !== "left",
+    trips: fault.kind !== "left",
     timedOut: fault.timedOut,
   };
 }
@@ -97,6 +101,7 @@ export async function statusFailure(
     retryAfterMs,
     refusal,
     blame,
+    trips: blame && (status === 408 || status === 429 || status >= 500),
     timedOut: false,
   });
   if (status === 429) {

@@ -158,7 +158,9 @@ export class Upstreams {
         const { failure } = result;
         failures.push(failure);
         this.#note(call, target, upstream, failure, attempts);
-        if (failure.kind === "final" || call.signal.aborted) {
+        // a probe is our idea, not its caller's: whatever comes of it, the others are asked
+        const isEnd = failure.kind === "final" && !(pass.isProbe && failure.blame && !isLast);
+        if (isEnd || call.signal.aborted) {
           throw new CallFailed(failure.refusal, attempts, target);
         }
         if (this.#canRepeat(failure)) worthAnother.push(target);
@@ -180,8 +182,8 @@ export class Upstreams {
     const result = await this.#ask(call, attempt, stage.traceparent);
     const failure = "failure" in result ? result.failure : undefined;
     if (failure === undefined) attempt.pass.succeeded();
-    else if (failure.blame) attempt.pass.failed(failure.timedOut);
-    else if (failure.status !== undefined) attempt.pass.succeeded(); // it refused the caller's request
+    else if (failure.trips) attempt.pass.failed(failure.timedOut);
+    else if (failure.status !== undefined) attempt.pass.succeeded(); // it rejected this request
     else attempt.pass.abandoned();
     const outcome = failure === undefined ? "answered" : OUTCOMES[failure.kind];
     this.#metrics.attempt(name, outcome, (performance.now() - startedTick) / 1_000);

@@ -123,6 +123,8 @@ async function populate({ gateway: parts }: TestGateway): Promise<string> {
       durationMs: failed ? 60 : 900 + Math.round(1_700 * wave),
       priceCredits: failed ? 0 : 3 + Math.round(4 * wave),
       ignored: index % 2 === 0 ? "top_k, thinking" : "",
+      prices: failed ? null : { input: 100, cached: 25, output: 400, minimum: 1 },
+      admittedAtMs: startedAtMs,
       settledAtMs: startedAtMs + 2_000,
     });
   }

@@ -365,10 +365,13 @@ Deno.test("streamed: an upstream is told what the whole balance pays for, and is
   const text = await limited.text();
   assertEquals(upstream.received.map(({ body }) => body.max_tokens), [40, 50]);
   assertStringIncludes(text, '"finish_reason":"length"');
-  const tokens = text.split("word").length - 1;
-  assert(tokens > 8_000 && tokens < 9_000, `${tokens}`);
+  const words = text.split("word").length - 1;
+  // 50 and at least 64 more, and the rest of the chunk that was over it
+  assert(words > 50 && words < 250, `${words}`);
   const record = (await usageRecords(gateway)).at(-1)!;
-  assertEquals([record.usage_source, record.charged_credits], ["counted", 50]);
+  assertEquals(record.usage_source, "counted");
+  const paid = Number(record.charged_credits);
+  assert(paid > 0.6 * words && paid < 1.7 * words, `${words} words, ${paid} credits`);
 });
 
 Deno.test("a price above what is left is taken as far as it goes; the rest is told by the audit", async () => {

@@ -126,9 +126,9 @@ Deno.test("usage that was not reported is counted, and given to a caller who ask
     stream: true,
     stream_options: { include_usage: true },
   })).text();
-  assertStringIncludes(text, '"completion_tokens":3');
+  assertStringIncludes(text, '"completion_tokens":4');
   const [record] = await usageRecords(gateway);
-  assertEquals([record!.output_tokens, record!.usage_source], [3, "counted"]);
+  assertEquals([record!.output_tokens, record!.usage_source], [4, "counted"]);
 });
 
 const BROKEN: Readonly<Record<string, { pieces: string[]; says: string }>> = {

@@ -261,7 +261,7 @@ const REFUSALS: readonly Row[] = [
   },
   {
     when: "a prompt that is too long",
-    body: { ...hello, messages: [{ role: "user", content: "word ".repeat(130_000) }] },
+    body: { ...hello, messages: [{ role: "user", content: "word ".repeat(160_000) }] },
     status: 400,
     code: "context_length_exceeded",
     says: "prompt is too long: ",

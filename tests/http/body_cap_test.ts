@@ -54,7 +54,11 @@ for (const limit of [1_000, 1_500_000]) {
   Deno.test(`a chunked body may have ${limit} bytes and not one more`, async () => {
     await using upstream = fakeUpstream(() => completion("ok"));
     await using gateway = await startGateway({
-      settings: { upstream: { url: upstream.url }, limits: { bodyBytes: limit, drainMs: 1_000 } },
+      settings: {
+        upstream: { url: upstream.url },
+        routes: { "svc-k2": { context: 10_000_000 } }, // what is unknown counts as well
+        limits: { bodyBytes: limit, drainMs: 1_000 },
+      },
     });
     assertMatch(await chunked(gateway, bodyOf(limit, 3)), /^HTTP\/1\.1 200 /);
     for (const pieces of [2, 7]) {

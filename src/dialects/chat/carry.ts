@@ -1,5 +1,4 @@
 import { Refusal } from "../../refusal.ts";
-import { TokenCounter } from "../../tokens/mod.ts";
 import type {
   Answer,
   AnswerNames,
@@ -10,6 +9,7 @@ import type {
   RequestOptions,
 } from "../bridge.ts";
 import { isObject, type JsonObject, type JsonValue, objects, withoutFields } from "../json.ts";
+import { Meter, meterChoice } from "../meter.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { brokenOff, mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
@@ -76,41 +76,22 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
+    choices: choice === undefined ? choices.length : 1,
     usage,
     withUsage: (counted) => ({ ...body, usage: writeChatUsage(counted) }),
     countOutput() {
-      const counter = new TokenCounter();
-      for (const choice of choices) if (isObject(choice.message)) count(counter, choice.message);
-      return counter.tokens;
+      const meter = new Meter();
+      for (const choice of choices) meterChoice(meter, choice);
+      return meter.tokens;
     },
   };
-}
-
-/** Adds what a message or a delta says; answers whether it says anything. */
-export function count(counter: TokenCounter, said: JsonObject): boolean {
-  let any = false;
-  const add = (value: JsonValue | undefined) => {
-    if (typeof value !== "string" || value === "") return;
-    counter.add(value);
-    any = true;
-  };
-  add(said.content);
-  add(said.reasoning_content || said.reasoning);
-  add(said.refusal);
-  const called = objects(said.tool_calls).map((call) => call.function);
-  for (const one of [...called, said.function_call]) {
-    if (!isObject(one)) continue;
-    add(one.name);
-    add(one.arguments);
-  }
-  return any;
 }
 
 class CarriedChatStream implements AnswerStream {
   finished = false;
   hasOutput = false;
   usage: Usage | undefined;
-  readonly #counter = new TokenCounter();
+  readonly #meter = new Meter();
   readonly #names: AnswerNames;
   readonly #wantsUsage: boolean;
   readonly #ended = new Set<number>();
@@ -127,8 +108,12 @@ class CarriedChatStream implements AnswerStream {
     this.#wantsUsage = isObject(options) && options.include_usage === true;
   }
 
+  get saidFinish(): boolean {
+    return this.#ended.size >= this.#choices;
+  }
+
   get countedOutput(): number {
-    return this.#counter.tokens;
+    return this.#meter.tokens;
   }
 
   push({ data }: SseEvent): string {
@@ -199,7 +184,7 @@ class CarriedChatStream implements AnswerStream {
       break;
     }
     for (const choice of choices) {
-      if (isObject(choice.delta) && count(this.#counter, choice.delta)) this.hasOutput = true;
+      if (meterChoice(this.#meter, choice)) this.hasOutput = true;
       mustNotHaveFailed(choice);
       if (typeof choice.finish_reason === "string") {
         this.#ended.add(typeof choice.index === "number" ? choice.index : 0);

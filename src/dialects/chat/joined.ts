@@ -25,6 +25,7 @@ export function joinAnswers(answers: readonly Answer[]): Answer {
     return { ...bodies[0]!, choices, usage: writeChatUsage(counted) };
   };
   return {
+    choices: answers.reduce((sum, { choices }) => sum + choices, 0),
     usage,
     body: usage === undefined ? {} : withUsage(usage),
     withUsage,

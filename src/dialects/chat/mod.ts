@@ -7,7 +7,7 @@
  */
 
 import type { Dialect } from "../bridge.ts";
-import { countChatInput } from "./count.ts";
+import { meterInput } from "../meter.ts";
 import { chatErrorBody, chatErrorEvent } from "./errors.ts";
 import { replaceChatImages } from "./images.ts";
 import { readChat } from "./read.ts";
@@ -36,7 +36,7 @@ export const chatDialect: Dialect = {
   read: readChat,
   reason: reasonChat,
   replaceImages: replaceChatImages,
-  countInput: countChatInput,
+  countInput: ({ body, images }) => meterInput(body, images),
   errorBody: chatErrorBody,
   errorEvent: chatErrorEvent,
 };

@@ -1,5 +1,5 @@
 import { invalid, Refusal } from "../../refusal.ts";
-import { TokenCounter } from "../../tokens/mod.ts";
+import { Meter } from "../meter.ts";
 import type {
   Answer,
   AnswerNames,
@@ -100,13 +100,14 @@ function translateAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Ans
     usage: writeChatUsage(usage),
   });
   return {
+    choices: 1,
     usage: reported.usage,
     body: reported.usage === undefined ? {} : withUsage(reported.usage),
     withUsage,
     countOutput() {
-      const counter = new TokenCounter();
-      for (const event of events) countEvent(counter, event);
-      return counter.tokens;
+      const meter = new Meter();
+      for (const event of events) countEvent(meter, event);
+      return meter.tokens;
     },
   };
 }

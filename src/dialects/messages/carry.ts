@@ -1,5 +1,4 @@
 import { Refusal } from "../../refusal.ts";
-import { TokenCounter } from "../../tokens/mod.ts";
 import type {
   Answer,
   AnswerNames,
@@ -18,6 +17,7 @@ import {
   text,
   withoutFields,
 } from "../json.ts";
+import { Meter, meterEvent } from "../meter.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { SIGNATURE } from "./encoder.ts";
@@ -105,18 +105,14 @@ function carryAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answer {
   const reported = new MessagesUsage();
   reported.add(reply.usage);
   return {
+    choices: 1,
     usage: reported.usage,
     body,
     withUsage: (usage) => ({ ...body, usage: writeMessagesUsage(usage) }),
     countOutput() {
-      const counter = new TokenCounter();
-      for (const block of objects(reply.content)) {
-        counter.add(text(block.text) ?? text(block.thinking) ?? "");
-        if (block.type === "tool_use") {
-          counter.add(`${text(block.name)}${JSON.stringify(block.input)}`);
-        }
-      }
-      return counter.tokens;
+      const meter = new Meter();
+      meter.addTexts(reply.content, "", "");
+      return meter.tokens;
     },
   };
 }
@@ -132,7 +128,7 @@ class CarriedMessagesStream implements AnswerStream {
   readonly #names: AnswerNames;
   readonly #ids: CallIds;
   readonly #usage = new MessagesUsage();
-  readonly #counter = new TokenCounter();
+  readonly #meter = new Meter();
   #stopped = false;
   /** Index of the block that has begun and not ended. */
   #open: JsonValue | undefined;
@@ -146,8 +142,12 @@ class CarriedMessagesStream implements AnswerStream {
     return this.#usage.usage;
   }
 
+  get saidFinish(): boolean {
+    return this.#stopped;
+  }
+
   get countedOutput(): number {
-    return this.#counter.tokens;
+    return this.#meter.tokens;
   }
 
   push({ data }: SseEvent): string {
@@ -166,13 +166,6 @@ class CarriedMessagesStream implements AnswerStream {
         this.#open = event.index;
         if (isObject(event.content_block)) {
           event.content_block = withOwnId(event.content_block, this.#ids);
-          this.#count(text(event.content_block.name));
-        }
-        break;
-      case "content_block_delta":
-        if (isObject(event.delta)) {
-          const { delta } = event;
-          this.#count(text(delta.text) ?? text(delta.thinking) ?? text(delta.partial_json));
         }
         break;
       case "message_delta":
@@ -186,6 +179,7 @@ class CarriedMessagesStream implements AnswerStream {
         this.finished = true;
         return ""; // said when the usage is settled
     }
+    if (meterEvent(this.#meter, event)) this.hasOutput = true;
     return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
   }
 
@@ -214,11 +208,5 @@ class CarriedMessagesStream implements AnswerStream {
 
   ping(): string {
     return 'event: ping\ndata: {"type":"ping"}\n\n';
-  }
-
-  #count(said: string | undefined): void {
-    if (said === undefined || said === "") return;
-    this.#counter.add(said);
-    this.hasOutput = true;
   }
 }

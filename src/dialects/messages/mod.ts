@@ -8,7 +8,7 @@
  */
 
 import type { Dialect } from "../bridge.ts";
-import { countMessagesInput } from "./count.ts";
+import { meterInput } from "../meter.ts";
 import { messagesErrorBody, messagesErrorEvent } from "./errors.ts";
 import { replaceMessagesImages } from "./images.ts";
 import { readMessages } from "./read.ts";
@@ -27,7 +27,7 @@ export const messagesDialect: Dialect = {
   read: readMessages,
   reason: reasonMessages,
   replaceImages: replaceMessagesImages,
-  countInput: countMessagesInput,
+  countInput: ({ body, images }) => meterInput(body, images),
   errorBody: messagesErrorBody,
   errorEvent: messagesErrorEvent,
 };

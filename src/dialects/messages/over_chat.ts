@@ -1,5 +1,5 @@
 import { Refusal } from "../../refusal.ts";
-import { TokenCounter } from "../../tokens/mod.ts";
+import { Meter } from "../meter.ts";
 import type {
   Answer,
   AnswerNames,
@@ -97,13 +97,14 @@ function translateAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answ
   });
   const usage = readChatUsage(reply.usage) ?? readChatUsage(choice.usage);
   return {
+    choices: 1,
     usage,
     body: usage === undefined ? {} : withUsage(usage),
     withUsage,
     countOutput() {
-      const counter = new TokenCounter();
-      for (const event of events) countEvent(counter, event);
-      return counter.tokens;
+      const meter = new Meter();
+      for (const event of events) countEvent(meter, event);
+      return meter.tokens;
     },
   };
 }

@@ -1,0 +1,83 @@
+/** Every row of `docs/faults.md`, column by column. */
+
+import { assert, assertEquals } from "../assert.ts";
+import { assertLedgerClean } from "../fake/customer.ts";
+import { usageRecords } from "../fake/gateway.ts";
+import { sleep, until } from "../fake/temp.ts";
+import { type Bench, type Logged, type RunRow, startBench } from "./abuse/row.ts";
+import { faultsTable, isPending, SECTIONS } from "./abuse/table.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+for (const { title, rows } of SECTIONS) {
+  for (const row of rows) {
+    Deno.test({
+      name: `faults and abuse, ${title.toLowerCase()}: ${row.name}`,
+      ignore: isPending(row) || ("onlyOn" in row && row.onlyOn !== Deno.build.os),
+      async fn() {
+        if ("run" in row) await check(row);
+        else {
+          const text = await Deno.readTextFile(new URL(row.proof.file, ROOT));
+          const names = [...text.matchAll(/Deno\.test\(\s*([`"].*[`"])/g)].map(([, name]) => name!);
+          assert(
+            names.some((name) => name.includes(row.proof.test)),
+            `no test of ${row.proof.file}`,
+          );
+        }
+      },
+    });
+  }
+}
+
+async function check(row: RunRow): Promise<void> {
+  await using bench = await startBench(row);
+  const before = await bench.who.balance();
+  assertEquals(await row.run(bench), row.clientSees);
+  // what a client that disconnected leaves behind takes a moment to be noticed
+  await until(async () => isDone(row, linesOf(bench), await recordsOf(bench)), {
+    withinMs: 2_000,
+  }).catch(() => {}); // the comparison says more
+  await sleep(20);
+  assertEquals(
+    { ...await recordsOf(bench), credits: before - await bench.who.balance() },
+    { record: row.charged.record, by: row.charged.by, credits: row.charged.credits },
+  );
+  const lines = linesOf(bench);
+  assertEquals(lines.toSorted(), row.logged.toSorted(), bench.gateway.log());
+  if (bench.gateway.gateway.running.count === 0) await assertLedgerClean(bench.gateway);
+}
+
+function isDone(
+  { charged, logged }: RunRow,
+  lines: readonly string[],
+  { record }: { record: unknown },
+): boolean {
+  return record === charged.record && logged.every((line) => lines.includes(line));
+}
+
+/** The ending of the customer's request, and what it was charged by. */
+async function recordsOf({ gateway, who }: Bench) {
+  const records = (await usageRecords(gateway)).filter((one) => one.account_id === who.accountId);
+  assert(records.length <= 1, `${records.length} records`);
+  return {
+    record: records[0]?.ending as string | undefined,
+    by: (records[0]?.usage_source ?? undefined) as string | undefined,
+  };
+}
+
+/** Levels and messages that were logged, each once. */
+function linesOf({ gateway }: Bench): Logged[] {
+  const lines = gateway.log().split("\n").filter((line) => line !== "").map((line) => {
+    const { level, message } = JSON.parse(line);
+    return `${level} ${message}` as Logged;
+  });
+  return [...new Set(lines)];
+}
+
+Deno.test("docs/faults.md is what the rows say", async () => {
+  assertEquals(
+    await Deno.readTextFile(new URL("docs/faults.md", ROOT)),
+    faultsTable(),
+    "regenerate it with: deno run -A tests/flow/abuse/table.ts",
+  );
+});

@@ -1,0 +1,111 @@
+import { assert, assertEquals } from "../assert.ts";
+import { startChild } from "../fake/child_gateway.ts";
+import { connectTo, postHead, writeAll } from "../fake/raw_http.ts";
+import { sleep } from "../fake/temp.ts";
+import { completion, fakeUpstream } from "../fake/upstream.ts";
+
+const LIMIT = 256;
+const FORM = [
+  "POST /console/sign-in HTTP/1.1",
+  "host: localhost",
+  "content-type: application/x-www-form-urlencoded",
+  "content-length: 60000",
+  "\r\n",
+].join("\r\n");
+
+/** Keeps more connections open than there are descriptors; each sends `head`, then a byte now and then. */
+function press(url: string, head: string, byteEveryMs: number | undefined): AsyncDisposable {
+  const open = new Set<Deno.TcpConn>();
+  let over = false;
+  const close = (connection: Deno.TcpConn) => {
+    if (open.delete(connection)) connection.close();
+  };
+  const keep = async (connection: Deno.TcpConn) => {
+    let alive = await writeAll(connection, head);
+    if (byteEveryMs === undefined) {
+      await connection.read(new Uint8Array(1)).catch(() => null); // until it is closed
+      alive = false;
+    }
+    while (alive && !over) {
+      await sleep(byteEveryMs!);
+      alive = await writeAll(connection, "a");
+    }
+    close(connection);
+  };
+  const keeping: Promise<void>[] = [];
+  const opening = (async () => {
+    while (!over) {
+      const connection = await connectTo(url).catch(() => undefined);
+      if (connection !== undefined) {
+        open.add(connection);
+        keeping.push(keep(connection));
+      }
+      await sleep(connection === undefined || open.size > LIMIT ? 20 : 0);
+    }
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      over = true;
+      await opening;
+      for (const connection of open) close(connection);
+      await Promise.all(keeping);
+    },
+  };
+}
+
+Deno.test("forms of nobody that drip keep no caller out", async () => {
+  await using gateway = await startChild({ descriptors: LIMIT });
+  await gateway.smallChat(gateway.keys[1]);
+  await using _pressing = press(gateway.url, FORM, 700);
+  await sleep(3_000);
+  const served: boolean[] = [];
+  for (let at = 0; at < 20; at++) {
+    served.push(
+      await gateway.smallChat(gateway.keys[1], 2_000).then(() => true, () => false),
+    );
+    await sleep(500);
+  }
+  const failed = served.filter((one) => !one).length;
+  assert(failed <= 2, `${failed} of ${served.length} callers were not answered`);
+  const faults = gateway.errors().filter((line) => line.includes("console page failed"));
+  assertEquals(faults.length, 0, `a caller's fault as an error of ours, ${faults.length} times`);
+});
+
+Deno.test("an answer whose caller reads slowly is not cut off for idle connections of others", async () => {
+  const text = "word ".repeat(5_000_000);
+  await using upstream = fakeUpstream(async () => {
+    await sleep(2_000);
+    return completion(text);
+  });
+  await using gateway = await startChild({
+    descriptors: LIMIT,
+    settings: {
+      upstreams: { a: { url: upstream.url } },
+      routes: {
+        r: {
+          targets: [{ upstream: "a", model: "x" }],
+          context: 1_000_000,
+          maxOutput: 100_000,
+          minimum: 1,
+          prices: { input: 1, cached: 1, output: 1 },
+        },
+      },
+    },
+  });
+  const body = JSON.stringify({ model: "r", messages: [{ role: "user", content: "Hi" }] });
+  const [key] = gateway.keys;
+  const headers = [`content-length: ${body.length}`, "connection: close"];
+  using connection = await connectTo(gateway.url);
+  await writeAll(connection, postHead("/v1/chat/completions", { key, headers }) + body);
+  await sleep(200);
+  await using _pressing = press(gateway.url, "", undefined);
+  const buffer = new Uint8Array(65_536);
+  let received = 0;
+  for (let pieces = 0;; pieces++) {
+    const size = await connection.read(buffer);
+    if (size === null) break;
+    received += size;
+    if (pieces === 0) await sleep(7_000);
+  }
+  assert(received > text.length, `${received} bytes of ${text.length} came`);
+});

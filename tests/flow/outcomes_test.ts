@@ -1,0 +1,138 @@
+/** Rows of the table of outcomes that depend on who let go first. */
+
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { assertLedgerClean, customer } from "../fake/customer.ts";
+import { startGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
+import { sleep, until } from "../fake/temp.ts";
+import {
+  chunk,
+  completion,
+  eventStream,
+  fakeUpstream,
+  rawServer,
+  readRequest,
+  sse,
+} from "../fake/upstream.ts";
+
+const encoder = new TextEncoder();
+const HEAD =
+  "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+const piece = (text: string) => encoder.encode(`${text.length.toString(16)}\r\n${text}\r\n`);
+
+Deno.test("a caller who stops reading pays for what it got when the stream breaks for that", async () => {
+  // few tokens in many bytes, so that sockets are full before any limit is reached
+  const said = { ...JSON.parse(chunk({ content: "word ".repeat(20) })), pad: "x".repeat(8_000) };
+  await using upstream = rawServer(async (connection) => {
+    if (await readRequest(connection) === undefined) return;
+    await connection.write(encoder.encode(HEAD));
+    const deadline = performance.now() + 3_000;
+    const event = piece(sse(JSON.stringify(said)));
+    const patience = setTimeout(() => connection.close(), 2_500);
+    try {
+      while (performance.now() < deadline) {
+        let left = event;
+        while (left.length > 0) left = left.subarray(await connection.write(left));
+      }
+    } finally {
+      clearTimeout(patience);
+    }
+  });
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const who = await customer(gateway, 10_000);
+  using connection = await unreadChat({ ...gateway, key: who.keys[0]! }, {
+    model: "svc-k3",
+    stream: true,
+    max_tokens: 100_000,
+    messages: [{ role: "user", content: "Hi" }],
+  });
+  await sleep(3_500);
+  let got = "";
+  const buffer = new Uint8Array(65_536);
+  const decoder = new TextDecoder();
+  for (
+    let size = await connection.read(buffer);
+    size !== null;
+    size = await connection.read(buffer)
+  ) {
+    got += decoder.decode(buffer.subarray(0, size), { stream: true });
+    if (got.includes('"error"') || got.includes("[DONE]")) break;
+  }
+  await until(() => gateway.gateway.running.count === 0);
+  const words = got.split("word").length - 1;
+  assert(words > 1_000, `${words} words`);
+  const [record] = await usageRecords(gateway);
+  assertEquals([record!.ending, record!.usage_source], ["client_left", "counted"]);
+  const paidTokens = Number(record!.output_tokens);
+  assert(paidTokens >= 0.6 * words, `${words} words, ${paidTokens} tokens paid`);
+  await assertLedgerClean(gateway);
+});
+
+const TAILS: Readonly<Record<string, string>> = {
+  "nothing": "",
+  "half an event": 'data: {"id":"x","cho',
+  "an event that is not JSON": "data: nonsense\n\n",
+  "an error": 'data: {"error":{"message":"overloaded"}}\n\n',
+};
+
+for (const [tail, text] of Object.entries(TAILS)) {
+  for (
+    const usage of [undefined, { prompt_tokens: 700, completion_tokens: 300, total_tokens: 1_000 }]
+  ) {
+    Deno.test(`a whole answer that is followed by ${tail} and a break is paid, ${usage ? "as reported" : "as counted"}`, async () => {
+      await using upstream = rawServer(async (connection) => {
+        if (await readRequest(connection) === undefined) return;
+        await connection.write(encoder.encode(HEAD));
+        const last = JSON.stringify({ ...JSON.parse(chunk({}, "stop")), ...(usage && { usage }) });
+        for (const event of [chunk({ content: "one two three" }), last]) {
+          await connection.write(piece(sse(event)));
+        }
+        await sleep(50);
+        if (text !== "") await connection.write(piece(text));
+        await sleep(50);
+      });
+      await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+      const reply = await (await gateway.chat("Hi", { stream: true })).text();
+      assertStringIncludes(reply, "one two three");
+      assert(reply.trimEnd().endsWith("data: [DONE]"), reply);
+      const [record] = await usageRecords(gateway);
+      assertEquals([record!.ending, record!.usage_source], [
+        "complete",
+        usage ? "upstream" : "counted",
+      ]);
+      if (usage) assertEquals(record!.output_tokens, 300);
+      await assertLedgerClean(gateway);
+    });
+  }
+}
+
+for (const [maxTokens, most] of [[1, 65], [100, 164], [1_000, 1_250]] as const) {
+  Deno.test(`an upstream that goes beyond max_tokens ${maxTokens} is cut off, and what was got is paid`, async () => {
+    await using upstream = fakeUpstream(() =>
+      eventStream(
+        sse(
+          ...Array.from({ length: 4_000 }, () => chunk({ content: "word " })),
+          chunk({}, "stop"),
+          "[DONE]",
+        ),
+      )
+    );
+    await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+    const reply = await (await gateway.chat("Hi", { stream: true, max_tokens: maxTokens })).text();
+    const words = reply.split("word").length - 1;
+    assert(words >= maxTokens && words <= 1.7 * most, `${words} words`);
+    assertStringIncludes(reply, '"finish_reason":"length"');
+    const [record] = await usageRecords(gateway);
+    const paid = Number(record!.output_tokens);
+    assert(paid >= 0.6 * words && paid <= most + 2, `${words} words, ${paid} tokens paid`);
+    await assertLedgerClean(gateway);
+  });
+}
+
+Deno.test("an upstream that ignores n is asked again for the choices that are missing", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const reply = await (await gateway.chat("Hi", { n: 3 })).json();
+  assertEquals(reply.choices.map(({ index }: { index: number }) => index), [0, 1, 2]);
+  assertEquals(upstream.received.length, 3);
+  await assertLedgerClean(gateway);
+});
