@@ -41,7 +41,7 @@ const ROUTES = {
 const LAST = { "/v1/chat/completions": "[DONE]", "/v1/messages": "message_stop" } as const;
 
 for (const [path, last] of Object.entries(LAST)) {
-  for (const [how, events] of [["complete", 3], ["cut off", 100]] as const) {
+  for (const [how, maxTokens, events] of [["complete", 1_000, 3], ["cut off", 20, 100]] as const) {
     Deno.test(`${path}: the last event of a ${how} stream comes after its charge`, async () => {
       const pieces = Array.from({ length: events }, () => chunk({ content: "word ".repeat(100) }));
       await using upstream = fakeUpstream(() =>
@@ -55,7 +55,7 @@ for (const [path, last] of Object.entries(LAST)) {
       const body = {
         model: "token",
         stream: true,
-        max_tokens: 20, // an upstream that goes far beyond is cut off
+        max_tokens: maxTokens, // an upstream that goes far beyond is cut off
         messages: [{ role: "user", content: "Hi" }],
       };
       const reply = await gateway.post(path, body, { key: key! });

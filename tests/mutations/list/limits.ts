@@ -174,16 +174,28 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "unbilled-bytes-not-counted",
     file: "src/http/app.ts",
-    find: "if (env.standing === undefined) this.#unbilledBytes.add(keyId, bytes);",
+    find:
+      "if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);",
     replace: "",
-    tests: [{ file: "tests/http/unbilled_bytes_test.ts" }],
+    tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Rejected bodies could be sent without end and at no cost.",
+  },
+  {
+    name: "counted-bytes-not-counted",
+    file: "src/http/app.ts",
+    find: "      this.#unbilledBytes.add(caller.keyId, body.bytes);\n",
+    replace: "",
+    tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "count_tokens" }],
+    why: "Bodies could be counted without end and at no cost.",
   },
   {
     name: "billed-bytes-counted",
     file: "src/http/app.ts",
-    find: "if (env.standing === undefined) this.#unbilledBytes",
-    replace: "this.#unbilledBytes",
+    find: "        body.blobs.release();\n      }\n    } catch (error) {",
+    replace: `        body.blobs.release();
+        this.#unbilledBytes.add(keyId, bytes);
+      }
+    } catch (error) {`,
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Who pays for large requests would be refused.",
   },
@@ -198,8 +210,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "images-uncounted",
     file: "src/images/images.ts",
-    find: "if (asked.images.length > maxImages) {",
-    replace: "if (maxImages < 0) {",
+    find: "if (images.length <= maxImages) return;",
+    replace: "if (maxImages > 0) return;",
     tests: [{ file: "tests/flow/image_share_test.ts", filter: "has a bound of images" }],
     why: "One request could have thousands of images fetched.",
   },
@@ -214,7 +226,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "idle-connections-kept",
     file: "src/http/connections.ts",
-    find: "if (sockets.idleMs(descriptor) > idleMs) sockets.end(descriptor);",
+    find:
+      "if (ms > (unread ? UNREAD_FACTOR * this.#options.idleMs : idleMs)) sockets.end(descriptor);",
     replace: "",
     tests: [{ file: CONNECTIONS, filter: "idle connections are closed" }],
     why: "A thousand idle connections would use up the descriptors.",

@@ -71,19 +71,21 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "failed-stream-charged",
     file: STREAM,
-    find: `settlement.settle({ ending: "upstream_failed", status: refusal.status })`,
-    replace: `settlement.settle({ ending: "upstream_failed", status: refusal.status,
-      usage: countedUsage(options.inputTokens, answer.countedOutput), usageSource: "counted" })`,
+    find: `const heard = keptWaiting && hasGiven && refusal.reason === "upstream_unavailable";`,
+    replace: "const heard = true;",
     tests: [{ file: MONEY, filter: "dies in mid-stream" }],
     why: "A stream that the upstream broke off would be charged.",
   },
   {
-    name: "overshoot-charged",
+    name: "overshoot-free",
     file: STREAM,
-    find: "Math.min(answer.countedOutput, hold.mostOutput)",
-    replace: "answer.countedOutput",
+    find: "const usage = countedUsage(options.inputTokens, answer.countedOutput);",
+    replace: `const usage = countedUsage(
+      options.inputTokens,
+      Math.min(answer.countedOutput, hold.mostOutput),
+    );`,
     tests: [{ file: MONEY, filter: "is not followed far beyond" }],
-    why: "An upstream that ignores max_tokens would make its caller pay for that.",
+    why: "What an upstream that ignores max_tokens delivers beyond them would be free.",
   },
   {
     name: "implausible-usage-believed",
