@@ -461,6 +461,33 @@ Deno.test("a balance that cannot pay the minimum and the input is refused; nothi
   await empty.body?.cancel();
 });
 
+Deno.test("several choices are held, and told to the upstream, as what all of them may cost", async () => {
+  await using upstream = fakeUpstream(async () => {
+    await sleep(200);
+    return completion("ok", {
+      choices: [0, 1].map((index) => ({
+        index,
+        message: { role: "assistant", content: "ok" },
+        finish_reason: "stop",
+      })),
+    });
+  });
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { accountId, keys: [key] } = await customer(gateway, 100);
+  const asked = gateway.post("/v1/chat/completions", ask("Hi", { n: 2, max_tokens: 20 }), {
+    key: key!,
+  });
+  await until(() => upstream.received.length > 0);
+  const { held } = await creditsOf(gateway.gateway.database, accountId, Date.now());
+  assertEquals([held, upstream.received[0]!.body.max_tokens], [40, 20]);
+  const reply = await asked;
+  await reply.body?.cancel();
+  assertEquals(reply.status, 200);
+  await assertLedgerClean(gateway);
+});
+
 Deno.test("a key's budget bounds what it spends, whatever the balance", async () => {
   await using upstream = fakeUpstream(() => completion("ok"));
   await using gateway = await startGateway({

@@ -1,0 +1,132 @@
+/** No check of the audit is idle: each finds something that it alone says. */
+
+import { openDatabase } from "../../src/database/mod.ts";
+import { audit } from "../../src/ledger/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { tempDir } from "../fake/temp.ts";
+import { corrupt, writeHistory } from "./corruptions.ts";
+
+/** What each check, by its name, is there for: what was done, and the kinds of mismatches that it names. */
+const CHECKS: Readonly<
+  Record<string, { readonly sql: string; readonly kinds: readonly string[] }>
+> = {
+  "schema": { sql: "drop trigger entries_insert_moves_credits", kinds: ["schema"] },
+  "entries": {
+    sql: "update entries set credits = credits - 1 where kind = 'charge'",
+    kinds: ["lot", "consumed"],
+  },
+  "grant entries": {
+    sql: "update entries set at_ms = at_ms - 1 where kind = 'grant'",
+    kinds: ["granted_at"],
+  },
+  "second grants": {
+    sql: `insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
+      select account_id, 'lot_twice', id, 'grant', 5, 1 from lots limit 1`,
+    kinds: ["second_grant"],
+  },
+  "expiries": {
+    sql: "update entries set at_ms = 1 where kind = 'expire'",
+    kinds: ["expired"],
+  },
+  "lots as granted": { sql: "update lots set note = 'other'", kinds: ["note"] },
+  "bonuses": {
+    sql: "update accounts set invited_by = null",
+    kinds: ["bonus"],
+  },
+  "owners of lots": {
+    sql: "update accounts set id = id || 'x'",
+    kinds: ["account"],
+  },
+  "balances": { sql: "update balances set held = held + 1", kinds: ["held"] },
+  "budgets": { sql: "delete from budgets", kinds: ["allowed"] },
+  "owners of keys": {
+    sql: "update keys set account_id = account_id || 'x'",
+    kinds: ["key_account"],
+  },
+  "holds": {
+    sql: "update holds set lease_until_ms = lease_until_ms + 9000000000000",
+    kinds: ["lease"],
+  },
+  "roll-ups": {
+    sql: "update usage_hours set duration_ms = duration_ms + 1",
+    kinds: ["hour_duration_ms"],
+  },
+  "keys of roll-ups": {
+    sql: "update keys set account_id = (select id from accounts where id <> account_id limit 1)",
+    kinds: ["key_owner"],
+  },
+  "pruned records": {
+    sql: "update pruned_records set records = records + 1",
+    kinds: ["pruned_records"],
+  },
+  "records": {
+    sql: "update usage_records set price_credits = price_credits + 1",
+    kinds: ["price"],
+  },
+  "charges without a record": {
+    sql: `insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
+      select account_id, 'req_zzz', id, 'charge', -1, 1 from lots limit 1`,
+    kinds: ["no_record", "not_pruned"],
+  },
+  "stored prices": {
+    sql: "update price_storage set unpriced_through = 'req_zzz'",
+    kinds: ["unpriced"],
+  },
+  "window spans": {
+    sql: "update windows set used = used + 1 where span_ms = 3600000",
+    kinds: ["span"],
+  },
+  "windows": { sql: "update windows set at_ms = at_ms + 1", kinds: ["begins"] },
+  "admissions": {
+    sql: "delete from windows",
+    kinds: ["admitted"],
+  },
+  "decisions": {
+    sql: `insert into decisions values ('req_1', 'admitted', 1, 1, 1, 1, 1, 1, 1, 1)`,
+    kinds: ["decision"],
+  },
+  "revisions": { sql: "delete from revisions", kinds: ["revision"] },
+  "pruned windows": { sql: "delete from pruned_windows", kinds: ["pruned_windows"] },
+  "tiers": { sql: "update tiers set minute = minute + 1", kinds: ["tier"] },
+};
+
+/** Steps of an audit that compare nothing. */
+const SUMS = ["counts", "uncollected"];
+
+/** The kinds of mismatches in a file, and the checks that were made. */
+async function auditFile(file: string, meanwhile = () => {}) {
+  const database = await openDatabase({ file, durability: "normal", now: Date.now });
+  try {
+    meanwhile();
+    const made: string[] = [];
+    const { mismatches } = await audit(database, (check) => made.push(check));
+    return { kinds: new Set(mismatches.map(({ kind }) => kind)), made };
+  } finally {
+    await database.close();
+  }
+}
+
+for (const [name, { sql, kinds }] of Object.entries(CHECKS)) {
+  Deno.test(`the audit's check '${name}' finds what it is for`, async () => {
+    await using dir = await tempDir();
+    const file = `${dir.path}/history.db`;
+    await writeHistory(file);
+    const { kinds: found } = await auditFile(file, () => {
+      corrupt(file, { name, sql: [sql], noun: "lot", triggers: name === "schema" });
+    });
+    assertEquals(kinds.filter((kind) => !found.has(kind)), [], [...found].join(", "));
+  });
+}
+
+Deno.test("each check of the audit has a corruption of its own, and none finds anything in a good ledger", async () => {
+  await using dir = await tempDir();
+  const file = `${dir.path}/history.db`;
+  await writeHistory(file);
+  const { kinds, made } = await auditFile(file);
+  assertEquals([...kinds], []);
+  assertEquals(
+    made.filter((name) => !SUMS.includes(name)).toSorted(),
+    Object.keys(CHECKS).toSorted(),
+  );
+  assert(made.length > 20);
+});

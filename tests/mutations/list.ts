@@ -1,0 +1,17 @@
+import { ACCESS } from "./list/access.ts";
+import { AUDIT } from "./list/audit.ts";
+import { LEDGER } from "./list/ledger.ts";
+import { LIMITS } from "./list/limits.ts";
+import { RELAY } from "./list/relay.ts";
+import { UPSTREAMS } from "./list/upstreams.ts";
+import type { Mutation } from "./mutation.ts";
+
+/** All mutations. */
+export const MUTATIONS: readonly Mutation[] = [
+  ...LEDGER,
+  ...AUDIT,
+  ...RELAY,
+  ...UPSTREAMS,
+  ...LIMITS,
+  ...ACCESS,
+];

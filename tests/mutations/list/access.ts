@@ -1,0 +1,124 @@
+import type { Mutation } from "../mutation.ts";
+
+const VISITOR = "src/console/visitor.ts";
+const FORWARDED = "tests/console/forwarded_test.ts";
+const DOORS = "tests/console/closed_doors_test.ts";
+const NAMES = "tests/accounts/names_test.ts";
+const GUARD = "tests/telemetry/process_guard_test.ts";
+
+/** Who is let in, whose word is believed, and what ends the process. */
+export const ACCESS: readonly Mutation[] = [
+  {
+    name: "session-of-disabled-account",
+    file: "src/accounts/sessions.ts",
+    find: "where digest = ? and expires_at_ms > ? and disabled_at_ms is null",
+    replace: "where digest = ? and expires_at_ms > ?",
+    tests: [{ file: DOORS, filter: "a disabled account's session" }],
+    why: "Who is disabled while signed in would stay so.",
+  },
+  {
+    name: "link-of-disabled-account",
+    file: "src/accounts/sessions.ts",
+    find: `"select * from accounts where id = ? and disabled_at_ms is null"`,
+    replace: `"select * from accounts where id = ?"`,
+    tests: [{ file: DOORS, filter: "a disabled account's session" }],
+    why: "A sign-in link would let in who was disabled.",
+  },
+  {
+    name: "operator-revokes-any-key",
+    file: "src/console/operator/routes.tsx",
+    find: "if (key === undefined || key.accountId !== account.id) {",
+    replace: "if (key === undefined) {",
+    tests: [{ file: DOORS, filter: "an operator's page" }],
+    why: "A page about one account would revoke another's key.",
+  },
+  {
+    name: "stale-keys-accepted",
+    file: "src/accounts/key_ring.ts",
+    find: "if (performance.now() - this.#lastSeenMs > this.#staleMs) return undefined;",
+    replace: "",
+    tests: [{ file: "tests/accounts/stale_key_test.ts" }],
+    why: "A database that has stopped answering would keep revoked keys alive.",
+  },
+  {
+    name: "forwarded-by-anybody",
+    file: VISITOR,
+    find: "const isProxied = trusted.includes(peer);",
+    replace: `const isProxied = true;
+  trusted = new TrustedProxies([peer]);`,
+    tests: [{ file: FORWARDED, filter: "nobody is trusted by default" }],
+    why: "Forged addresses would get round the bounds of sign-in and registration.",
+  },
+  {
+    name: "forwarded-protocol-by-anybody",
+    file: VISITOR,
+    find: "const isProxied = trusted.includes(peer);",
+    replace: "const isProxied = true;",
+    tests: [{ file: FORWARDED, filter: "speaks TLS" }],
+    why: "Callers could say that their connection is TLS, and lock themselves out by the cookie.",
+  },
+  {
+    name: "forwarded-leftmost",
+    file: VISITOR,
+    find: "...forwarded.reverse().map(",
+    replace: "...forwarded.map(",
+    tests: [{ file: FORWARDED, filter: "the caller says the rest of itself" }],
+    why: "A caller behind a trusted proxy could choose its address.",
+  },
+  {
+    name: "forwarded-only-last",
+    file: VISITOR,
+    find: ".find((one) => !trusted.includes(one));",
+    replace: ".find((_, at) => at === 1);",
+    tests: [{ file: FORWARDED, filter: "another trusted proxy on the way" }],
+    why: "All callers behind two proxies would share one bound.",
+  },
+  {
+    name: "forwarded-single-ipv6",
+    file: VISITOR,
+    find: "networkAddressFromCIDR(`${address}/64`)",
+    replace: "networkAddressFromCIDR(`${address}/128`)",
+    tests: [{ file: FORWARDED, filter: "the rest of a /64" }],
+    why: "Whoever has a /64 would have 2^64 addresses to try from.",
+  },
+  {
+    name: "names-may-mislead",
+    file: "src/names.ts",
+    find: "return text.search(MISLEADING) < 0",
+    replace: "return text !== MISLEADING.source",
+    tests: [{ file: NAMES, filter: "Accounts.create refuses controls" }],
+    why: "Names could turn the direction of the text around them.",
+  },
+  {
+    name: "old-names-shown-as-they-are",
+    file: "src/names.ts",
+    find: "return text.replace(\n    MISLEADING,",
+    replace: "return text.replace(\n    /^$/g,",
+    tests: [{ file: NAMES, filter: "are shown with such characters escaped" }],
+    why: "Names from before the rule would mislead.",
+  },
+  {
+    name: "unhandled-errors-end-the-process",
+    file: "src/telemetry/process_guard.ts",
+    find: "    event.preventDefault();\n",
+    replace: "",
+    tests: [{ file: GUARD, filter: "a promise that nobody handles" }],
+    why: "A bug in one request would end all others.",
+  },
+  {
+    name: "unhandled-errors-not-counted",
+    file: "src/telemetry/process_guard.ts",
+    find: "    unhandled();\n",
+    replace: "",
+    tests: [{ file: GUARD, filter: "a promise that nobody handles" }],
+    why: "Nobody would notice bugs by the metrics.",
+  },
+  {
+    name: "programs-may-run",
+    file: "src/telemetry/process_guard.ts",
+    find: `  Deno.permissions.revokeSync({ name: "run" });\n`,
+    replace: "",
+    tests: [{ file: GUARD, filter: "a promise that nobody handles" }],
+    why: "Whoever takes over the process could run programs.",
+  },
+];

@@ -1,0 +1,63 @@
+import type { Mutation } from "../mutation.ts";
+
+const FILE = "src/ledger/audit.ts";
+
+/** The audit's checks that are queries, by name; `audit_checks_test.ts` holds that these are all. */
+const CHECKS = [
+  "entries",
+  "grant entries",
+  "second grants",
+  "expiries",
+  "lots as granted",
+  "bonuses",
+  "owners of lots",
+  "balances",
+  "budgets",
+  "owners of keys",
+  "holds",
+  "roll-ups",
+  "keys of roll-ups",
+  "pruned records",
+  "records",
+  "charges without a record",
+  "stored prices",
+  "window spans",
+  "windows",
+  "admissions",
+  "decisions",
+  "revisions",
+  "pruned windows",
+];
+
+const testOf = (check: string) => [{
+  file: "tests/ledger/audit_checks_test.ts",
+  filter: `check '${check}'`,
+}];
+
+/** The audit without each of its checks. */
+export const AUDIT: readonly Mutation[] = [
+  {
+    name: "audit-without-schema",
+    file: FILE,
+    find: "await checkSchema(database);",
+    replace: "[];",
+    tests: testOf("schema"),
+    why: "A dropped trigger would go unnoticed.",
+  },
+  {
+    name: "audit-without-tiers",
+    file: FILE,
+    find: `await attempt("tiers", () => checkTiers(database)) ?? []`,
+    replace: "[]",
+    tests: testOf("tiers"),
+    why: "Raised request limits would go unnoticed.",
+  },
+  ...CHECKS.map((check): Mutation => ({
+    name: `audit-without-${check.replaceAll(" ", "-")}`,
+    file: FILE,
+    find: "for (const check of CHECKS) {",
+    replace: `for (const check of CHECKS.filter(({ name }) => name !== "${check}")) {`,
+    tests: testOf(check),
+    why: `Corruptions that only the check '${check}' names would go unnoticed.`,
+  })),
+];

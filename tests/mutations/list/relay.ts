@@ -1,0 +1,194 @@
+import type { Mutation } from "../mutation.ts";
+
+const STREAM = "src/relay/stream.ts";
+const EVENTS = "src/relay/event_source.ts";
+const FIRST = "tests/relay/settles_first_test.ts";
+const BOUNDS = "tests/relay/reply_bounds_test.ts";
+const MONEY = "tests/flow/money_test.ts";
+
+/** Settling, and what is taken from upstreams. */
+export const RELAY: readonly Mutation[] = [
+  {
+    name: "stream-ends-before-its-charge",
+    file: STREAM,
+    find:
+      `await settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });`,
+    replace:
+      `void settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });`,
+    tests: [{ file: FIRST, filter: "chat/completions: the last event of a complete" }],
+    why: "A gateway that is killed then would have answered without a charge.",
+  },
+  {
+    name: "cut-off-stream-ends-before-its-charge",
+    file: STREAM,
+    find:
+      `await settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });`,
+    replace:
+      `void settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });`,
+    tests: [{ file: FIRST, filter: "chat/completions: the last event of a cut off" }],
+    why: "A gateway that is killed then would have answered without a charge.",
+  },
+  {
+    name: "whole-response-before-its-charge",
+    file: "src/relay/work.ts",
+    find: "const settled = await this.#settlement.settle({",
+    replace: "const settled = { charged: 0, balance: 0 };\n    void this.#settlement.settle({",
+    tests: [{ file: FIRST, filter: "not streamed" }],
+    why: "A gateway that is killed then would have answered without a charge.",
+  },
+  {
+    name: "leaver-charged-before-output",
+    file: STREAM,
+    find: "const heard = hasGiven ?",
+    replace: "const heard = true ?",
+    tests: [{ file: FIRST, filter: "chat/completions: a caller who leaves" }],
+    why: "A caller who leaves before any output would be charged.",
+  },
+  {
+    name: "leaver-charged-for-what-was-not-given",
+    file: STREAM,
+    find: "hasGiven ||= answer.hasOutput;",
+    replace: "hasGiven = true;",
+    tests: [{ file: FIRST, filter: "chat/completions: a caller who leaves" }],
+    why: "A caller who leaves before any output would be charged.",
+  },
+  {
+    name: "leaver-not-charged",
+    file: STREAM,
+    find: "hasGiven ||= answer.hasOutput;",
+    replace: "",
+    tests: [{ file: MONEY, filter: "pays for what was delivered (abort)" }],
+    why: "Who leaves just before the end of a stream would have it for nothing.",
+  },
+  {
+    name: "upstream-not-cancelled-for-leaver",
+    file: STREAM,
+    find: "      end(opened.discard);\n      leave();",
+    replace: "      over = true;",
+    tests: [{ file: MONEY, filter: "pays for what was delivered (abort)" }],
+    why: "The upstream would go on generating for nobody.",
+  },
+  {
+    name: "failed-stream-charged",
+    file: STREAM,
+    find: `const heard = keptWaiting && hasGiven && refusal.reason === "upstream_unavailable";`,
+    replace: "const heard = true;",
+    tests: [{ file: MONEY, filter: "dies in mid-stream" }],
+    why: "A stream that the upstream broke off would be charged.",
+  },
+  {
+    name: "overshoot-free",
+    file: STREAM,
+    find: "const usage = countedUsage(options.inputTokens, answer.countedOutput);",
+    replace: `const usage = countedUsage(
+      options.inputTokens,
+      Math.min(answer.countedOutput, hold.mostOutput),
+    );`,
+    tests: [{ file: MONEY, filter: "is not followed far beyond" }],
+    why: "What an upstream that ignores max_tokens delivers beyond them would be free.",
+  },
+  {
+    name: "implausible-usage-believed",
+    file: STREAM,
+    find: "|| usage.inputTokens > mostTokens || usage.outputTokens > mostTokens",
+    replace: "",
+    tests: [{ file: "tests/flow/hostile_test.ts", filter: "more tokens than there can be" }],
+    why: "An upstream could empty a balance by reporting absurd figures.",
+  },
+  {
+    name: "failed-settlement-charges-later",
+    file: "src/relay/settlement.ts",
+    find: `const told = record.ending === "complete"`,
+    replace: "const told = false",
+    tests: [{ file: "tests/flow/faults_test.ts", filter: "is made void" }],
+    why: "A caller who was told 503 would be charged behind its back.",
+  },
+  {
+    name: "settles-with-each-end",
+    file: "src/relay/settlement.ts",
+    find: "this.#settled ??= this.#settle(end);",
+    replace: "this.#settled = this.#settle(end);",
+    tests: [{ file: FIRST, filter: "ends in one way" }],
+    why: "A request that ends in two ways would be counted and logged twice.",
+  },
+  {
+    name: "whole-reply-unbounded",
+    file: "src/relay/whole.ts",
+    find: "if (size > maxBytes) throw",
+    replace: "if (size < 0) throw",
+    tests: [{ file: "tests/relay/whole_test.ts" }],
+    why: "One reply could take all memory.",
+  },
+  {
+    name: "reply-values-unbounded",
+    file: "src/relay/whole.ts",
+    find: "  checkReplyJson(text, values);\n",
+    replace: "",
+    tests: [{ file: BOUNDS, filter: "a whole reply has a bound" }],
+    why: "A reply of millions of empty objects would take gigabytes.",
+  },
+  {
+    name: "reply-depth-unbounded",
+    file: "src/relay/reply_limits.ts",
+    find: "const MAX_DEPTH = 200;",
+    replace: "const MAX_DEPTH = 2_000_000;",
+    tests: [{ file: BOUNDS, filter: "the depth of an event" }],
+    why: "Nested JSON would overflow the stack, which counts as our bug.",
+  },
+  {
+    name: "reply-choices-unbounded",
+    file: "src/dialects/chat/events.ts",
+    find: "const MAX_CHOICES = 128;",
+    replace: "const MAX_CHOICES = Infinity;",
+    tests: [{ file: BOUNDS, filter: "the choices of a chunk" }],
+    why: "A million choices would keep the event loop busy for seconds.",
+  },
+  {
+    name: "whole-reply-choices-unbounded",
+    file: "src/dialects/chat/carry.ts",
+    find: "  mustHaveFewChoices(reply);\n",
+    replace: "",
+    tests: [{ file: BOUNDS, filter: "a whole reply has a bound" }],
+    why: "A million choices would keep the event loop busy for seconds.",
+  },
+  {
+    name: "stream-events-unbounded",
+    file: EVENTS,
+    find: "if (this.#events > maxEvents) throw",
+    replace: "if (maxEvents < 0) throw",
+    tests: [{ file: BOUNDS, filter: "a bound: events" }],
+    why: "A stream could go on with small events for ever.",
+  },
+  {
+    name: "stream-bytes-unbounded",
+    file: EVENTS,
+    find: "if (this.#bytes > streamBytes) throw",
+    replace: "if (streamBytes < 0) throw",
+    tests: [{ file: BOUNDS, filter: "a bound: streamBytes" }],
+    why: "A compressed stream could decode to terabytes.",
+  },
+  {
+    name: "stream-silence-unbounded",
+    file: EVENTS,
+    find: "if (this.#silentBytes > silentBytes) {",
+    replace: "if (silentBytes < 0) {",
+    tests: [{ file: BOUNDS, filter: "a bound: silentBytes" }],
+    why: "A stream of comments would be read for ever.",
+  },
+  {
+    name: "stream-silence-never-broken",
+    file: EVENTS,
+    find: "this.#silentBytes = events.length > 0 ? 0 : this.#silentBytes + bytes;",
+    replace: "this.#silentBytes += bytes;",
+    tests: [{ file: BOUNDS, filter: "a bound: silentBytes" }],
+    why: "A long stream would be ended although it says something.",
+  },
+  {
+    name: "event-values-unbounded",
+    file: EVENTS,
+    find: "for (const { data } of events) checkReplyJson(data, eventValues);",
+    replace: "",
+    tests: [{ file: BOUNDS, filter: "a bound: eventValues" }],
+    why: "One event of millions of values would keep the event loop busy for seconds.",
+  },
+];
