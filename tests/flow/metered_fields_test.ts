@@ -232,7 +232,7 @@ for (const [from, to] of PAIRINGS) {
     const ask = async (body: JsonObject, count: number, way: typeof WAYS[number]) => {
       slow = way === "left";
       const leaving = new AbortController();
-      const known = (await usageRecords(gateway)).length;
+      const known = new Set((await usageRecords(gateway)).map(({ request_id: id }) => id));
       const reply = await gateway.post(path, {
         ...body,
         model: "token",
@@ -259,13 +259,11 @@ for (const [from, to] of PAIRINGS) {
         assert(reply.status === 400, `${reply.status}`);
         return undefined;
       }
-      await until(async () => (await usageRecords(gateway)).length > known);
-      const records = await gateway.gateway.database.all(
-        "select * from usage_records order by rowid desc limit 1",
-      );
+      await until(async () => (await usageRecords(gateway)).length > known.size);
+      const record = (await usageRecords(gateway)).find(({ request_id: id }) => !known.has(id))!;
       return {
         held,
-        charged: Number(records[0]!.charged_credits),
+        charged: Number(record.charged_credits),
         copies: copiesIn(sent, count),
       };
     };

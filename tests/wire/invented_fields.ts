@@ -9,7 +9,6 @@ import type { JsonObject } from "../../src/dialects/mod.ts";
 /** A body with a text somewhere in it. */
 export interface Invented {
   readonly name: string;
-  /** `fixed`: its text comes in one form only, whatever separators are wanted. */
   body(text: string): JsonObject;
 }
 
@@ -37,7 +36,7 @@ const REPLYS = ["usage", "logprobs", "index", "created", "token_ids", "prompt_to
 const ANYWHERE: readonly Invented[] = [
   { name: "unknown", body: (text) => ({ invented: text }) },
   { name: "unknown object", body: (text) => ({ invented: { deep: { deeper: text } } }) },
-  { name: "unknown list", body: (text) => ({ invented: text.split(/[\s_]/) }) },
+  { name: "unknown list", body: (text) => ({ invented: pieces(text, 60) }) },
   { name: "unknown list of objects", body: (text) => ({ invented: [{ a: text }] }) },
   { name: "many small fields", body: (text) => numbered(pieces(text, 60)) },
   { name: "many small fields in one", body: (text) => ({ invented: numbered(pieces(text, 60)) }) },
