@@ -323,7 +323,9 @@ for (const to of ["chat", "messages"] as const) {
         continue;
       }
       const believed = record.ending === "complete" && record.usage_source === "upstream";
-      const owed = owedFor(known.plan, known.got, believed);
+      const owed = known.plan.lie === "breaking" && record.ending === "upstream_failed"
+        ? { credits: 0, why: "broken off", exact: false }
+        : owedFor(known.plan, known.got, believed);
       book.prices += owed.credits;
       book.highest = Math.max(book.highest, owed.credits);
       const { plan } = known;
