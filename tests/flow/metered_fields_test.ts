@@ -253,7 +253,7 @@ for (const [from, to] of PAIRINGS) {
         }
         leaving.abort();
         await reader.cancel().catch(() => {});
-      } else await reply.body?.cancel();
+      } else await reply.text();
       await until(() => gateway.gateway.running.count === 0);
       if (!reply.ok) {
         assert(reply.status === 400, `${reply.status}`);
