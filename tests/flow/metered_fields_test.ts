@@ -1,0 +1,291 @@
+/**
+ * What is sent is counted: every field of both wire formats' requests that may hold text, those of the SDKs'
+ * types and invented ones, holds and costs what the same text does in a user's message.
+ */
+
+import {
+  type Asked,
+  type Bridge,
+  chatCarry,
+  chatDialect,
+  chatOverMessages,
+  type Dialect,
+  type JsonObject,
+  messagesCarry,
+  messagesDialect,
+  messagesOverChat,
+} from "../../src/dialects/mod.ts";
+import { Refusal } from "../../src/refusal.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { assertLedgerClean, customer } from "../fake/customer.ts";
+import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { Random, testSeed } from "../fake/random.ts";
+import { until } from "../fake/temp.ts";
+import { chunk, eventStream, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
+import { MARK, readFields } from "../wire/fields.ts";
+import { INVENTED_CHAT, INVENTED_MESSAGES } from "../wire/invented_fields.ts";
+
+const LEAST = 0.6;
+const MOST = 1.7;
+
+/** Ordinary words; a word that is nowhere else in a body tells that they were sent. */
+const WORDS = ["river", "table", "seven", "green", "under", "paper", "music", "quick", "zebra"];
+function wordsOf(count: number, separator = " "): string {
+  return Array.from({ length: count }, (_, at) => WORDS[(at * 7 + (at >> 4)) % WORDS.length])
+    .join(separator);
+}
+
+/** How often the words stand in a body. */
+const copiesIn = (json: string, count: number) =>
+  (json.match(/zebra/g) ?? []).length / (wordsOf(count).match(/zebra/g) ?? []).length;
+
+interface Case {
+  readonly name: string;
+  body(text: string): JsonObject;
+}
+
+const fields = await readFields();
+
+/** A conversation has to have something of the user's besides. */
+function completed(body: JsonObject, role: string): JsonObject {
+  const messages = body.messages as JsonObject[];
+  return { ...body, messages: [{ role, content: "Hi" }, ...messages] };
+}
+
+function casesOf(known: readonly { path: string; body: unknown }[]): Case[] {
+  return known.map(({ path, body }) => ({
+    name: path,
+    body: (text) => {
+      const json = JSON.stringify(body).replace(JSON.stringify(MARK), () => JSON.stringify(text));
+      return completed(JSON.parse(json), "user");
+    },
+  }));
+}
+
+const CASES: Readonly<Record<Dialect["name"], readonly Case[]>> = {
+  chat: [...casesOf(fields.chatRequest), ...INVENTED_CHAT],
+  messages: [...casesOf(fields.messagesRequest), ...INVENTED_MESSAGES],
+};
+const DIALECTS = { chat: chatDialect, messages: messagesDialect };
+const BRIDGES: Readonly<Record<Dialect["name"], Readonly<Record<Dialect["name"], Bridge>>>> = {
+  chat: { chat: chatCarry, messages: chatOverMessages },
+  messages: { chat: messagesOverChat, messages: messagesCarry },
+};
+const PAIRINGS = [["chat", "chat"], ["chat", "messages"], ["messages", "chat"], [
+  "messages",
+  "messages",
+]] as const;
+
+/** Pictures have rules of their own: what stands in an image's address is checked to be one. */
+const isImage = (path: string) => /image_url\.url$|\(image\)\.source|screenshot/.test(path);
+
+function readAs(dialect: Dialect, body: JsonObject): Asked | undefined {
+  const limit = dialect.name === "messages" ? { max_tokens: 100 } : {};
+  try {
+    return dialect.read({ ...body, model: "m", ...limit }, { beta: true });
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+const inMessage = (text: string): JsonObject => ({ messages: [{ role: "user", content: text }] });
+
+/** A case that is sent and not counted, or counted and not sent, in words. */
+function faultOf(
+  { name, body }: Case,
+  [from, to]: readonly [Dialect["name"], Dialect["name"]],
+  count: number,
+  separator: string,
+): string | undefined {
+  const dialect = DIALECTS[from];
+  const text = wordsOf(count, separator);
+  const asked = readAs(dialect, body(text));
+  if (asked === undefined) return undefined; // refused
+  let sent: JsonObject;
+  try {
+    const shaping = {};
+    sent = BRIDGES[from][to].request(asked, { model: "m", permittedOutput: 100, shaping }).body;
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+  const copies = copiesIn(JSON.stringify(sent), count);
+  if (copies < 0.1) return undefined; // dropped
+  const counted = dialect.countInput(asked);
+  const ordinary = dialect.countInput(readAs(dialect, inMessage(text))!);
+  const ratio = counted / (ordinary * Math.max(1, Math.round(copies)));
+  return ratio >= LEAST && ratio <= MOST
+    ? undefined
+    : `${ratio.toFixed(3)} ${from}→${to} ${JSON.stringify(separator)} ${name}`;
+}
+
+for (const pairing of PAIRINGS) {
+  for (const separator of [" ", "\n", "_"]) {
+    Deno.test(`each text that is sent is counted: ${pairing.join(" → ")}, words with ${JSON.stringify(separator)}`, () => {
+      const faults = CASES[pairing[0]].filter(({ name }) => !isImage(name))
+        .flatMap((one) => faultOf(one, pairing, 300, separator) ?? []);
+      assertEquals(faults, []);
+    });
+  }
+  Deno.test(`each invented field with 100,000 tokens is counted: ${pairing.join(" → ")}`, () => {
+    const invented = pairing[0] === "chat" ? INVENTED_CHAT : INVENTED_MESSAGES;
+    const faults = invented.flatMap((one) => faultOf(one, pairing, 100_000, " ") ?? []);
+    assertEquals(faults, []);
+  });
+}
+
+/** Numbers are put into a prompt, too. */
+const NUMBERS: Readonly<Record<string, (numbers: readonly number[]) => JsonObject>> = {
+  "a list": (numbers) => ({ invented: [...numbers] }),
+  "fields": (numbers) => ({
+    invented: Object.fromEntries(numbers.map((number, at) => [`k${at % 1_000}_${at}`, number])),
+  }),
+};
+for (const [name, place] of Object.entries(NUMBERS)) {
+  Deno.test(`numbers that are sent are counted: ${name}`, () => {
+    const numbers = Array.from({ length: 2_000 }, (_, at) => (at * 7_919) % 100_003);
+    const body = place(numbers);
+    const count = (messages: JsonObject) =>
+      chatDialect.countInput(readAs(chatDialect, { messages: [messages] })!);
+    const ordinary = count({ role: "user", content: JSON.stringify(body.invented) });
+    const there = count({ role: "user", content: "Hi", ...body });
+    const ratio = there / ordinary;
+    assert(ratio >= LEAST && ratio <= MOST, `${ratio}`);
+  });
+}
+
+/** A token costs a credit, so that charges are tokens. */
+const BY_THE_TOKEN = {
+  context: 1_000_000,
+  maxInput: 900_000,
+  maxOutput: 100_000,
+  minimum: 1,
+  prices: { input: 1_000_000, cached: 1_000_000, output: 1_000_000 },
+  images: "inline" as const,
+};
+
+const SAID = Array.from({ length: 20 }, (_, at) => `word${at} `);
+const chatAnswer = (slow: boolean) => {
+  const pieces = [...SAID.map((said) => sse(chunk({ content: said }))), sse(chunk({}, "stop"))];
+  return slow ? pacedStream(20, pieces) : eventStream(...pieces, sse("[DONE]"));
+};
+const messagesAnswer = (slow: boolean) => {
+  const event = (type: string, more: JsonObject) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+  const pieces = [
+    event("message_start", { message: { id: "m", content: [], role: "assistant" } }),
+    event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+    ...SAID.map((text) =>
+      event("content_block_delta", { index: 0, delta: { type: "text_delta", text } })
+    ),
+    event("content_block_stop", { index: 0 }),
+    event("message_delta", { delta: { stop_reason: "end_turn" } }),
+    event("message_stop", {}),
+  ];
+  return slow ? pacedStream(20, pieces) : eventStream(...pieces);
+};
+const whole = {
+  chat: () =>
+    Response.json({
+      choices: [{
+        index: 0,
+        message: { role: "assistant", content: SAID.join("") },
+        finish_reason: "stop",
+      }],
+    }),
+  messages: () =>
+    Response.json({
+      type: "message",
+      role: "assistant",
+      content: [{ type: "text", text: SAID.join("") }],
+      stop_reason: "end_turn",
+    }),
+};
+
+const WAYS = ["whole", "streamed", "left"] as const;
+
+for (const [from, to] of PAIRINGS) {
+  Deno.test(`what is sent is held and charged: ${from} → ${to}, a sample through the gateway`, async () => {
+    const seed = testSeed();
+    const random = new Random(seed);
+    let slow = false;
+    let held = 0;
+    let sent = "";
+    await using upstream = fakeUpstream(async ({ body, raw }) => {
+      sent = raw;
+      const [row] = await gateway.gateway.database.all("select sum(credits) as held from holds");
+      held = Number(row!.held);
+      if (body.stream !== true) return whole[to]();
+      return to === "chat" ? chatAnswer(slow) : messagesAnswer(slow);
+    });
+    await using gateway = await startGateway({
+      settings: {
+        upstream: { url: upstream.url, dialect: to },
+        routes: { token: BY_THE_TOKEN },
+      },
+    });
+    const { keys: [key] } = await customer(gateway, 1_000_000_000);
+    const path = from === "chat" ? "/v1/chat/completions" : "/v1/messages";
+
+    /** What a request held and cost; undefined when it was refused or does not hold the words. */
+    const ask = async (body: JsonObject, count: number, way: typeof WAYS[number]) => {
+      slow = way === "left";
+      const leaving = new AbortController();
+      const known = new Set((await usageRecords(gateway)).map(({ request_id: id }) => id));
+      const reply = await gateway.post(path, {
+        ...body,
+        model: "token",
+        max_tokens: 40,
+        stream: way !== "whole",
+      }, {
+        key: key!,
+        headers: { "anthropic-beta": "test" },
+        signal: leaving.signal,
+      });
+      if (way === "left" && reply.ok) {
+        const reader = reply.body!.getReader();
+        let got = "";
+        while (!got.includes("word3")) {
+          const { value, done } = await reader.read();
+          if (done) break;
+          got += new TextDecoder().decode(value);
+        }
+        leaving.abort();
+        await reader.cancel().catch(() => {});
+      } else await reply.text();
+      await until(() => gateway.gateway.running.count === 0);
+      if (!reply.ok) {
+        assert(reply.status === 400, `${reply.status}`);
+        return undefined;
+      }
+      await until(async () => (await usageRecords(gateway)).length > known.size);
+      const record = (await usageRecords(gateway)).find(({ request_id: id }) => !known.has(id))!;
+      return {
+        held,
+        charged: Number(record.charged_credits),
+        copies: copiesIn(sent, count),
+      };
+    };
+
+    const count = 2_000;
+    const faults: string[] = [];
+    for (const way of WAYS) {
+      const ordinary = (await ask(inMessage(wordsOf(count)), count, way))!;
+      for (let times = 0; times < 25; times++) {
+        const one = random.pick(CASES[from]);
+        if (isImage(one.name)) continue;
+        const got = await ask(one.body(wordsOf(count)), count, way);
+        if (got === undefined || got.copies < 0.1) continue;
+        const copies = Math.max(1, Math.round(got.copies));
+        for (const what of ["held", "charged"] as const) {
+          const ratio = got[what] / (ordinary[what] * copies);
+          if (ratio >= LEAST && ratio <= MOST) continue;
+          faults.push(`${ratio.toFixed(3)} ${what} ${way} ${one.name}`);
+        }
+      }
+    }
+    assertEquals(faults, [], `seed ${seed}`);
+    await assertLedgerClean(gateway);
+  });
+}
