@@ -1,3 +1,4 @@
+import { isLargeNumber } from "../json/mod.ts";
 import { TokenCounter } from "../tokens/mod.ts";
 import type { ImageView } from "./bridge.ts";
 import { documentTokens } from "./document_tokens.ts";
@@ -8,69 +9,85 @@ import { isObject, type JsonObject, type JsonValue, objects, text } from "./json
 const PER_REQUEST = 3;
 const PER_MESSAGE = 4;
 
-/** Fields whose value is an id, a kind or a marker, as long as it is short enough to be one. */
-const MARKERS = new Set([
-  "cache_control",
-  "call_id",
-  "detail",
-  "file_id",
-  "finish_reason",
-  "format",
-  "id",
-  "media_type",
-  "model",
-  "native_finish_reason",
-  "object",
-  "phase",
-  "role",
-  "status",
-  "stop_reason",
-  "stop_sequence",
-  "tool_call_id",
-  "tool_use_id",
-  "type",
-]);
-const MARKER_CHARS = 64;
-/** Keys are names of the wire format; longer ones are text. */
-const KEY_CHARS = 40;
-/** A field outside of the conversation that is shorter sets something, and says nothing. */
+/** Keys that are the wire formats' own. What is not here is counted, as text that somebody put there. */
+const KEYS = new Set(
+  ("annotations arguments audio cache_control call_id choices citations cited_text content content_block context " +
+    "created data delta detail document_index encrypted_content end_char_index error expires_at file file_data " +
+    "file_id filename finish_reason format function function_call id image_url images index input input_audio " +
+    "is_error logprobs matched_stop media_type message model name native_finish_reason object partial_json phase " +
+    "reasoning reasoning_content reasoning_details reasoning_text redacted refusal role signature source start_char_index " +
+    "status stop_reason stop_sequence summary text thinking title tool_call_id tool_calls tool_use_id transcript " +
+    "ttl type url usage").split(" "),
+);
+
+/** Values of the wire formats' own: kinds, roles and the like. Any other text counts. */
+const VALUES = new Set(
+  ("1h 5m assistant auto base64 citations_delta content_block_delta content_block_start content_block_stop " +
+    "content_filter custom custom_tool_call developer document end_turn ephemeral file function function_call " +
+    "high image image_url input_audio input_json_delta length low max_tokens message message_delta message_start " +
+    "message_stop mp3 pause_turn pdf ping reasoning.encrypted reasoning.summary reasoning.text redacted_thinking " +
+    "refusal search_result signature_delta stop stop_sequence system text text_delta thinking thinking_delta tool " +
+    "tool_calls tool_result tool_use url user wav application/pdf image/gif image/jpeg image/png image/webp " +
+    "text/plain").split(" "),
+);
+
+/** Settings of a request that are free while their JSON is this short. */
+const SETTINGS = new Set(
+  ("anthropic_version audio container context_management frequency_penalty inference_geo max_completion_tokens " +
+    "max_output_tokens max_tokens metadata modalities model n output_config parallel_tool_calls presence_penalty " +
+    "prompt_cache_key prompt_cache_retention reasoning reasoning_effort response_format safety_identifier seed " +
+    "service_tier stop stop_sequences store stream stream_options temperature thinking tool_choice top_k " +
+    "top_logprobs top_p user verbosity logprobs betas").split(" "),
+);
 const SETTING_CHARS = 64;
 
 /** Sealed texts, which only their upstream can read: base64 of the text and some more. */
-const SEALED = new Set(["signature", "encrypted_content", "data"]);
 const SEALED_CHARS_PER_TOKEN = 5;
-const SEALED_KINDS = new Set(["redacted_thinking", "thinking", "reasoning", "reasoning.encrypted"]);
 
 /** Bytes of sound that stand for a token: 10 tokens a second of speech at 32 kbit/s. */
 const SOUND_BYTES_PER_TOKEN = 400;
 
-/** Fields of a choice that repeat, or describe, what is counted elsewhere. */
-const REPEATED = new Set([
-  "logprobs",
-  "usage",
-  "index",
-  "created",
-  "token_ids",
-  "prompt_token_ids",
-]);
 /** The same reasoning by different names; upstreams send several of them at once. */
 const REASONING = ["reasoning_content", "reasoning", "reasoning_details"];
 
+/** Fields of a response that its words come in, piece by piece: the same word again is another word. */
+const TEXTS = new Set(
+  ("arguments cited_text content input partial_json reasoning reasoning_content refusal text thinking " +
+    "transcript summary data").split(" "),
+);
+/** Fields of a request that are ids of calls. */
+const IDS = new Set(["id", "call_id", "tool_call_id", "tool_use_id"]);
+/** What a kind, a role or an id has at most. */
+const MARKER_CHARS = 64;
+/** So many keys and values of one place are its kinds; more are words. */
+const MAX_KEYS = 8;
+const MAX_VALUES = 2;
+
+/** Longer values of unknown fields are not kept to be compared with the next. */
+const MAX_KEPT_CHARS = 65_536;
+
 /**
- * Counts the tokens of JSON as it goes over the wire. It walks everything: each text counts unless it is known
- * to be none, so a field that nobody has heard of yet is counted, too. Media have rules of their own.
+ * Counts the tokens of JSON as it goes over the wire. It walks everything: each text, key and number counts unless
+ * it is known to be none, so a field that nobody has heard of yet is counted, too. Media have rules of their own.
  *
- * The same for a body that is sent and a response that is delivered, whole or in pieces.
+ * The same for a body that is sent and for a response that is delivered, whole or in pieces.
  */
 export class Meter {
   readonly #counter = new TokenCounter();
   /** Tokens of what is no text. */
   #more = 0;
-  /** Fields that images were found in: those are counted by their size. */
-  readonly #images: ReadonlySet<JsonValue>;
+  /** What images were found in: their own field is counted by its size. */
+  readonly #images: ReadonlySet<JsonValue> | undefined;
+  readonly #separator: string;
+  /** Unknown fields beside a response's choices, which many upstreams repeat in every chunk. */
+  #beside: Record<string, string> | undefined;
+  /** Keys and short values that a response had in a place: they come again with each of its pieces. */
+  readonly #kinds: Record<string, Set<string>> = {};
 
-  constructor(images: ReadonlySet<JsonValue> = NO_IMAGES) {
+  /** @param images Of a request; undefined for a response. */
+  constructor(images?: ReadonlySet<JsonValue>) {
     this.#images = images;
+    this.#separator = images === undefined ? "" : "\n"; // a response comes in pieces of words
   }
 
   /** Tokens so far. */
@@ -93,79 +110,124 @@ export class Meter {
     this.#counter.add(`${JSON.stringify(value)}\n`);
   }
 
-  /** Adds every text in a message, a content part or a part of a response. Returns whether there was one. */
-  addTexts(value: JsonValue | undefined, key = "", separator = "\n"): boolean {
-    if (typeof value === "string") return this.#addText(value, key, separator);
-    if (typeof value === "number" || typeof value === "boolean") {
-      if (key === "") this.#counter.add(`${value}${separator}`); // an element, as of a list of tokens
-      return false;
-    }
-    if (Array.isArray(value)) {
-      let any = false;
-      for (const one of value) any = this.addTexts(one, "", separator) || any;
-      return any;
-    }
-    return isObject(value) && this.#addObject(value, separator);
+  /** Adds a field beside a response's choices, once for each value that it has. */
+  addBeside(key: string, value: JsonValue): boolean {
+    const json = JSON.stringify(value);
+    this.#beside ??= {};
+    if (this.#beside[key] === json) return false;
+    const isFirst = !Object.hasOwn(this.#beside, key);
+    if (json.length <= MAX_KEPT_CHARS) this.#beside[key] = json;
+    const isMarker = isFirst && typeof value === "string" && json.length <= MARKER_CHARS;
+    if (isMarker) return false; // a name that stays the same
+    const keySays = this.#addKey(key, "");
+    return this.addTexts(value, key) || keySays;
   }
 
-  #addText(value: string, key: string, separator: string): boolean {
-    if (value === "" || MARKERS.has(key) && value.length <= MARKER_CHARS) return false;
-    this.#counter.add(`${value}${separator}`);
+  /** Adds every text in a message, a content part or a part of a response. Returns whether there was one. */
+  addTexts(value: JsonValue | undefined, key = "", parent = ""): boolean {
+    if (typeof value === "string") return this.#addText(value, key, parent);
+    if (typeof value === "number") return this.#addNumber(String(value), key);
+    if (typeof value === "object" && value !== null) {
+      if (isLargeNumber(value)) return this.#addNumber(JSON.stringify(value), key);
+      if (!Array.isArray(value)) return this.#addObject(value as JsonObject, key);
+      let any = false;
+      for (const one of value) any = this.addTexts(one) || any;
+      return any;
+    }
+    if (typeof value === "boolean" && key === "") this.#more++; // an element
+    return false;
+  }
+
+  #addText(value: string, key: string, parent: string): boolean {
+    if (value === "" || VALUES.has(value)) return false;
+    if (this.#images !== undefined && IDS.has(key) && value.length > MARKER_CHARS) {
+      this.#counter.add(value.slice(0, value.length / 2)); // another dialect may need more to say it
+    } else if (!TEXTS.has(key) && this.#isRepeated(`${parent} ${key}`, value, MAX_VALUES)) {
+      return false;
+    }
+    this.#counter.add(value + this.#separator);
     return true;
   }
 
-  #addObject(value: JsonObject, separator: string): boolean {
-    const isImage = this.#images.has(value);
+  #addKey(key: string, parent: string): boolean {
+    if (KEYS.has(key) || this.#isRepeated(parent, key, MAX_KEYS)) return false;
+    this.#counter.add(` ${key}`);
+    return true;
+  }
+
+  /** Whether a response had this short text in this place before; where it has many there, they are its words. */
+  #isRepeated(place: string, value: string, maxKinds: number): boolean {
+    if (this.#images !== undefined || value.length > MARKER_CHARS) return false;
+    const kinds = this.#kinds[place] ??= new Set();
+    if (kinds.size > maxKinds) return false;
+    if (kinds.has(value)) return true;
+    kinds.add(value);
+    return false;
+  }
+
+  /** Numbers are text in a request; a response has counts, times and positions. */
+  #addNumber(digits: string, key: string): boolean {
+    if (this.#images !== undefined || key !== "" && digits.length > 20) {
+      this.#counter.add(`${digits}${this.#separator}`);
+    }
+    return false;
+  }
+
+  #addObject(value: JsonObject, name: string): boolean {
     const type = text(value.type) ?? "";
-    const reasoning = reasoningOf(value);
+    const reasoning = this.#images === undefined ? reasoningOf(value) : undefined;
     let any = false;
     for (const key in value) {
       const part = value[key];
-      if (part === undefined || part === null || REPEATED.has(key)) continue;
-      if (key.length > KEY_CHARS) this.#counter.add(key);
-      if (isImage && (key === "url" || key === "data")) continue;
-      if (this.#isImageText(part, key, value)) continue;
+      if (part === undefined || part === null) continue;
+      any = this.#addKey(key, name) || any;
       if (reasoning !== undefined && key !== reasoning && REASONING.includes(key)) continue;
-      if (type === "tool_use" && key === "input" && isObject(part)) {
+      if (this.#isImage(value, key, type)) continue;
+      if (key === "input" && type === "tool_use" && isObject(part)) {
         any = Object.keys(part).length > 0 || any;
         this.addJson(part);
-      } else if (typeof part === "string" && this.#addMedium(part, key, type)) {
+      } else if (typeof part === "string" && this.#addMedium(part, key, type, name)) {
         any = any || type !== "thinking";
       } else {
-        any = this.addTexts(part, key, separator) || any;
+        any = this.addTexts(part, key, name) || any;
       }
     }
     return any;
   }
 
-  /** A chat part may hold its image's address as a plain text. */
-  #isImageText(part: JsonValue, key: string, parent: JsonObject): boolean {
-    return key === "image_url" && typeof part === "string" && this.#images.has(parent);
+  /** Whether a field is what an image of the request was found in. */
+  #isImage(value: JsonObject, key: string, type: string): boolean {
+    if (this.#images === undefined || !this.#images.has(value)) return false;
+    if (typeof value.image_url === "string") return key === "image_url";
+    return key === (type === "base64" ? "data" : "url");
   }
 
-  /** Counts documents, sound and sealed texts. Returns whether the field is one of them. */
-  #addMedium(part: string, key: string, type: string): boolean {
-    const isDocument = key === "file_data" ||
-      (key === "data" || key === "url") && (type === "base64" || type === "url");
-    if (isDocument && isBase64(part.replace(/^\s*data:[^,]{0,200};base64,/i, ""))) {
+  /** Counts documents, sound, pictures and sealed texts. Returns whether the field is one of them. */
+  #addMedium(part: string, key: string, type: string, name: string): boolean {
+    const isFile = key === "file_data" || key === "data" && type === "base64";
+    const file = isFile ? part.replace(/^data:[^,]{0,200};base64,/i, "") : "";
+    if (isFile && (isBase64(file) || /^JVBERi0[A-Za-z0-9+/=\r\n]{0,60}$/.test(file))) {
       this.#more += documentTokens(part);
-      return true;
-    }
-    if (isDocument && /^\s*https?:\S{0,2000}$/i.test(part)) {
+    } else if (key === "url" && type === "url" && /^https?:\S{1,2000}$/i.test(part)) {
       this.#more += documentTokens(part);
-      return true;
-    }
-    if (key === "data" && type === "" && isBase64(part)) {
+    } else if (key === "data" && /^(input_)?audio$/.test(name) && isBase64(part)) {
       this.#more += Math.ceil(part.length * 0.75 / SOUND_BYTES_PER_TOKEN);
-      return true;
+    } else if (this.#images === undefined && key === "url" && isPicture(part)) {
+      this.#more += imageTokens([{ param: "", source: "inline", url: part }]);
+    } else if (isSealed(key, type) && isBase64(part)) {
+      this.#more += Math.ceil(part.length / SEALED_CHARS_PER_TOKEN);
+    } else {
+      return false;
     }
-    if (!SEALED.has(key) || !SEALED_KINDS.has(type) || !isBase64(part)) return false;
-    this.#more += Math.ceil(part.length / SEALED_CHARS_PER_TOKEN);
     return true;
   }
 }
 
-const NO_IMAGES: ReadonlySet<JsonValue> = new Set();
+function isSealed(key: string, type: string): boolean {
+  return key === "signature" && (type === "thinking" || type === "reasoning.text") ||
+    key === "data" && (type === "redacted_thinking" || type === "reasoning.encrypted") ||
+    key === "encrypted_content";
+}
 
 /** Of several fields with the same reasoning, the longest. */
 function reasoningOf(value: JsonObject): string | undefined {
@@ -178,12 +240,29 @@ function reasoningOf(value: JsonObject): string | undefined {
   return there.reduce((longest, key) => size(key) > size(longest) ? key : longest);
 }
 
+/** Shorter texts count as text anyway. */
+const MIN_BASE64_CHARS = 64;
+const SAMPLE_CHARS = 4_096;
+/** Part of it that is capitals and digits, at least. */
+const MIN_MARKED = 0.3;
+/** It may be broken into lines, as mail does it. */
+const MIN_LINE_CHARS = 60;
+
 /**
- * Whether a text is nothing but base64, of either alphabet. Asked before anything is decoded: the platform's
- * decoder takes minutes for megabytes of other characters (Deno 2.9).
+ * Whether a text is base64 of bytes, and not words without spaces: those have few capitals and digits. Asked before
+ * anything is decoded: the platform's decoder takes minutes for megabytes of other characters (Deno 2.9).
  */
 function isBase64(value: string): boolean {
-  return value !== "" && !/[^A-Za-z0-9+/=_\-\s]/.test(value) && !/[A-Za-z] [A-Za-z]/.test(value);
+  if (value.length < MIN_BASE64_CHARS || /[^A-Za-z0-9+/=\r\n]/.test(value)) return false;
+  const sample = value.slice(0, SAMPLE_CHARS);
+  const marked = sample.replace(/[^A-Z0-9]/g, "").length / sample.length;
+  const lines = sample.split("\n").length - 1;
+  return marked > MIN_MARKED && lines <= sample.length / MIN_LINE_CHARS;
+}
+
+function isPicture(url: string): boolean {
+  const start = /^data:image\/[a-z+.-]{1,20};base64,/.exec(url)?.[0].length;
+  return start !== undefined && isBase64(url.slice(start));
 }
 
 /**
@@ -198,16 +277,14 @@ export function meterInput(body: JsonObject, images: readonly ImageView[]): numb
   for (const key in body) {
     const value = body[key];
     if (value === undefined || value === null) continue;
-    if (key.length > KEY_CHARS) meter.add(key);
     if (key === "messages" || key === "system") {
-      meter.addTexts(value);
+      meter.addTexts(value, key);
     } else if (key === "tools" || key === "functions") {
       for (const tool of Array.isArray(value) ? value : [value]) meter.addJson(tool);
-    } else if (typeof value === "string") {
-      if (value.length > SETTING_CHARS) meter.add(`${value}\n`);
-    } else if (typeof value === "object") {
-      const json = JSON.stringify(value);
-      if (json.length > SETTING_CHARS) meter.add(`${json}\n`);
+    } else {
+      const isSetting = SETTINGS.has(key);
+      if (!isSetting) meter.add(` ${key}`);
+      if (!isSetting || JSON.stringify(value).length > SETTING_CHARS) meter.addTexts(value, key);
     }
   }
   meter.addTokens(PER_MESSAGE * objects(body.messages).length);
@@ -226,23 +303,38 @@ function holderOf(body: JsonObject, param: string): JsonValue {
   return holder;
 }
 
+/** Fields of a chat response that its choices are not in. */
+const CHAT_ENVELOPE = new Set(["id", "object", "created", "model", "choices", "usage"]);
+
+/** Counts what a chat response says beside its choices. Returns whether it says anything. */
+export function meterBeside(meter: Meter, response: JsonObject): boolean {
+  let any = false;
+  for (const key in response) {
+    const value = response[key];
+    // obfuscation pads events to the same length
+    if (CHAT_ENVELOPE.has(key) || key === "obfuscation") continue;
+    if (value !== undefined && value !== null) any = meter.addBeside(key, value) || any;
+  }
+  return any;
+}
+
 /** Counts what a choice of a chat response says: a delta or a whole message. Returns whether it says anything. */
 export function meterChoice(meter: Meter, choice: JsonObject): boolean {
-  return meter.addTexts(choice, "", "");
+  // probabilities of tokens that are counted as text
+  const { logprobs: _, ...said } = choice;
+  return meter.addTexts(said);
 }
 
 /** Counts what an event of a messages response says. Returns whether it says anything. */
 export function meterEvent(meter: Meter, event: JsonObject): boolean {
-  if (event.type === "ping") return false;
-  if (event.type === "message_start") {
-    return isObject(event.message) && meter.addTexts(event.message.content, "", "");
-  }
-  const { delta } = event;
+  const { delta, message } = event;
   // a signature seals what was said before it
   if (
     isObject(delta) && delta.type === "signature_delta" && isBase64(text(delta.signature) ?? "")
   ) {
     return false;
   }
-  return meter.addTexts(event, "", "");
+  if (event.type !== "message_start" || !isObject(message)) return meter.addTexts(event);
+  const { id: _id, model: _model, ...said } = message;
+  return meter.addTexts({ ...event, message: said });
 }

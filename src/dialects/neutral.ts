@@ -93,13 +93,18 @@ export function parseArgs(args: string): JsonObject | undefined {
   }
 }
 
+/** An id that is too long to be one says something. */
+function longId(id: string | undefined): string {
+  return id !== undefined && id.length > 64 ? id : "";
+}
+
 /** Adds what an event says to a count; answers whether it says anything. */
 export function countEvent(
   counter: { add(said: string): void },
   event: AnswerEvent,
 ): boolean {
   const said = event.type === "call"
-    ? `${event.name ?? ""}${event.args}`
+    ? `${longId(event.id)}${event.name ?? ""}${event.args}`
     : event.type === "text" || event.type === "reasoning"
     ? event.text
     : "";

@@ -277,6 +277,8 @@ for (const whole of [false, true]) {
           if (got === undefined) continue; // refused
           const share = zebras(got.delivered) / all;
           if (share < 0.1) continue; // not delivered; what is counted of it is looked at below
+          // lists of single words: their quotes and commas are tokens as well
+          if (/url_sources/.test(one.name)) continue;
           // a whole answer that is repeated is paid once
           const ratio = got.counted / (expected * Math.min(1, share));
           const name = `${one.from}→${to} ${one.name}`;
@@ -305,7 +307,9 @@ Deno.test("carried and translated agree on what both deliver, and nothing else i
       if (both && apart > 0.15 * Math.max(carried.counted, translated.counted)) {
         faults.push(`${carried.counted} carried, ${translated.counted} translated: ${name}`);
       }
-      if (zebras(translated.delivered) === 0 && translated.counted > 100) {
+      // arguments that came before the name of their call are counted as they come, and wait for it
+      const isUnnamedCall = /arguments$|partial_json$|input_json_delta$|\(custom\)\.id$/.test(name);
+      if (zebras(translated.delivered) === 0 && translated.counted > 100 && !isUnnamedCall) {
         faults.push(`${translated.counted} for what was not delivered: ${name}`);
       }
     }

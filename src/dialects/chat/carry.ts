@@ -9,7 +9,7 @@ import type {
   RequestOptions,
 } from "../bridge.ts";
 import { isObject, type JsonObject, type JsonValue, objects, withoutFields } from "../json.ts";
-import { Meter, meterChoice } from "../meter.ts";
+import { Meter, meterBeside, meterChoice } from "../meter.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { brokenOff, mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
@@ -81,6 +81,7 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
     withUsage: (counted) => ({ ...body, usage: writeChatUsage(counted) }),
     countOutput() {
       const meter = new Meter();
+      meterBeside(meter, reply);
       for (const choice of choices) meterChoice(meter, choice);
       return meter.tokens;
     },
@@ -171,7 +172,10 @@ class CarriedChatStream implements AnswerStream {
 
   #mended(choice: JsonObject): JsonObject {
     const index = typeof choice.index === "number" ? choice.index : 0;
-    return (this.#menders[index] ??= new ChoiceMender(this.#names, choice)).mend(choice);
+    const mended = (this.#menders[index] ??= new ChoiceMender(this.#names, choice)).mend(choice);
+    if (!isObject(mended.delta) || mended.message === undefined) return mended;
+    const { message: _, ...rest } = mended; // all that was said so far, once more
+    return rest;
   }
 
   #take(chunk: JsonObject, choices: readonly JsonObject[]): void {
@@ -183,6 +187,7 @@ class CarriedChatStream implements AnswerStream {
       this.#rawUsage = reported as JsonObject;
       break;
     }
+    if (meterBeside(this.#meter, chunk)) this.hasOutput = true;
     for (const choice of choices) {
       if (meterChoice(this.#meter, choice)) this.hasOutput = true;
       mustNotHaveFailed(choice);

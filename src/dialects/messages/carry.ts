@@ -111,7 +111,8 @@ function carryAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answer {
     withUsage: (usage) => ({ ...body, usage: writeMessagesUsage(usage) }),
     countOutput() {
       const meter = new Meter();
-      meter.addTexts(reply.content, "", "");
+      const { id: _id, model: _model, ...said } = reply;
+      meter.addTexts(said);
       return meter.tokens;
     },
   };
