@@ -107,6 +107,8 @@ export interface AnswerStream {
   readonly saidFinish: boolean;
   /** Whether any output has gone to the caller. */
   readonly hasOutput: boolean;
+  /** Choices that have ended. */
+  readonly endedChoices: number;
   /** As the upstream reported it; undefined when it has not. */
   readonly usage: Usage | undefined;
   /** Output tokens so far, as counted here. */

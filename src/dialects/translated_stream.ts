@@ -45,6 +45,10 @@ export class TranslatedStream implements AnswerStream {
     return this.#reader.usage;
   }
 
+  get endedChoices(): number {
+    return this.#encoder.finished ? 1 : 0;
+  }
+
   get saidFinish(): boolean {
     return this.#encoder.finished;
   }

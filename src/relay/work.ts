@@ -1,5 +1,5 @@
 import type { Admitted } from "../admission/mod.ts";
-import type { Route } from "../catalog/mod.ts";
+import type { Route, Target } from "../catalog/mod.ts";
 import {
   type AnswerNames,
   type Asked,
@@ -126,6 +126,9 @@ export class Work {
     const first = await this.#ask(0);
     const missing = choices - first.opened.choices;
     if (missing <= 0) return this.#found(first);
+    if (first.opened.kind === "whole") {
+      first.upstream.health.singleChoiceModels.add(first.target.model);
+    }
     const rest = Array.from(
       { length: missing },
       (_, at) => this.#ask(first.opened.choices + at),
@@ -166,10 +169,11 @@ export class Work {
   #ask(choice: number): Promise<Called<Opened>> {
     const { permittedOutput, hold } = this.#admitted;
     const single = { ...this.#asked, choices: 1, body: { ...this.#asked.body, n: 1 } };
-    const wayTo = ({ dialect, shaping }: Upstream) => {
+    const wayTo = ({ dialect, shaping, health }: Upstream, { model }: Target) => {
       const bridge = BRIDGES[this.#request.dialect.name][dialect];
       const oneByOne = this.#asked.choices > 1 &&
-        (choice > 0 || bridge.singleAnswer || shaping.singleAnswer === true);
+        (choice > 0 || bridge.singleAnswer || shaping.singleAnswer === true ||
+          health.singleChoiceModels.has(model));
       return oneByOne
         ? { bridge, asked: single, names: { ...this.#names(), choice } }
         : { bridge, asked: this.#asked, names: this.#names() };
@@ -180,9 +184,10 @@ export class Work {
       requestId: this.#request.requestId,
       trace: this.#request.trace,
       unstreamedTokens: this.#asked.stream ? 0 : permittedOutput,
-      prepare: ({ model }, upstream) => {
-        const { bridge, asked } = wayTo(upstream);
+      prepare: (target, upstream) => {
+        const { bridge, asked } = wayTo(upstream, target);
         const { shaping } = upstream;
+        const { model } = target;
         const sent = bridge.request(asked, { model, permittedOutput, shaping });
         this.#settlement.ignored = plainNames([...this.#unsaid, ...sent.ignored]);
         return {
@@ -194,8 +199,8 @@ export class Work {
           body: this.#request.body.blobs.inPlace(JSON.stringify(upstream.adjust(sent.body))),
         };
       },
-      open: async (reply, _target, upstream, { canFailOver }) => {
-        const { bridge, asked, names } = wayTo(upstream);
+      open: async (reply, target, upstream, { canFailOver }) => {
+        const { bridge, asked, names } = wayTo(upstream, target);
         const limits = this.#parts.replyLimits;
         if (!asked.stream) {
           const answer = bridge.answer(await readWhole(reply, limits), asked, names);
@@ -213,7 +218,7 @@ export class Work {
 
   /** The answer's body: settled, or a stream that settles itself. */
   async finish(
-    { opened, target }: Called<Opened>,
+    { opened, target, upstream }: Called<Opened>,
   ): Promise<Pick<RelayReply, "body" | "settled">> {
     const inputTokens = this.#inputTokens * opened.requests;
     const reported = (usage: Usage) =>
@@ -242,6 +247,10 @@ export class Work {
         cutOff: this.#parts.running.cutOff,
         left: this.#left.signal,
         over: () => {
+          const { finished, endedChoices } = opened.reader.answer;
+          if (finished && endedChoices < opened.choices) {
+            upstream.health.singleChoiceModels.add(target.model);
+          }
           answering.end();
           this.#over();
         },

@@ -7,6 +7,8 @@ export class Health {
   lastFailure: { readonly detail: string; readonly atMs: number } | undefined;
   /** From the last request that got a response to the beginning of that, in milliseconds. */
   lastLatencyMs: number | undefined;
+  /** Models that gave fewer choices than they were asked for: each choice is asked for on its own from then on. */
+  readonly singleChoiceModels = new Set<string>();
   /** By the upstream's model: one may be overloaded while the others work. */
   readonly #circuits = new Map<string, Circuit>();
 

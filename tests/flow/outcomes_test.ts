@@ -136,3 +136,67 @@ Deno.test("an upstream that ignores n is asked again for the choices that are mi
   assertEquals(upstream.received.length, 3);
   await assertLedgerClean(gateway);
 });
+
+Deno.test("an upstream whose stream ignores n is asked for each choice on its own from then on", async () => {
+  await using upstream = fakeUpstream(() =>
+    eventStream(sse(chunk({ content: "ok" }), chunk({}, "stop"), "[DONE]"))
+  );
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const ask = async () => await (await gateway.chat("Hi", { n: 3, stream: true })).text();
+  await ask(); // shows that it does
+  const text = await ask();
+  assertEquals(upstream.received.length, 4);
+  for (const index of [0, 1, 2]) assertStringIncludes(text, `"index":${index}`);
+  await assertLedgerClean(gateway);
+});
+
+for (const usage of [undefined, { output_tokens: 300 }]) {
+  Deno.test(`messages: a connection lost behind the message_delta makes nothing free, ${usage ? "reported" : "counted"}`, async () => {
+    const events = [
+      {
+        type: "message_start",
+        message: {
+          id: "m",
+          type: "message",
+          role: "assistant",
+          content: [],
+          model: "m",
+          usage: { input_tokens: 5, output_tokens: 0 },
+        },
+      },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text: "one two three" },
+      },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, ...(usage && { usage }) },
+    ];
+    await using upstream = rawServer(async (connection) => {
+      if (await readRequest(connection) === undefined) return;
+      await connection.write(encoder.encode(HEAD));
+      for (const event of events) {
+        await connection.write(piece(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`));
+      }
+      await sleep(50);
+    });
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url, dialect: "messages" } },
+    });
+    const reply = await gateway.post("/v1/messages", {
+      model: "svc-k2",
+      max_tokens: 500,
+      stream: true,
+      messages: [{ role: "user", content: "Hi" }],
+    });
+    const text = await reply.text();
+    assertStringIncludes(text, "message_stop");
+    const [record] = await usageRecords(gateway);
+    assertEquals(record!.ending, "complete");
+    if (usage) assertEquals([record!.output_tokens, record!.usage_source], [300, "upstream"]);
+    else assert(Number(record!.output_tokens) >= 3);
+    assert(Number(record!.charged_credits) > 0);
+    await assertLedgerClean(gateway);
+  });
+}

@@ -109,6 +109,10 @@ class CarriedChatStream implements AnswerStream {
     this.#wantsUsage = isObject(options) && options.include_usage === true;
   }
 
+  get endedChoices(): number {
+    return this.#ended.size;
+  }
+
   get saidFinish(): boolean {
     return this.#ended.size >= this.#choices;
   }

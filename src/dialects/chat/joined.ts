@@ -10,7 +10,7 @@ export const NOTHING = countedUsage(0, 0);
 /** What can be told of an answer while it comes in, and after. */
 export type AnswerState = Pick<
   AnswerStream,
-  "finished" | "hasOutput" | "usage" | "countedOutput" | "truncate" | "close"
+  "finished" | "hasOutput" | "endedChoices" | "usage" | "countedOutput" | "truncate" | "close"
 >;
 
 /**
@@ -47,6 +47,9 @@ export function joinStreams(
     },
     get hasOutput() {
       return parts.some((part) => part.hasOutput);
+    },
+    get endedChoices() {
+      return parts.reduce((sum, part) => sum + part.endedChoices, 0);
     },
     get usage() {
       return sumOf(parts.map((part) => part.usage));

@@ -143,6 +143,10 @@ class CarriedMessagesStream implements AnswerStream {
     return this.#usage.usage;
   }
 
+  get endedChoices(): number {
+    return this.#stopped ? 1 : 0;
+  }
+
   get saidFinish(): boolean {
     return this.#stopped;
   }
