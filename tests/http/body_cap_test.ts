@@ -56,7 +56,7 @@ for (const limit of [1_000, 1_500_000]) {
     await using gateway = await startGateway({
       settings: {
         upstream: { url: upstream.url },
-        routes: { "svc-k2": { context: 10_000_000 } }, // what is unknown counts as well
+        routes: { "svc-k2": { context: 10_000_000, maxInput: 10_000_000 } }, // what is unknown counts as well
         limits: { bodyBytes: limit, drainMs: 1_000 },
       },
     });

@@ -76,13 +76,20 @@ const CHECKS: Readonly<
     sql: "update windows set used = used + 1 where span_ms = 3600000",
     kinds: ["span"],
   },
+  "take-backs": { sql: "update take_backs set credits = credits + 5", kinds: ["take_back"] },
+  "first payments": { sql: "delete from first_payments", kinds: ["first_payment_row"] },
+  "uses of keys": {
+    sql: "update key_uses set last_used_at_ms = last_used_at_ms + 3600000",
+    kinds: ["last_used"],
+  },
+  "account windows": { sql: "delete from account_windows", kinds: ["account_window"] },
   "windows": { sql: "update windows set at_ms = at_ms + 1", kinds: ["begins"] },
   "admissions": {
     sql: "delete from windows",
     kinds: ["admitted"],
   },
   "decisions": {
-    sql: `insert into decisions values ('req_1', 'admitted', 1, 1, 1, 1, 1, 1, 1, 1)`,
+    sql: `insert into decisions values ('req_1', 'admitted'${", 1".repeat(14)})`,
     kinds: ["decision"],
   },
   "revisions": { sql: "delete from revisions", kinds: ["revision"] },
