@@ -6,8 +6,8 @@ export const STEP_TOKENS = 4_096;
 const AHEAD_TOKENS = 1_024;
 
 /**
- * Upstreams count otherwise than we do. One that goes on beyond a quarter more than its limit, and so many
- * tokens, does not keep to it.
+ * Upstreams count otherwise than we do. One that goes on beyond its limit by more than this part of it,
+ * and by more than this number of tokens, does not keep to it.
  */
 const OVERSHOOT = 1 / 4;
 const MIN_OVERSHOOT_TOKENS = 64;

@@ -25,6 +25,13 @@ import { watchLeaving } from "./leaving.ts";
 import { MinuteQuota } from "./minute_quota.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi/document.ts";
+import {
+  apiVersions,
+  clientRequestIdOf,
+  isApiPath,
+  isConsolePath,
+  pathOf,
+} from "./request_line.ts";
 
 /** What the door leads to. */
 export interface AppParts extends RelayParts {
@@ -32,12 +39,6 @@ export interface AppParts extends RelayParts {
   readonly upstreams: Upstreams;
   /** The console. */
   readonly pages: Pages;
-}
-
-/** Whether a path is a page's. */
-export function isConsolePath(path: string): boolean {
-  return path === "/" || path === "/docs" || path === "/docs/" || path === "/console" ||
-    path.startsWith("/console/");
 }
 
 /** Pages for browsers, which keep their own rules. */
@@ -117,7 +118,7 @@ export class App {
       const message = "The Host header must be a host name with an optional port.";
       return this.#refuse(base, new Refusal("request_invalid", message));
     }
-    if (isApi(base.path)) {
+    if (isApiPath(base.path)) {
       if (request.method === "OPTIONS") return preflight(request, base.headers);
       if (this.#stopping) return this.#refuse(base, stopping());
     }
@@ -131,9 +132,9 @@ export class App {
   #base(request: Request, peer: Deno.Addr | undefined): AnswerBase {
     const requestId = newRequestId(this.#parts.now());
     const path = pathOf(request.url);
-    const clientRequestId = clientsRequestId(request.headers);
+    const clientRequestId = clientRequestIdOf(request.headers);
     const ids = { "x-request-id": clientRequestId ?? requestId, "request-id": requestId };
-    const headers = isApi(path)
+    const headers = isApiPath(path)
       ? { ...ids, ...crossOriginHeaders(request, this.#options.corsOrigins) }
       : ids;
     return { requestId, clientRequestId, path, headers, peer };
@@ -382,46 +383,10 @@ const EVENT_STREAM = {
 
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
-/** What may stand in a log and in a header. */
-const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
-
-/**
- * The id that the caller gave its request, if it is sane. It names the request in the answer and in
- * the log; the ledger goes by our own, since a caller may send the same one twice.
- */
-function clientsRequestId(headers: Headers): string | undefined {
-  const given = headers.get("x-request-id");
-  return given !== null && CLIENT_REQUEST_ID.test(given) ? given : undefined;
-}
-
-/** The version that is sent to an upstream when the caller names none. */
-const DEFAULT_VERSION = "2023-06-01";
-
-/** The messages dialect's version headers as they came. */
-function apiVersions(headers: Headers): Record<string, string> {
-  const beta = headers.get("anthropic-beta");
-  return {
-    "anthropic-version": headers.get("anthropic-version") ?? DEFAULT_VERSION,
-    ...(beta === null ? {} : { "anthropic-beta": beta }),
-  };
-}
-
 function stopping(): Refusal {
   return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.", {
     retryAfterMs: 2_000,
   });
-}
-
-/** Whether a path is of the API, which serves browsers of other origins and needs a key. */
-function isApi(path: string): boolean {
-  return path.startsWith("/v1/") || path.startsWith("/user/");
-}
-
-/** The path of an absolute address, without its query. */
-function pathOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("://") + 3);
-  const query = url.indexOf("?", start);
-  return query < 0 ? url.slice(start) : url.slice(start, query);
 }
 
 /** Our own faults are logged whole; their messages hold no keys or prompts. */

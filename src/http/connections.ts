@@ -27,7 +27,7 @@ const DESCRIPTORS_PER_MS = 40;
 /** Connections that no request with a key is on are closed at once when this part of the descriptors is in use. */
 const PRESSURE = 0.5;
 const IDLE_UNDER_PRESSURE_MS = 250;
-/** A client that reads its response slowly has so many times longer. */
+/** How much longer a connection may be idle while its client has yet to read what was sent. */
 const UNREAD_FACTOR = 10;
 /** Descriptors that the process opens and closes all the time. */
 const NEARLY = 8;

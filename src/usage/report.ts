@@ -28,12 +28,12 @@ const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** When the last so many days of UTC began, today included: what every view calls "30 days". */
+/** When the last `days` days of UTC began, today included: what every view calls "30 days". */
 export function daysSince(nowMs: number, days: number): number {
   return (Math.floor(nowMs / DAY_MS) - days + 1) * DAY_MS;
 }
 
-/** When the last so many hours of UTC began, this one included. */
+/** When the last `hours` hours of UTC began, this one included. */
 export function hoursSince(nowMs: number, hours: number): number {
   return (Math.floor(nowMs / HOUR_MS) - hours + 1) * HOUR_MS;
 }

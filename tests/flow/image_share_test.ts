@@ -221,7 +221,7 @@ for (const [path, body] of Object.entries(WAYS)) {
   });
 }
 
-Deno.test("a turn is not waited for for ever: 503 with Retry-After, and nothing is fetched later", async () => {
+Deno.test("a turn is not waited for forever: 503 with Retry-After, and nothing is fetched later", async () => {
   await using pictures = pictureHost();
   await using upstream = fakeUpstream(() => completion("ok"));
   await using gateway = await startGateway({

@@ -284,7 +284,7 @@ export const LEDGER: readonly Mutation[] = [
     find: "() => this.#running.take(place, requestId),",
     replace: "() => {},",
     tests: [{ file: "tests/admission/finished_test.ts", filter: "is not renewed" }],
-    why: "Leases of finished requests would be renewed for ever.",
+    why: "Leases of finished requests would be renewed forever.",
   },
   {
     name: "hold-not-ended-by-settlement",
@@ -292,7 +292,7 @@ export const LEDGER: readonly Mutation[] = [
     find: "      hold.end();\n",
     replace: "",
     tests: [{ file: "tests/admission/finished_test.ts", filter: "forgets the ids" }],
-    why: "The list of requests that run would grow for ever.",
+    why: "The list of requests that run would grow forever.",
   },
   {
     name: "leases-not-renewed",

@@ -33,7 +33,7 @@ export const LIMITS: readonly Mutation[] = [
     find: "const dismiss = timers.after(waitMs, () => giveUp(this.#exhausted(account, units)));",
     replace: "const dismiss = () => {};",
     tests: [{ file: SHARES, filter: "ends at its deadline" }],
-    why: "A request would wait for a resource for ever.",
+    why: "A request would wait for a resource forever.",
   },
   {
     name: "share-waits-for-those-who-left",
@@ -145,7 +145,7 @@ export const LIMITS: readonly Mutation[] = [
     find: "if (value !== undefined && this.#sendingMs > idleMs && received < dueBytes) {",
     replace: "if (dueBytes < 0) {",
     tests: [{ file: CONNECTIONS, filter: "limits.bodyMinBytesPerSecond" }],
-    why: "A body that comes a byte at a time would hold its place for ever.",
+    why: "A body that comes a byte at a time would hold its place forever.",
   },
   {
     name: "bodies-may-take-for-ever",
@@ -169,7 +169,7 @@ export const LIMITS: readonly Mutation[] = [
     find: "const arrived = limits.timers.after(limits.idleMs, () => reject(stalled(limits)));",
     replace: "const arrived = () => {};",
     tests: [{ file: CONNECTIONS, filter: "stops coming" }],
-    why: "A small body that stopped coming would hold its place for ever.",
+    why: "A small body that stopped coming would hold its place forever.",
   },
   {
     name: "unbilled-bytes-not-counted",

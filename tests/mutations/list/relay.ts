@@ -157,7 +157,7 @@ export const RELAY: readonly Mutation[] = [
     find: "if (this.#events > maxEvents) throw",
     replace: "if (maxEvents < 0) throw",
     tests: [{ file: BOUNDS, filter: "a bound: events" }],
-    why: "A stream could go on with small events for ever.",
+    why: "A stream could go on with small events forever.",
   },
   {
     name: "stream-bytes-unbounded",
@@ -173,7 +173,7 @@ export const RELAY: readonly Mutation[] = [
     find: "if (this.#silentBytes > silentBytes) {",
     replace: "if (silentBytes < 0) {",
     tests: [{ file: BOUNDS, filter: "a bound: silentBytes" }],
-    why: "A stream of comments would be read for ever.",
+    why: "A stream of comments would be read forever.",
   },
   {
     name: "stream-silence-never-broken",

@@ -36,7 +36,7 @@ export const UPSTREAMS: readonly Mutation[] = [
     find: "this.#open(2 * this.#cooldownMs);",
     replace: "this.#open(this.#cooldownMs);",
     tests: [{ file: CIRCUITS, filter: "is longer than the one before" }],
-    why: "A target that stays away would cost a request every five seconds for ever.",
+    why: "A target that stays away would cost a request every five seconds forever.",
   },
   {
     name: "circuit-cooldown-grows-without-bound",
@@ -118,6 +118,6 @@ export const UPSTREAMS: readonly Mutation[] = [
     find: "this.#dismissTotal = timers.after(totalMs, () => {",
     replace: "this.#dismissTotal = timers.after(1e9, () => {",
     tests: [{ file: BOUNDS, filter: "bound of time" }],
-    why: "An answer that never ends would hold its caller and its credits for ever.",
+    why: "An answer that never ends would hold its caller and its credits forever.",
   },
 ];

@@ -1,0 +1,41 @@
+/** What an id may have to stand in a log and in a header. */
+const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
+
+/**
+ * The client's own `X-Request-Id`, if it is valid. It names the request in the response and in the log; the
+ * ledger goes by the gateway's id, since a client may send the same one twice.
+ */
+export function clientRequestIdOf(headers: Headers): string | undefined {
+  const given = headers.get("x-request-id");
+  return given !== null && CLIENT_REQUEST_ID.test(given) ? given : undefined;
+}
+
+/** The version that is sent to an upstream when the caller names none. */
+const DEFAULT_VERSION = "2023-06-01";
+
+/** The messages dialect's version headers as they came. */
+export function apiVersions(headers: Headers): Record<string, string> {
+  const beta = headers.get("anthropic-beta");
+  return {
+    "anthropic-version": headers.get("anthropic-version") ?? DEFAULT_VERSION,
+    ...(beta === null ? {} : { "anthropic-beta": beta }),
+  };
+}
+
+/** Whether a path is of the API, which serves browsers of other origins and needs a key. */
+export function isApiPath(path: string): boolean {
+  return path.startsWith("/v1/") || path.startsWith("/user/");
+}
+
+/** Whether a path is a page's. */
+export function isConsolePath(path: string): boolean {
+  return path === "/" || path === "/docs" || path === "/docs/" || path === "/console" ||
+    path.startsWith("/console/");
+}
+
+/** The path of an absolute URL, without its query, as it was sent: nothing is decoded. */
+export function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const query = url.indexOf("?", start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
+}
