@@ -39,6 +39,8 @@ interface Waiter {
   readonly granted: () => void;
 }
 
+/** Requests that wait have memory, too: that of their connection, and what they sent before. */
+const MAX_WAITING_PER_ACCOUNT = 128;
 const RETRY_AFTER_MS = 2_000;
 /** Accounts that hold nothing are forgotten from this many on. */
 const MAX_IDLE_ACCOUNTS = 1_000;
@@ -103,7 +105,9 @@ export class FairShare {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const overtakes = first || this.#waiting.size === 0;
     if (overtakes && this.#grant(share, to)) return Promise.resolve();
-    if (this.#options.waitMs === 0) return Promise.reject(this.#exhausted(share.account, to));
+    const mayWait = this.#options.waitMs > 0 &&
+      this.#waiting.sizeOf(share.account) < MAX_WAITING_PER_ACCOUNT;
+    if (!mayWait) return Promise.reject(this.#exhausted(share.account, to));
     return this.#wait(share, to, first, signal);
   }
 

@@ -23,6 +23,11 @@ export class RoundRobin<Item> {
     return this.#size;
   }
 
+  /** Items of one owner. */
+  sizeOf(owner: string): number {
+    return this.#queues.get(owner)?.length ?? 0;
+  }
+
   /**
    * Queues an item.
    *

@@ -16,7 +16,7 @@ import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import { type AnswerBase, errorAnswer, standingHeaders } from "./answer.ts";
-import { type BodyLimits, readJson } from "./body.ts";
+import { type BodyLimits, readJson, skipBody } from "./body.ts";
 import type { Connections } from "./connections.ts";
 import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
@@ -256,7 +256,12 @@ export class App {
     { accountId, keyId }: Caller,
     use: (body: JsonBody) => T | Promise<T>,
   ): Promise<T> {
-    this.#unbilledBytes.check(keyId);
+    try {
+      this.#unbilledBytes.check(keyId);
+    } catch (error) {
+      await skipBody(request);
+      throw error;
+    }
     let bytes = 0;
     const owner = { account: accountId, received: (more: number) => bytes += more };
     try {

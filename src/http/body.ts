@@ -143,6 +143,31 @@ function readAtOnce(request: Request, limits: BodyLimits): Promise<Uint8Array<Ar
   });
 }
 
+/** Bytes of a body that are read although its request is rejected, and the time for that. */
+const SKIPPED_BYTES = 2 * 1_048_576;
+const SKIP_MS = 5_000;
+
+/**
+ * Reads past a body whose request is rejected, as far as it is short: a connection that is closed over unread
+ * bytes may lose the response.
+ */
+export async function skipBody({ body }: Request): Promise<void> {
+  const reader = body?.getReader();
+  const untilTick = performance.now() + SKIP_MS;
+  const timer = setTimeout(() => reader?.cancel().catch(() => {}), SKIP_MS);
+  try {
+    for (let size = 0; size < SKIPPED_BYTES && performance.now() < untilTick;) {
+      const piece = await reader?.read();
+      if (piece?.value === undefined) return;
+      size += piece.value.byteLength;
+    }
+  } catch {
+    // the client is gone
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** A body that is read as it comes: what is not read yet stays with its sender. */
 class IncomingBody {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
