@@ -111,8 +111,13 @@ function decoded(incoming: IncomingReply, encoding: string): ByteSource {
   );
 }
 
+/** Compressed bytes that are decoded at once: a thousand times as many may come of them. */
+const DECODED_BYTES = 512;
+
 async function* pieces(source: ByteSource): AsyncGenerator<Uint8Array> {
   for (let bytes = await source.read(); bytes !== undefined; bytes = await source.read()) {
-    yield bytes;
+    for (let at = 0; at < bytes.byteLength; at += DECODED_BYTES) {
+      yield bytes.subarray(at, at + DECODED_BYTES);
+    }
   }
 }
