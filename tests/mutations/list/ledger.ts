@@ -1,7 +1,7 @@
 import type { Mutation } from "../mutation.ts";
 
-const LEASES = "src/database/migrations/0004_leases.ts";
 const AUDIT = "src/database/migrations/0005_audit.ts";
+const BOUNDS = "src/database/migrations/0006_bounds.ts";
 const SPENDING = "tests/ledger/spending_test.ts";
 const BILLING = [{ file: "tests/billing/billing_test.ts" }];
 const CATALOG = "tests/catalog/catalog_test.ts";
@@ -59,15 +59,15 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "hold-ignores-other-holds",
-    file: LEASES,
-    find: "select balance, balance - held as free, minute",
-    replace: "select balance, balance as free, minute",
+    file: BOUNDS,
+    find: "select balance, held, balance - held as free, minute",
+    replace: "select balance, held, balance as free, minute",
     tests: [{ file: SPENDING, filter: "admitted on what is free" }],
     why: "The same credits would pay for many requests at once.",
   },
   {
     name: "admission-ignores-budget",
-    file: LEASES,
+    file: BOUNDS,
     find: "when budget < new.least then 'budget'",
     replace: "",
     tests: [{ file: SPENDING, filter: "windows count" }],
@@ -75,7 +75,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "hold-beyond-budget",
-    file: LEASES,
+    file: BOUNDS,
     find: "min(new.wanted, free, budget), balance",
     replace: "min(new.wanted, free), balance",
     tests: [{ file: SPENDING, filter: "admitted on what is free" }],
@@ -99,7 +99,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "spent-from-newest",
-    file: AUDIT,
+    file: BOUNDS,
     find: "over (order by expires_at_ms, created_at_ms, id)",
     replace: "over (order by expires_at_ms, created_at_ms desc, id)",
     tests: [{ file: SPENDING, filter: "from the oldest (file)" }],
@@ -107,7 +107,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "spent-before-what-expires",
-    file: AUDIT,
+    file: BOUNDS,
     find: "over (order by expires_at_ms, created_at_ms, id)",
     replace: "over (order by expires_at_ms desc, created_at_ms, id)",
     tests: [{ file: SPENDING, filter: "from the oldest (file)" }],
@@ -123,15 +123,17 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "charge-takes-what-others-hold",
-    file: AUDIT,
-    find: "(select min(new.price_credits, balance - held) from balances",
-    replace: "(select min(new.price_credits, balance) from balances",
+    file: BOUNDS,
+    find: `new.price_credits,
+            balance - held,`,
+    replace: `new.price_credits,
+            balance,`,
     tests: [{ file: SPENDING, filter: "takes nothing of what" }],
     why: "A dear request would take the credits that another one was admitted with.",
   },
   {
     name: "charged-twice-after-pruning",
-    file: AUDIT,
+    file: BOUNDS,
     find: "and not exists (select 1 from entries where cause_id = new.request_id) begin",
     replace: "begin",
     tests: [{ file: "tests/ledger/audit_test.ts", filter: "is not taken again" }],
@@ -139,7 +141,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "settled-twice",
-    file: AUDIT,
+    file: BOUNDS,
     find: `instead of insert on settlements
     when not exists (select 1 from usage_records where request_id = new.request_id)
       and not exists (select 1 from entries where cause_id = new.request_id) begin
@@ -152,7 +154,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "hold-outlives-settlement",
-    file: AUDIT,
+    file: BOUNDS,
     find: `begin
     delete from holds where request_id = new.request_id;
     insert into entries`,
@@ -171,7 +173,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "uncollected-not-recorded",
-    file: AUDIT,
+    file: BOUNDS,
     find: "new.started_at_ms, new.first_token_ms, new.duration_ms, new.price_credits,",
     replace: `new.started_at_ms, new.first_token_ms, new.duration_ms,
       coalesce((select -sum(credits) from entries where cause_id = new.request_id), 0),`,
@@ -180,7 +182,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "expired-credits-admitted",
-    file: LEASES,
+    file: BOUNDS,
     find: `'expiry_' || new.request_id
     where exists (`,
     replace: `'expiry_' || new.request_id
@@ -190,27 +192,27 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "windows-count-refusals",
-    file: LEASES,
+    file: BOUNDS,
     find: `where request_id = new.request_id and verdict = 'admitted'
-    on conflict (key_id, span_ms, at_ms)`,
+    on conflict`,
     replace: `where request_id = new.request_id
-    on conflict (key_id, span_ms, at_ms)`,
+    on conflict`,
     tests: [{ file: SPENDING, filter: "windows count" }],
     why: "Requests that were refused would use up the limits.",
   },
   {
     name: "windows-let-one-more-pass",
-    file: LEASES,
-    find: "when minute_used >= minute or",
-    replace: "when minute_used > minute or",
+    file: BOUNDS,
+    find: "_used >= ${prefix}${span}`)",
+    replace: "_used > ${prefix}${span}`)",
     tests: [{ file: "tests/ledger/windows_test.ts", filter: "a balance of 100 " }],
     why: "A limit of 20 requests would allow 21.",
   },
   {
     name: "windows-only-of-a-minute",
-    file: LEASES,
-    find: "or hour_used >= hour or day_used >= day then",
-    replace: "then",
+    file: BOUNDS,
+    find: '      .join("\\n          or ")',
+    replace: "      [0]",
     tests: [{ file: "tests/ledger/windows_test.ts", filter: "a balance of 100 " }],
     why: "The limits of an hour and a day would not hold.",
   },
