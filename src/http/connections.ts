@@ -75,8 +75,9 @@ export class Connections {
     if (sockets === undefined) return;
     let wasExhausted = false;
     this.#sweeping = setInterval(() => {
-      const isExhausted = sockets.used >= sockets.limit - NEARLY;
-      this.#closeIdle(sockets, port);
+      const { used } = sockets;
+      const isExhausted = used >= sockets.limit - NEARLY;
+      this.#closeIdle(sockets, port, used);
       if (wasExhausted && !isExhausted) exhausted();
       wasExhausted = isExhausted;
     }, Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, sockets.limit / DESCRIPTORS_PER_MS)));
@@ -86,7 +87,7 @@ export class Connections {
   /** Closes connections that are idle for a short time already, to make room for others. */
   makeRoom(port: number): void {
     const { sockets } = this.#options;
-    if (sockets !== undefined) this.#closeIdle(sockets, port);
+    if (sockets !== undefined) this.#closeIdle(sockets, port, sockets.used);
   }
 
   close(): void {
@@ -132,9 +133,10 @@ export class Connections {
     }
   }
 
-  #closeIdle(sockets: Sockets, port: number): void {
+  /** @param used Descriptors that the process has. */
+  #closeIdle(sockets: Sockets, port: number, used: number): void {
     const busy = new Set(this.#occupied.all().map(peerFrom));
-    const pressed = sockets.used > PRESSURE * sockets.limit;
+    const pressed = used > PRESSURE * sockets.limit;
     const idleMs = pressed
       ? Math.min(IDLE_UNDER_PRESSURE_MS, this.#options.idleMs)
       : this.#options.idleMs;

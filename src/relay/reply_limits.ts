@@ -34,9 +34,14 @@ export function checkReplyJson(text: string, values: number): void {
 
 /** What is said of a reply that goes beyond its bounds. */
 export function excessive(why: string): Refusal {
-  const message = `The upstream's response cannot be used: ${why}.`;
   // a caller may have asked for that much
-  return Object.assign(new Refusal("upstream_unavailable", message), { ofThisRequest: true });
+  return Object.assign(unusable(why), { ofThisRequest: true });
+}
+
+/** What is said of a reply that is none. */
+export function unusable(why: string, cause?: unknown): Refusal {
+  const message = `The upstream's response cannot be used: ${why}.`;
+  return new Refusal("upstream_unavailable", message, { cause });
 }
 
 /** Bytes after which others have a turn, however fast more of them come. */

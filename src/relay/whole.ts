@@ -1,7 +1,7 @@
 import { joinBytes } from "../bytes.ts";
 import { parseJson } from "../json/mod.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
-import { checkReplyJson, excessive, type ReplyLimits, Turns } from "./reply_limits.ts";
+import { checkReplyJson, excessive, type ReplyLimits, Turns, unusable } from "./reply_limits.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -27,12 +27,12 @@ export async function readWhole(
   try {
     text = decoder.decode(joinBytes(pieces, size));
   } catch (cause) {
-    throw Object.assign(excessive("it is not UTF-8"), { cause, ofThisRequest: false });
+    throw unusable("it is not UTF-8", cause);
   }
   checkReplyJson(text, values);
   try {
     return parseJson(text);
   } catch (cause) {
-    throw Object.assign(excessive("it is not JSON"), { cause, ofThisRequest: false });
+    throw unusable("it is not JSON", cause);
   }
 }
