@@ -90,6 +90,13 @@ export class Connections {
     if (sockets !== undefined) this.#closeIdle(sockets, port, sockets.used);
   }
 
+  /** Ends every connection of a listening port, whatever it is doing. */
+  endAll(port: number): void {
+    for (const { descriptor, localPort } of this.#options.sockets?.connections() ?? []) {
+      if (localPort === port) this.#options.sockets!.end(descriptor);
+    }
+  }
+
   close(): void {
     clearInterval(this.#sweeping);
     this.#dismissWatch?.();

@@ -19,6 +19,8 @@ export interface ServeOptions {
   readonly onInterruption: (error: unknown) => void;
 }
 
+/** How long the platform may take to notice that a connection has been ended. */
+const CUT_OFF_MS = 500;
 /** How often a server that lost its listener tries to listen again. */
 const RELISTEN_MS = 250;
 
@@ -85,13 +87,23 @@ export function serve(
     port,
     async close(patienceMs) {
       closing = true;
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, patienceMs));
-      // Whoever keeps a connection open for longer is cut off with the process. (Aborting the server
-      // by a signal throws where nothing can catch it on Deno 2.4 when it is shutting down already.)
+      // Aborting the server by a signal throws where nothing can catch it on Deno 2.4 when it is
+      // shutting down already; so connections that outlast the patience are ended one by one.
       const ended = Promise.allSettled([...servers].map((server) => server.shutdown()));
-      await Promise.race([ended, patience]);
-      clearTimeout(timer);
+      if (await within(patienceMs, ended)) return;
+      connections.endAll(port);
+      await within(CUT_OFF_MS, ended);
     },
   };
+}
+
+/** Waits for a promise, but not for longer than `ms`; tells whether it settled. */
+async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), ms));
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
