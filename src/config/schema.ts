@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { DIALECT_NAMES } from "../dialects/mod.ts";
 import { Secret } from "./secret.ts";
 
-/** One of the two wire formats. */
-export const dialectName = z.enum(["chat", "messages"]);
+/** One of the wire formats. */
+export const dialectName = z.enum(DIALECT_NAMES);
 
 /** Departures of an upstream from its dialect, by name; see `upstreams/quirks.ts`. */
 export const quirkName = z.enum([

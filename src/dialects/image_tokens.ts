@@ -1,5 +1,5 @@
 import { inspectDataUrl } from "../pixels/mod.ts";
-import type { ImageView } from "./bridge.ts";
+import type { ImageView } from "./dialect.ts";
 
 /** Pixels that one token stands for (Anthropic's documented rule, close to what others count). */
 const PIXELS_PER_TOKEN = 750;

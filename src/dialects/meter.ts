@@ -1,6 +1,6 @@
 import { isLargeNumber } from "../json/mod.ts";
 import { TokenCounter } from "../tokens/mod.ts";
-import type { ImageView } from "./bridge.ts";
+import type { ImageView } from "./dialect.ts";
 import { documentTokens } from "./document_tokens.ts";
 import { imageTokens } from "./image_tokens.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "./json.ts";

@@ -1,56 +1,54 @@
 /**
- * The wire formats, and the bridges between the one in front and the one behind.
+ * The wire formats. Each is a folder with two ends, a front for clients and a back for upstreams, and a row in
+ * `registry.ts`; whatever two different ends meet in is the neutral form.
  *
- * Promise: between the same dialect a body is carried as the object that it was; a stream's events
+ * Promise: between the same dialect a body goes on as the object that it is; a stream's events
  * are the same however its bytes are cut; no transcript is kept. Wire names stay in here.
  * Leaves to others: limits, prices, sockets.
  *
  * @module
  */
 
+export { chatErrorWords, writeChatUsage } from "./chat/mod.ts";
 export type {
-  Answer,
-  AnswerNames,
-  AnswerStream,
-  Asked,
+  AppliedReasoning,
+  Back,
   Bridge,
   Dialect,
+  Front,
+  HeaderLookup,
   ImageView,
-  Reasoned,
-  RequestOptions,
+  MultipleChoices,
+  ParsedRequest,
+  Reply,
+  ReplyContext,
+  ReplyState,
+  ReplyStream,
   Shaping,
-} from "./bridge.ts";
+  WriteOptions,
+  WrittenRequest,
+} from "./dialect.ts";
+export { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
+export { messagesErrorWords, writeMessagesUsage } from "./messages/mod.ts";
+export { meterInput } from "./meter.ts";
+export { parseDetached } from "./parse_detached.ts";
+export type { Reasoning, ReasoningRequest } from "./reasoning.ts";
 export {
-  type AnswerState,
+  bridgeBetween,
+  DIALECT_NAMES,
+  type DialectName,
+  DIALECTS,
+  frontSpoken,
+} from "./registry.ts";
+export { requestSchemas } from "./request_schemas.ts";
+export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
+export {
   brokenOff,
-  chatCarry,
-  chatDialect,
-  chatErrorBody,
-  chatErrorWords,
-  chatOverMessages,
   isContextError,
-  joinAnswers,
-  joinStreams,
-  NOTHING,
   readUpstreamError,
   ReportedError,
   tooLongMessage,
   type UpstreamError,
   upstreamFault,
-  writeChatUsage,
-} from "./chat/mod.ts";
-export { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
-export {
-  messagesCarry,
-  messagesDialect,
-  messagesErrorBody,
-  messagesErrorWords,
-  messagesOverChat,
-  readCount,
-  writeMessagesUsage,
-} from "./messages/mod.ts";
-export { readAside } from "./read_aside.ts";
-export { requestSchemas } from "./request_schemas.ts";
-export type { Reasoning } from "./reasoning.ts";
-export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
-export { countedUsage, type Usage } from "./usage.ts";
+} from "./upstream_error.ts";
+export { countedUsage, NO_USAGE, type Usage } from "./usage.ts";

@@ -1,13 +1,9 @@
-/**
- * How a model reasons: not at all, when asked by `thinking`, always, or always with an effort.
- */
+/** How a model reasons: not at all, when `thinking` asks for it, always, or always with an effort. */
 export type Reasoning = "none" | "thinking" | "always" | "effort";
 
-/** The efforts of the service. */
-export type Effort = "low" | "high" | "max";
-
-/** What is asked of a model's reasoning, in neither dialect's words. */
-export interface ReasoningAsk {
-  readonly thinking?: boolean;
-  readonly effort?: Effort;
+/** How a request wants the model to reason, in no dialect's words. */
+export interface ReasoningRequest {
+  readonly enabled?: boolean;
+  /** An effort that the route knows. */
+  readonly effort?: string;
 }

@@ -1,4 +1,4 @@
-import type { Asked } from "./bridge.ts";
+import type { ParsedRequest } from "./dialect.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 
 /**
@@ -8,17 +8,17 @@ import type { JsonObject, JsonValue } from "./json.ts";
  * @param write What such a field holds then.
  */
 export function replaceImages(
-  asked: Asked,
+  request: ParsedRequest,
   urls: ReadonlyMap<string, string>,
   write: (value: JsonValue, url: string) => JsonValue,
-): Asked {
+): ParsedRequest {
   const changes = new Map(
     [...urls].map(([param, url]) => [param, (value: JsonValue) => write(value, url)]),
   );
   return {
-    ...asked,
-    body: replaceAt(asked.body, changes),
-    images: asked.images.map((image) => {
+    ...request,
+    body: replaceAt(request.body, changes),
+    images: request.images.map((image) => {
       const url = urls.get(image.param);
       return url === undefined ? image : { ...image, source: "inline", url };
     }),

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "./json.ts";
 
-/** Tokens of one request, in one meaning for both dialects. */
+/** Tokens of one request, with one meaning for all dialects. */
 export interface Usage {
   /** All input, cached included. */
   readonly inputTokens: number;
@@ -14,16 +14,17 @@ export interface Usage {
   readonly reasoningTokens: number;
 }
 
-/** What was counted here: nothing is known of caches and of reasoning. */
+/** Usage as counted by the gateway, which cannot tell what was cached and what was reasoning. */
 export function countedUsage(inputTokens: number, outputTokens: number): Usage {
   return { inputTokens, cachedTokens: 0, cacheWrittenTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
+/** No tokens at all, as for the end of one of several choices. */
+export const NO_USAGE: Usage = countedUsage(0, 0);
+
 /**
- * A number of tokens as an upstream reports it, else undefined.
- *
- * An explicit zero is a report. What cannot be a count (negative, fractional, text, beyond 2^53)
- * is none.
+ * A number of tokens as an upstream reports it; undefined for what cannot be a count (negative, fractional, text,
+ * beyond 2^53). An explicit zero is a report.
  */
 export function tokenCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

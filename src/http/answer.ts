@@ -1,4 +1,4 @@
-import { chatErrorBody, messagesErrorBody } from "../dialects/mod.ts";
+import { type Dialect, DIALECTS, type Front } from "../dialects/mod.ts";
 import { nearestWindow } from "../admission/mod.ts";
 import type { Caller } from "../accounts/mod.ts";
 import type { Standing } from "../ledger/mod.ts";
@@ -38,15 +38,20 @@ export function standingHeaders(
   };
 }
 
-/** A refusal in the words of its path: messages below `/v1/messages`, chat everywhere else. */
+/** The dialect of a path: that of the endpoint at or above it, else the first one. */
+function frontOf(path: string): Front {
+  const all: readonly Dialect[] = Object.values(DIALECTS);
+  const own = all.find(({ front }) => path === front.path || path.startsWith(`${front.path}/`));
+  return (own ?? DIALECTS.chat).front;
+}
+
+/** A refusal in the words of its path's dialect. */
 export function errorAnswer(
   { path, requestId, headers, standing }: AnswerBase,
   refusal: Refusal,
   nowMs: number,
 ): Response {
-  const body = path === "/v1/messages" || path.startsWith("/v1/messages/")
-    ? messagesErrorBody(refusal, requestId)
-    : chatErrorBody(refusal);
+  const body = frontOf(path).errorBody(refusal, requestId);
   const own: Record<string, string> = {
     ...headers,
     ...(standing === undefined ? {} : standingHeaders(standing, nowMs)),

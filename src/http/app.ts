@@ -2,11 +2,14 @@ import { type Context, Hono } from "@hono/hono";
 import { AccountDisabled, type Caller, type KeyRing } from "../accounts/mod.ts";
 import { databaseRefusal } from "../database/mod.ts";
 import {
-  chatDialect,
   type Dialect,
-  messagesDialect,
-  readAside,
-  readCount,
+  type DialectName,
+  DIALECTS,
+  type Front,
+  frontSpoken,
+  type HeaderLookup,
+  meterInput,
+  parseDetached,
 } from "../dialects/mod.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { JsonBody } from "../blobs/mod.ts";
@@ -25,13 +28,7 @@ import { watchLeaving } from "./leaving.ts";
 import { MinuteQuota } from "./minute_quota.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi/document.ts";
-import {
-  apiVersions,
-  clientRequestIdOf,
-  isApiPath,
-  isConsolePath,
-  pathOf,
-} from "./request_line.ts";
+import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
 
 /** What the door leads to. */
 export interface AppParts extends RelayParts {
@@ -143,13 +140,15 @@ export class App {
   #routes(): Hono<Env> {
     // the router goes by the same path as the door, percent signs and all
     const app = new Hono<Env>({ getPath: ({ url }) => pathOf(url) });
-    app.post("/v1/chat/completions", (c) => this.#relay(c, chatDialect));
-    app.post("/v1/messages", (c) => this.#relay(c, messagesDialect));
-    app.post("/v1/messages/count_tokens", (c) => this.#count(c));
+    for (const [name, dialect] of Object.entries(DIALECTS) as [DialectName, Dialect][]) {
+      const { path, counting } = dialect.front;
+      app.post(path, (c) => this.#relay(c, name));
+      if (counting !== undefined) app.post(counting.path, (c) => this.#count(c, counting));
+    }
     app.get("/user/credits", (c) => this.#credits(c));
     app.get("/v1/models", async (c) => {
       const headers = await this.#publicHeaders(c);
-      const withAliases = c.req.header("anthropic-version") !== undefined;
+      const { listsAliases: withAliases } = frontSpoken(headerOf(c));
       return c.json(modelList(this.#parts.catalog, { withAliases }), 200, headers);
     });
     app.get("/v1/models/:id{.+}", async (c) => {
@@ -171,7 +170,7 @@ export class App {
     return app;
   }
 
-  async #relay(c: Context<Env>, dialect: Dialect): Promise<Response> {
+  async #relay(c: Context<Env>, dialect: DialectName): Promise<Response> {
     const startedTick = performance.now();
     const request = c.req.raw;
     const { requestId, clientRequestId, path } = c.env;
@@ -189,7 +188,7 @@ export class App {
         requestId,
         clientRequestId,
         trace,
-        versions: apiVersions(request.headers),
+        header: headerOf(c),
         leaving: watchLeaving(request, {
           timers: this.#options.bodyLimits.timers,
           connections: this.#options.connections,
@@ -312,19 +311,20 @@ export class App {
     return c.json(body, 200, await this.#headers(c));
   }
 
-  /** Counts a messages request's input here; nothing is sent upstream, nothing is charged. */
-  async #count(c: Context<Env>): Promise<Response> {
-    const request = c.req.raw;
+  /** Counts a request's input; nothing is sent upstream, nothing is charged. */
+  async #count(
+    c: Context<Env>,
+    { parse }: NonNullable<Front["counting"]>,
+  ): Promise<Response> {
     const caller = await this.#identify(c);
     this.#counts.check(caller.keyId);
     this.#counts.add(caller.keyId, 1);
     const over = this.#enter(c, caller);
-    const beta = request.headers.has("anthropic-beta");
     const counted = await this.#read(c, caller, (body) => {
-      const asked = readAside(body, (json) => readCount(json, { beta }));
-      this.#parts.catalog.resolve(asked.model);
+      const request = parseDetached(body, (json) => parse(json, headerOf(c)));
+      this.#parts.catalog.resolve(request.model);
       this.#unbilledBytes.add(caller.keyId, body.bytes);
-      return { input_tokens: messagesDialect.countInput(asked) };
+      return { input_tokens: meterInput(request.body, request.images) };
     }).finally(over);
     return c.json(counted, 200, await this.#headers(c));
   }
@@ -377,6 +377,11 @@ export class App {
     this.#parts.metrics.answeredError(refusal.reason);
     return errorAnswer(base, refusal, this.#parts.now());
   }
+}
+
+/** Looks up the client's headers. */
+function headerOf({ req: { raw: { headers } } }: Context<Env>): HeaderLookup {
+  return (name) => headers.get(name);
 }
 
 const JSON_REPLY = { "content-type": "application/json" };

@@ -10,18 +10,6 @@ export function clientRequestIdOf(headers: Headers): string | undefined {
   return given !== null && CLIENT_REQUEST_ID.test(given) ? given : undefined;
 }
 
-/** The version that is sent to an upstream when the caller names none. */
-const DEFAULT_VERSION = "2023-06-01";
-
-/** The messages dialect's version headers as they came. */
-export function apiVersions(headers: Headers): Record<string, string> {
-  const beta = headers.get("anthropic-beta");
-  return {
-    "anthropic-version": headers.get("anthropic-version") ?? DEFAULT_VERSION,
-    ...(beta === null ? {} : { "anthropic-beta": beta }),
-  };
-}
-
 /** Whether a path is of the API, which serves browsers of other origins and needs a key. */
 export function isApiPath(path: string): boolean {
   return path.startsWith("/v1/") || path.startsWith("/user/");

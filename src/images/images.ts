@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { following, forEachOf } from "../abort.ts";
 import { type Blobs, type LargeBodies, LEAST_CHARS } from "../blobs/mod.ts";
-import type { Asked, Dialect, ImageView } from "../dialects/mod.ts";
+import type { Front, ImageView, ParsedRequest } from "../dialects/mod.ts";
 import type { FairShare } from "../fair_share/mod.ts";
 import { examine } from "../pixels/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
@@ -80,8 +80,12 @@ export class Images {
    *
    * @throws {Refusal} `request_invalid` or `image_too_large`, naming the image.
    */
-  async inline(asked: Asked, dialect: Dialect, owner: ImageOwner): Promise<Asked> {
-    if (asked.images.length === 0) return asked;
+  async inline(
+    request: ParsedRequest,
+    front: Pick<Front, "replaceImages">,
+    owner: ImageOwner,
+  ): Promise<ParsedRequest> {
+    if (request.images.length === 0) return request;
     const { fetchesPerRequest, maxEncodedChars } = this.#limits;
     using leave = following(owner.signal);
     const changes = new Map<string, string>();
@@ -105,10 +109,10 @@ export class Images {
       }
     };
     try {
-      for (const image of asked.images.filter(({ source }) => source === "inline")) {
+      for (const image of request.images.filter(({ source }) => source === "inline")) {
         await take([image], () => this.#decode(image, encodedChars, owner.blobs));
       }
-      const remote = asked.images.filter(({ source }) => source === "remote");
+      const remote = request.images.filter(({ source }) => source === "remote");
       // the same address is fetched once for a request
       await forEachOf(
         Map.groupBy(remote, ({ url }) => url),
@@ -124,7 +128,7 @@ export class Images {
       });
       throw error;
     }
-    return changes.size === 0 ? asked : dialect.replaceImages(asked, changes);
+    return changes.size === 0 ? request : front.replaceImages(request, changes);
   }
 
   #decode({ url }: ImageView, alreadyChars: number, blobs: Blobs): Encoded {

@@ -17,7 +17,7 @@ export interface UsageRecord {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
-  readonly dialect: "chat" | "messages";
+  readonly dialect: string;
   readonly route: string;
   /** The upstream that answered or was asked last. */
   readonly upstream: string | null;

@@ -1,26 +1,32 @@
-import { type AnswerState, NOTHING } from "../dialects/mod.ts";
+import { NO_USAGE, type ReplyState } from "../dialects/mod.ts";
 import type { TextReader } from "./text_reader.ts";
 
-/** What a part has read, or how it failed. */
-type Turn = { readonly reader: TextReader; readonly text: string } | { readonly error: unknown };
+/** What was read of a part, or how it failed. */
+type PartRead = { readonly reader: TextReader; readonly text: string } | {
+  readonly error: unknown;
+};
 
 /**
- * Several streams as one, in the order in which their upstreams speak. Of each part one piece at the
- * most is held, so that a slow caller holds all of them back.
+ * Several streams as one, in the order in which their upstreams send. At most one piece of each part is held, so
+ * that a slow client holds all of them back.
  */
 export class JoinedReader implements TextReader {
-  readonly answer: AnswerState;
+  readonly reply: ReplyState;
   readonly #idle: Set<TextReader>;
-  readonly #read: Turn[] = [];
+  readonly #read: PartRead[] = [];
   /** Parts that are being read; such a one may have ended with its text still on the way. */
   #reading = 0;
   readonly #parts: readonly TextReader[];
   #wake: () => void = () => {};
 
-  constructor(parts: readonly TextReader[], answer: AnswerState) {
+  constructor(parts: readonly TextReader[], reply: ReplyState) {
     this.#parts = parts;
     this.#idle = new Set(parts);
-    this.answer = answer;
+    this.reply = reply;
+  }
+
+  get requests(): number {
+    return this.#parts.reduce((sum, { requests }) => sum + requests, 0);
   }
 
   get outputLimit(): number {
@@ -32,7 +38,7 @@ export class JoinedReader implements TextReader {
     for (const part of this.#parts) part.outputLimit = Math.floor(tokens / this.#parts.length);
   }
 
-  /** Whether all that are not complete wait for the limit. */
+  /** Whether all parts that are not complete wait for the limit. */
   get atLimit(): boolean {
     return this.#isQuiet && !this.finished &&
       this.#parts.every((part) => part.finished || part.atLimit);
@@ -49,12 +55,12 @@ export class JoinedReader implements TextReader {
   async next(): Promise<string> {
     for (const reader of this.#idle) if (!reader.atLimit) this.#start(reader);
     if (this.#read.length === 0) await new Promise<void>((resolve) => this.#wake = resolve);
-    const turn = this.#read.shift()!;
-    if ("error" in turn) throw turn.error;
-    const { reader, text } = turn;
+    const read = this.#read.shift()!;
+    if ("error" in read) throw read.error;
+    const { reader, text } = read;
     if (!reader.finished) this.#idle.add(reader);
-    // what ends a choice does not wait for the others
-    return reader.finished ? text + reader.answer.close(NOTHING) : text;
+    // the end of a choice does not wait for the others
+    return reader.finished ? text + reader.reply.close(NO_USAGE) : text;
   }
 
   close(): void {
@@ -64,9 +70,9 @@ export class JoinedReader implements TextReader {
   #start(reader: TextReader): void {
     this.#idle.delete(reader);
     this.#reading++;
-    const came = (turn: Turn) => {
+    const came = (read: PartRead) => {
       this.#reading--;
-      this.#read.push(turn);
+      this.#read.push(read);
       this.#wake();
     };
     if (reader.finished) return came({ reader, text: "" });

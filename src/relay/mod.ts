@@ -10,5 +10,6 @@
 
 export { InputEstimates } from "./input_estimates.ts";
 export { relay } from "./relay.ts";
-export type { Leaving, RelayParts, RelayReply, RelayRequest } from "./request.ts";
+export type { Leaving } from "./lifecycle.ts";
+export type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
 export { Running, type RunningRequest } from "./running.ts";

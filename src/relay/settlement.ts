@@ -16,7 +16,7 @@ export interface SettlementOptions {
   readonly requestId: string;
   readonly clientRequestId: string | undefined;
   readonly caller: Caller;
-  readonly dialect: "chat" | "messages";
+  readonly dialect: string;
   readonly route: Route;
   readonly streamed: boolean;
   readonly hold: Hold;
@@ -25,6 +25,16 @@ export interface SettlementOptions {
   readonly startedTick: number;
   /** Aborted when the gateway cannot wait any longer. */
   readonly cutOff: AbortSignal;
+}
+
+/** What was sent upstream for a request. */
+export interface SentRequest {
+  /** The target that replied, or the last one that failed; undefined when nothing was sent. */
+  readonly target: Target | undefined;
+  /** Requests that were sent. */
+  readonly attempts: number;
+  /** Names of the client's fields that the target which replied was not sent. */
+  readonly dropped: readonly string[];
 }
 
 /** How a request ended. */
@@ -53,10 +63,8 @@ export class Settlement {
   #firstTokenMs: number | null = null;
   /** What is still tried after the caller was answered; undefined when there is nothing. */
   behind: Promise<unknown> | undefined;
-  /** Names of the caller's fields that could not be carried. */
-  ignored: readonly string[] = [];
-  /** Who was asked last, and how often anyone was. */
-  asked: { target: Target | undefined; attempts: number } = { target: undefined, attempts: 0 };
+  /** What was sent upstream. */
+  sent: SentRequest = { target: undefined, attempts: 0, dropped: [] };
 
   constructor(options: SettlementOptions) {
     this.#options = options;
@@ -142,7 +150,7 @@ export class Settlement {
 
   #record({ ending, status, usage, usageSource }: End): UsageRecord {
     const { now, requestId, caller, dialect, route, streamed, startedAtMs, hold } = this.#options;
-    const { target, attempts } = this.asked;
+    const { target, attempts, dropped } = this.sent;
     return {
       requestId,
       accountId: caller.accountId,
@@ -166,7 +174,7 @@ export class Settlement {
       priceCredits: usage === undefined ? 0 : priceOf(route, usage),
       prices: usage === undefined ? null : { ...route.prices, minimum: route.minimum },
       admittedAtMs: hold.admittedAtMs,
-      ignored: this.ignored.join(", "),
+      ignored: dropped.join(", "),
       settledAtMs: now(),
     };
   }

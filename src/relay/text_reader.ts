@@ -1,9 +1,11 @@
-import type { AnswerState } from "../dialects/mod.ts";
+import type { ReplyState } from "../dialects/mod.ts";
 
-/** The caller's text, read on demand. */
+/** A reply's text for the client, read on demand. */
 export interface TextReader {
-  /** What is known of the answer so far. */
-  readonly answer: AnswerState;
+  /** What is known of the reply so far. */
+  readonly reply: ReplyState;
+  /** Upstream requests that it took; each of them read the whole input. */
+  readonly requests: number;
   /**
    * Output tokens after which reading stops until the limit is raised. What has arrived beyond it is
    * kept.
@@ -11,9 +13,9 @@ export interface TextReader {
   outputLimit: number;
   /** Whether the limit is reached: there is nothing to read before it is raised. */
   readonly atLimit: boolean;
-  /** Whether the answer is complete and all of its text has been given out. */
+  /** Whether the reply is complete and all of its text has been read. */
   readonly finished: boolean;
-  /** The next text: empty when there is none yet. Throws when the answer failed. */
+  /** Reads the next text: empty when there is none yet. Throws when the reply failed. */
   next(): Promise<string>;
   /** Lets go of the source; nothing is read any more. */
   close(): void;

@@ -21,11 +21,12 @@ export {
 } from "./transport.ts";
 export { configuredUpstreams, httpUpstream, simulatorUpstream, type Upstream } from "./upstream.ts";
 export {
-  type Call,
-  type Called,
-  CallFailed,
+  type Exchange,
+  ExchangeFailed,
   RETRY_POLICY,
   type RetryPolicy,
+  type Sent,
+  type TargetPlan,
   Upstreams,
   type UpstreamsOptions,
 } from "./upstreams.ts";

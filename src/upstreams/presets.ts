@@ -1,4 +1,5 @@
 import type { QuirkName } from "../config/mod.ts";
+import type { DialectName } from "../dialects/mod.ts";
 
 /** A well-known upstream, for `sluice init` and the docs. */
 export interface Preset {
@@ -6,7 +7,7 @@ export interface Preset {
   readonly name: string;
   readonly title: string;
   readonly url: string;
-  readonly dialect: "chat" | "messages";
+  readonly dialect: DialectName;
   readonly quirks?: QuirkName;
   /** Environment variable that its own SDK reads the key from; undefined where there is no key. */
   readonly keyVariable?: string;

@@ -1,6 +1,6 @@
 import { CoarseTimers } from "../coarse_timers.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
-import { isObject, text } from "../dialects/mod.ts";
+import { DIALECTS, isObject, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";
 import { TransportFault } from "./transport.ts";
 import { httpUpstream } from "./upstream.ts";
@@ -38,7 +38,7 @@ export async function probeUpstream(
       path: "/models",
       headers: {
         ...upstream.headers,
-        ...(settings.dialect === "messages" ? { "anthropic-version": "2023-06-01" } : {}),
+        ...DIALECTS[settings.dialect].back.versionHeaders(() => null),
       },
       body: undefined,
       signal: AbortSignal.timeout(patienceMs),

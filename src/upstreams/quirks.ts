@@ -33,7 +33,7 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     shaping: {
       fixedSampling: true,
       outputLimit: "max_completion_tokens",
-      singleAnswer: true,
+      singleChoice: true,
       withoutFiles: true,
     },
     adjust: adjustForMoonshot,
@@ -49,5 +49,5 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     shaping: { outputLimit: "max_tokens", topK: true },
     adjust: (body) => withContinuation(withBothNames(body)),
   },
-  ollama: { shaping: { outputLimit: "max_tokens", singleAnswer: true }, adjust: withBothNames },
+  ollama: { shaping: { outputLimit: "max_tokens", singleChoice: true }, adjust: withBothNames },
 };

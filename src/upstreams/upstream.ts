@@ -6,7 +6,7 @@ import {
   upstreamSettings,
 } from "../config/mod.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
-import type { JsonObject, Shaping } from "../dialects/mod.ts";
+import { type DialectName, DIALECTS, type JsonObject, type Shaping } from "../dialects/mod.ts";
 import { Health } from "./health.ts";
 import { HttpTransport } from "./http_transport.ts";
 import { QUIRKS } from "./quirks.ts";
@@ -16,7 +16,7 @@ import type { Transport } from "./transport.ts";
 /** A configured upstream. */
 export interface Upstream {
   readonly name: string;
-  readonly dialect: "chat" | "messages";
+  readonly dialect: DialectName;
   readonly shaping: Shaping;
   /** Changes a finished request body to what this upstream takes. */
   adjust(body: JsonObject): JsonObject;
@@ -97,10 +97,7 @@ function headersOf({ key, dialect, headers }: UpstreamSettings): Record<string, 
     "content-type": "application/json",
     "user-agent": "sluice",
   };
-  if (key !== undefined) {
-    if (dialect === "chat") sent.authorization = `Bearer ${key.reveal()}`;
-    else sent["x-api-key"] = key.reveal();
-  }
+  if (key !== undefined) Object.assign(sent, DIALECTS[dialect].back.authorization(key.reveal()));
   for (const [name, value] of Object.entries(headers)) sent[name.toLowerCase()] = value;
   return sent;
 }

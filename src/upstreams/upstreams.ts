@@ -1,12 +1,12 @@
 import { following } from "../abort.ts";
 import type { Portions } from "../blobs/mod.ts";
-import type { Route, Target } from "../catalog/mod.ts";
+import type { Target } from "../catalog/mod.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { type Failure, failureOf, statusFailure } from "./failure.ts";
 import { isSimulated } from "./simulator/mod.ts";
-import type { Pass } from "./circuit.ts";
+import type { Circuit, Pass } from "./circuit.ts";
 import { TransportFault, type UpstreamReply } from "./transport.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -26,16 +26,23 @@ export const RETRY_POLICY: RetryPolicy = {
   patienceMs: 2_000,
 };
 
-/** How one request is put to a target, and how its reply is opened. */
-export interface Call<T> {
-  readonly route: Route;
-  /** The caller has left. */
+/** A target that can serve a request. */
+export interface TargetPlan {
+  readonly target: Target;
+  readonly upstream: Upstream;
+}
+
+/** One exchange with one of several targets: what is sent, and how its reply is opened. */
+export interface Exchange<Plan extends TargetPlan, Opened> {
+  /** In the order of failover. */
+  readonly plans: readonly Plan[];
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   readonly requestId: string;
   readonly trace: Trace;
-  /** Permitted output of a response that comes only when it is whole; 0 for a stream. */
+  /** Maximum output of a reply that comes only when it is whole; 0 for a stream. */
   readonly unstreamedTokens: number;
-  prepare(target: Target, upstream: Upstream): {
+  write(plan: Plan): {
     readonly path: string;
     readonly body: string | Portions;
     readonly headers: Readonly<Record<string, string>>;
@@ -46,34 +53,31 @@ export interface Call<T> {
    */
   open(
     reply: UpstreamReply,
-    target: Target,
-    upstream: Upstream,
+    plan: Plan,
     options: { readonly canFailOver: boolean },
-  ): Promise<T>;
+  ): Promise<Opened>;
 }
 
-/** One request to one target. */
-interface Attempt {
-  readonly target: Target;
-  readonly upstream: Upstream;
+/** One request that is sent to one target. */
+interface Attempt<Plan extends TargetPlan> {
+  readonly plan: Plan;
   readonly pass: Pass;
-  /** Whether another target can be asked when this one keeps the request waiting. */
+  /** Whether another target can be tried when this one keeps the request waiting. */
   readonly canFailOver: boolean;
 }
 
-/** An attempt that led to an answer. */
-export interface Called<T> {
-  readonly opened: T;
+/** The attempt that got a reply. */
+export interface Sent<Plan extends TargetPlan, Opened> {
+  readonly opened: Opened;
   readonly reply: UpstreamReply;
-  readonly upstream: Upstream;
-  readonly target: Target;
+  readonly plan: Plan;
   /** Attempts in all, this one included. */
   readonly attempts: number;
 }
 
 /** Thrown when every attempt failed. */
-export class CallFailed extends Error {
-  override readonly name = "CallFailed";
+export class ExchangeFailed extends Error {
+  override readonly name = "ExchangeFailed";
   readonly refusal: Refusal;
   readonly attempts: number;
   readonly last: Target | undefined;
@@ -95,7 +99,7 @@ export interface UpstreamsOptions {
   readonly retries?: RetryPolicy;
 }
 
-/** All upstreams, and the order in which a route's targets are asked. */
+/** All upstreams, and the order in which targets are tried. */
 export class Upstreams {
   readonly #byName: ReadonlyMap<string, Upstream>;
   readonly #log: Log;
@@ -125,49 +129,55 @@ export class Upstreams {
     return [...this.#byName.values()];
   }
 
+  /** The upstream of a configured target. */
+  of({ upstream }: Target): Upstream {
+    return this.#byName.get(upstream)!;
+  }
+
   /**
-   * Puts a request to a route's targets until one answers.
+   * Sends a request to one target after the other until one replies.
    *
    * Only what was not sent, and what was answered 429 or 5xx before the first byte, is sent again.
    *
-   * @throws {CallFailed} when none does.
+   * @throws {ExchangeFailed} when none replies.
    */
-  async call<T>(call: Call<T>): Promise<Called<T>> {
+  async send<Plan extends TargetPlan, Opened>(
+    exchange: Exchange<Plan, Opened>,
+  ): Promise<Sent<Plan, Opened>> {
     const failures: Failure[] = [];
-    let order = this.#reachable(call.route);
+    const { signal } = exchange;
+    let order = reachable(exchange.plans);
     let last: Target | undefined;
     for (let round = 0; order.length > 0 && round < this.#retries.attemptsPerTarget; round++) {
       if (
-        round > 0 &&
-        !await sleep(this.#waitBefore(round, failures.slice(-order.length)), call.signal)
+        round > 0 && !await sleep(this.#waitBefore(round, failures.slice(-order.length)), signal)
       ) {
         break;
       }
-      const worthAnother: Target[] = [];
-      for (const [at, target] of order.entries()) {
-        const upstream = this.#byName.get(target.upstream)!;
-        const circuit = upstream.health.circuit(target.model);
+      const repeatable: Plan[] = [];
+      for (const [at, plan] of order.entries()) {
+        const circuit = circuitOf(plan);
         const isLast = at === order.length - 1;
         // one that was closed a moment ago may be open by now
-        const pass = isLast && worthAnother.length === 0 ? circuit.force() : circuit.pass();
+        const pass = isLast && repeatable.length === 0 ? circuit.force() : circuit.pass();
         if (pass === undefined) continue;
-        last = target;
-        const result = await this.#attempt(call, { target, upstream, pass, canFailOver: !isLast });
+        last = plan.target;
+        const result = await this.#attempt(exchange, { plan, pass, canFailOver: !isLast });
         const attempts = failures.length + 1;
         if (!("failure" in result)) return { ...result, attempts };
         const { failure } = result;
         failures.push(failure);
-        this.#note(call, target, upstream, failure, attempts);
-        // a probe is our idea, not its caller's: whatever comes of it, the others are asked
+        this.#note(exchange, plan, failure, attempts);
+        // the gateway chose to probe, not the client: whatever comes of it, the other targets are tried
         const isEnd = failure.kind === "final" && !(pass.isProbe && failure.blame && !isLast);
-        if (isEnd || call.signal.aborted) {
-          throw new CallFailed(failure.refusal, attempts, target);
+        if (isEnd || signal.aborted) {
+          throw new ExchangeFailed(failure.refusal, attempts, plan.target);
         }
-        if (this.#canRepeat(failure)) worthAnother.push(target);
+        if (this.#canRepeat(failure)) repeatable.push(plan);
       }
-      order = worthAnother;
+      order = repeatable;
     }
-    throw new CallFailed(verdict(failures), failures.length, last);
+    throw new ExchangeFailed(verdict(failures), failures.length, last);
   }
 
   /** Closes every connection. */
@@ -175,31 +185,35 @@ export class Upstreams {
     await Promise.all([...this.#byName.values()].map((upstream) => upstream.close()));
   }
 
-  async #attempt<T>(call: Call<T>, attempt: Attempt) {
-    const { name } = attempt.upstream;
+  async #attempt<Plan extends TargetPlan, Opened>(
+    exchange: Exchange<Plan, Opened>,
+    attempt: Attempt<Plan>,
+  ) {
+    const { plan: { upstream: { name } }, pass } = attempt;
     const startedTick = performance.now();
-    const stage = call.trace.begin("upstream", { "sluice.upstream": name }, "client");
-    const result = await this.#ask(call, attempt, stage.traceparent);
+    const stage = exchange.trace.begin("upstream", { "sluice.upstream": name }, "client");
+    const result = await this.#exchange(exchange, attempt, stage.traceparent);
     const failure = "failure" in result ? result.failure : undefined;
-    if (failure === undefined) attempt.pass.succeeded();
-    else if (failure.trips) attempt.pass.failed(failure.timedOut);
-    else if (failure.status !== undefined) attempt.pass.succeeded(); // it rejected this request
-    else attempt.pass.abandoned();
+    if (failure === undefined) pass.succeeded();
+    else if (failure.trips) pass.failed(failure.timedOut);
+    else if (failure.status !== undefined) pass.succeeded(); // it rejected this request
+    else pass.abandoned();
     const outcome = failure === undefined ? "answered" : OUTCOMES[failure.kind];
     this.#metrics.attempt(name, outcome, (performance.now() - startedTick) / 1_000);
     stage.end({ "sluice.outcome": outcome }, failure);
     return result;
   }
 
-  async #ask<T>(
-    call: Call<T>,
-    { target, upstream, canFailOver }: Attempt,
+  async #exchange<Plan extends TargetPlan, Opened>(
+    exchange: Exchange<Plan, Opened>,
+    { plan, canFailOver }: Attempt<Plan>,
     traceparent: string | undefined,
   ) {
+    const { upstream } = plan;
     const startedTick = performance.now();
-    const patience = canFailOver ? this.#patience(call, upstream) : undefined;
+    const patience = canFailOver ? this.#patience(exchange, upstream) : undefined;
     try {
-      const { path, body, headers } = call.prepare(target, upstream);
+      const { path, body, headers } = exchange.write(plan);
       const reply = await upstream.send({
         path,
         body,
@@ -208,7 +222,7 @@ export class Upstreams {
           ...upstream.headers,
           ...(traceparent === undefined ? {} : { traceparent }),
         },
-        signal: patience?.signal ?? call.signal,
+        signal: patience?.signal ?? exchange.signal,
       });
       if (reply.status < 200 || reply.status > 299) {
         patience?.end();
@@ -217,9 +231,9 @@ export class Upstreams {
         return { failure };
       }
       try {
-        const opened = await call.open(reply, target, upstream, { canFailOver });
+        const opened = await exchange.open(reply, plan, { canFailOver });
         upstream.health.succeeded(Math.round(performance.now() - startedTick));
-        return { opened, reply, upstream, target };
+        return { opened, reply, plan };
       } catch (error) {
         reply.discard();
         throw error;
@@ -231,34 +245,31 @@ export class Upstreams {
     }
   }
 
-  /** Ends an attempt whose first output does not come in time, while another target can be asked. */
-  #patience<T>(call: Call<T>, { headersMs }: Upstream) {
-    const { signal, abort } = following(call.signal); // which goes on until the reply has ended
-    const ms = headersMs * (1 + call.unstreamedTokens / UNSTREAMED_TOKENS);
+  /** Ends an attempt whose first output does not come in time, while another target can be tried. */
+  #patience(
+    { signal: clientSignal, unstreamedTokens }: Pick<
+      Exchange<TargetPlan, unknown>,
+      "signal" | "unstreamedTokens"
+    >,
+    { headersMs }: Upstream,
+  ) {
+    const { signal, abort } = following(clientSignal); // which goes on until the reply has ended
+    const ms = headersMs * (1 + unstreamedTokens / UNSTREAMED_TOKENS);
     const end = this.#timers.after(ms, () => {
       abort(new TransportFault("no_reply", `no response within ${Math.round(ms)} ms`));
     });
     return { signal, end };
   }
 
-  /** A route's targets in the order of failover, without those that fail; all, if all do. */
-  #reachable({ targets }: Route): readonly Target[] {
-    const reachable = targets.filter(({ upstream, model }) =>
-      !this.#byName.get(upstream)!.health.circuit(model).isOpen
-    );
-    return reachable.length === 0 ? targets : reachable;
-  }
-
-  #note<T>(
-    call: Call<T>,
-    target: Target,
-    upstream: Upstream,
+  #note(
+    { requestId }: Pick<Exchange<TargetPlan, unknown>, "requestId">,
+    { target, upstream }: TargetPlan,
     failure: Failure,
     attempt: number,
   ): void {
     if (failure.blame) upstream.health.failed(failure.detail);
     this.#log.warn("upstream attempt failed", {
-      id: call.requestId,
+      id: requestId,
       upstream: target.upstream,
       model: target.model,
       attempt,
@@ -266,7 +277,7 @@ export class Upstreams {
     });
   }
 
-  /** Whether the same target may be asked again soon. */
+  /** Whether the same target may be tried again soon. */
   #canRepeat({ kind, retryAfterMs }: Failure): boolean {
     if (retryAfterMs !== undefined) {
       return kind !== "elsewhere" && retryAfterMs <= this.#retries.patienceMs;
@@ -280,6 +291,16 @@ export class Upstreams {
     const told = failures.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
     return Math.max(backoff, told.length === 0 ? 0 : Math.min(...told));
   }
+}
+
+function circuitOf({ target, upstream }: TargetPlan): Circuit {
+  return upstream.health.circuit(target.model);
+}
+
+/** Targets in the order of failover, without those that fail; all, if all do. */
+function reachable<Plan extends TargetPlan>(plans: readonly Plan[]): readonly Plan[] {
+  const closed = plans.filter((plan) => !circuitOf(plan).isOpen);
+  return closed.length === 0 ? plans : closed;
 }
 
 /**
@@ -299,7 +320,7 @@ const OUTCOMES: Readonly<Record<Failure["kind"], string>> = {
 const LONGEST_RETRY_AFTER_MS = 60_000;
 const DEFAULT_RETRY_AFTER_MS = 5_000;
 
-/** What the caller is told when all attempts failed: 429 if all were busy, else 503. */
+/** The error when all attempts failed: 429 if all targets were busy, else 503. */
 function verdict(failures: readonly Failure[]): Refusal {
   const told = failures.filter(({ retryAfterMs }) => retryAfterMs !== undefined)
     .map(({ retryAfterMs }) => retryAfterMs!);
@@ -313,14 +334,14 @@ function verdict(failures: readonly Failure[]): Refusal {
   const refusal = worst?.refusal;
   const all = new Refusal(
     refusal?.reason ?? "upstream_unavailable",
-    refusal?.message ?? "No upstream can answer now. Please try again.",
+    refusal?.message ?? "No upstream is available. Please try again.",
     { retryAfterMs, cause: refusal },
   );
   all.simulated = refusal?.simulated ?? false;
   return all;
 }
 
-/** Waits; false when the caller left meanwhile. */
+/** Waits. Resolves with false when the client disconnects meanwhile. */
 function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {

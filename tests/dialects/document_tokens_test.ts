@@ -1,4 +1,5 @@
-import { chatDialect, type JsonObject, messagesDialect } from "../../src/dialects/mod.ts";
+import { type JsonObject } from "../../src/dialects/mod.ts";
+import { countInput, parseChat, parseMessages } from "./ends.ts";
 import { assert, assertEquals } from "../assert.ts";
 
 const PAGE = "<< /Type /Page /Parent 2 0 R >>";
@@ -31,20 +32,20 @@ for (const { why, bytes, tokens } of DOCUMENTS) {
   Deno.test(`a document's tokens, in either dialect: ${why}`, () => {
     const data = btoa(bytes);
     const chat = (file_data: string) =>
-      chatDialect.countInput(chatDialect.read({
+      countInput(parseChat({
         model: "m",
         messages: [{
           role: "user",
           content: [{ type: "file", file: { filename: "a.pdf", file_data } }],
         }],
-      }, { beta: false }));
+      }));
     const source = { type: "base64", media_type: "application/pdf", data };
     const messages = (content: JsonObject[]) =>
-      messagesDialect.countInput(messagesDialect.read({
+      countInput(parseMessages({
         model: "m",
         max_tokens: 9,
         messages: [{ role: "user", content }],
-      }, { beta: false }));
+      }));
     const document = { type: "document", source };
     for (
       const counted of [
@@ -59,10 +60,10 @@ for (const { why, bytes, tokens } of DOCUMENTS) {
 
 Deno.test("a document at an address counts as one page", () => {
   const source = { type: "url", url: "https://host.example/a.pdf" };
-  const asked = messagesDialect.read({
+  const asked = parseMessages({
     model: "m",
     max_tokens: 9,
     messages: [{ role: "user", content: [{ type: "document", source }] }],
-  }, { beta: false });
-  assertEquals(Math.floor((messagesDialect.countInput(asked) - 1_500) / 20), 0);
+  });
+  assertEquals(Math.floor((countInput(asked) - 1_500) / 20), 0);
 });

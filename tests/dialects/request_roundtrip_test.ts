@@ -1,23 +1,18 @@
 import fc from "fast-check";
-import {
-  chatDialect,
-  chatOverMessages,
-  type JsonObject,
-  messagesDialect,
-  messagesOverChat,
-} from "../../src/dialects/mod.ts";
+import { type JsonObject } from "../../src/dialects/mod.ts";
+import { chatToMessages, messagesToChat, parseChat, parseMessages } from "./ends.ts";
 import { assertEquals } from "../assert.ts";
 
 const OPTIONS = { model: "m", permittedOutput: 500, shaping: {} };
 
 /** A chat request as a messages upstream gets it. */
 function toMessages(body: JsonObject): JsonObject {
-  return chatOverMessages.request(chatDialect.read(body, { beta: false }), OPTIONS).body;
+  return chatToMessages.request(parseChat(body), OPTIONS).body;
 }
 
 /** A messages request as a chat upstream gets it. */
 function toChat(body: JsonObject): JsonObject {
-  return messagesOverChat.request(messagesDialect.read(body, { beta: false }), OPTIONS).body;
+  return messagesToChat.request(parseMessages(body), OPTIONS).body;
 }
 
 const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 })

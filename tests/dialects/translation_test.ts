@@ -1,41 +1,42 @@
 import fc from "fast-check";
 import {
-  type AnswerStream,
-  type Asked,
   type Bridge,
-  chatCarry,
-  chatDialect,
-  chatOverMessages,
   countedUsage,
+  DIALECTS,
   type JsonObject,
-  messagesCarry,
-  messagesDialect,
-  messagesOverChat,
+  type ParsedRequest,
   SseDecoder,
 } from "../../src/dialects/mod.ts";
+import {
+  chatToChat,
+  chatToMessages,
+  contextOf,
+  messagesToChat,
+  messagesToMessages,
+  parseChat,
+  parseMessages,
+} from "./ends.ts";
 import { parseJson } from "../../src/json/mod.ts";
 import { asRefusal, Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { checkChatStream, checkMessagesStream, eventsOf, type Rebuilt } from "./legal_streams.ts";
 
 const SHAPING = { model: "upstream-model", permittedOutput: 1_000, shaping: {} };
-const chatAsked = chatDialect.read({ model: "m", messages: [{ role: "user", content: "x" }] }, {
-  beta: false,
-});
+const chatAsked = parseChat({ model: "m", messages: [{ role: "user", content: "x" }] });
 
-function readMessages(body: JsonObject, beta = true): Asked {
-  return messagesDialect.read({ model: "m", max_tokens: 100, ...body }, { beta });
+function readMessages(body: JsonObject, beta = true): ParsedRequest {
+  return parseMessages({ model: "m", max_tokens: 100, ...body }, { beta });
 }
 
 /** A messages request as a chat upstream gets it. */
 function asChat(body: JsonObject): JsonObject {
-  return messagesOverChat.request(readMessages(body), SHAPING).body;
+  return messagesToChat.request(readMessages(body), SHAPING).body;
 }
 
 /** A chat request as a messages upstream gets it. */
 function asMessages(body: JsonObject): JsonObject {
-  const asked = chatDialect.read({ model: "m", ...body }, { beta: false });
-  return chatOverMessages.request(asked, SHAPING).body;
+  const asked = parseChat({ model: "m", ...body });
+  return chatToMessages.request(asked, SHAPING).body;
 }
 
 /** A whole stream of one dialect as the client of the other sees it, errors included. */
@@ -44,10 +45,10 @@ function translate(
   text: string,
   names = { id: "id", model: "m", inputTokens: 3 },
 ): string {
-  const stream: AnswerStream = bridge.stream(chatAsked, names);
-  const dialect = bridge === messagesOverChat || bridge === messagesCarry
-    ? messagesDialect
-    : chatDialect;
+  const stream = bridge.stream(contextOf(chatAsked, names));
+  const { front } = bridge === messagesToChat || bridge === messagesToMessages
+    ? DIALECTS.messages
+    : DIALECTS.chat;
   let out = "";
   try {
     for (const event of new SseDecoder().push(new TextEncoder().encode(text))) {
@@ -57,7 +58,7 @@ function translate(
     return out + stream.close(stream.usage ?? countedUsage(3, stream.countedOutput));
   } catch (error) {
     assert(error instanceof Refusal, `${error}`);
-    return out + dialect.errorEvent(asRefusal(error), "req_1");
+    return out + front.errorEvent(asRefusal(error), "req_1");
   }
 }
 
@@ -243,7 +244,7 @@ const STREAMS: readonly {
 
 for (const { why, deltas, finish, blocks, stop } of STREAMS) {
   Deno.test(`chat stream → messages stream: ${why}`, () => {
-    const rebuilt = checkMessagesStream(translate(messagesOverChat, chatStream(deltas, finish)));
+    const rebuilt = checkMessagesStream(translate(messagesToChat, chatStream(deltas, finish)));
     assertEquals(plain(rebuilt), { blocks, stopReason: stop });
   });
 }
@@ -251,7 +252,7 @@ for (const { why, deltas, finish, blocks, stop } of STREAMS) {
 for (const { why, deltas, finish, blocks } of STREAMS) {
   if (finish === "function_call") continue; // the form before tools has no pieces to tell apart
   Deno.test(`chat stream carried to chat: ${why}`, () => {
-    const rebuilt = checkChatStream(translate(chatCarry, chatStream(deltas, finish)));
+    const rebuilt = checkChatStream(translate(chatToChat, chatStream(deltas, finish)));
     const calls = blocks.filter(([type]) => type === "tool_use");
     assertEquals(plain(rebuilt).blocks.filter(([type]) => type === "tool_use"), calls);
     assertEquals(rebuilt.stopReason, calls.length > 0 ? "tool_calls" : finish ?? "stop");
@@ -285,7 +286,7 @@ Deno.test("chat stream carried to chat: what is right is carried as it is, unkno
   const source = chunks.map((choice) =>
     `data: ${JSON.stringify({ id: "id", created: 1, model: "m", choices: [choice] })}\n\n`
   ).join("");
-  assertEquals(translate(chatCarry, `${source}data: [DONE]\n\n`), `${source}data: [DONE]\n\n`);
+  assertEquals(translate(chatToChat, `${source}data: [DONE]\n\n`), `${source}data: [DONE]\n\n`);
 });
 
 Deno.test("chat stream carried to chat: calls of another kind are carried as they are", () => {
@@ -294,7 +295,7 @@ Deno.test("chat stream carried to chat: calls of another kind are carried as the
     piece({ index: 0, id: "c", type: "custom", custom: { name: "sh", input: "" } }),
     piece({ index: 0, custom: { input: "ls" } }),
   ], "tool_calls");
-  const text = translate(chatCarry, source);
+  const text = translate(chatToChat, source);
   assertStringIncludes(text, '"custom":{"name":"sh","input":""}');
   assertStringIncludes(text, '"custom":{"input":"ls"}');
 });
@@ -324,11 +325,8 @@ Deno.test("many calls under one id, with results and without, take no time that 
 
 Deno.test("chat answer carried to chat: calls without id, type or text arguments, finish stop", () => {
   const answer = (choice: JsonObject) =>
-    chatCarry.answer({ choices: [choice], vendor: 1 }, chatAsked, {
-      id: "chatcmpl-1",
-      model: "m",
-      inputTokens: 3,
-    }).body;
+    chatToChat.reply({ choices: [choice], vendor: 1 }, contextOf(chatAsked, { id: "chatcmpl-1" }))
+      .body;
   const call = { function: { name: "A", arguments: { a: 1 } }, extra_content: "x" };
   assertEquals(
     answer({ index: 0, message: { content: null, tool_calls: [call] }, finish_reason: "stop" }),
@@ -364,7 +362,7 @@ Deno.test("chat stream → messages stream: cached input stands beside the input
     completion_tokens_details: { reasoning_tokens: 8 },
   };
   const text = translate(
-    messagesOverChat,
+    messagesToChat,
     chatStream([{ content: "T" }]).replace(
       "data: [DONE]",
       `data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]`,
@@ -384,8 +382,7 @@ Deno.test("what was written to a cache is told in either dialect's words", () =>
     cache_read_input_tokens: 60,
     output_tokens: 20,
   };
-  const names = { id: "id", model: "m", inputTokens: 3 };
-  const answer = chatOverMessages.answer({ content: [], usage: messages }, chatAsked, names);
+  const answer = chatToMessages.reply({ content: [], usage: messages }, contextOf(chatAsked));
   assertEquals(answer.body.usage, {
     prompt_tokens: 100,
     completion_tokens: 20,
@@ -393,10 +390,9 @@ Deno.test("what was written to a cache is told in either dialect's words", () =>
     prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
     completion_tokens_details: { reasoning_tokens: 0 },
   });
-  const back = messagesOverChat.answer(
+  const back = messagesToChat.reply(
     answer.body,
-    readMessages({ messages: [{ role: "user", content: "Hi" }] }),
-    names,
+    contextOf(readMessages({ messages: [{ role: "user", content: "Hi" }] })),
   );
   assertEquals(back.body.usage, { ...messages, output_tokens_details: { thinking_tokens: 0 } });
 });
@@ -432,9 +428,9 @@ Deno.test("a legal chat stream → messages → chat rebuilds to the same messag
         ]),
       ];
       const source = chatStream(deltas, calls.length > 0 ? "tool_calls" : "stop");
-      const messages = translate(messagesOverChat, source);
+      const messages = translate(messagesToChat, source);
       const between = checkMessagesStream(messages);
-      const back = checkChatStream(translate(chatOverMessages, messages));
+      const back = checkChatStream(translate(chatToMessages, messages));
       const expected = [
         ["thinking", "", reasoning.join("")],
         ["text", "", text.join("")],
@@ -516,7 +512,7 @@ const oddEvent = fc.oneof(
 Deno.test("a thousand malformed chat streams never become an ill-formed messages stream (property)", () => {
   fc.assert(
     fc.property(fc.array(oddEvent, { maxLength: 12 }), (events) => {
-      checkMessagesStream(translate(messagesOverChat, events.join("")));
+      checkMessagesStream(translate(messagesToChat, events.join("")));
     }),
     { numRuns: 1_000 },
   );
@@ -525,7 +521,7 @@ Deno.test("a thousand malformed chat streams never become an ill-formed messages
 Deno.test("a thousand malformed chat streams carried to chat: calls are told apart (property)", () => {
   fc.assert(
     fc.property(fc.array(oddEvent, { maxLength: 12 }), (events) => {
-      const text = translate(chatCarry, events.join(""));
+      const text = translate(chatToChat, events.join(""));
       const begun = new Map<string, string>();
       for (const { data } of eventsOf(text)) {
         for (const { index: choice, delta } of data.choices ?? []) {
@@ -598,7 +594,7 @@ Deno.test("messages stream → chat stream: a call that was never named takes no
   ];
   const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
     .join("");
-  const rebuilt = checkChatStream(translate(chatOverMessages, text));
+  const rebuilt = checkChatStream(translate(chatToMessages, text));
   assertEquals(plain(rebuilt), { blocks: [["tool_use", "B", "{}"]], stopReason: "tool_calls" });
 });
 
@@ -607,7 +603,7 @@ Deno.test("a thousand malformed messages streams never become an ill-formed chat
     fc.property(fc.array(oddMessagesEvent, { maxLength: 12 }), (events) => {
       const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
         .join("");
-      checkChatStream(translate(chatOverMessages, text));
+      checkChatStream(translate(chatToMessages, text));
     }),
     { numRuns: 1_000 },
   );
@@ -749,8 +745,8 @@ Deno.test("messages request → chat: blocks that cannot be said are named, and 
       }],
     },
   ];
-  const { body, ignored } = messagesOverChat.request(readMessages({ messages }), SHAPING);
-  assertEquals(ignored, [
+  const { body, dropped } = messagesToChat.request(readMessages({ messages }), SHAPING);
+  assertEquals(dropped, [
     "messages.container_upload",
     "messages.server_tool_use",
     "messages.browser_state",
@@ -778,14 +774,14 @@ Deno.test("ids that an upstream numbers anew are a conversation's own for the ca
       { role: "user", content: [result("f.Read:1"), result("f.Read:0_again2")] },
     ],
   });
-  const names = { id: "id", model: "m", inputTokens: 3 };
+  const context = contextOf(asked);
   const calls = ["f.Read:0", "f.Read:1", "f.Read:1", "f.Read:2"];
   const own = ["f.Read:0_again3", "f.Read:1_again2", "f.Read:1_again3", "f.Read:2"];
   const whole = (bridge: Bridge, reply: JsonObject) =>
-    (bridge.answer(reply, asked, names).withUsage(countedUsage(1, 1)).content as JsonObject[])
+    (bridge.reply(reply, context).withUsage(countedUsage(1, 1)).content as JsonObject[])
       .map(({ id }) => id!);
   const streamed = (bridge: Bridge, datas: JsonObject[]) => {
-    const stream = bridge.stream(asked, names);
+    const stream = bridge.stream(context);
     const text =
       datas.map((one) => stream.push({ event: "", data: JSON.stringify(one) })).join("") +
       stream.close(countedUsage(1, 1));
@@ -798,24 +794,24 @@ Deno.test("ids that an upstream numbers anew are a conversation's own for the ca
     function: { name: "Read", arguments: "{}" },
   }));
   const message = { tool_calls: chatCalls };
-  assertEquals(whole(messagesOverChat, { choices: [{ message }] }), own);
-  assertEquals(streamed(messagesOverChat, [{ choices: [{ index: 0, delta: message }] }]), own);
-  assertEquals(whole(messagesCarry, { content: calls.map(use) }), own);
+  assertEquals(whole(messagesToChat, { choices: [{ message }] }), own);
+  assertEquals(streamed(messagesToChat, [{ choices: [{ index: 0, delta: message }] }]), own);
+  assertEquals(whole(messagesToMessages, { content: calls.map(use) }), own);
   const starts = calls.map((id, index) => ({
     type: "content_block_start",
     index,
     content_block: use(id),
   }));
-  assertEquals(streamed(messagesCarry, starts), own);
+  assertEquals(streamed(messagesToMessages, starts), own);
 
   const ids = (value: unknown) =>
     [...JSON.stringify(value).matchAll(/"(?:tool_call_id|tool_use_id|id)":"([^"]+)"/g)]
       .map(([, id]) => id);
-  assertEquals(ids(messagesOverChat.request(asked, SHAPING).body.messages), [
+  assertEquals(ids(messagesToChat.request(asked, SHAPING).body.messages), [
     ...["f.Read:0", "f.Read:0"],
     ...["f.Read:0", "f.Read:1", "f.Read:0", "f.Read:1"],
   ]);
-  assertEquals(ids(messagesCarry.request(asked, SHAPING).body.messages), [
+  assertEquals(ids(messagesToMessages.request(asked, SHAPING).body.messages), [
     ...["f.Read:0", "f.Read:0"],
     ...["f.Read:0", "f.Read:1", "f.Read:1", "f.Read:0"],
   ]);
@@ -845,12 +841,12 @@ Deno.test("documents: what the other dialect has no form for is written in one t
       ...texts("S\nhttps://host.example", "found"),
     ],
   }]);
-  const { body: sent, ignored } = messagesOverChat.request(readMessages(body), {
+  const { body: sent, dropped } = messagesToChat.request(readMessages(body), {
     ...SHAPING,
     shaping: { withoutFiles: true },
   });
   assertStringIncludes(JSON.stringify(sent.messages), 'The document \\"P\\" is left out');
-  assertEquals(ignored, ["messages.document"]);
+  assertEquals(dropped, ["messages.document"]);
   const url = { type: "document", source: { type: "url", url: "https://host.example/a.pdf" } };
   assertStringIncludes(
     assertThrows(() => asChat({ messages: [{ role: "user", content: [url] }] }), Refusal).message,
@@ -879,7 +875,7 @@ Deno.test("whole numbers beyond 2^53 are the same on the other side, in either d
     name: "A",
     input_schema: { properties: { id: parseJson(schema) as JsonObject } },
   }];
-  for (const bridge of [messagesCarry, messagesOverChat]) {
+  for (const bridge of [messagesToMessages, messagesToChat]) {
     const sent = JSON.stringify(bridge.request(readMessages({ messages, tools }), SHAPING).body);
     assertStringIncludes(sent.replaceAll("\\", ""), args);
     assertStringIncludes(sent, schema);
@@ -887,11 +883,9 @@ Deno.test("whole numbers beyond 2^53 are the same on the other side, in either d
   const called = { id: "a", type: "function", function: { name: "A", arguments: args } };
   const history = [{ role: "assistant", tool_calls: [called] }];
   assertStringIncludes(JSON.stringify(asMessages({ messages: history })), args);
-  const names = { id: "id", model: "m", inputTokens: 3 };
-  const answer = messagesOverChat.answer(
+  const answer = messagesToChat.reply(
     { choices: [{ message: { tool_calls: [called] } }] },
-    readMessages({ messages }),
-    names,
+    contextOf(readMessages({ messages })),
   );
   assertStringIncludes(JSON.stringify(answer.withUsage(countedUsage(1, 1))), args);
 });
@@ -901,7 +895,7 @@ Deno.test("a thread is refused in the words by which SDKs go on without", () => 
     () => readMessages({ messages: [{ role: "user", content: "Hi" }], thread: { type: "create" } }),
     Refusal,
   );
-  const { error } = messagesDialect.errorBody(refusal, "req_1") as { error: JsonObject };
+  const { error } = DIALECTS.messages.front.errorBody(refusal, "req_1") as { error: JsonObject };
   assertEquals(error.details, {
     error_code: "thread_unsupported_request",
     unsupported: ["thread"],
@@ -914,28 +908,28 @@ Deno.test("chat request → messages: nothing to say is refused, blank texts and
     Refusal,
   );
   assertEquals(refusal.param, "messages");
-  const asked = chatDialect.read({
+  const asked = parseChat({
     model: "m",
     messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: " " }],
     stop: [" ", "X"],
     tools: [{ type: "function", function: { name: "A", parameters: {} } }],
-  }, { beta: false });
-  const { body, ignored } = chatOverMessages.request(asked, SHAPING);
+  });
+  const { body, dropped } = chatToMessages.request(asked, SHAPING);
   assertEquals(body.messages, [{ role: "user", content: [{ type: "text", text: "Hi" }] }]);
-  assertEquals([body.stop_sequences, ignored], [["X"], ["stop"]]);
+  assertEquals([body.stop_sequences, dropped], [["X"], ["stop"]]);
   assertEquals(body.tools, [{ name: "A", input_schema: { type: "object" } }]);
 });
 
 Deno.test("sampling that is left out is left out where the upstream has its own", () => {
   const messages = [{ role: "user", content: "Hi" }];
   const shaping = { ownSampling: true };
-  const chat = chatDialect.read({ model: "m", messages }, { beta: false });
+  const chat = parseChat({ model: "m", messages });
   for (
     const [bridge, asked] of [
-      [chatCarry, chat],
-      [chatOverMessages, chat],
-      [messagesCarry, readMessages({ messages })],
-      [messagesOverChat, readMessages({ messages })],
+      [chatToChat, chat],
+      [chatToMessages, chat],
+      [messagesToMessages, readMessages({ messages })],
+      [messagesToChat, readMessages({ messages })],
     ] as const
   ) {
     const { body } = bridge.request(asked, { ...SHAPING, shaping });
@@ -945,7 +939,7 @@ Deno.test("sampling that is left out is left out where the upstream has its own"
 });
 
 Deno.test("messages request → chat: what is said of reasoning and cannot be carried is named", () => {
-  const { ignored } = messagesOverChat.request(
+  const { dropped } = messagesToChat.request(
     readMessages({
       messages: [{ role: "user", content: "Hi" }],
       thinking: { type: "enabled", budget_tokens: 2_000 },
@@ -957,7 +951,7 @@ Deno.test("messages request → chat: what is said of reasoning and cannot be ca
     }),
     SHAPING,
   );
-  assertEquals(ignored, [
+  assertEquals(dropped, [
     "output_config.effort",
     "output_config.task_budget",
     "thinking.budget_tokens",
@@ -977,7 +971,8 @@ Deno.test("messages request → chat: names of tools that are too long there, an
     }],
     tool_choice: { type: "tool", name: long },
   });
-  const { body } = messagesOverChat.request(asked, SHAPING);
+  const written = messagesToChat.request(asked, SHAPING);
+  const { body } = written;
   const names = (body.tools as JsonObject[]).map((tool) => (tool.function as JsonObject).name);
   assertEquals(names.map((name) => String(name).length), [64, 64, 5]);
   assertEquals(new Set(names).size, 3);
@@ -985,12 +980,12 @@ Deno.test("messages request → chat: names of tools that are too long there, an
   assertStringIncludes(JSON.stringify(body.messages), `"name":"${names[0]}"`);
 
   const called = call(0, "{}", "x", String(names[1]));
-  const whole = messagesOverChat.answer(
+  const context = contextOf(asked, { written });
+  const whole = messagesToChat.reply(
     { choices: [{ message: called, finish_reason: "tool_calls" }] },
-    asked,
-    { id: "id", model: "m", inputTokens: 3 },
+    context,
   );
-  const stream = messagesOverChat.stream(asked, { id: "id", model: "m", inputTokens: 3 });
+  const stream = messagesToChat.stream(context);
   const streamed = stream.push({
     event: "",
     data: JSON.stringify({ choices: [{ index: 0, delta: called }] }),
@@ -1002,7 +997,7 @@ Deno.test("messages request → chat: names of tools that are too long there, an
 
 Deno.test("messages request → chat: what cannot be said is named or refused", () => {
   const messages = [{ role: "user", content: "Hi" }];
-  const named = messagesOverChat.request(
+  const named = messagesToChat.request(
     readMessages({
       messages,
       top_k: 5,
@@ -1012,7 +1007,7 @@ Deno.test("messages request → chat: what cannot be said is named or refused", 
     }),
     SHAPING,
   );
-  assertEquals(named.ignored, ["top_k", "metadata", "service_tier", "unknown"]);
+  assertEquals(named.dropped, ["metadata", "service_tier", "unknown", "top_k"]);
   assert(!JSON.stringify(named.body).includes("private"));
   assertStringIncludes(
     assertThrows(() => asChat({ messages, safeguards: [{}] }), Refusal).message,
@@ -1153,9 +1148,9 @@ Deno.test("chat request → messages: a choice among some tools, who asks, top_k
     safety_identifier: "hashed",
     seed: 1,
   };
-  const asked = chatDialect.read({ model: "m", ...body }, { beta: false });
-  const { body: sent, ignored } = chatOverMessages.request(asked, SHAPING);
-  assertEquals(ignored, ["seed"]);
+  const asked = parseChat({ model: "m", ...body });
+  const { body: sent, dropped } = chatToMessages.request(asked, SHAPING);
+  assertEquals(dropped, ["seed"]);
   assertEquals((sent.tools as JsonObject[]).map(({ name }) => name), ["B"]);
   assertEquals([sent.tool_choice, sent.top_k, sent.metadata], [{ type: "any" }, 5, {
     user_id: "hashed",
@@ -1173,10 +1168,8 @@ Deno.test("chat request → messages: a choice among some tools, who asks, top_k
     assertThrows(() => asMessages({ messages: history }), Refusal).message,
     "custom",
   );
-  const long = chatDialect.read({ model: "m", ...body, safety_identifier: "x".repeat(257) }, {
-    beta: false,
-  });
-  assertEquals(chatOverMessages.request(long, SHAPING).body.metadata, { user_id: "u" });
+  const long = parseChat({ model: "m", ...body, safety_identifier: "x".repeat(257) });
+  assertEquals(chatToMessages.request(long, SHAPING).body.metadata, { user_id: "u" });
   const refusal = assertThrows(
     () => asMessages({ messages: body.messages, functions: [{ name: "A" }] }),
     Refusal,
@@ -1185,28 +1178,28 @@ Deno.test("chat request → messages: a choice among some tools, who asks, top_k
 });
 
 Deno.test("chat request → messages: an effort makes a model that verifies reason", () => {
-  const asked = chatDialect.read({
+  const asked = parseChat({
     model: "m",
     messages: [{ role: "user", content: "Hi" }],
     reasoning_effort: "low",
     temperature: 0.2,
-  }, { beta: false });
+  });
   const send = (signedReasoning: boolean) =>
-    chatOverMessages.request(asked, { ...SHAPING, shaping: { signedReasoning } });
+    chatToMessages.request(asked, { ...SHAPING, shaping: { signedReasoning } });
   const verifies = send(true);
   assertEquals(
-    [verifies.body.thinking, verifies.body.temperature, verifies.ignored],
+    [verifies.body.thinking, verifies.body.temperature, verifies.dropped],
     [{ type: "adaptive" }, undefined, ["temperature"]],
   );
   const other = send(false);
-  assertEquals([other.body.thinking, other.body.temperature, other.ignored], [undefined, 0.2, []]);
+  assertEquals([other.body.thinking, other.body.temperature, other.dropped], [undefined, 0.2, []]);
   for (const { body } of [verifies, other]) assertEquals(body.output_config, { effort: "low" });
 });
 
 Deno.test("messages request → chat: top_k goes where it is known", () => {
   const asked = readMessages({ messages: [{ role: "user", content: "Hi" }], top_k: 5 });
-  const known = messagesOverChat.request(asked, { ...SHAPING, shaping: { topK: true } });
-  assertEquals([known.body.top_k, known.ignored], [5, []]);
+  const known = messagesToChat.request(asked, { ...SHAPING, shaping: { topK: true } });
+  assertEquals([known.body.top_k, known.dropped], [5, []]);
 });
 
 Deno.test("a messages body is carried to a messages upstream but for model, limit and temperature", () => {
@@ -1222,7 +1215,7 @@ Deno.test("a messages body is carried to a messages upstream but for model, limi
     safeguards: [{}],
     unknown: { deep: [null, 1.5] },
   };
-  const sent = messagesCarry.request(readMessages(body), SHAPING).body;
+  const sent = messagesToMessages.request(readMessages(body), SHAPING).body;
   assertEquals<unknown>(sent, {
     ...body,
     model: "upstream-model",
@@ -1246,7 +1239,7 @@ Deno.test("a messages body for an upstream that verifies: what others said is wr
     { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "ok" }] },
   ];
   const send = (signature: string, id: string, signedReasoning: boolean) =>
-    messagesCarry.request(
+    messagesToMessages.request(
       readMessages({ model: "m", max_tokens: 9, messages: history(signature, id) }),
       { ...SHAPING, shaping: { signedReasoning } },
     ).body.messages;
@@ -1262,7 +1255,7 @@ Deno.test("a messages body for an upstream that verifies: what others said is wr
 
 Deno.test("messages request → chat: only the line that names a bill is left out", () => {
   const bill = "x-anthropic-billing-header: cc_version=1";
-  const sent = messagesOverChat.request(
+  const sent = messagesToChat.request(
     readMessages({
       model: "m",
       max_tokens: 9,
@@ -1281,7 +1274,7 @@ Deno.test("a tool that runs on the server may have no name", () => {
   const tools = [{ type: "mcp_toolset", mcp_server_name: "x" }];
   const body = { model: "m", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] };
   assertEquals<unknown>(
-    messagesCarry.request(readMessages({ ...body, tools }), SHAPING).body.tools,
+    messagesToMessages.request(readMessages({ ...body, tools }), SHAPING).body.tools,
     tools,
   );
   assertThrows(() => readMessages({ ...body, tools: [{ description: "none" }] }), Refusal);
@@ -1292,21 +1285,21 @@ Deno.test("thinking that a lowered limit leaves no room for is named", () => {
     messages: [{ role: "user", content: "Hi" }],
     thinking: { type: "enabled", budget_tokens: 2_000 },
   });
-  const { body, ignored } = messagesCarry.request(asked, SHAPING);
-  assertEquals([body.thinking, ignored], [{ type: "disabled" }, ["thinking"]]);
+  const { body, dropped } = messagesToMessages.request(asked, SHAPING);
+  assertEquals([body.thinking, dropped], [{ type: "disabled" }, ["thinking"]]);
 });
 
 Deno.test("sampling that an upstream or its thinking does not take is left out and named", () => {
   const fixed = { ...SHAPING, shaping: { fixedSampling: true } };
   const chat = { model: "m", messages: [{ role: "user", content: "Hi" }], temperature: 0.5 };
-  const read = (body: JsonObject) => chatDialect.read(body, { beta: false });
-  assertEquals(chatCarry.request(read(chat), fixed).ignored, ["temperature"]);
-  assertEquals(chatOverMessages.request(read(chat), fixed).ignored, ["temperature"]);
-  assertEquals(chatOverMessages.request(read(chat), SHAPING).ignored, []);
+  const read = (body: JsonObject) => parseChat(body);
+  assertEquals(chatToChat.request(read(chat), fixed).dropped, ["temperature"]);
+  assertEquals(chatToMessages.request(read(chat), fixed).dropped, ["temperature"]);
+  assertEquals(chatToMessages.request(read(chat), SHAPING).dropped, []);
   const thinking = { ...chat, thinking: { type: "enabled" } };
-  assertEquals(chatOverMessages.request(read(thinking), SHAPING).ignored, ["thinking"]);
+  assertEquals(chatToMessages.request(read(thinking), SHAPING).dropped, ["thinking"]);
   const roomy = { ...SHAPING, permittedOutput: 8_000 };
-  assertEquals(chatOverMessages.request(read(thinking), roomy).ignored, ["temperature"]);
+  assertEquals(chatToMessages.request(read(thinking), roomy).dropped, ["temperature"]);
   const messages = readMessages({ messages: chat.messages, temperature: 0.5, top_k: 3 });
-  assertEquals(messagesCarry.request(messages, fixed).ignored, ["temperature", "top_k"]);
+  assertEquals(messagesToMessages.request(messages, fixed).dropped, ["temperature", "top_k"]);
 });

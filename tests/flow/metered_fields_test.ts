@@ -4,17 +4,12 @@
  */
 
 import {
-  type Asked,
-  type Bridge,
-  chatCarry,
-  chatDialect,
-  chatOverMessages,
-  type Dialect,
+  bridgeBetween,
+  type DialectName,
   type JsonObject,
-  messagesCarry,
-  messagesDialect,
-  messagesOverChat,
+  type ParsedRequest,
 } from "../../src/dialects/mod.ts";
+import { countInput, parseChat, parseMessages } from "../dialects/ends.ts";
 import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
@@ -62,14 +57,9 @@ function casesOf(known: readonly { path: string; body: unknown }[]): Case[] {
   }));
 }
 
-const CASES: Readonly<Record<Dialect["name"], readonly Case[]>> = {
+const CASES: Readonly<Record<DialectName, readonly Case[]>> = {
   chat: [...casesOf(fields.chatRequest), ...INVENTED_CHAT],
   messages: [...casesOf(fields.messagesRequest), ...INVENTED_MESSAGES],
-};
-const DIALECTS = { chat: chatDialect, messages: messagesDialect };
-const BRIDGES: Readonly<Record<Dialect["name"], Readonly<Record<Dialect["name"], Bridge>>>> = {
-  chat: { chat: chatCarry, messages: chatOverMessages },
-  messages: { chat: messagesOverChat, messages: messagesCarry },
 };
 const PAIRINGS = [["chat", "chat"], ["chat", "messages"], ["messages", "chat"], [
   "messages",
@@ -79,10 +69,11 @@ const PAIRINGS = [["chat", "chat"], ["chat", "messages"], ["messages", "chat"], 
 /** Pictures have rules of their own: what stands in an image's address is checked to be one. */
 const isImage = (path: string) => /image_url\.url$|\(image\)\.source|screenshot/.test(path);
 
-function readAs(dialect: Dialect, body: JsonObject): Asked | undefined {
-  const limit = dialect.name === "messages" ? { max_tokens: 100 } : {};
+function readAs(dialect: DialectName, body: JsonObject): ParsedRequest | undefined {
   try {
-    return dialect.read({ ...body, model: "m", ...limit }, { beta: true });
+    return dialect === "messages"
+      ? parseMessages({ ...body, model: "m", max_tokens: 100 }, { beta: true })
+      : parseChat({ ...body, model: "m" });
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;
@@ -94,26 +85,26 @@ const inMessage = (text: string): JsonObject => ({ messages: [{ role: "user", co
 /** A case that is sent and not counted, or counted and not sent, in words. */
 function faultOf(
   { name, body }: Case,
-  [from, to]: readonly [Dialect["name"], Dialect["name"]],
+  [from, to]: readonly [DialectName, DialectName],
   count: number,
   separator: string,
 ): string | undefined {
-  const dialect = DIALECTS[from];
   const text = wordsOf(count, separator);
-  const asked = readAs(dialect, body(text));
+  const asked = readAs(from, body(text));
   if (asked === undefined) return undefined; // refused
   let sent: JsonObject;
   try {
     const shaping = {};
-    sent = BRIDGES[from][to].request(asked, { model: "m", permittedOutput: 100, shaping }).body;
+    sent =
+      bridgeBetween(from, to).request(asked, { model: "m", permittedOutput: 100, shaping }).body;
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;
   }
   const copies = copiesIn(JSON.stringify(sent), count);
   if (copies < 0.1) return undefined; // dropped
-  const counted = dialect.countInput(asked);
-  const ordinary = dialect.countInput(readAs(dialect, inMessage(text))!);
+  const counted = countInput(asked);
+  const ordinary = countInput(readAs(from, inMessage(text))!);
   const ratio = counted / (ordinary * Math.max(1, Math.round(copies)));
   return ratio >= LEAST && ratio <= MOST
     ? undefined
@@ -146,8 +137,7 @@ for (const [name, place] of Object.entries(NUMBERS)) {
   Deno.test(`numbers that are sent are counted: ${name}`, () => {
     const numbers = Array.from({ length: 2_000 }, (_, at) => (at * 7_919) % 100_003);
     const body = place(numbers);
-    const count = (messages: JsonObject) =>
-      chatDialect.countInput(readAs(chatDialect, { messages: [messages] })!);
+    const count = (messages: JsonObject) => countInput(readAs("chat", { messages: [messages] })!);
     const ordinary = count({ role: "user", content: JSON.stringify(body.invented) });
     const there = count({ role: "user", content: "Hi", ...body });
     const ratio = there / ordinary;

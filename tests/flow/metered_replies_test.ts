@@ -4,17 +4,12 @@
  */
 
 import {
-  type Asked,
-  type Bridge,
-  chatCarry,
-  chatDialect,
-  chatOverMessages,
-  type Dialect,
+  bridgeBetween,
+  type DialectName,
   type JsonObject,
-  messagesCarry,
-  messagesDialect,
-  messagesOverChat,
+  type ParsedRequest,
 } from "../../src/dialects/mod.ts";
+import { contextOf, parseChat, parseMessages } from "../dialects/ends.ts";
 import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
@@ -26,18 +21,13 @@ import { MARK, readFields } from "../wire/fields.ts";
 const LEAST = 0.6;
 const MOST = 1.7;
 
-type Name = Dialect["name"];
+type Name = DialectName;
 
-const BRIDGES: Readonly<Record<Name, Readonly<Record<Name, Bridge>>>> = {
-  chat: { chat: chatCarry, messages: chatOverMessages },
-  messages: { chat: messagesOverChat, messages: messagesCarry },
-};
 const messages = [{ role: "user", content: "Hi" }];
-const ASKED: Readonly<Record<Name, Asked>> = {
-  chat: chatDialect.read({ model: "m", messages }, { beta: false }),
-  messages: messagesDialect.read({ model: "m", messages, max_tokens: 9 }, { beta: false }),
+const ASKED: Readonly<Record<Name, ParsedRequest>> = {
+  chat: parseChat({ model: "m", messages }),
+  messages: parseMessages({ model: "m", messages, max_tokens: 9 }),
 };
-const NAMES = { id: "id", model: "m", inputTokens: 1 };
 
 /** Words in which one stands for the rest. */
 const WORDS = ["river", "table", "seven", "green", "under", "paper", "music", "quick", "zebra"];
@@ -214,7 +204,7 @@ const CASES: readonly Case[] = [
 
 /** What a stream of these events delivers, and what is counted for it; undefined when it is refused. */
 function streamed(one: Case, to: Name, texts: readonly string[]) {
-  const stream = BRIDGES[to][one.from].stream(ASKED[to], NAMES);
+  const stream = bridgeBetween(to, one.from).stream(contextOf(ASKED[to]));
   const opening = one.from === "messages" ? [START] : [];
   try {
     let delivered = "";
@@ -230,7 +220,7 @@ function streamed(one: Case, to: Name, texts: readonly string[]) {
 
 function replied(one: Case, to: Name, text: string) {
   try {
-    const answer = BRIDGES[to][one.from].answer(one.whole!(text), ASKED[to], NAMES);
+    const answer = bridgeBetween(to, one.from).reply(one.whole!(text), contextOf(ASKED[to]));
     const usage = {
       inputTokens: 1,
       cachedTokens: 0,

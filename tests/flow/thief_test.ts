@@ -5,7 +5,7 @@
  */
 
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
-import type { Dialect, JsonObject } from "../../src/dialects/mod.ts";
+import type { DialectName, JsonObject } from "../../src/dialects/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
@@ -14,7 +14,7 @@ import { until } from "../fake/temp.ts";
 import { chunk, fakeUpstream, sse } from "../fake/upstream.ts";
 import { INVENTED_CHAT, INVENTED_MESSAGES } from "../wire/invented_fields.ts";
 
-type Name = Dialect["name"];
+type Name = DialectName;
 
 const REQUESTS = Number(Deno.env.get("SLUICE_THIEF_REQUESTS") ?? 2_000);
 const AT_ONCE = 8;

@@ -1,16 +1,16 @@
 import { isObject, type JsonObject, text } from "../json.ts";
-import { JsonProgress } from "../json_progress.ts";
-import type { AnswerEvent } from "../neutral.ts";
+import { JsonProgress } from "../neutral/json_progress.ts";
+import type { ReplyEvent } from "../neutral/conversation.ts";
 
 /** A piece of a tool call, told apart from the pieces of others. */
-export type CallEvent = AnswerEvent & { readonly type: "call" };
+export type CallEvent = ReplyEvent & { readonly type: "call" };
 
 /** Tells the pieces of tool calls apart, as chat upstreams send them. */
 export class CallReader {
   #calls = 0;
   /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
   readonly #byIndex = new Map<number, Call>();
-  /** The call that a piece without an index goes on with. */
+  /** The call that a piece without an index continues. */
   #last: Call | undefined;
 
   read(piece: JsonObject): CallEvent {
@@ -44,9 +44,8 @@ interface Call {
 }
 
 /**
- * Whether a piece begins another call than the one that its place says: it names another tool, or the same
- * one although the arguments are complete. Ids tell nothing: some upstreams give each piece one of its own, and
- * names are repeated too.
+ * Whether a piece begins another call than the one at its index: it names another tool, or the same one although the
+ * arguments are complete. Ids do not help: some upstreams give each piece its own, and repeat names as well.
  */
 function isAnother(
   call: Call,
@@ -56,7 +55,7 @@ function isAnother(
   return name !== call.name || call.args.complete && args !== "";
 }
 
-/** A piece of a call as chat clients take it. */
+/** A piece of a call as chat clients expect it. */
 export interface WrittenCall {
   /** Calls are numbered from 0 without a gap. */
   readonly index: number;
@@ -66,21 +65,21 @@ export interface WrittenCall {
 }
 
 /**
- * Writes pieces of tool calls as chat clients take them: the id and the name come once, with a call's first
+ * Writes pieces of tool calls as chat clients expect them: the id and the name come once, with a call's first
  * piece, and indices are dense. What comes before a call's name waits for it.
  */
 export class CallWriter {
   readonly #calls = new Map<string, { index: number | undefined; id?: string; waiting: string }>();
-  readonly #answerId: string;
+  readonly #replyId: string;
   /** How many calls have been named. */
   named = 0;
 
-  /** @param answerId From which ids are made for calls that have none. */
-  constructor(answerId: string) {
-    this.#answerId = answerId;
+  /** @param replyId Basis of the ids for calls that have none. */
+  constructor(replyId: string) {
+    this.#replyId = replyId;
   }
 
-  /** Undefined where there is nothing to write yet. */
+  /** Returns undefined when there is nothing to write yet. */
   write({ key, id, name, args }: CallEvent): WrittenCall | undefined {
     let call = this.#calls.get(key);
     if (call === undefined) {
@@ -92,12 +91,12 @@ export class CallWriter {
     call.waiting += args;
     if (name === undefined) return undefined;
     const index = call.index = this.named++;
-    const opening = { id: call.id ?? madeCallId(this.#answerId, index), name };
+    const opening = { id: call.id ?? madeCallId(this.#replyId, index), name };
     return { index, opening, args: call.waiting };
   }
 }
 
 /** The id of a call to which its upstream gave none. */
-export function madeCallId(answerId: string, index: number): string {
-  return `call_${answerId.replace(/^chatcmpl-/, "")}_${index}`;
+export function madeCallId(replyId: string, index: number): string {
+  return `call_${replyId.replace(/^chatcmpl-/, "")}_${index}`;
 }

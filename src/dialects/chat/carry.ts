@@ -1,78 +1,78 @@
 import { Refusal } from "../../refusal.ts";
 import type {
-  Answer,
-  AnswerNames,
-  AnswerStream,
-  Asked,
   Bridge,
-  BridgedRequest,
-  RequestOptions,
-} from "../bridge.ts";
+  ParsedRequest,
+  Reply,
+  ReplyContext,
+  ReplyStream,
+  WriteOptions,
+  WrittenRequest,
+} from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, withoutFields } from "../json.ts";
 import { Meter, meterBeside, meterChoice } from "../meter.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
-import { brokenOff, mustNotHaveFailed, upstreamFault } from "./upstream_error.ts";
-import { mustHaveFewChoices, parseChunk } from "./events.ts";
-import { ChoiceMender, mendedChoice } from "./mend.ts";
-import { CHAT_DEFAULTS } from "./schema.ts";
+import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { brokenOff, upstreamFault } from "../upstream_error.ts";
+import { checkChoiceCount, checkNotFailed, parseChunk } from "./read_reply.ts";
+import { ChoiceRepair, repairChoice } from "./repair.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { readChatUsage, writeChatUsage } from "./usage.ts";
+import { wantsUsage } from "./writer.ts";
 
 /**
- * Chat in front, chat behind: bodies go on as the objects they were.
+ * Chat between a client and an upstream that both speak it: bodies go on as the objects that they are.
  *
- * Changed in a request: `model`, the output limit, the defaults of left-out sampling fields and,
+ * Changed in a request: `model`, the output limit, the defaults of omitted sampling fields and,
  * when streaming, `stream_options.include_usage`. Changed in a reply: `id`, `model`, `usage`
- * where the upstream sent none or the caller did not ask for it, and what SDKs stumble over (`mend.ts`).
+ * where the upstream sent none or the client did not ask for it, and what SDKs fail over (`repair.ts`).
  */
 export const chatCarry: Bridge = {
-  path: "/chat/completions",
-  singleAnswer: false,
+  singleChoice: false,
   request: carryRequest,
-  answer: carryAnswer,
-  stream: (asked, names) => new CarriedChatStream(asked, names),
+  reply: carryReply,
+  stream: (context) => new CarriedChatStream(context),
 };
 
 const SAMPLING = ["temperature", "top_p", "frequency_penalty", "presence_penalty"];
 
 function carryRequest(
-  { body, stream }: Asked,
-  { model, permittedOutput, shaping }: RequestOptions,
-): BridgedRequest {
+  { body, stream }: ParsedRequest,
+  { model, permittedOutput, shaping }: WriteOptions,
+): WrittenRequest {
   const sent: JsonObject = { ...body, model };
-  const asked = (body.max_completion_tokens ?? undefined) !== undefined;
-  const limit = shaping.outputLimit ?? (asked ? "max_completion_tokens" : "max_tokens");
+  const isNew = (body.max_completion_tokens ?? undefined) !== undefined;
+  const limit = shaping.outputLimit ?? (isNew ? "max_completion_tokens" : "max_tokens");
   delete sent.max_tokens;
   delete sent.max_completion_tokens;
   sent[limit] = permittedOutput;
-  let ignored: string[] = [];
-  if (shaping.fixedSampling) ignored = withoutFields(sent, SAMPLING);
+  let dropped: string[] = [];
+  if (shaping.fixedSampling) dropped = withoutFields(sent, SAMPLING);
   else if (!shaping.ownSampling) {
-    sent.temperature ??= CHAT_DEFAULTS.temperature;
-    sent.top_p ??= CHAT_DEFAULTS.top_p;
+    sent.temperature ??= DEFAULT_SAMPLING.temperature;
+    sent.top_p ??= DEFAULT_SAMPLING.topP;
   }
   if (stream) {
     const options = isObject(body.stream_options) ? body.stream_options : {};
     sent.stream_options = { ...options, include_usage: true };
   }
-  return { body: sent, ignored };
+  return { body: sent, dropped };
 }
 
-function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer {
+function carryReply(reply: unknown, context: ReplyContext): Reply {
   if (!isObject(reply) || !Array.isArray(reply.choices)) {
     if (isObject(reply) && reply.error !== undefined) throw upstreamFault(reply.error);
-    throw new Refusal("upstream_unavailable", "The upstream's answer is not a chat completion.");
+    throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
   }
-  mustHaveFewChoices(reply);
-  const { choice } = names;
-  const choices = objects(reply.choices).map((one) => mendedChoice(one, names));
+  checkChoiceCount(reply);
+  const { choice } = context;
+  const choices = objects(reply.choices).map((one) => repairChoice(one, context));
   if (choices.length === 0) {
-    throw new Refusal("upstream_unavailable", "The upstream's answer holds no choice.");
+    throw new Refusal("upstream_unavailable", "The upstream's response holds no choice.");
   }
-  choices.forEach(mustNotHaveFailed);
+  choices.forEach(checkNotFailed);
   const usage = readChatUsage(reply.usage) ?? readChatUsage(choices[0]?.usage);
-  const body: JsonObject = { ...reply, id: names.id, model: names.model, choices };
+  const body: JsonObject = { ...reply, id: context.id, model: context.model, choices };
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
@@ -88,32 +88,32 @@ function carryAnswer(reply: unknown, _asked: Asked, names: AnswerNames): Answer 
   };
 }
 
-class CarriedChatStream implements AnswerStream {
+class CarriedChatStream implements ReplyStream {
   finished = false;
   hasOutput = false;
   usage: Usage | undefined;
   readonly #meter = new Meter();
-  readonly #names: AnswerNames;
+  readonly #context: ReplyContext;
   readonly #wantsUsage: boolean;
   readonly #ended = new Set<number>();
   readonly #choices: number;
   /** By the index of their choice. */
-  readonly #menders: Record<number, ChoiceMender> = {};
-  #created: JsonValue = Math.floor(Date.now() / 1_000);
+  readonly #repairs: Record<number, ChoiceRepair> = {};
+  #created: JsonValue;
   #rawUsage: JsonObject | undefined;
 
-  constructor(asked: Asked, names: AnswerNames) {
-    this.#names = names;
-    this.#choices = asked.choices;
-    const options = asked.body.stream_options;
-    this.#wantsUsage = isObject(options) && options.include_usage === true;
+  constructor(context: ReplyContext) {
+    this.#context = context;
+    this.#choices = context.request.choices;
+    this.#created = context.createdAtS;
+    this.#wantsUsage = wantsUsage(context);
   }
 
   get endedChoices(): number {
     return this.#ended.size;
   }
 
-  get saidFinish(): boolean {
+  get hasFinishReason(): boolean {
     return this.#ended.size >= this.#choices;
   }
 
@@ -129,10 +129,10 @@ class CarriedChatStream implements AnswerStream {
     }
     const chunk = parseChunk(data);
     if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
-    const choices = objects(chunk.choices).map((choice) => this.#mended(choice));
+    const choices = objects(chunk.choices).map((choice) => this.#repaired(choice));
     this.#take(chunk, choices);
-    if (choices.length === 0) return ""; // a usage chunk; ours is sent at the end
-    const { id, model, choice } = this.#names;
+    if (choices.length === 0) return ""; // a usage chunk; one is sent at the end
+    const { id, model, choice } = this.#context;
     const sent: JsonObject = { ...chunk, id, model, choices };
     if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
@@ -147,7 +147,7 @@ class CarriedChatStream implements AnswerStream {
   }
 
   truncate(): string {
-    const { id, model, choice } = this.#names;
+    const { id, model, choice } = this.#context;
     const indices = choice === undefined
       ? Array.from({ length: this.#choices }, (_, index) => index)
       : [choice];
@@ -165,20 +165,21 @@ class CarriedChatStream implements AnswerStream {
   }
 
   close(usage: Usage): string {
-    if (this.#names.choice !== undefined) return "";
+    if (this.#context.choice !== undefined) return "";
     const last = this.#wantsUsage ? this.#rawUsage ?? writeChatUsage(usage) : undefined;
-    return chatStreamEnd(this.#names, this.#created, last);
+    return chatStreamEnd(this.#context, this.#created, last);
   }
 
   ping(): string {
     return ": ping\n\n";
   }
 
-  #mended(choice: JsonObject): JsonObject {
+  #repaired(choice: JsonObject): JsonObject {
     const index = typeof choice.index === "number" ? choice.index : 0;
-    const mended = (this.#menders[index] ??= new ChoiceMender(this.#names, choice)).mend(choice);
-    if (!isObject(mended.delta) || mended.message === undefined) return mended;
-    const { message: _, ...rest } = mended; // all that was said so far, once more
+    const repair = this.#repairs[index] ??= new ChoiceRepair(this.#context, choice);
+    const repaired = repair.repair(choice);
+    if (!isObject(repaired.delta) || repaired.message === undefined) return repaired;
+    const { message: _, ...rest } = repaired; // the whole output so far, once more
     return rest;
   }
 
@@ -194,7 +195,7 @@ class CarriedChatStream implements AnswerStream {
     if (meterBeside(this.#meter, chunk)) this.hasOutput = true;
     for (const choice of choices) {
       if (meterChoice(this.#meter, choice)) this.hasOutput = true;
-      mustNotHaveFailed(choice);
+      checkNotFailed(choice);
       if (typeof choice.finish_reason === "string") {
         this.#ended.add(typeof choice.index === "number" ? choice.index : 0);
       }

@@ -56,10 +56,10 @@ const responseFormat = z.discriminatedUnion("type", [
 
 const outputLimit = z.int().min(1).max(128_000).nullish();
 
-/** Defaults that are sent to the upstream when the caller leaves the field out. */
-export const CHAT_DEFAULTS = { temperature: 0.6, top_p: 1, max_tokens: 1_024 } as const;
+/** Output limit of requests that set none. */
+export const DEFAULT_MAX_TOKENS = 1_024;
 
-/** Body of `POST /v1/chat/completions`. Fields not named here are carried on untouched. */
+/** Body of `POST /v1/chat/completions`. Fields not named here are passed on unchanged. */
 export const chatRequest = z.looseObject({
   model: z.string().min(1),
   messages: z.array(chatMessage).min(1),

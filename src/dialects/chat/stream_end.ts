@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 
-/** What ends a chat stream: the usage in a chunk of its own where it is wanted, then `[DONE]`. */
+/** The end of a chat stream: the usage in a chunk of its own where the client wants it, then `[DONE]`. */
 export function chatStreamEnd(
   { id, model }: { readonly id: string; readonly model: string },
   created: JsonValue,

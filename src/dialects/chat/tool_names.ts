@@ -1,22 +1,21 @@
 import { createHash } from "node:crypto";
-import { type JsonValue, objects, text } from "../json.ts";
+import type { Tool } from "../neutral/conversation.ts";
 
-/** Characters of a tool's name in the chat dialect; the messages dialect takes 128. */
-const MOST_CHARS = 64;
+/** Maximum length of a tool's name in the chat dialect; the messages dialect allows 128 characters. */
+const MAX_CHARS = 64;
 
-/** A tool's name as chat upstreams take it; the same for the same name, so that prompt caches hold. */
+/** A tool's name as chat upstreams accept it; always the same for the same name, so that prompt caches hold. */
 export function shortName(name: string): string {
-  if (name.length <= MOST_CHARS) return name;
+  if (name.length <= MAX_CHARS) return name;
   const mark = `_${createHash("sha256").update(name).digest("hex").slice(0, 8)}`;
-  return name.slice(0, MOST_CHARS - mark.length) + mark;
+  return name.slice(0, MAX_CHARS - mark.length) + mark;
 }
 
-/** The tools on offer whose names were shortened, by their short names; undefined when there are none. */
-export function longNames(tools: JsonValue | undefined): ReadonlyMap<string, string> | undefined {
+/** The tools whose names are shortened, by their short names; undefined when there are none. */
+export function longNames(tools: readonly Tool[]): ReadonlyMap<string, string> | undefined {
   let long: Map<string, string> | undefined;
-  for (const { name } of objects(tools)) {
-    const own = text(name) ?? "";
-    if (own.length > MOST_CHARS) (long ??= new Map()).set(shortName(own), own);
+  for (const { name } of tools) {
+    if (name.length > MAX_CHARS) (long ??= new Map()).set(shortName(name), name);
   }
   return long;
 }

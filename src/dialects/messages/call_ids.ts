@@ -1,31 +1,29 @@
 import { type JsonObject, objects, text } from "../json.ts";
-
-/** What is put behind an id that was there before. */
-const AGAIN = /_again\d+$/;
+import { isRepeatedId, repeatedId, upstreamIds } from "../neutral/call_ids.ts";
 
 /**
- * Ids of an answer's tool calls, each its own in the whole conversation. Some upstreams number them anew in each
- * turn (`functions.Read:0`), and coding tools drop a call whose id they have seen before, with its result.
+ * Makes the ids of a reply's tool calls unique in the whole conversation. Some upstreams start numbering again in each
+ * reply (`functions.Read:0`), and coding tools drop a call whose id they have seen before, with its result.
  */
 export class CallIds {
   readonly #body: JsonObject;
   #used: Set<string> | undefined;
   readonly #counts = new Map<string, number>();
 
-  /** @param body The request, whose history is looked through when the answer calls a tool. */
+  /** @param body The request, whose history is searched when the reply calls a tool. */
   constructor(body: JsonObject) {
     this.#body = body;
   }
 
-  /** The id for one more call: as the upstream wrote it, unless that is taken. */
-  own(id: string): string {
+  /** Returns the id for one more call: as the upstream wrote it, unless that is taken. */
+  unique(id: string): string {
     this.#used ??= usedIn(this.#body);
-    let own = id;
+    let unique = id;
     let count = this.#counts.get(id) ?? 1;
-    while (this.#used.has(own)) own = `${id}_again${++count}`;
+    while (this.#used.has(unique)) unique = repeatedId(id, ++count);
     this.#counts.set(id, count);
-    this.#used.add(own);
-    return own;
+    this.#used.add(unique);
+    return unique;
   }
 }
 
@@ -39,23 +37,9 @@ function usedIn({ messages }: JsonObject): Set<string> {
   return used;
 }
 
-/**
- * Ids of one turn's calls as their upstream wrote them: models that number their calls are confused by another
- * form. One that would then stand twice in the turn stays as it is.
- */
-export function upstreamsIds(ids: readonly string[]): string[] {
-  const own = new Set(ids);
-  return ids.map((id) => {
-    const theirs = id.replace(AGAIN, "");
-    if (theirs === id || own.has(theirs)) return id;
-    own.add(theirs);
-    return theirs;
-  });
-}
-
-/** Messages with the ids of their calls as the upstream wrote them; the same ones where they are. */
-export function withUpstreamsIds(messages: readonly JsonObject[]): JsonObject[] {
-  /** The ids of the last turn's calls that are written otherwise. */
+/** Restores the ids of calls to what their upstream wrote. Unchanged messages are returned as they are. */
+export function withUpstreamIds(messages: readonly JsonObject[]): JsonObject[] {
+  /** The ids of the last message's calls that differ. */
   let changed: ReadonlyMap<string, string> = new Map();
   return messages.map((message) => {
     const blocks = objects(message.content);
@@ -63,8 +47,10 @@ export function withUpstreamsIds(messages: readonly JsonObject[]): JsonObject[] 
       const ids = blocks.flatMap(({ type, id }) =>
         type === "tool_use" && typeof id === "string" ? [id] : []
       );
-      const theirs = ids.some((id) => AGAIN.test(id)) ? upstreamsIds(ids) : ids;
-      changed = new Map(ids.flatMap((id, at) => (theirs[at] === id ? [] : [[id, theirs[at]!]])));
+      const originals = ids.some((id) => isRepeatedId(id)) ? upstreamIds(ids) : ids;
+      changed = new Map(
+        ids.flatMap((id, at) => (originals[at] === id ? [] : [[id, originals[at]!]])),
+      );
     }
     return changed.size === 0 ? message : { ...message, content: blocks.map(renamed) };
   });

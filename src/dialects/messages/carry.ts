@@ -1,14 +1,12 @@
-import { Refusal } from "../../refusal.ts";
 import type {
-  Answer,
-  AnswerNames,
-  AnswerStream,
-  Asked,
   Bridge,
-  BridgedRequest,
-  RequestOptions,
-} from "../bridge.ts";
-import { brokenOff, upstreamFault } from "../chat/upstream_error.ts";
+  ParsedRequest,
+  Reply,
+  ReplyContext,
+  ReplyStream,
+  WriteOptions,
+  WrittenRequest,
+} from "../dialect.ts";
 import {
   isObject,
   type JsonObject,
@@ -20,59 +18,62 @@ import {
 import { Meter, meterEvent } from "../meter.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
-import { SIGNATURE } from "./encoder.ts";
-import { CallIds, withUpstreamsIds } from "./call_ids.ts";
-import { parseEvent } from "./events.ts";
-import { plainId } from "./from_neutral.ts";
-import { LEAST_BUDGET, MESSAGES_DEFAULTS } from "./schema.ts";
+import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { brokenOff } from "../upstream_error.ts";
+import { CallIds, withUpstreamIds } from "./call_ids.ts";
+import { checkMessage, parseEvent } from "./read_reply.ts";
+import { MIN_BUDGET_TOKENS } from "./schema.ts";
 import { MessagesUsage, writeMessagesUsage } from "./usage.ts";
+import { plainId } from "./write.ts";
+import { SIGNATURE } from "./writer.ts";
 
 /**
- * Messages in front, messages behind: bodies go on as the objects they were.
+ * Messages between a client and an upstream that both speak it: bodies go on as the objects that they are.
  *
  * Changed in a request: `model`, `max_tokens`, a reasoning budget that is not below it, the defaults of
- * `temperature` (where the model does not think) and of the effort, and for an upstream that verifies
- * what others said. Changed in a reply: `id`, `model`, and ids of calls that the conversation has already.
+ * `temperature` (where the model does not reason) and of the effort, and for an upstream that verifies signatures
+ * what other upstreams wrote. Changed in a reply: `id`, `model`, and ids of calls that the conversation has already.
  */
 export const messagesCarry: Bridge = {
-  path: "/messages",
-  singleAnswer: true,
+  singleChoice: true,
   request: carryRequest,
-  answer: carryAnswer,
-  stream: (asked, names) => new CarriedMessagesStream(names, new CallIds(asked.body)),
+  reply: carryReply,
+  stream: (context) => new CarriedMessagesStream(context),
 };
 
 const SAMPLING = ["temperature", "top_p", "top_k"];
 
 function carryRequest(
-  { body, reasoning }: Asked,
-  { model, permittedOutput, shaping }: RequestOptions,
-): BridgedRequest {
+  { body, reasoning }: ParsedRequest,
+  { model, permittedOutput, shaping }: WriteOptions,
+): WrittenRequest {
   const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
   const messages = objects(body.messages);
-  sent.messages = shaping.signedReasoning ? messages.flatMap(asItsOwn) : withUpstreamsIds(messages);
+  sent.messages = shaping.signedReasoning
+    ? messages.flatMap(asWrittenThere)
+    : withUpstreamIds(messages);
   if (isObject(body.thinking)) sent.thinking = withinLimit(body.thinking, permittedOutput);
   if (reasoning?.effort !== undefined) {
     const config = isObject(body.output_config) ? body.output_config : {};
     sent.output_config = { effort: reasoning.effort, ...config };
   }
   const thinks = isObject(sent.thinking) && sent.thinking.type !== "disabled";
-  const ignored: string[] = [];
+  const dropped: string[] = [];
   if (!thinks && isObject(body.thinking) && body.thinking.type !== "disabled") {
-    ignored.push("thinking");
+    dropped.push("thinking");
   }
-  if (shaping.fixedSampling) ignored.push(...withoutFields(sent, SAMPLING));
+  if (shaping.fixedSampling) dropped.push(...withoutFields(sent, SAMPLING));
   else if (!thinks && !shaping.ownSampling) {
-    sent.temperature ??= MESSAGES_DEFAULTS.temperature;
+    sent.temperature ??= DEFAULT_SAMPLING.temperature;
   }
-  return { body: sent, ignored };
+  return { body: sent, dropped };
 }
 
 /**
- * A message as an upstream takes it that verifies what it is sent back. An earlier answer may have come from
- * another one: reasoning that was signed here is left out, and ids are written as its dialect has them.
+ * A message as an upstream accepts it that verifies what it gets back. An earlier reply may have come from another
+ * upstream: reasoning that the gateway signed is dropped, and ids are escaped as its dialect requires.
  */
-function asItsOwn(message: JsonObject): JsonObject[] {
+function asWrittenThere(message: JsonObject): JsonObject[] {
   if (!Array.isArray(message.content)) return [message];
   const content = message.content
     .filter((block) => !(isObject(block) && block.signature === SIGNATURE))
@@ -85,23 +86,20 @@ function asItsOwn(message: JsonObject): JsonObject[] {
   return content.length === 0 ? [] : [{ ...message, content }];
 }
 
-/** Reasoning has to leave room for an answer: its budget is below `max_tokens`, which may be lowered here. */
+/** Reasoning has to leave room for text: its budget must be below `max_tokens`, which the gateway may have lowered. */
 function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject {
   const { budget_tokens: budget } = thinking;
   if (typeof budget !== "number" || budget < permittedOutput) return thinking;
-  return permittedOutput > LEAST_BUDGET
+  return permittedOutput > MIN_BUDGET_TOKENS
     ? { ...thinking, budget_tokens: permittedOutput - 1 }
     : { type: "disabled" };
 }
 
-function carryAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answer {
-  if (!isObject(reply) || !Array.isArray(reply.content)) {
-    if (isObject(reply) && isObject(reply.error)) throw upstreamFault(reply.error);
-    throw new Refusal("upstream_unavailable", "The upstream's answer is not a message.");
-  }
-  const ids = new CallIds(asked.body);
-  const content = reply.content.map((block) => isObject(block) ? withOwnId(block, ids) : block);
-  const body: JsonObject = { ...reply, id: names.id, model: names.model, content };
+function carryReply(reply: unknown, { id, model, request }: ReplyContext): Reply {
+  checkMessage(reply);
+  const ids = new CallIds(request.body);
+  const content = reply.content.map((block) => isObject(block) ? withUniqueId(block, ids) : block);
+  const body: JsonObject = { ...reply, id, model, content };
   const reported = new MessagesUsage();
   reported.add(reply.usage);
   return {
@@ -111,22 +109,22 @@ function carryAnswer(reply: unknown, asked: Asked, names: AnswerNames): Answer {
     withUsage: (usage) => ({ ...body, usage: writeMessagesUsage(usage) }),
     countOutput() {
       const meter = new Meter();
-      const { id: _id, model: _model, ...said } = reply;
-      meter.addTexts(said);
+      const { id: _id, model: _model, ...rest } = reply;
+      meter.addTexts(rest);
       return meter.tokens;
     },
   };
 }
 
-function withOwnId(block: JsonObject, ids: CallIds): JsonObject {
+function withUniqueId(block: JsonObject, ids: CallIds): JsonObject {
   if (block.type !== "tool_use" || typeof block.id !== "string") return block;
-  return { ...block, id: ids.own(block.id) };
+  return { ...block, id: ids.unique(block.id) };
 }
 
-class CarriedMessagesStream implements AnswerStream {
+class CarriedMessagesStream implements ReplyStream {
   finished = false;
   hasOutput = false;
-  readonly #names: AnswerNames;
+  readonly #context: ReplyContext;
   readonly #ids: CallIds;
   readonly #usage = new MessagesUsage();
   readonly #meter = new Meter();
@@ -134,9 +132,9 @@ class CarriedMessagesStream implements AnswerStream {
   /** Index of the block that has begun and not ended. */
   #open: JsonValue | undefined;
 
-  constructor(names: AnswerNames, ids: CallIds) {
-    this.#names = names;
-    this.#ids = ids;
+  constructor(context: ReplyContext) {
+    this.#context = context;
+    this.#ids = new CallIds(context.request.body);
   }
 
   get usage(): Usage | undefined {
@@ -147,7 +145,7 @@ class CarriedMessagesStream implements AnswerStream {
     return this.#stopped ? 1 : 0;
   }
 
-  get saidFinish(): boolean {
+  get hasFinishReason(): boolean {
     return this.#stopped;
   }
 
@@ -161,7 +159,7 @@ class CarriedMessagesStream implements AnswerStream {
       case "message_start":
         if (isObject(event.message)) {
           this.#usage.begin(event.message.usage);
-          event.message = { ...event.message, id: this.#names.id, model: this.#names.model };
+          event.message = { ...event.message, id: this.#context.id, model: this.#context.model };
         }
         break;
       case "content_block_stop":
@@ -170,7 +168,7 @@ class CarriedMessagesStream implements AnswerStream {
       case "content_block_start":
         this.#open = event.index;
         if (isObject(event.content_block)) {
-          event.content_block = withOwnId(event.content_block, this.#ids);
+          event.content_block = withUniqueId(event.content_block, this.#ids);
         }
         break;
       case "message_delta":
@@ -182,7 +180,7 @@ class CarriedMessagesStream implements AnswerStream {
       case "message_stop":
         if (!this.#stopped) throw brokenOff();
         this.finished = true;
-        return ""; // said when the usage is settled
+        return ""; // sent when the usage is settled
     }
     if (meterEvent(this.#meter, event)) this.hasOutput = true;
     return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;

@@ -3,31 +3,23 @@
  *
  * Promise: nothing that a coding tool sends fails because an upstream cannot say it; a stream is
  * well-formed whatever the upstream sends.
+ * Leaves to others: what other dialects make of it; nothing in here knows one.
  *
  * @module
  */
 
-import type { Dialect } from "../bridge.ts";
-import { meterInput } from "../meter.ts";
-import { messagesErrorBody, messagesErrorEvent } from "./errors.ts";
-import { replaceMessagesImages } from "./images.ts";
-import { readMessages } from "./read.ts";
-import { reasonMessages } from "./reasoning.ts";
+import type { Dialect } from "../dialect.ts";
+import { messagesBack } from "./back.ts";
+import { messagesCarry } from "./carry.ts";
+import { messagesFront } from "./front.ts";
 
-export { messagesCarry } from "./carry.ts";
-export { messagesErrorBody, messagesErrorWords } from "./errors.ts";
-export { messagesOverChat } from "./over_chat.ts";
-export { readCount } from "./read.ts";
+export { messagesErrorWords } from "./errors.ts";
+export { countRequest, messagesRequest } from "./schema.ts";
 export { writeMessagesUsage } from "./usage.ts";
 
-/** Messages in front. */
-export const messagesDialect: Dialect = {
-  name: "messages",
-  answerId: (requestId) => requestId.replace(/^req_/, "msg_"),
-  read: readMessages,
-  reason: reasonMessages,
-  replaceImages: replaceMessagesImages,
-  countInput: ({ body, images }) => meterInput(body, images),
-  errorBody: messagesErrorBody,
-  errorEvent: messagesErrorEvent,
+/** The messages dialect. */
+export const messages: Dialect = {
+  front: messagesFront,
+  back: messagesBack,
+  carry: messagesCarry,
 };

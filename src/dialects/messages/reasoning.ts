@@ -1,35 +1,35 @@
-import type { Asked, Reasoned } from "../bridge.ts";
+import type { AppliedReasoning, ParsedRequest } from "../dialect.ts";
 import { isObject, text } from "../json.ts";
-import type { Effort, Reasoning } from "../reasoning.ts";
+import type { Reasoning } from "../reasoning.ts";
 
 /**
- * What a messages body asks of reasoning, held against how its route reasons. Nothing fails here:
- * coding tools send `thinking` to every model.
+ * Fits what a messages body says of reasoning to how its route reasons. Nothing is an error: coding tools send
+ * `thinking` to every model.
  */
-export function reasonMessages(asked: Asked, reasoning: Reasoning): Reasoned {
-  const { body } = asked;
+export function applyReasoning(request: ParsedRequest, reasoning: Reasoning): AppliedReasoning {
+  const { body } = request;
   const thinking = isObject(body.thinking) ? text(body.thinking.type) : undefined;
   const off = thinking === "disabled";
   const config = isObject(body.output_config) ? body.output_config : {};
   const effort = EFFORTS[text(config.effort) ?? ""];
   switch (reasoning) {
     case "effort":
-      return { asked: { ...asked, reasoning: { effort: effort ?? "max" } }, ignored: [] };
+      return { request: { ...request, reasoning: { effort: effort ?? "max" } }, dropped: [] };
     case "thinking":
       return thinking === undefined
-        ? { asked, ignored: [] }
-        : { asked: { ...asked, reasoning: { thinking: !off } }, ignored: [] };
+        ? { request, dropped: [] }
+        : { request: { ...request, reasoning: { enabled: !off } }, dropped: [] };
     case "always":
-      return { asked, ignored: off ? ["thinking"] : [] };
+      return { request, dropped: off ? ["thinking"] : [] };
     case "none": {
       const { thinking: _, output_config: __, ...rest } = body;
       const { effort: ___, ...others } = config;
       return {
-        asked: {
-          ...asked,
+        request: {
+          ...request,
           body: Object.keys(others).length === 0 ? rest : { ...rest, output_config: others },
         },
-        ignored: [
+        dropped: [
           ...(thinking === undefined || off ? [] : ["thinking"]),
           ...(config.effort === undefined ? [] : ["output_config.effort"]),
         ],
@@ -38,8 +38,8 @@ export function reasonMessages(asked: Asked, reasoning: Reasoning): Reasoned {
   }
 }
 
-/** Efforts of the messages dialect as those that the service knows. */
-const EFFORTS: Readonly<Record<string, Effort>> = {
+/** Efforts of the messages dialect, and the ones that the service knows for them. */
+const EFFORTS: Readonly<Record<string, string>> = {
   low: "low",
   medium: "high",
   high: "high",

@@ -81,13 +81,10 @@ export const countRequest = z.looseObject({
   metadata: z.looseObject({}).nullish(),
 });
 
-/** Defaults that are sent to the upstream when the caller leaves the field out. */
-export const MESSAGES_DEFAULTS = { temperature: 0.6 } as const;
+/** The smallest `thinking.budget_tokens` that the dialect's service accepts. */
+export const MIN_BUDGET_TOKENS = 1_024;
 
-/** The smallest `thinking.budget_tokens` that the dialect's service takes. */
-export const LEAST_BUDGET = 1_024;
-
-/** Body of `POST /v1/messages`. Fields not named here are carried on, or named as ignored. */
+/** Body of `POST /v1/messages`. Fields not named here are passed on, or named as dropped. */
 export const messagesRequest = countRequest.extend({
   max_tokens: z.int().min(1),
   temperature: z.number().min(0).max(1).nullish(),

@@ -1,96 +1,102 @@
 import type { Mutation } from "../mutation.ts";
 
-const STREAM = "src/relay/stream.ts";
+const PUMP = "src/relay/pump.ts";
 const EVENTS = "src/relay/event_source.ts";
 const FIRST = "tests/relay/settles_first_test.ts";
 const BOUNDS = "tests/relay/reply_bounds_test.ts";
 const MONEY = "tests/flow/money_test.ts";
 
+/** How a stream settles a reply that is charged. */
+const SETTLES =
+  `this.#options.life.settle({ ending: "complete", status: 200, usage, usageSource })`;
+
 /** Settling, and what is taken from upstreams. */
 export const RELAY: readonly Mutation[] = [
   {
     name: "stream-ends-before-its-charge",
-    file: STREAM,
-    find:
-      `await settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });`,
-    replace:
-      `void settlement.settle({ ending: "complete", status: 200, usage, usageSource: source });`,
+    file: PUMP,
+    find: `await ${SETTLES};
+    return this.#options.opened.reader.reply.close(usage);`,
+    replace: `void ${SETTLES};
+    return this.#options.opened.reader.reply.close(usage);`,
     tests: [{ file: FIRST, filter: "chat/completions: the last event of a complete" }],
     why: "A gateway that is killed then would have answered without a charge.",
   },
   {
     name: "cut-off-stream-ends-before-its-charge",
-    file: STREAM,
-    find:
-      `await settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });`,
-    replace:
-      `void settlement.settle({ ending: "complete", status: 200, usage, usageSource: "counted" });`,
+    file: PUMP,
+    find: `await ${SETTLES};
+    const { reply }`,
+    replace: `void ${SETTLES};
+    const { reply }`,
     tests: [{ file: FIRST, filter: "chat/completions: the last event of a cut off" }],
     why: "A gateway that is killed then would have answered without a charge.",
   },
   {
     name: "whole-response-before-its-charge",
-    file: "src/relay/work.ts",
-    find: "const settled = await this.#settlement.settle({",
-    replace: "const settled = { charged: 0, balance: 0 };\n    void this.#settlement.settle({",
+    file: "src/relay/generation.ts",
+    find: "const settled = await this.#life.settle({",
+    replace:
+      "const settled = { charged: 0, balance: 0, uncollected: 0 };\n    void this.#life.settle({",
     tests: [{ file: FIRST, filter: "not streamed" }],
     why: "A gateway that is killed then would have answered without a charge.",
   },
   {
     name: "leaver-charged-before-output",
-    file: STREAM,
-    find: "const heard = hasGiven ?",
-    replace: "const heard = true ?",
+    file: PUMP,
+    find: "const delivered = this.#hasDelivered ?",
+    replace: "const delivered = true ?",
     tests: [{ file: FIRST, filter: "chat/completions: a caller who leaves" }],
     why: "A caller who leaves before any output would be charged.",
   },
   {
     name: "leaver-charged-for-what-was-not-given",
-    file: STREAM,
-    find: "hasGiven ||= answer.hasOutput;",
-    replace: "hasGiven = true;",
+    file: PUMP,
+    find: "this.#hasDelivered ||= reader.reply.hasOutput;",
+    replace: "this.#hasDelivered = true;",
     tests: [{ file: FIRST, filter: "chat/completions: a caller who leaves" }],
     why: "A caller who leaves before any output would be charged.",
   },
   {
     name: "leaver-not-charged",
-    file: STREAM,
-    find: "hasGiven ||= answer.hasOutput;",
+    file: PUMP,
+    find: "this.#hasDelivered ||= reader.reply.hasOutput;",
     replace: "",
     tests: [{ file: MONEY, filter: "pays for what was delivered (abort)" }],
     why: "Who leaves just before the end of a stream would have it for nothing.",
   },
   {
     name: "upstream-not-cancelled-for-leaver",
-    file: STREAM,
-    find: "      end(opened.discard);\n      leave();",
-    replace: "      over = true;",
+    file: PUMP,
+    find: "    this.#release(isComplete);\n    if (!isComplete) life.abort();",
+    replace: "",
     tests: [{ file: MONEY, filter: "pays for what was delivered (abort)" }],
     why: "The upstream would go on generating for nobody.",
   },
   {
     name: "failed-stream-charged",
-    file: STREAM,
-    find: `const heard = keptWaiting && hasGiven && refusal.reason === "upstream_unavailable";`,
-    replace: "const heard = true;",
+    file: PUMP,
+    find: `const isClients = this.#keptWaiting && this.#hasDelivered &&
+      refusal.reason === "upstream_unavailable";`,
+    replace: "const isClients = true;",
     tests: [{ file: MONEY, filter: "dies in mid-stream" }],
     why: "A stream that the upstream broke off would be charged.",
   },
   {
     name: "overshoot-free",
-    file: STREAM,
-    find: "const usage = countedUsage(options.inputTokens, answer.countedOutput);",
-    replace: `const usage = countedUsage(
-      options.inputTokens,
-      Math.min(answer.countedOutput, hold.mostOutput),
-    );`,
+    file: PUMP,
+    find: "const { usage, usageSource } = this.#options.usage.counted(this.#metered);",
+    replace: `const { usage, usageSource } = this.#options.usage.counted({
+      ...this.#metered,
+      countedOutput: Math.min(this.#metered.countedOutput, this.#granted / 2),
+    });`,
     tests: [{ file: MONEY, filter: "is not followed far beyond" }],
     why: "What an upstream that ignores max_tokens delivers beyond them would be free.",
   },
   {
     name: "implausible-usage-believed",
-    file: STREAM,
-    find: "|| usage.inputTokens > mostTokens || usage.outputTokens > mostTokens",
+    file: "src/relay/charged_usage.ts",
+    find: "|| Math.max(usage.inputTokens, usage.outputTokens) > maxTokens",
     replace: "",
     tests: [{ file: "tests/flow/hostile_test.ts", filter: "more tokens than there can be" }],
     why: "An upstream could empty a balance by reporting absurd figures.",
@@ -112,8 +118,16 @@ export const RELAY: readonly Mutation[] = [
     why: "A request that ends in two ways would be counted and logged twice.",
   },
   {
+    name: "dropped-fields-of-the-first-only",
+    file: "src/relay/generation.ts",
+    find: "...all.flatMap((one) => one.opened.dropped),",
+    replace: "...all.slice(-1).flatMap((one) => one.opened.dropped),",
+    tests: [{ file: "tests/flow/plans_test.ts", filter: "what was dropped" }],
+    why: "A client would not learn that one of its choices was generated without a field.",
+  },
+  {
     name: "whole-reply-unbounded",
-    file: "src/relay/whole.ts",
+    file: "src/relay/read_whole.ts",
     find: "if (size > maxBytes) throw",
     replace: "if (size < 0) throw",
     tests: [{ file: "tests/relay/whole_test.ts" }],
@@ -121,7 +135,7 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "reply-values-unbounded",
-    file: "src/relay/whole.ts",
+    file: "src/relay/read_whole.ts",
     find: "  checkReplyJson(text, values);\n",
     replace: "",
     tests: [{ file: BOUNDS, filter: "a whole reply has a bound" }],
@@ -137,7 +151,7 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "reply-choices-unbounded",
-    file: "src/dialects/chat/events.ts",
+    file: "src/dialects/chat/read_reply.ts",
     find: "const MAX_CHOICES = 128;",
     replace: "const MAX_CHOICES = Infinity;",
     tests: [{ file: BOUNDS, filter: "the choices of a chunk" }],
@@ -146,7 +160,7 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "whole-reply-choices-unbounded",
     file: "src/dialects/chat/carry.ts",
-    find: "  mustHaveFewChoices(reply);\n",
+    find: "  checkChoiceCount(reply);\n",
     replace: "",
     tests: [{ file: BOUNDS, filter: "a whole reply has a bound" }],
     why: "A million choices would keep the event loop busy for seconds.",

@@ -80,9 +80,9 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "headers-waited-for-although-another-could-answer",
     file: "src/upstreams/upstreams.ts",
-    find: "const patience = canFailOver ? this.#patience(call, upstream) : undefined;",
+    find: "const patience = canFailOver ? this.#patience(exchange, upstream) : undefined;",
     replace:
-      "const patience = canFailOver && call.route === undefined ? this.#patience(call, upstream) : undefined;",
+      "const patience = canFailOver && plan === undefined ? this.#patience(exchange, upstream) : undefined;",
     tests: [{ file: CIRCUITS, filter: "that hangs while many ask it at once" }],
     why: "A first target that hangs would be an outage although the second is healthy.",
   },

@@ -1,12 +1,13 @@
-import type { Part, ToolCall, Turn } from "./neutral.ts";
+import type { Part, ToolCall, Turn } from "./conversation.ts";
 
 type ToolTurn = Turn & { readonly role: "tool" };
 
 /**
- * A conversation in which each call of a tool has one result, right behind its turn and in the calls' order:
- * upstreams refuse a missing, a late, a second and a strange one.
+ * Pairs tool calls with results: each call gets exactly one, directly after its message and in the calls' order.
+ * Upstreams reject missing, out-of-order, duplicate and unmatched tool results.
  *
- * A missing result says so, several for one call are joined, and one for no call is told by the user.
+ * A missing result is filled in, several results of one call are joined, and an unmatched one becomes a user
+ * message.
  */
 export function pairResults(turns: readonly Turn[]): Turn[] {
   const paired: Turn[] = [];
@@ -21,12 +22,12 @@ export function pairResults(turns: readonly Turn[]): Turn[] {
     }
     if (calls.length > 0) paired.push(...resultsOf(calls, results));
     const strays = calls.length === 0 ? results : withoutCalls(calls, results);
-    if (strays.length > 0) paired.push({ role: "user", parts: strays.flatMap(told) });
+    if (strays.length > 0) paired.push({ role: "user", parts: strays.flatMap(asUserParts) });
   }
   return paired;
 }
 
-/** What answers each call; of several calls with one id the last one takes all that is left. */
+/** The result of each call; of several calls with one id the last one takes all the remaining results. */
 function resultsOf(calls: readonly ToolCall[], results: readonly ToolTurn[]): ToolTurn[] {
   const byId = Map.groupBy(results, ({ callId }) => callId);
   const left = new Map<string, number>();
@@ -54,16 +55,16 @@ function withoutCalls(calls: readonly ToolCall[], results: readonly ToolTurn[]):
 
 const NO_RESULT: readonly Part[] = [{ type: "text", text: "[no result]" }];
 
-function told({ parts, failed }: ToolTurn): Part[] {
+function asUserParts({ parts, failed }: ToolTurn): Part[] {
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const text = `Result of a tool: ${failed ? "Error: " : ""}${texts.join("\n")}`;
   return [{ type: "text", text }, ...parts.filter(({ type }) => type !== "text")];
 }
 
 /**
- * Paired turns with other ids for their calls.
+ * Replaces the ids of paired calls and results.
  *
- * @param write The ids of one turn's calls, as they are to be written.
+ * @param write Returns the new ids of one message's calls, given the old ones.
  */
 export function withIds(
   paired: readonly Turn[],

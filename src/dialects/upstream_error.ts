@@ -1,18 +1,18 @@
-import { Refusal } from "../../refusal.ts";
-import { isObject, type JsonObject, text } from "../json.ts";
+import { Refusal } from "../refusal.ts";
+import { isObject, text } from "./json.ts";
 
 const CONTEXT_CODE = "context_length_exceeded";
 const CONTEXT_WORDS =
   /context[ _](?:length|window|limit)|maximum context|token limit|prompt is too long|input token length too long|too many tokens/i;
 
-/** What an upstream says in an error body, in either dialect. */
+/** What an upstream says in an error body, in any dialect. */
 export interface UpstreamError {
   readonly message: string | undefined;
   readonly code: string | undefined;
   readonly type: string | undefined;
 }
 
-/** Reads `{message, code, type}` or a plain text; anything else says nothing. */
+/** Reads `{message, code, type}` or a plain text; all fields are undefined for anything else. */
 export function readUpstreamError(error: unknown): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
@@ -20,17 +20,18 @@ export function readUpstreamError(error: unknown): UpstreamError {
   return { message: text(error.message) ?? text(error.detail), code, type: text(error.type) };
 }
 
-/** Whether an upstream refuses because the input is too long for it. */
+/** Whether an upstream rejects the request because its input is too long. */
 export function isContextError({ message, code }: UpstreamError): boolean {
   return code === CONTEXT_CODE || CONTEXT_WORDS.test(message ?? "");
 }
 
 /**
- * That the input is too long, in the words by which coding tools know that they have to compact, with the
- * upstream's numbers and nothing else of what it said.
+ * The message for input that is too long, in the words that make coding tools compact their conversation.
+ *
+ * @param upstreamMessage Only its numbers are used.
  */
-export function tooLongMessage(said = ""): string {
-  const message = said.replace(/\S+:\S+/g, ""); // an address has numbers too
+export function tooLongMessage(upstreamMessage = ""): string {
+  const message = upstreamMessage.replace(/\S+:\S+/g, ""); // an address has numbers too
   const named = /(?:maximum|limit|at most)\D{0,40}?(\d{4,9})\b/i.exec(message)?.[1];
   const numbers = (message.match(/\b\d{4,9}\b/g) ?? []).map(Number);
   if (numbers.length === 0) return "prompt is too long";
@@ -40,26 +41,17 @@ export function tooLongMessage(said = ""): string {
 }
 
 /**
- * An error that an upstream itself reports in the middle of an answer, or instead of one with a
- * 200. As the first thing it says it means that nothing was generated.
+ * An error that an upstream reports in the middle of a reply, or with status 200 instead of one. As the first thing
+ * in a reply it means that nothing was generated.
  */
 export class ReportedError extends Refusal {}
 
-/**
- * A stream that ended without a reason for its answer's end: nothing says that it is whole, and SDKs refuse
- * it.
- */
+/** A stream that ended without a finish reason: it may be incomplete, and SDKs reject it. */
 export function brokenOff(cause?: unknown): Refusal {
-  return new Refusal("upstream_unavailable", "The upstream's stream broke off.", { cause });
+  return new Refusal("upstream_unavailable", "The upstream closed the stream early.", { cause });
 }
 
-/** Some upstreams say only in the reason for an answer's end that they have failed. */
-export function mustNotHaveFailed(choice: JsonObject): void {
-  if (choice.finish_reason !== "error") return;
-  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its answer.");
-}
-
-/** What an upstream reports as `error`, as a refusal in our words: its own may hold its address or key. */
+/** A reported error as a refusal. The upstream's own message may hold its address or key, so it is not passed on. */
 export function upstreamFault(error: unknown): ReportedError {
   const read = readUpstreamError(error);
   if (read.code === "429" || /rate_limit/.test(`${read.type} ${read.code}`)) {
@@ -71,5 +63,5 @@ export function upstreamFault(error: unknown): ReportedError {
   if (isContextError(read)) {
     return new ReportedError("context_exceeded", tooLongMessage(read.message));
   }
-  return new ReportedError("upstream_unavailable", "The upstream failed while it was answering.");
+  return new ReportedError("upstream_unavailable", "The upstream failed while it was responding.");
 }

@@ -1,46 +1,47 @@
-import type { AnswerStream, SseEvent } from "../dialects/mod.ts";
+import type { ReplyStream, SseEvent } from "../dialects/mod.ts";
 import type { EventSource } from "./event_source.ts";
 import type { TextReader } from "./text_reader.ts";
 
 /**
- * The caller's text, piece by piece, as the upstream's events become it.
+ * Reads an upstream's events and turns them into the client's text, piece by piece.
  *
- * What was said before a failure is given out before the failure is thrown, so that the caller sees
+ * Output before a failure is returned before the failure is thrown, so that the client sees
  * the same however the upstream's bytes happened to arrive.
  */
-export class AnswerReader implements TextReader {
-  readonly answer: AnswerStream;
+export class ReplyReader implements TextReader {
+  readonly reply: ReplyStream;
+  readonly requests = 1;
   outputLimit = Infinity;
   readonly #source: EventSource;
   readonly #pingAfterMs: number;
-  /** When the caller was last given anything. */
-  #saidTick = performance.now();
+  /** When the client was last given anything. */
+  #wroteTick = performance.now();
   #ready = "";
   #failure: { error: unknown } | undefined;
   /** Events that came with the one that reached the limit. */
   #kept: readonly SseEvent[] = [];
 
-  /** @param pingAfterMs Time without anything for the caller after which it is sent a ping. */
-  constructor(source: EventSource, answer: AnswerStream, pingAfterMs: number) {
+  /** @param pingAfterMs Time without output after which the client is sent a ping. */
+  constructor(source: EventSource, reply: ReplyStream, pingAfterMs: number) {
     this.#source = source;
-    this.answer = answer;
+    this.reply = reply;
     this.#pingAfterMs = pingAfterMs;
   }
 
   /**
-   * Reads until the upstream has said something for the caller: what goes wrong before is still an
-   * HTTP status, and another target can be asked. An upstream that has promised a stream and has
-   * nothing for the caller for long has begun as well, since clients and proxies on the way give up on
+   * Reads until there is something for the client: a failure before is still an
+   * HTTP status, and another target can be tried. An upstream that has started a stream and has
+   * no output for long has begun as well, since clients and proxies on the way give up on
    * silence.
    *
-   * @param canFailOver Whether another target would be asked: then a ping does not begin the response.
+   * @param canFailOver Whether another target would be tried: then a ping does not begin the response.
    */
   async begin(canFailOver: boolean): Promise<this> {
     try {
-      while (canFailOver && !this.answer.hasOutput && !this.answer.finished) {
+      while (canFailOver && !this.reply.hasOutput && !this.reply.finished) {
         this.#ready += this.#take(await this.#orEnd(this.#source.read()));
       }
-      while (this.#ready === "" && !this.answer.finished && !this.atLimit) {
+      while (this.#ready === "" && !this.reply.finished && !this.atLimit) {
         this.#ready = await this.#read();
       }
     } catch (error) {
@@ -51,14 +52,14 @@ export class AnswerReader implements TextReader {
   }
 
   get atLimit(): boolean {
-    return !this.finished && this.#ready === "" && this.answer.countedOutput >= this.outputLimit;
+    return !this.finished && this.#ready === "" && this.reply.countedOutput >= this.outputLimit;
   }
 
   get finished(): boolean {
-    return this.answer.finished && this.#ready === "" && this.#failure === undefined;
+    return this.reply.finished && this.#ready === "" && this.#failure === undefined;
   }
 
-  /** The next text: a ping when there has been none for long, whatever the upstream sends meanwhile. */
+  /** Reads the next text: a ping when there has been none for long, whatever the upstream sends meanwhile. */
   async next(): Promise<string> {
     if (this.#ready !== "") {
       const text = this.#ready;
@@ -76,46 +77,46 @@ export class AnswerReader implements TextReader {
   }
 
   async #read(): Promise<string> {
-    const untilTick = this.#saidTick + this.#pingAfterMs;
+    const untilTick = this.#wroteTick + this.#pingAfterMs;
     const events = await this.#orEnd(this.#source.readUntil(untilTick));
     if (events !== "silent") return this.#take(events);
-    this.#saidTick = performance.now();
-    return this.answer.ping();
+    this.#wroteTick = performance.now();
+    return this.reply.ping();
   }
 
-  /** A stream that breaks off behind its last word has ended. */
+  /** A stream that breaks off after its finish reason has ended. */
   async #orEnd<T>(events: Promise<T>): Promise<T | undefined> {
     try {
       return await events;
     } catch (error) {
-      if (this.answer.saidFinish) return undefined;
+      if (this.reply.hasFinishReason) return undefined;
       throw error;
     }
   }
 
   #take(events: readonly SseEvent[] | undefined): string {
     if (events === undefined) {
-      this.answer.end();
+      this.reply.end();
       return "";
     }
     let text = "";
     this.#kept = [];
     for (const [at, event] of events.entries()) {
-      if (this.answer.finished) break;
-      if (this.answer.countedOutput >= this.outputLimit) {
+      if (this.reply.finished) break;
+      if (this.reply.countedOutput >= this.outputLimit) {
         this.#kept = events.slice(at);
         break;
       }
       try {
-        text += this.answer.push(event);
+        text += this.reply.push(event);
       } catch (error) {
-        if (this.answer.saidFinish) this.answer.end();
+        if (this.reply.hasFinishReason) this.reply.end();
         else if (text === "") throw error;
         else this.#failure = { error };
         break;
       }
     }
-    if (text !== "") this.#saidTick = performance.now();
+    if (text !== "") this.#wroteTick = performance.now();
     return text;
   }
 }

@@ -1,29 +1,23 @@
-import type { Shaping } from "../bridge.ts";
-import { foldInstructions } from "../fold.ts";
+import type { Shaping } from "../dialect.ts";
+import { upstreamIds } from "../neutral/call_ids.ts";
+import type { Concept, Conversation, Part, Tool, Turn } from "../neutral/conversation.ts";
+import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
+import { pairResults, withIds } from "../neutral/tool_results.ts";
 import type { JsonObject } from "../json.ts";
-import type { Conversation, Part, Tool, Turn } from "../neutral.ts";
-import { pairResults, withIds } from "../tool_results.ts";
-import { upstreamsIds } from "../messages/call_ids.ts";
 import { shortName } from "./tool_names.ts";
 
-/** The fields of a chat request that a conversation fills, and what it could not say. */
-export interface WrittenChat {
-  readonly body: JsonObject;
-  readonly ignored: readonly string[];
-}
-
-/** Writes a conversation in the chat dialect. */
-export function chatFromNeutral(
+/** Writes a conversation's fields in the chat dialect. */
+export function writeConversation(
   conversation: Conversation,
   { topK: takesTopK = false, withoutFiles = false }: Shaping,
-): WrittenChat {
+): { readonly body: JsonObject; readonly dropped: readonly Concept[] } {
   const { instructions, tools, toolChoice, parallelTools, stop, schema } = conversation;
-  const { temperature, topP, topK } = conversation;
-  const left = withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
+  const { temperature, topP, topK, user } = conversation;
+  const turns = withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
   const body: JsonObject = {
     messages: [
       ...(instructions === "" ? [] : [{ role: "system", content: instructions }]),
-      ...messagesOf(withIds(pairResults(foldInstructions(left)), upstreamsIds)),
+      ...messagesOf(withIds(pairResults(foldSystemMessages(turns)), upstreamIds)),
     ],
   };
   if (tools.length > 0) {
@@ -35,23 +29,22 @@ export function chatFromNeutral(
   if (topP !== undefined) body.top_p = topP;
   if (topK !== undefined && takesTopK) body.top_k = topK;
   if (stop.length > 0) body.stop = [...stop];
+  if (user !== undefined) body.user = user;
   if (schema !== undefined) {
     body.response_format = {
       type: "json_schema",
       json_schema: { name: "response", strict: true, schema: withoutMeta(schema) },
     };
   }
-  const ignored = [
-    ...(topK === undefined || takesTopK ? [] : ["top_k"]),
-    ...(left === conversation.turns ? [] : ["messages.document"]),
-    ...conversation.ignored,
-  ];
-  return { body, ignored };
+  const dropped: Concept[] = [];
+  if (topK !== undefined && !takesTopK) dropped.push("topK");
+  if (turns !== conversation.turns) dropped.push("documents");
+  return { body, dropped };
 }
 
 function messagesOf(turns: readonly Turn[]): JsonObject[] {
   const messages: JsonObject[] = [];
-  /** What tool messages cannot hold: it follows them in a user message. */
+  /** Parts that tool messages cannot hold; they follow in a user message. */
   const attached: Part[] = [];
   turns.forEach((turn, at) => {
     if (turn.role === "user") messages.push({ role: "user", content: contentOf(turn.parts) });
@@ -95,8 +88,8 @@ function resultText({ parts, failed }: ToolTurn, attached: Part[]): string {
 }
 
 /**
- * Documents as a sentence that says what they were, where files are refused: one that a tool has once read
- * would fail every further request of its conversation. The same turns when there are none.
+ * Replaces documents by a sentence, for upstreams that reject files: a document that a tool has read once would fail
+ * every further request of its conversation. Returns the same array when there are none.
  */
 function withoutDocuments(turns: readonly Turn[]): readonly Turn[] {
   const holds = (turn: Turn) =>
@@ -150,7 +143,7 @@ function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject |
     : { type: "function", function: { name: shortName(choice.name) } };
 }
 
-/** Some upstreams misbehave over `$schema`, and none needs it. */
+/** Some upstreams fail over `$schema`, and none needs it. */
 function withoutMeta(schema: JsonObject): JsonObject {
   const { $schema: _, ...rest } = schema;
   return rest;

@@ -1,9 +1,10 @@
 import { invalid } from "../../refusal.ts";
-import type { Asked } from "../bridge.ts";
+import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral.ts";
+import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
+import type { ReasoningRequest } from "../reasoning.ts";
 
-/** Fields that the neutral form holds, or that are ours to decide. */
+/** Fields that the neutral form holds, or that the gateway sets itself. */
 const UNDERSTOOD = new Set([
   "model",
   "messages",
@@ -23,8 +24,13 @@ const UNDERSTOOD = new Set([
   "reasoning_effort",
 ]);
 
-/** A chat request in the neutral form. */
-export function chatToNeutral({ body }: Asked): Conversation {
+/**
+ * A chat request in neutral form.
+ *
+ * @throws {Refusal} `request_invalid` for what must not be dropped silently: functions, tools and calls of other
+ *   kinds, content parts without text.
+ */
+export function toConversation({ body }: ParsedRequest): Conversation {
   if (items(body.functions).length > 0) {
     throw invalid(
       "functions",
@@ -71,7 +77,8 @@ export function chatToNeutral({ body }: Asked): Conversation {
       ? [body.stop]
       : items(body.stop).filter((one) => typeof one === "string"),
     schema: isObject(schema) ? schema : undefined,
-    ignored: Object.keys(body).filter((field) =>
+    reasoning: reasoningOf(body),
+    dropped: Object.keys(body).filter((field) =>
       !understood.has(field) && (body[field] ?? undefined) !== undefined
     ),
   };
@@ -150,7 +157,7 @@ function toolOf(tool: JsonObject): Tool {
   };
 }
 
-/** Ids that the messages dialect takes as `metadata.user_id`. */
+/** Ids of end users, as long as other dialects accept them. */
 function isUserId(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= 256;
 }
@@ -170,6 +177,14 @@ function isAllowed({ function: own }: JsonObject, allowed: JsonObject | undefine
 
 function modeOf({ mode }: JsonObject): "auto" | "required" {
   return mode === "required" ? "required" : "auto";
+}
+
+/** As `applyReasoning` has left it. */
+function reasoningOf({ thinking, reasoning_effort: effort }: JsonObject): ReasoningRequest {
+  return {
+    ...(isObject(thinking) ? { enabled: thinking.type === "enabled" } : {}),
+    ...(typeof effort === "string" ? { effort } : {}),
+  };
 }
 
 function choiceOf(choice: JsonValue | undefined): Conversation["toolChoice"] {

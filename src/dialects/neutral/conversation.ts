@@ -1,12 +1,23 @@
 /**
- * What both dialects can say, in neither's words. A translation goes through it: one dialect is read
- * into it, the other is written from it.
+ * What all dialects have in common, in none's words. A translation goes through it: one dialect is read into it,
+ * another is written from it.
  */
 
-import { parseJson } from "../json/mod.ts";
-import { isObject, type JsonObject } from "./json.ts";
+import { parseJson } from "../../json/mod.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import type { ReasoningRequest } from "../reasoning.ts";
 
-/** A piece of what a user says or a tool answers. */
+/** What a conversation holds that a dialect may have no place for. */
+export type Concept =
+  | "messages"
+  | "documents"
+  | "temperature"
+  | "topP"
+  | "topK"
+  | "stop"
+  | "reasoning";
+
+/** A piece of a user's message or of a tool's result. */
 export type Part =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly url: string }
@@ -20,7 +31,7 @@ export interface ToolCall {
   readonly args: string;
 }
 
-/** One turn of a conversation. */
+/** One message of a conversation. */
 export type Turn =
   | { readonly role: "user"; readonly parts: readonly Part[] }
   /** An instruction in the middle of the conversation. */
@@ -57,19 +68,20 @@ export interface Conversation {
   readonly topP: number | undefined;
   readonly topK: number | undefined;
   readonly stop: readonly string[];
-  /** Who asks, as the caller names them to their provider. */
+  /** The end user's id, for the provider. */
   readonly user: string | undefined;
-  /** JSON Schema that the answer must satisfy. */
+  /** JSON Schema that the reply must satisfy. */
   readonly schema: JsonObject | undefined;
+  readonly reasoning: ReasoningRequest;
   /** Fields of the request that have no place here. */
-  readonly ignored: readonly string[];
+  readonly dropped: readonly string[];
 }
 
-/** Why an answer ended. */
+/** Why a reply ended. */
 export type Finish = "stop" | "length" | "tools" | "refused";
 
-/** What happens while an answer comes in. */
-export type AnswerEvent =
+/** A piece of a reply. */
+export type ReplyEvent =
   | { readonly type: "reasoning"; readonly text: string }
   | { readonly type: "text"; readonly text: string }
   /** A piece of a tool call; `key` tells calls apart, id and name come with its first pieces. */
@@ -93,21 +105,34 @@ export function parseArgs(args: string): JsonObject | undefined {
   }
 }
 
-/** An id that is too long to be one says something. */
+/** An id that is too long to be one holds text. */
 function longId(id: string | undefined): string {
   return id !== undefined && id.length > 64 ? id : "";
 }
 
-/** Adds what an event says to a count; answers whether it says anything. */
-export function countEvent(
-  counter: { add(said: string): void },
-  event: AnswerEvent,
-): boolean {
-  const said = event.type === "call"
+/** Counts an event's text. Returns whether it has any. */
+export function countEvent(counter: { add(text: string): void }, event: ReplyEvent): boolean {
+  const text = event.type === "call"
     ? `${longId(event.id)}${event.name ?? ""}${event.args}`
     : event.type === "text" || event.type === "reasoning"
     ? event.text
     : "";
-  counter.add(said);
-  return said !== "";
+  counter.add(text);
+  return text !== "";
+}
+
+/** Joins the pieces of each tool call into its first one. */
+export function joinCalls(events: readonly ReplyEvent[]): ReplyEvent[] {
+  const pieces = Map.groupBy(
+    events.filter((event) => event.type === "call"),
+    ({ key }) => key,
+  );
+  return events.flatMap((event): ReplyEvent[] => {
+    if (event.type !== "call") return [event];
+    const own = pieces.get(event.key)!;
+    if (own[0] !== event) return [];
+    const id = own.find((piece) => piece.id !== undefined)?.id;
+    const name = own.find((piece) => piece.name !== undefined)?.name;
+    return [{ ...event, id, name, args: own.map(({ args }) => args).join("") }];
+  });
 }

@@ -1,15 +1,17 @@
+import { Refusal } from "../../refusal.ts";
+import type { ReplyContext, ReplyWriter } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
-import { JsonProgress } from "../json_progress.ts";
-import type { AnswerEvent, Finish } from "../neutral.ts";
+import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
+import { JsonProgress } from "../neutral/json_progress.ts";
 import { countedUsage, type Usage } from "../usage.ts";
-import type { CallIds } from "./call_ids.ts";
+import { CallIds } from "./call_ids.ts";
 import { writeMessagesUsage } from "./usage.ts";
 
-/** Marks a thinking block as ours: clients drop or refuse blocks without a signature. */
+/** Signs reasoning that was translated: clients drop or reject thinking blocks without a signature. */
 export const SIGNATURE = "sluice.1";
 
-/** Why an answer ended, as messages clients read it. */
-export function stopReason(
+/** Why a reply ended, in the words of messages. */
+function stopReason(
   finish: Finish,
   { called, stopped }: { called: boolean; stopped: boolean },
 ): string {
@@ -19,7 +21,7 @@ export function stopReason(
   return stopped ? "stop_sequence" : "end_turn";
 }
 
-/** A tool call on its way out. */
+/** A tool call that is being written. */
 interface Call {
   readonly key: string;
   id: string | undefined;
@@ -31,42 +33,37 @@ interface Call {
 }
 
 /**
- * Neutral events to a messages event stream that cannot be ill-formed, whatever comes in: one
- * `message_start`; a block is opened before its deltas and closed after; a delta's type fits its
- * block; indices are dense. Of tool calls that come interleaved one goes out as it comes; the others,
- * and text that comes in between, wait until its arguments are complete.
+ * Writes neutral events as a messages reply. A stream is well-formed whatever comes in: one
+ * `message_start`; a block is opened before its deltas and closed after them; a delta's type fits its
+ * block; indices are dense. Of interleaved tool calls one is sent as it arrives; the others,
+ * and text in between, wait until its arguments are complete.
  */
-export class MessagesEncoder {
-  readonly #names: { readonly id: string; readonly model: string };
-  readonly #inputTokens: number;
+export class MessagesWriter implements ReplyWriter {
+  readonly #context: ReplyContext;
   readonly #ids: CallIds;
   #started = false;
   #index = -1;
   #open: "thinking" | "text" | "tool" | undefined;
   readonly #calls: Call[] = [];
   /** Text that came while a call was open. */
-  readonly #held: (AnswerEvent & { type: "text" | "reasoning" })[] = [];
+  readonly #held: (ReplyEvent & { type: "text" | "reasoning" })[] = [];
   #finish: Finish | undefined;
   #stopped: string | undefined;
 
-  /** @param inputTokens As counted here: some clients take the input only from the first event. */
-  constructor(names: { id: string; model: string }, inputTokens: number, ids: CallIds) {
-    this.#names = names;
-    this.#ids = ids;
-    this.#inputTokens = inputTokens;
+  constructor(context: ReplyContext) {
+    this.#context = context;
+    this.#ids = new CallIds(context.request.body);
   }
 
-  /** Whether the upstream has said why its answer ended. */
   get finished(): boolean {
     return this.#finish !== undefined;
   }
 
-  /** The text for one event. */
-  write(event: AnswerEvent): string {
+  write(event: ReplyEvent): string {
     switch (event.type) {
       case "reasoning":
       case "text":
-        return this.#say(event);
+        return this.#text(event);
       case "call":
         return this.#call(event);
       case "finish":
@@ -76,7 +73,6 @@ export class MessagesEncoder {
     }
   }
 
-  /** The end of a complete answer. */
   close(usage: Usage): string {
     let rest = this.#start() + this.#closeBlock();
     for (const call of this.#calls) {
@@ -84,7 +80,7 @@ export class MessagesEncoder {
         rest += this.#openCall(call) + this.#closeBlock();
       }
     }
-    for (const held of this.#held.splice(0)) rest += this.#sayNow(held);
+    for (const held of this.#held.splice(0)) rest += this.#writeText(held);
     rest += this.#closeBlock();
     const called = this.#calls.some(({ name }) => name !== undefined);
     const stopped = this.#stopped !== undefined && !called;
@@ -97,9 +93,47 @@ export class MessagesEncoder {
     }) + event("message_stop", {});
   }
 
-  /** What keeps a silent connection open. */
   ping(): string {
     return this.#start() + event("ping", {});
+  }
+
+  whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {
+    const { id, model } = this.#context;
+    const content = this.#content(events);
+    const finish = events.find((event) => event.type === "finish");
+    const called = content.some(({ type }) => type === "tool_use");
+    const stopped = finish?.stopped !== undefined && !called;
+    return (usage) => ({
+      id,
+      type: "message",
+      role: "assistant",
+      model,
+      content,
+      stop_reason: stopReason(finish?.finish ?? "stop", { called, stopped }),
+      stop_sequence: stopped ? finish!.stopped! : null,
+      usage: writeMessagesUsage(usage),
+    });
+  }
+
+  #content(events: readonly ReplyEvent[]): JsonObject[] {
+    const content: JsonObject[] = [];
+    for (const event of events) {
+      if (event.type === "reasoning") {
+        content.push({ type: "thinking", thinking: event.text, signature: SIGNATURE });
+      } else if (event.type === "text") {
+        content.push({ type: "text", text: event.text });
+      } else if (event.type === "call" && event.name !== undefined) {
+        const id = event.id ?? this.#madeId(content.length);
+        const input = toolInput(event.args);
+        content.push({ type: "tool_use", id: this.#ids.unique(id), name: event.name, input });
+      }
+    }
+    return content;
+  }
+
+  /** The id of a call to which its upstream gave none. */
+  #madeId(number: number): string {
+    return `toolu_${this.#context.id.replace(/^msg_/, "")}_${number}`;
   }
 
   #start(): string {
@@ -107,28 +141,28 @@ export class MessagesEncoder {
     this.#started = true;
     return event("message_start", {
       message: {
-        id: this.#names.id,
+        id: this.#context.id,
         type: "message",
         role: "assistant",
-        model: this.#names.model,
+        model: this.#context.model,
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: writeMessagesUsage(countedUsage(this.#inputTokens, 0)),
+        usage: writeMessagesUsage(countedUsage(this.#context.inputTokens, 0)), // some clients read the input only here,
       },
     });
   }
 
-  #say(event: AnswerEvent & { type: "text" | "reasoning" }): string {
+  #text(event: ReplyEvent & { type: "text" | "reasoning" }): string {
     const text = this.#start() + this.#advance();
     if (this.#open === "tool") {
       this.#held.push(event);
       return text;
     }
-    return text + this.#sayNow(event);
+    return text + this.#writeText(event);
   }
 
-  #sayNow({ type, text }: AnswerEvent & { type: "text" | "reasoning" }): string {
+  #writeText({ type, text }: ReplyEvent & { type: "text" | "reasoning" }): string {
     const kind = type === "text" ? "text" : "thinking";
     const opened = this.#open === kind ? "" : this.#closeBlock() + this.#openBlock(
       kind,
@@ -141,7 +175,7 @@ export class MessagesEncoder {
     );
   }
 
-  #call(piece: AnswerEvent & { type: "call" }): string {
+  #call(piece: ReplyEvent & { type: "call" }): string {
     let call = this.#calls.find(({ key }) => key === piece.key);
     if (call === undefined) {
       const progress = new JsonProgress();
@@ -157,14 +191,14 @@ export class MessagesEncoder {
     }
     call.id ??= piece.id;
     call.name ??= piece.name;
-    if (call.state === "closed") return ""; // its JSON was complete: what follows is not of it
+    if (call.state === "closed") return ""; // its JSON was complete: what follows does not belong to it
     call.progress.add(piece.args);
     if (call.state === "open") return this.#arguments(piece.args);
     call.waiting += piece.args;
     return this.#start() + this.#advance();
   }
 
-  /** Closes a call that is complete, and opens the next one that can go out. */
+  /** Closes a call that is complete, and opens the next one that can be sent. */
   #advance(): string {
     let text = "";
     while (true) {
@@ -173,7 +207,7 @@ export class MessagesEncoder {
       const next = this.#calls.find(({ state }) => state === "waiting");
       if (open !== undefined) {
         text += this.#closeBlock();
-        for (const held of this.#held.splice(0)) text += this.#sayNow(held);
+        for (const held of this.#held.splice(0)) text += this.#writeText(held);
       }
       if (next?.name === undefined) return text;
       text += this.#openCall(next);
@@ -181,8 +215,8 @@ export class MessagesEncoder {
   }
 
   #openCall(call: Call): string {
-    call.id ??= `toolu_${this.#names.id.replace(/^msg_/, "")}_${this.#calls.indexOf(call)}`;
-    const block = { type: "tool_use", id: this.#ids.own(call.id), name: call.name!, input: {} };
+    call.id ??= this.#madeId(this.#calls.indexOf(call));
+    const block = { type: "tool_use", id: this.#ids.unique(call.id), name: call.name!, input: {} };
     const text = this.#closeBlock() + this.#openBlock("tool", block) +
       this.#arguments(call.waiting);
     call.state = "open";
@@ -213,6 +247,13 @@ export class MessagesEncoder {
   #delta(delta: JsonObject): string {
     return event("content_block_delta", { index: this.#index, delta });
   }
+}
+
+function toolInput(args: string): JsonObject {
+  const input = parseArgs(args);
+  if (input !== undefined) return input;
+  const message = "The upstream called a tool with arguments that are not JSON. Please try again.";
+  throw new Refusal("upstream_unavailable", message);
 }
 
 function event(type: string, fields: JsonObject): string {

@@ -1,15 +1,21 @@
 import type { z } from "zod";
 import { invalid, Refusal } from "../../refusal.ts";
-import type { Asked, ImageView, ReadOptions } from "../bridge.ts";
+import type { ImageView, ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
 import { isImageData, isVideoUrl } from "../media.ts";
 import { validate } from "../validation.ts";
 import { blockSchema, countRequest, messagesRequest } from "./schema.ts";
 
-/** Validates a messages body. Throws a refusal that names the field at fault. */
-export function readMessages(body: unknown, options: ReadOptions): Asked {
+/** What the headers say about a body. */
+export interface ParseOptions {
+  /** The client sends beta features: the body may hold what only they allow. */
+  readonly hasBeta: boolean;
+}
+
+/** @throws {Refusal} `request_invalid` naming the first field at fault. */
+export function parseMessages(body: unknown, options: ParseOptions): ParsedRequest {
   const request = check(messagesRequest, body, options);
-  refuseThread(body as JsonObject);
+  rejectThread(body as JsonObject);
   return {
     body: body as JsonObject,
     model: request.model,
@@ -21,14 +27,14 @@ export function readMessages(body: unknown, options: ReadOptions): Asked {
 }
 
 /**
- * A thread's earlier messages are kept by one upstream: they could be neither counted nor sent to another one.
- * SDKs know this refusal and go on with the whole conversation in each request.
+ * A thread's earlier messages are stored at one upstream, so they could be neither counted nor sent to another one.
+ * SDKs know this error and continue with the whole conversation in each request.
  */
-function refuseThread({ thread }: JsonObject): void {
+function rejectThread({ thread }: JsonObject): void {
   if ((thread ?? undefined) === undefined) return;
   throw new Refusal(
     "request_invalid",
-    "thread: no conversation is kept here. Send all of its messages in each request.",
+    "thread: conversations are not stored. Send all messages in each request.",
     {
       param: "thread",
       details: { error_code: "thread_unsupported_request", unsupported: ["thread"] },
@@ -36,8 +42,8 @@ function refuseThread({ thread }: JsonObject): void {
   );
 }
 
-/** Validates the body of a request that is only counted. */
-export function readCount(body: unknown, options: ReadOptions): Asked {
+/** The same for a request that is only counted. */
+export function parseCount(body: unknown, options: ParseOptions): ParsedRequest {
   const request = check(countRequest, body, options);
   return {
     body: body as JsonObject,
@@ -52,11 +58,11 @@ export function readCount(body: unknown, options: ReadOptions): Asked {
 function check<S extends typeof countRequest>(
   schema: S,
   body: unknown,
-  { beta }: ReadOptions,
+  { hasBeta }: ParseOptions,
 ): z.infer<S> {
   validate(schema, body);
   for (const [at, message] of objects((body as JsonObject).messages).entries()) {
-    if (message.role === "system" && !beta) {
+    if (message.role === "system" && !hasBeta) {
       throw invalid(
         `messages[${at}].role`,
         `messages[${at}].role must be "user" or "assistant": put instructions into the field system.`,
@@ -119,7 +125,7 @@ function media(body: JsonObject): { images: ImageView[]; videos: string[] } {
   return { images, videos };
 }
 
-/** An image's or document's source as an address; undefined for a kind that is not taken. */
+/** An image's or document's source as a URL; undefined for an unsupported kind. */
 export function imageUrl(source: JsonObject): string | undefined {
   if (source.type === "url") return text(source.url);
   if (source.type !== "base64") return undefined;

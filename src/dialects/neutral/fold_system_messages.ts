@@ -1,10 +1,10 @@
-import type { Part, Turn } from "./neutral.ts";
+import type { Part, Turn } from "./conversation.ts";
 
 /**
- * Instructions in mid-conversation as reminders in the user's turn beside them: many upstreams take a
- * system message only at the front, and moving it there would spoil their prompt caches.
+ * Turns system messages in mid-conversation into reminders in the user message next to them: many upstreams take
+ * a system message only at the front, and moving it there would invalidate their prompt caches.
  */
-export function foldInstructions(turns: readonly Turn[]): Turn[] {
+export function foldSystemMessages(turns: readonly Turn[]): Turn[] {
   const folded: Turn[] = [];
   const waiting: Part[] = [];
   for (const turn of turns) {

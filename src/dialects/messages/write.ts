@@ -1,18 +1,18 @@
 import { Buffer } from "node:buffer";
-import { foldInstructions } from "../fold.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
-import { type Conversation, parseArgs, type Part, type Turn } from "../neutral.ts";
-import { pairResults, withIds } from "../tool_results.ts";
-import { SIGNATURE } from "./encoder.ts";
+import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
+import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
+import { pairResults, withIds } from "../neutral/tool_results.ts";
+import { SIGNATURE } from "./writer.ts";
 
 /** How a conversation is written for one upstream. */
 export interface MessagesOptions {
-  /** The upstream verifies signatures, so that reasoning which it did not sign is left out. */
+  /** The upstream verifies signatures: reasoning that it did not sign is dropped. */
   readonly signed: boolean;
 }
 
-/** The fields of a messages request that a conversation fills. */
-export function messagesFromNeutral(
+/** Writes a conversation's fields in the messages dialect. */
+export function writeConversation(
   conversation: Conversation,
   options: MessagesOptions,
 ): JsonObject {
@@ -22,7 +22,7 @@ export function messagesFromNeutral(
   const sequences = stop.filter(isSequence);
   return {
     ...(instructions === "" ? {} : { system: instructions }),
-    messages: messagesOf(withOwnIds(pairResults(foldInstructions(turns))), options),
+    messages: messagesOf(withOwnIds(pairResults(foldSystemMessages(turns))), options),
     ...(tools.length === 0 ? {} : {
       tools: tools.map(({ name, description, schema, strict }) => ({
         name,
@@ -48,7 +48,7 @@ export function messagesFromNeutral(
   };
 }
 
-/** The service takes no stop sequence of white space. */
+/** The service rejects stop sequences of white space only. */
 export function isSequence(stop: string): boolean {
   return stop.trim() !== "";
 }
@@ -59,7 +59,7 @@ function choiceOf(choice: Conversation["toolChoice"]): JsonObject | undefined {
   return typeof choice === "string" ? { type: choice } : { type: "tool", name: choice.name };
 }
 
-/** Turns of the same side are one message, in which the results of tools stand first. */
+/** Consecutive turns of one side become one message, tool results first. */
 function messagesOf(turns: readonly Turn[], options: MessagesOptions): JsonObject[] {
   const messages: { role: "user" | "assistant"; results: JsonObject[]; blocks: JsonObject[] }[] =
     [];
@@ -88,7 +88,7 @@ function assistantBlocks(
       type: "tool_use",
       id,
       name,
-      // a history may hold what a model once wrote and was no JSON
+      // arguments that a model once wrote may be invalid JSON
       input: parseArgs(args) ?? { _raw: args },
     })),
   ];
@@ -118,7 +118,7 @@ function blockOf(part: Part): JsonObject[] {
   }
 }
 
-/** A PDF stands there as base64, a text as it is. What is neither address nor data URL is a PDF's base64. */
+/** PDFs are sent as base64, texts as they are. Anything but a URL is taken for the base64 of a PDF. */
 function documentSource(url: string): JsonValue {
   if (!/^\s*(data:|https?:)/i.test(url)) {
     return { type: "base64", media_type: "application/pdf", data: url };
@@ -137,8 +137,8 @@ function sourceOf(url: string): JsonValue {
 }
 
 /**
- * Calls under ids of this dialect, each its own in the whole conversation: elsewhere they may be numbered
- * anew in each turn. The same history gets the same ids, so that prompt caches hold.
+ * Gives calls ids that are valid in this dialect and unique in the whole conversation: other dialects may number them
+ * again in each reply. The same history gets the same ids, so that prompt caches hold.
  */
 function withOwnIds(paired: readonly Turn[]): Turn[] {
   const used = new Set<string>();
@@ -155,7 +155,7 @@ function withOwnIds(paired: readonly Turn[]): Turn[] {
   return withIds(paired, (ids) => ids.map(own));
 }
 
-/** Ids of this dialect are letters, digits, `_` and `-`; others are written so, always in the same way. */
+/** Escapes an id to the letters, digits, `_` and `-` of this dialect, always in the same way. */
 export function plainId(id: string): string {
   return id.replace(/[^A-Za-z0-9_-]/g, (other) => `_${other.codePointAt(0)!.toString(16)}_`);
 }

@@ -1,10 +1,11 @@
 import { invalid } from "../../refusal.ts";
-import type { Asked } from "../bridge.ts";
+import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral.ts";
-import { imageUrl } from "./read.ts";
+import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
+import type { ReasoningRequest } from "../reasoning.ts";
+import { imageUrl } from "./parse.ts";
 
-/** Fields that the neutral form holds, or that are ours to decide. */
+/** Fields that the neutral form holds, or that the gateway sets itself. */
 const UNDERSTOOD = new Set([
   "model",
   "messages",
@@ -24,25 +25,25 @@ const UNDERSTOOD = new Set([
 ]);
 
 /**
- * A messages request in the neutral form.
+ * A messages request in neutral form.
  *
- * @throws {Refusal} for what must not be dropped silently: `safeguards`, server tools, file ids.
+ * @throws {Refusal} `request_invalid` for what must not be dropped silently: `safeguards`, server tools, file ids.
  */
-export function toNeutral({ body }: Asked): Conversation {
+export function toConversation({ body, reasoning = {} }: ParsedRequest): Conversation {
   if ((body.safeguards ?? undefined) !== undefined) {
-    // The tool that sends it repeats without and then checks by itself; unchecked nothing must pass.
+    // The client repeats the request without it and then checks by itself; nothing must pass unchecked.
     throw invalid(
       "safeguards",
-      "safeguards: this upstream cannot carry it out. Repeat without it.",
+      "safeguards is not supported by this model's upstream. Repeat the request without it.",
     );
   }
   const choice = isObject(body.tool_choice) ? body.tool_choice : {};
   const turns = objects(body.messages).flatMap(turnsOf);
-  const lost = strangeBlocks(body.messages);
+  const unknown = unknownBlocks(body.messages);
   if (turns.length === 0) {
     throw invalid(
       "messages",
-      `messages hold nothing that this model's upstream can be sent: ${lost}.`,
+      `messages hold no content that this model's upstream supports: ${unknown.join(", ")}.`,
     );
   }
   return {
@@ -57,16 +58,18 @@ export function toNeutral({ body }: Asked): Conversation {
     user: undefined, // `metadata.user_id` may hold private data
     stop: items(body.stop_sequences).filter((one) => typeof one === "string"),
     schema: schemaOf(body),
-    ignored: [
+    reasoning,
+    dropped: [
+      ...droppedReasoning(body, reasoning),
       ...Object.keys(body).filter((field) =>
         !UNDERSTOOD.has(field) && (body[field] ?? undefined) !== undefined
       ),
-      ...lost.map((type) => `messages.${type}`),
+      ...unknown.map((type) => `messages.${type}`),
     ],
   };
 }
 
-/** Kinds of blocks that a turn is read from; of reasoning that nobody can read nothing is missed. */
+/** Kinds of blocks that messages are read from; redacted reasoning is dropped deliberately. */
 const UNDERSTOOD_BLOCKS = new Set([
   "text",
   "image",
@@ -80,24 +83,24 @@ const UNDERSTOOD_BLOCKS = new Set([
   "tool_reference",
 ]);
 
-/** The kinds of blocks in these messages, or in a tool's result, that cannot be said. */
-function strangeBlocks(messages: JsonValue | undefined): string[] {
+/** The kinds of blocks, those in tool results included, that cannot be translated. */
+function unknownBlocks(messages: JsonValue | undefined): string[] {
   return objects(messages).flatMap(({ content }) => objects(content)).flatMap((block) => [
     ...(UNDERSTOOD_BLOCKS.has(text(block.type) ?? "") ? [] : [text(block.type) ?? ""]),
-    ...(block.type === "tool_result" ? strangeBlocks([block]) : []),
+    ...(block.type === "tool_result" ? unknownBlocks([block]) : []),
   ]);
 }
 
-/** One text, without the line that names the conversation's bill: it would spoil prompt caches. */
+/** One text, without the billing line of a coding tool: it differs in each request and would invalidate prompt caches. */
 function instructionsOf(system: JsonValue | undefined): string {
   const blocks = typeof system === "string"
     ? [system]
     : objects(system).map((block) => text(block.text) ?? "");
-  return blocks.map(withoutBill).filter((one) => one !== "").join("\n\n");
+  return blocks.map(withoutBillingLine).filter((one) => one !== "").join("\n\n");
 }
 
-function withoutBill(said: string): string {
-  return said.replace(/^x-anthropic-billing-header:.*\n*/, "");
+function withoutBillingLine(text: string): string {
+  return text.replace(/^x-anthropic-billing-header:.*\n*/, "");
 }
 
 function turnsOf(message: JsonObject): Turn[] {
@@ -106,8 +109,8 @@ function turnsOf(message: JsonObject): Turn[] {
     : objects(message.content);
   if (message.role === "assistant") return assistantTurn(blocks);
   if (message.role === "system") {
-    const said = blocks.map((block) => withoutBill(text(block.text) ?? ""));
-    const joined = said.filter((one) => one !== "").join("\n");
+    const texts = blocks.map((block) => withoutBillingLine(text(block.text) ?? ""));
+    const joined = texts.filter((one) => one !== "").join("\n");
     return joined === "" ? [] : [{ role: "system", text: joined }];
   }
   const results = blocks.filter(({ type }) => type === "tool_result").map((block): Turn => ({
@@ -122,7 +125,7 @@ function turnsOf(message: JsonObject): Turn[] {
   return [...results, ...(parts.length === 0 ? [] : [{ role: "user", parts } as const])];
 }
 
-/** No turn where nothing is said, as in one of blocks that cannot be said. */
+/** Returns no turn if none of the blocks can be translated. */
 function assistantTurn(blocks: readonly JsonObject[]): Turn[] {
   const joined = (type: string, field: string, between: string) =>
     blocks.filter((block) => block.type === type).map((block) => text(block[field]) ?? "")
@@ -130,7 +133,7 @@ function assistantTurn(blocks: readonly JsonObject[]): Turn[] {
   const turn = {
     role: "assistant",
     reasoning: joined("thinking", "thinking", "\n"),
-    // what was said before, in short, where the conversation was compacted on the way
+    // the summary of earlier messages, where the upstream compacted the conversation
     text: joined("compaction", "content", "\n\n") + joined("text", "text", ""),
     calls: blocks.filter(({ type }) => type === "tool_use").map((block): ToolCall => ({
       id: text(block.id) ?? "",
@@ -179,9 +182,9 @@ function documentOf(block: JsonObject, source: JsonObject): Part[] {
   ];
 }
 
-/** What is said about something, as lines of a text in front of it; nothing when nothing is. */
-function linesOf(...said: readonly (JsonValue | undefined)[]): Part[] {
-  const lines = said.filter((one) => typeof one === "string" && one !== "");
+/** Texts that describe a document, one per line; nothing when there are none. */
+function linesOf(...texts: readonly (JsonValue | undefined)[]): Part[] {
+  const lines = texts.filter((one) => typeof one === "string" && one !== "");
   return lines.length === 0 ? [] : [{ type: "text", text: lines.join("\n") }];
 }
 
@@ -192,7 +195,7 @@ function toolOf(tool: JsonObject): Tool {
       "tools",
       `The tool '${
         text(tool.name) ?? type
-      }' (${type}) runs on the server, which this model's upstream cannot do.`,
+      }' (${type}) runs on the server, which is not supported by this model's upstream.`,
     );
   }
   return {
@@ -228,4 +231,14 @@ function schemaOf(body: JsonObject): JsonObject | undefined {
 
 function numberOf(value: JsonValue | undefined): number | undefined {
   return typeof value === "number" ? value : undefined;
+}
+
+/** Fields about reasoning and output that neither the route nor other dialects know. */
+function droppedReasoning(body: JsonObject, { effort }: ReasoningRequest): string[] {
+  const config = isObject(body.output_config) ? body.output_config : {};
+  const dropped = Object.keys(config).filter((name) =>
+    name !== "format" && !(name === "effort" && effort !== undefined)
+  ).map((name) => `output_config.${name}`);
+  const hasBudget = isObject(body.thinking) && body.thinking.budget_tokens !== undefined;
+  return hasBudget ? [...dropped, "thinking.budget_tokens"] : dropped;
 }

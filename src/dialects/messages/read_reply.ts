@@ -1,8 +1,9 @@
 import { parseJson } from "../../json/mod.ts";
 import { Refusal } from "../../refusal.ts";
-import { upstreamFault } from "../chat/upstream_error.ts";
-import { isObject, type JsonObject, text } from "../json.ts";
-import type { AnswerEvent, Finish } from "../neutral.ts";
+import type { EventReader, ReadReply } from "../dialect.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
+import { upstreamFault } from "../upstream_error.ts";
 import type { Usage } from "../usage.ts";
 import { MessagesUsage } from "./usage.ts";
 
@@ -16,7 +17,7 @@ const FINISHES: Readonly<Record<string, Finish>> = {
   refusal: "refused",
 };
 
-/** One event's JSON. Throws the error that it reports. */
+/** Parses an event's JSON. @throws {Refusal} the error that it reports. */
 export function parseEvent(data: string): JsonObject {
   let event: unknown;
   try {
@@ -27,15 +28,39 @@ export function parseEvent(data: string): JsonObject {
   if (!isObject(event) || typeof event.type !== "string") {
     throw new Refusal(
       "upstream_unavailable",
-      "The upstream's stream is not of the messages dialect.",
+      "The upstream sent an invalid messages stream.",
     );
   }
   if (event.type === "error") throw upstreamFault(event.error);
   return event;
 }
 
-/** Reads a messages stream, or a whole message's blocks, as neutral events. */
-export class MessagesEvents {
+/**
+ * Reads a whole message.
+ *
+ * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no message.
+ */
+export function readMessagesReply(body: unknown): ReadReply {
+  checkMessage(body);
+  const reader = new MessagesReader();
+  const events = objects(body.content).flatMap((block, index) => [
+    ...reader.beginBlock(index, block),
+    ...reader.endBlock(index),
+  ]);
+  const reported = new MessagesUsage();
+  reported.add(body.usage);
+  return { events: [...events, ...finishOf(body)], usage: reported.usage };
+}
+
+/** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no message. */
+export function checkMessage(body: unknown): asserts body is JsonObject & { content: JsonValue[] } {
+  if (isObject(body) && Array.isArray(body.content)) return;
+  if (isObject(body) && isObject(body.error)) throw upstreamFault(body.error);
+  throw new Refusal("upstream_unavailable", "The upstream's response is not a message.");
+}
+
+/** Reads the events of a messages stream as neutral events. */
+export class MessagesReader implements EventReader {
   /** Whether `message_stop` came. */
   done = false;
   readonly #usage = new MessagesUsage();
@@ -46,18 +71,20 @@ export class MessagesEvents {
     return this.#usage.usage;
   }
 
-  read(data: string): AnswerEvent[] {
+  read(data: string): ReplyEvent[] {
     const event = parseEvent(data);
     switch (event.type) {
       case "message_start":
         if (isObject(event.message)) this.#usage.begin(event.message.usage);
         return [];
       case "content_block_start":
-        return isObject(event.content_block) ? this.begin(indexOf(event), event.content_block) : [];
+        return isObject(event.content_block)
+          ? this.beginBlock(indexOf(event), event.content_block)
+          : [];
       case "content_block_delta":
         return isObject(event.delta) ? this.#delta(indexOf(event), event.delta) : [];
       case "content_block_stop":
-        return this.end(indexOf(event));
+        return this.endBlock(indexOf(event));
       case "message_delta": {
         this.#usage.add(event.usage);
         return isObject(event.delta) ? finishOf(event.delta) : [];
@@ -71,12 +98,12 @@ export class MessagesEvents {
   }
 
   /** A block begins, with whatever it holds already. */
-  begin(index: number, block: JsonObject): AnswerEvent[] {
+  beginBlock(index: number, block: JsonObject): ReplyEvent[] {
     switch (block.type) {
       case "text":
-        return said("text", text(block.text));
+        return textEvents("text", text(block.text));
       case "thinking":
-        return said("reasoning", text(block.thinking));
+        return textEvents("reasoning", text(block.thinking));
       case "tool_use": {
         const input = isObject(block.input) ? JSON.stringify(block.input) : "{}";
         this.#inputs.set(index, input);
@@ -88,19 +115,19 @@ export class MessagesEvents {
     }
   }
 
-  /** A block is over: a call whose input came with its start, or that has none, is said now. */
-  end(index: number): AnswerEvent[] {
+  /** A block ends: the input of a call that came with its start, or that is empty, follows now. */
+  endBlock(index: number): ReplyEvent[] {
     const input = this.#inputs.get(index);
     this.#inputs.delete(index);
     return input === undefined ? [] : [call(index, input)];
   }
 
-  #delta(index: number, delta: JsonObject): AnswerEvent[] {
+  #delta(index: number, delta: JsonObject): ReplyEvent[] {
     switch (delta.type) {
       case "text_delta":
-        return said("text", text(delta.text));
+        return textEvents("text", text(delta.text));
       case "thinking_delta":
-        return said("reasoning", text(delta.thinking));
+        return textEvents("reasoning", text(delta.thinking));
       case "input_json_delta": {
         const args = text(delta.partial_json) ?? "";
         if (args === "") return [];
@@ -114,7 +141,7 @@ export class MessagesEvents {
 }
 
 /** A `stop_reason` as a neutral event. */
-export function finishOf(message: JsonObject): AnswerEvent[] {
+function finishOf(message: JsonObject): ReplyEvent[] {
   const reason = text(message.stop_reason);
   if (reason === undefined) return [];
   return [{
@@ -124,11 +151,11 @@ export function finishOf(message: JsonObject): AnswerEvent[] {
   }];
 }
 
-function said(type: "text" | "reasoning", value: string | undefined): AnswerEvent[] {
+function textEvents(type: "text" | "reasoning", value: string | undefined): ReplyEvent[] {
   return value === undefined || value === "" ? [] : [{ type, text: value }];
 }
 
-function call(index: number, args: string): AnswerEvent {
+function call(index: number, args: string): ReplyEvent {
   return { type: "call", key: String(index), id: undefined, name: undefined, args };
 }
 

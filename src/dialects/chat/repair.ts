@@ -1,33 +1,36 @@
-import type { AnswerNames } from "../bridge.ts";
+import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import { argsText, CallReader, CallWriter, madeCallId } from "./calls.ts";
-import { saidIn } from "./events.ts";
+import { deltaOf } from "./read_reply.ts";
+
+/** What repaired choices are named by. */
+type ReplyNames = Pick<ReplyContext, "id" | "choice">;
 
 /**
- * Puts right what chat SDKs stumble over in the chunks of one choice, and leaves everything else as it is.
+ * Repairs what chat SDKs fail over in the chunks of one choice, and leaves everything else as it is.
  *
- * - The first delta has a role, and none an empty one: SDKs refuse either.
+ * - The first delta has a role, and no delta an empty one: SDKs reject either.
  * - Of a tool call the id, type and name come with its first piece and never again, indices are dense and
  *   one call's own: Ollama sends parallel calls under one index, which the `openai` SDK joins to one.
- * - An answer that calls tools ends with `tool_calls`: some upstreams say `stop`, and agents stop then.
+ * - A reply that calls tools ends with `tool_calls`: some upstreams send `stop`, and agents stop then.
  */
-export class ChoiceMender {
-  readonly #answerId: string;
-  #begun = false;
-  /** Whether it calls tools of another kind, whose pieces have no function: nothing is known of them. */
+export class ChoiceRepair {
+  readonly #replyId: string;
+  #hasBegun = false;
+  /** Whether it calls tools of another kind, whose pieces are not understood. */
   #hasOthers = false;
   #reader: CallReader | undefined;
   #writer: CallWriter | undefined;
 
   /** @param choice Its first chunk's. */
-  constructor(names: AnswerNames, choice: JsonObject) {
-    this.#answerId = choiceId(names, choice);
+  constructor(names: ReplyNames, choice: JsonObject) {
+    this.#replyId = choiceId(names, choice);
   }
 
-  /** The choice of a chunk; the same object when nothing is wrong with it. */
-  mend(choice: JsonObject): JsonObject {
-    const said = saidIn(choice, this.#begun);
-    const delta = said === undefined ? {} : this.#delta(said);
+  /** Returns a chunk's choice repaired; the same object when nothing is wrong with it. */
+  repair(choice: JsonObject): JsonObject {
+    const sent = deltaOf(choice, this.#hasBegun);
+    const delta = sent === undefined ? {} : this.#delta(sent);
     const finish = finishOf(choice.finish_reason, (this.#writer?.named ?? 0) > 0);
     const index = typeof choice.index === "number" ? choice.index : 0;
     if (
@@ -38,35 +41,35 @@ export class ChoiceMender {
   }
 
   #delta(delta: JsonObject): JsonObject {
-    const first = !this.#begun;
-    this.#begun = true;
-    let mended = delta;
-    if (first && !text(delta.role)) mended = { ...delta, role: "assistant" };
+    const first = !this.#hasBegun;
+    this.#hasBegun = true;
+    let repaired = delta;
+    if (first && !text(delta.role)) repaired = { ...delta, role: "assistant" };
     else if (delta.role === "") {
       const { role: _, ...rest } = delta;
-      mended = rest;
+      repaired = rest;
     }
-    if (!Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) return mended;
+    if (!Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) return repaired;
     const pieces = objects(delta.tool_calls);
     this.#hasOthers ||= pieces.some(({ type }) =>
       (type ?? "function") !== "function" && type !== ""
     );
-    if (this.#hasOthers) return mended;
+    if (this.#hasOthers) return repaired;
     const calls = pieces.flatMap((piece) => this.#call(piece));
     if (calls.every((call, at) => call === pieces[at]) && calls.length === pieces.length) {
-      return mended;
+      return repaired;
     }
-    const { tool_calls: _, ...rest } = mended;
+    const { tool_calls: _, ...rest } = repaired;
     return calls.length === 0 ? rest : { ...rest, tool_calls: calls };
   }
 
   #call(piece: JsonObject): JsonObject[] {
     this.#reader ??= new CallReader();
-    this.#writer ??= new CallWriter(this.#answerId);
+    this.#writer ??= new CallWriter(this.#replyId);
     const written = this.#writer.write(this.#reader.read(piece));
     if (written === undefined) return [];
     const { index, opening, args } = written;
-    if (isAsWritten(piece, index, opening, args)) return [piece];
+    if (isUnchanged(piece, index, opening, args)) return [piece];
     const { id: _, type, function: own, ...rest } = piece;
     const { name: __, arguments: ___, ...more } = isObject(own) ? own : {};
     const begins = opening && { id: opening.id, type: text(type) || "function" };
@@ -75,8 +78,8 @@ export class ChoiceMender {
   }
 }
 
-/** Whether a piece is already what a client takes; one without `arguments` adds none to them. */
-function isAsWritten(
+/** Whether a piece is already as a client expects it; one without `arguments` adds nothing to them. */
+function isUnchanged(
   piece: JsonObject,
   index: number,
   opening: { readonly id: string; readonly name: string } | undefined,
@@ -90,8 +93,8 @@ function isAsWritten(
       piece.type !== "";
 }
 
-/** From which the ids of calls are made that have none: another one for each of several answers. */
-function choiceId({ id, choice }: AnswerNames, { index }: JsonObject): string {
+/** Basis of the ids for calls that have none: different for each of several choices. */
+function choiceId({ id, choice }: ReplyNames, { index }: JsonObject): string {
   const own = choice ?? index;
   return typeof own === "number" && own > 0 ? `${id}_${own}` : id;
 }
@@ -100,17 +103,17 @@ function finishOf(finish: JsonValue | undefined, called: boolean): JsonValue | u
   return called && finish === "stop" ? "tool_calls" : finish;
 }
 
-/** A whole answer's choice, put right in the same way; the same object when nothing is wrong with it. */
-export function mendedChoice(choice: JsonObject, names: AnswerNames): JsonObject {
+/** The same for the choice of a whole reply. */
+export function repairChoice(choice: JsonObject, names: ReplyNames): JsonObject {
   if (!isObject(choice.message)) return choice;
   const { message } = choice;
   const calls = objects(message.tool_calls);
-  const answerId = choiceId(names, choice);
-  const mended = calls.map((call, at) => mendedCall(call, madeCallId(answerId, at)));
+  const replyId = choiceId(names, choice);
+  const repaired = calls.map((call, at) => repairCall(call, madeCallId(replyId, at)));
   const finish = finishOf(choice.finish_reason, calls.length > 0);
-  const asItWas = mended.every((call, at) => call === calls[at]);
-  if (asItWas && finish === choice.finish_reason && text(message.role)) return choice;
-  const more = asItWas ? {} : { tool_calls: mended };
+  const isUnchangedCalls = repaired.every((call, at) => call === calls[at]);
+  if (isUnchangedCalls && finish === choice.finish_reason && text(message.role)) return choice;
+  const more = isUnchangedCalls ? {} : { tool_calls: repaired };
   return {
     ...choice,
     message: { ...message, role: text(message.role) || "assistant", ...more },
@@ -118,7 +121,7 @@ export function mendedChoice(choice: JsonObject, names: AnswerNames): JsonObject
   };
 }
 
-function mendedCall(call: JsonObject, id: string): JsonObject {
+function repairCall(call: JsonObject, id: string): JsonObject {
   const own = isObject(call.function) ? call.function : undefined;
   const isWhole = text(call.id) && text(call.type);
   if (own === undefined || isWhole && typeof own.arguments === "string") return call;

@@ -1,12 +1,12 @@
 import { invalid } from "../../refusal.ts";
-import type { Asked, ImageView } from "../bridge.ts";
+import type { ImageView, ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject, objects, text } from "../json.ts";
 import { isImageData, isVideoUrl } from "../media.ts";
 import { validate } from "../validation.ts";
-import { CHAT_DEFAULTS, type ChatRequest, chatRequest } from "./schema.ts";
+import { type ChatRequest, chatRequest, DEFAULT_MAX_TOKENS } from "./schema.ts";
 
-/** Validates a chat body. Throws a refusal that names the field at fault. */
-export function readChat(body: unknown): Asked {
+/** @throws {Refusal} `request_invalid` naming the first field at fault. */
+export function parseChat(body: unknown): ParsedRequest {
   validate(chatRequest, body);
   const request: ChatRequest = body;
   const own = body as JsonObject;
@@ -16,7 +16,7 @@ export function readChat(body: unknown): Asked {
     body: own,
     model: request.model,
     stream: request.stream ?? false,
-    maxOutput: request.max_completion_tokens ?? request.max_tokens ?? CHAT_DEFAULTS.max_tokens,
+    maxOutput: request.max_completion_tokens ?? request.max_tokens ?? DEFAULT_MAX_TOKENS,
     choices: request.n ?? 1,
     ...media(own),
   };
@@ -28,7 +28,7 @@ function checkMessages({ messages }: ChatRequest): void {
     const param = `messages[${index}].content`;
     if (message.role === "assistant") {
       const empty = message.content === undefined || message.content === null;
-      if (empty && !speaks(message)) {
+      if (empty && !hasOutput(message)) {
         throw invalid(param, `${param} is required unless the assistant calls a tool.`);
       }
     } else if (message.content === undefined && !Array.isArray(message.tools)) {
@@ -37,8 +37,8 @@ function checkMessages({ messages }: ChatRequest): void {
   });
 }
 
-/** Whether an assistant's message says something without `content`. */
-function speaks(message: Record<string, unknown>): boolean {
+/** Whether an assistant's message holds something besides `content`. */
+function hasOutput(message: Record<string, unknown>): boolean {
   return Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ||
     ["function_call", "refusal", "audio", "reasoning_content", "reasoning", "reasoning_details"]
       .some((field) => message[field] !== undefined && message[field] !== null);

@@ -1,0 +1,33 @@
+import type { Front } from "../dialect.ts";
+import { toConversation } from "./conversation.ts";
+import { chatErrorBody, chatErrorEvent } from "./errors.ts";
+import { replaceChatImages } from "./images.ts";
+import { multipleChoices } from "./multiple.ts";
+import { parseChat } from "./parse.ts";
+import { applyReasoning } from "./reasoning.ts";
+import { ChatWriter } from "./writer.ts";
+
+/** Chat as clients speak it. */
+export const chatFront: Front = {
+  path: "/v1/chat/completions",
+  fields: {
+    messages: "messages",
+    documents: "messages.file",
+    temperature: "temperature",
+    topP: "top_p",
+    topK: "top_k",
+    stop: "stop",
+    reasoning: "thinking",
+  },
+  multiple: multipleChoices,
+  listsAliases: false,
+  isSpoken: () => false, // any SDK's headers may come with it
+  replyId: (requestId) => requestId.replace(/^req_/, "chatcmpl-"),
+  parse: parseChat,
+  applyReasoning,
+  replaceImages: replaceChatImages,
+  toConversation,
+  writer: (context) => new ChatWriter(context),
+  errorBody: chatErrorBody,
+  errorEvent: chatErrorEvent,
+};

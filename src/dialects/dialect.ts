@@ -1,0 +1,278 @@
+import type { Refusal } from "../refusal.ts";
+import type { JsonObject } from "./json.ts";
+import type { Concept, Conversation, ReplyEvent } from "./neutral/conversation.ts";
+import type { Reasoning, ReasoningRequest } from "./reasoning.ts";
+import type { SseEvent } from "./sse/mod.ts";
+import type { Usage } from "./usage.ts";
+
+/** An image in a request. */
+export interface ImageView {
+  /** The field that holds it, as a path. */
+  readonly param: string;
+  readonly source: "inline" | "remote";
+  readonly url: string;
+}
+
+/** A valid request body, and what the gateway needs to know of it. */
+export interface ParsedRequest {
+  /** The body as it came, unknown fields included. Never changed in place. */
+  readonly body: JsonObject;
+  readonly model: string;
+  readonly stream: boolean;
+  /** Maximum output tokens of one choice, as requested or by the dialect's default. */
+  readonly maxOutput: number;
+  /** Number of replies that the client wants to choose from. */
+  readonly choices: number;
+  readonly images: readonly ImageView[];
+  /** Fields that hold a video, as paths. */
+  readonly videos: readonly string[];
+  /** How the model is to reason, where the body's own fields do not say it. */
+  readonly reasoning?: ReasoningRequest;
+}
+
+/** A client's request headers, by lower-case name. */
+export type HeaderLookup = (name: string) => string | null;
+
+/** Where an upstream departs from its dialect, as far as the shape of a request goes. */
+export interface Shaping {
+  /** Sampling cannot be changed there: temperature, top_p and penalties are not sent. */
+  readonly fixedSampling?: boolean;
+  /** Sampling that the client leaves out stays out: some models reject any but their own values. */
+  readonly ownSampling?: boolean;
+  /** The field that limits the output; by default the one that the client used. */
+  readonly outputLimit?: "max_tokens" | "max_completion_tokens";
+  /** The upstream verifies signatures of reasoning: what it did not sign is not sent. */
+  readonly signedReasoning?: boolean;
+  /** The upstream rejects files. */
+  readonly withoutFiles?: boolean;
+  /** The upstream takes `top_k`, although its dialect has none. */
+  readonly topK?: boolean;
+  /** The upstream returns one choice at a time, although its dialect has `n`. */
+  readonly singleChoice?: boolean;
+}
+
+/** How one request is written for one target. */
+export interface WriteOptions {
+  /** The model's name there. */
+  readonly model: string;
+  /** Maximum output tokens of one choice. */
+  readonly permittedOutput: number;
+  readonly shaping: Shaping;
+}
+
+/** A request in an upstream's dialect. */
+export interface WrittenRequest {
+  readonly body: JsonObject;
+  /** Names of the client's fields that it does not carry. */
+  readonly dropped: readonly string[];
+  /** Tools that are offered under other names there, the client's names by those. */
+  readonly toolNames?: ReadonlyMap<string, string> | undefined;
+}
+
+/** The request that a reply belongs to. */
+export interface ReplyContext {
+  readonly request: ParsedRequest;
+  /** The request as the upstream got it. */
+  readonly written: Pick<WrittenRequest, "toolNames">;
+  /** The reply's id, as the client sees it. */
+  readonly id: string;
+  /** The model as the client named it. */
+  readonly model: string;
+  /** Input tokens as counted by the gateway. */
+  readonly inputTokens: number;
+  /** When the reply began, in Unix seconds. */
+  readonly createdAtS: number;
+  /** Which of the client's several choices this is, where they are requested one by one. */
+  readonly choice?: number;
+}
+
+/** A whole reply in the client's dialect. */
+export interface Reply {
+  readonly body: JsonObject;
+  /** Number of choices in it: some upstreams return fewer than were requested. */
+  readonly choices: number;
+  /** As the upstream reported it; undefined when it did not. */
+  readonly usage: Usage | undefined;
+  /** Output tokens as counted by the gateway. */
+  countOutput(): number;
+  /** The body with the gateway's own count, where the upstream reported no usage. */
+  withUsage(usage: Usage): JsonObject;
+}
+
+/** A reply's event stream on its way from the upstream's dialect to the client's. */
+export interface ReplyStream {
+  /**
+   * Takes one event from the upstream.
+   *
+   * @returns the text to send to the client now; empty when there is none.
+   * @throws {Refusal} `upstream_unavailable` and the like when the upstream reports an error, or sends what is not
+   *   of its dialect.
+   */
+  push(event: SseEvent): string;
+  /**
+   * Takes the end of the upstream's bytes.
+   *
+   * @throws {Refusal} `upstream_unavailable` when the stream ended before the reply was complete.
+   */
+  end(): void;
+  /** Whether the upstream's reply is complete; nothing more is to be read. */
+  readonly finished: boolean;
+  /** Whether the upstream has said why its reply ended: only a report and an end mark may follow. */
+  readonly hasFinishReason: boolean;
+  /** Whether any output has gone to the client. */
+  readonly hasOutput: boolean;
+  /** Choices that have ended. */
+  readonly endedChoices: number;
+  /** As the upstream reported it; undefined when it has not. */
+  readonly usage: Usage | undefined;
+  /** Output tokens so far, as counted by the gateway. */
+  readonly countedOutput: number;
+  /** Ends the reply here, as if at its token limit; `close` is called next. */
+  truncate(): string;
+  /**
+   * The last text of a complete reply, with the usage that was settled. For one of several choices
+   * (`choice`) it ends that one; whoever joins them ends them all.
+   */
+  close(usage: Usage): string;
+  /** What keeps a silent connection open. */
+  ping(): string;
+}
+
+/** What is known of a reply while it comes in, and how it ends. */
+export type ReplyState = Pick<
+  ReplyStream,
+  "finished" | "hasOutput" | "endedChoices" | "usage" | "countedOutput" | "truncate" | "close"
+>;
+
+/** Writes neutral events in a client's dialect, as a stream or whole. One for each reply. */
+export interface ReplyWriter {
+  /** Whether the finish reason has been written. */
+  readonly finished: boolean;
+  /** The stream's text for one event. */
+  write(event: ReplyEvent): string;
+  /** The end of a complete stream. */
+  close(usage: Usage): string;
+  /** What keeps a silent stream open. */
+  ping(): string;
+  /**
+   * A whole reply; in the place of the other methods.
+   *
+   * @param events Each tool call in one piece.
+   * @throws {Refusal} `upstream_unavailable` when the dialect cannot hold it.
+   */
+  whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject;
+}
+
+/** Requests that ask for several replies to choose from, in a dialect that has them. */
+export interface MultipleChoices {
+  /** The request for one of the choices. */
+  single(request: ParsedRequest): ParsedRequest;
+  /** Replies to single requests as the one reply that the client asked for. */
+  joinReplies(replies: readonly Reply[]): Reply;
+  /** The same for streams: each part writes its own choice, the result writes what ends them all. */
+  joinStreams(parts: readonly ReplyState[], context: ReplyContext): ReplyState;
+}
+
+/** A dialect as clients speak it. */
+export interface Front {
+  /** The path of its endpoint. */
+  readonly path: string;
+  /** Counting a request's input without sending it, where the dialect has that. */
+  readonly counting?: {
+    readonly path: string;
+    readonly parse: (body: unknown, header: HeaderLookup) => ParsedRequest;
+  };
+  /** The client's names for what a conversation holds, to name what a target cannot be sent. */
+  readonly fields: Readonly<Record<Concept, string>>;
+  readonly multiple?: MultipleChoices;
+  /** Whether its clients choose models by the aliases, too: the model list has them then. */
+  readonly listsAliases: boolean;
+  /** Whether a client's headers show that it speaks this dialect, on paths that all dialects share. */
+  isSpoken(header: HeaderLookup): boolean;
+  /** The id of the reply to a request. */
+  replyId(requestId: string): string;
+  /** @throws {Refusal} `request_invalid` naming the first field at fault. */
+  parse(body: unknown, header: HeaderLookup): ParsedRequest;
+  /**
+   * Fits what a request says of reasoning to how its route reasons.
+   *
+   * @throws {Refusal} `request_invalid` where the request contradicts the route.
+   */
+  applyReasoning(request: ParsedRequest, reasoning: Reasoning): AppliedReasoning;
+  /** The request with images replaced by others, as base64 data URLs by the fields that hold them. */
+  replaceImages(request: ParsedRequest, urls: ReadonlyMap<string, string>): ParsedRequest;
+  /**
+   * The request in neutral form.
+   *
+   * @throws {Refusal} `request_invalid` for what must not be dropped silently.
+   */
+  toConversation(request: ParsedRequest): Conversation;
+  writer(context: ReplyContext): ReplyWriter;
+  /** The body of an error response. */
+  errorBody(refusal: Refusal, requestId: string): JsonObject;
+  /** The last event of a stream that failed. */
+  errorEvent(refusal: Refusal, requestId: string): string;
+}
+
+/** A request whose reasoning fits its route. */
+export interface AppliedReasoning {
+  readonly request: ParsedRequest;
+  /** Names of fields that the route has no use for. */
+  readonly dropped: readonly string[];
+}
+
+/** How a conversation is written for one target. */
+export interface WriteConversationOptions extends WriteOptions {
+  readonly stream: boolean;
+  /** The client's names for what has to be dropped. */
+  readonly fields: Front["fields"];
+}
+
+/** A whole reply of an upstream. */
+export interface ReadReply {
+  readonly events: readonly ReplyEvent[];
+  readonly usage: Usage | undefined;
+}
+
+/** Reads an upstream's stream as neutral events. One for each reply. */
+export interface EventReader {
+  /** Whether the upstream's end mark came. */
+  readonly done: boolean;
+  /** As the upstream reported it. */
+  readonly usage: Usage | undefined;
+  /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or data that is not of the dialect. */
+  read(data: string): ReplyEvent[];
+}
+
+/** A dialect as upstreams speak it. */
+export interface Back {
+  /** Path below the upstream's base URL. */
+  readonly path: string;
+  /** The headers that carry an API key. */
+  authorization(key: string): Record<string, string>;
+  /** Headers that go on as the client sent them, or with a default of the dialect's. */
+  versionHeaders(header: HeaderLookup): Record<string, string>;
+  /** @throws {Refusal} `request_invalid` when nothing is left that could be sent. */
+  write(conversation: Conversation, options: WriteConversationOptions): WrittenRequest;
+  /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not of the dialect. */
+  readReply(body: unknown): ReadReply;
+  reader(): EventReader;
+}
+
+/** A client's dialect towards upstreams of one dialect: composed of a front and a back, or carried. */
+export interface Bridge {
+  /** Whether one request gets one choice: several have to be requested one by one. */
+  readonly singleChoice: boolean;
+  /** @throws {Refusal} `request_invalid` when the upstream's dialect cannot say what the request needs. */
+  request(request: ParsedRequest, options: WriteOptions): WrittenRequest;
+  reply(body: unknown, context: ReplyContext): Reply;
+  stream(context: ReplyContext): ReplyStream;
+}
+
+/** A wire format: both its ends, and how it is carried from the one to the other unchanged. */
+export interface Dialect {
+  readonly front: Front;
+  readonly back: Back;
+  /** Bodies go on as the objects that they are; only what the gateway owns is changed. */
+  readonly carry: Bridge;
+}

@@ -1,0 +1,300 @@
+import type { Route } from "../catalog/mod.ts";
+import {
+  type DialectName,
+  DIALECTS,
+  type HeaderLookup,
+  isObject,
+  meterInput,
+  type ParsedRequest,
+  type ReplyContext,
+  upstreamFault,
+} from "../dialects/mod.ts";
+import type { JsonBody } from "../blobs/mod.ts";
+import { Refusal } from "../refusal.ts";
+import { during, type Trace } from "../telemetry/mod.ts";
+import type { Sent, UpstreamReply } from "../upstreams/mod.ts";
+import { ChargedUsage } from "./charged_usage.ts";
+import { EventSource } from "./event_source.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import {
+  openedJoined,
+  type OpenedReply,
+  type OpenedStream,
+  openedStream,
+  openedToppedUp,
+  type OpenedWhole,
+  openedWhole,
+} from "./opened_reply.ts";
+import { plainNames } from "./plain_names.ts";
+import type { Plan } from "./plan.ts";
+import { StreamPump } from "./pump.ts";
+import { readWhole } from "./read_whole.ts";
+import type { ReplyLimits } from "./reply_limits.ts";
+import { ReplyReader } from "./reply_reader.ts";
+import type { RelayParts, RelayReply } from "./request.ts";
+
+/** A request that a model is to reply to. */
+export interface GenerationRequest {
+  readonly dialect: DialectName;
+  readonly requestId: string;
+  readonly header: HeaderLookup;
+  readonly trace: Trace;
+  readonly detached: JsonBody["blobs"];
+  readonly route: Route;
+  readonly request: ParsedRequest;
+  /** Names of fields that the route has no use for. */
+  readonly dropped: readonly string[];
+  /** Input tokens as counted by the gateway. */
+  readonly inputTokens: number;
+  readonly plans: readonly Plan[];
+}
+
+/** A reply, and where it came from. */
+export interface Reached {
+  readonly opened: OpenedReply;
+  readonly reply: UpstreamReply;
+  readonly plan: Plan;
+  /** Names of fields that the targets which replied were not sent. */
+  readonly dropped: readonly string[];
+}
+
+/** What one request to a target got. */
+interface Opened {
+  readonly opened: OpenedReply;
+  readonly dropped: readonly string[];
+}
+
+/** The exchange that has a model reply in a client's dialect: one request upstream, or one for each choice. */
+export class Generation {
+  readonly #parts: RelayParts;
+  readonly #life: Lifecycle;
+  readonly #options: GenerationRequest;
+  #request: ParsedRequest;
+  #inputTokens: number;
+
+  constructor(parts: RelayParts, life: Lifecycle, options: GenerationRequest) {
+    this.#parts = parts;
+    this.#life = life;
+    this.#options = options;
+    this.#request = options.request;
+    this.#inputTokens = options.inputTokens;
+  }
+
+  /** Checks the images, fetches remote ones, and counts all by their real sizes. */
+  async inlineImages(): Promise<void> {
+    if (this.#request.images.length === 0) return;
+    const { dialect, requestId, trace, detached } = this.#options;
+    const { signal } = this.#life;
+    const { front } = DIALECTS[dialect];
+    this.#request = await during(
+      trace.begin("images", { "sluice.images": this.#request.images.length }),
+      () => this.#parts.images.inline(this.#request, front, { requestId, signal, blobs: detached }),
+    );
+    this.#inputTokens = meterInput(this.#request.body, this.#request.images);
+  }
+
+  /** Sends the request until a target replies; once for each choice where the target returns one at a time. */
+  async send(): Promise<Reached> {
+    const { choices, stream } = this.#request;
+    const first = await this.#send(0);
+    const { opened } = first.opened;
+    if (opened.kind === "stream" && opened.choices === choices && choices > 1) {
+      return this.#reached([first], this.#toppedUp(first, opened));
+    }
+    if (opened.choices >= choices) return this.#reached([first], opened);
+    if (!stream) noteSingleChoice(first);
+    const rest = await this.#sendSingles(opened.choices, () => opened.discard());
+    const all = [first, ...rest];
+    const { multiple } = DIALECTS[this.#options.dialect].front;
+    const joined = openedJoined(all.map((one) => one.opened.opened), multiple!, this.#context());
+    return this.#reached(all, joined);
+  }
+
+  /** The response: settled, or a stream that settles itself. */
+  async respond({ opened, plan }: Reached): Promise<Pick<RelayReply, "body" | "settled">> {
+    const { route } = this.#options;
+    const usage = new ChargedUsage({
+      inputTokens: this.#inputTokens,
+      // counted by other tokenizers, and with room for what an upstream adds of its own
+      maxTokens: 2 * route.context * this.#request.choices,
+      onReport: ({ inputTokens: reportedTokens }, countedTokens) => {
+        const { upstream } = plan.target;
+        this.#parts.estimates.learn(route.id, upstream, { countedTokens, reportedTokens });
+      },
+    });
+    return opened.kind === "stream"
+      ? { body: this.#stream(opened, usage), settled: undefined }
+      : await this.#whole(opened, usage);
+  }
+
+  #stream(opened: OpenedStream, usage: ChargedUsage): ReadableStream<Uint8Array> {
+    const { dialect, requestId, trace } = this.#options;
+    const { front } = DIALECTS[dialect];
+    const { log, onClientDisconnect, followMs } = this.#parts;
+    const stage = trace.begin("answer");
+    this.#life.responseBegan();
+    const pump = new StreamPump({
+      opened,
+      life: this.#life,
+      usage,
+      onClientDisconnect,
+      followMs,
+      errorEvent: (refusal) => front.errorEvent(refusal, requestId),
+      onFault: (error) => log.error("stream failed", { id: requestId, error: String(error) }),
+      onEnd: () => stage.end(),
+    });
+    return pump.stream();
+  }
+
+  async #whole(
+    { reply, requests }: OpenedWhole,
+    charged: ChargedUsage,
+  ): Promise<Pick<RelayReply, "body" | "settled">> {
+    this.#life.outputBegan();
+    const { usage, usageSource } = charged.settled({
+      usage: reply.usage,
+      get countedOutput() {
+        return reply.countOutput();
+      },
+      requests,
+    });
+    const settled = await this.#life.settle({
+      ending: "complete",
+      status: 200,
+      usage,
+      usageSource,
+    });
+    this.#life.end();
+    const body = usageSource === "counted" ? reply.withUsage(usage) : reply.body;
+    return { body: JSON.stringify(body), settled };
+  }
+
+  #reached(all: readonly Sent<Plan, Opened>[], opened: OpenedReply): Reached {
+    const [{ plan, reply }] = all as [Sent<Plan, Opened>];
+    const attempts = all.reduce((sum, one) => sum + one.attempts, 0);
+    const dropped = plainNames([
+      ...this.#options.dropped,
+      ...all.flatMap((one) => one.opened.dropped),
+    ]);
+    this.#life.sent({ target: plan.target, attempts, dropped });
+    return { opened, reply, plan, dropped };
+  }
+
+  /** A stream that supplies the choices which its upstream leaves out. */
+  #toppedUp(first: Sent<Plan, Opened>, stream: OpenedStream): OpenedStream {
+    const { multiple } = DIALECTS[this.#options.dialect].front;
+    return openedToppedUp(stream, {
+      choices: this.#request.choices,
+      join: (parts) => multiple!.joinStreams(parts, this.#context()),
+      request: async (from) => {
+        noteSingleChoice(first);
+        const rest = await this.#sendSingles(from, () => {});
+        this.#reached([first, ...rest], stream);
+        return rest.map(({ opened: { opened } }) => opened).filter((one) => one.kind === "stream");
+      },
+    });
+  }
+
+  /** Requests the choices from `from` on, each by itself. */
+  async #sendSingles(from: number, discard: () => void): Promise<Sent<Plan, Opened>[]> {
+    const numbers = Array.from({ length: this.#request.choices - from }, (_, at) => from + at);
+    const ended = await Promise.allSettled(numbers.map((number) => this.#send(number)));
+    const sent = ended.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const failed = ended.find((one) => one.status === "rejected");
+    if (failed === undefined) return sent;
+    discard();
+    for (const { opened: { opened } } of sent) opened.discard();
+    throw failed.reason;
+  }
+
+  /** @param choice The first of the client's choices that is requested. */
+  #send(choice: number): Promise<Sent<Plan, Opened>> {
+    const { plans, requestId, trace, header, detached } = this.#options;
+    const { signal, permittedOutput } = this.#life;
+    const { stream } = this.#request;
+    const variantFor = (plan: Plan) =>
+      choice > 0 ? plan.single(this.#request) : plan.variant(this.#request);
+    return this.#parts.upstreams.send<Plan, Opened>({
+      plans,
+      signal,
+      requestId,
+      trace,
+      unstreamedTokens: stream ? 0 : permittedOutput,
+      write: (plan) => {
+        const { back } = DIALECTS[plan.upstream.dialect];
+        const { body } = plan.write(variantFor(plan), permittedOutput);
+        return {
+          path: back.path,
+          headers: {
+            accept: stream ? "text/event-stream" : "application/json",
+            ...back.versionHeaders(header),
+          },
+          body: detached.inPlace(JSON.stringify(body)),
+        };
+      },
+      open: async (reply, plan, { canFailOver }) => {
+        const request = variantFor(plan);
+        const written = plan.write(request, permittedOutput);
+        const context = {
+          ...this.#context(),
+          request,
+          written,
+          ...(this.#request.choices > request.choices ? { choice } : {}),
+        };
+        const opened = stream
+          ? await this.#openStream(reply, plan, context, canFailOver)
+          : await this.#openWhole(reply, plan, context);
+        return { opened, dropped: written.dropped };
+      },
+    });
+  }
+
+  #context(): ReplyContext {
+    const { dialect, requestId } = this.#options;
+    return {
+      request: this.#request,
+      written: {},
+      id: DIALECTS[dialect].front.replyId(requestId),
+      model: this.#request.model,
+      inputTokens: this.#inputTokens,
+      createdAtS: Math.floor(this.#parts.now() / 1_000),
+    };
+  }
+
+  async #openWhole(reply: UpstreamReply, plan: Plan, context: ReplyContext): Promise<OpenedReply> {
+    const body = await readWhole(reply, this.#parts.replyLimits);
+    return openedWhole(plan.bridge.reply(body, context), context.request.choices, reply);
+  }
+
+  async #openStream(
+    reply: UpstreamReply,
+    plan: Plan,
+    context: ReplyContext,
+    canFailOver: boolean,
+  ): Promise<OpenedReply> {
+    const { timers, replyLimits, pingAfterMs } = this.#parts;
+    if (!isOf("text/event-stream", reply)) throw await notAStream(reply, replyLimits);
+    const { choices } = context.request;
+    const source = new EventSource(reply, timers, replyLimits);
+    const reader = new ReplyReader(source, plan.bridge.stream(context), pingAfterMs);
+    const share = choices / this.#request.choices;
+    reader.outputLimit = Math.floor(this.#life.hold.outputTokens * share);
+    return openedStream(await reader.begin(canFailOver), choices, reply);
+  }
+}
+
+/** Remembers a target that returned fewer choices than were requested: they are requested one by one from then on. */
+function noteSingleChoice({ plan: { upstream, target } }: Sent<Plan, unknown>): void {
+  upstream.health.singleChoiceModels.add(target.model);
+}
+
+function isOf(type: string, { headers }: UpstreamReply): boolean {
+  return String(headers["content-type"]).toLowerCase().startsWith(type);
+}
+
+/** Some upstreams report an error as JSON with status 200, whatever was requested. */
+async function notAStream(reply: UpstreamReply, limits: ReplyLimits): Promise<Refusal> {
+  const body = isOf("application/json", reply) ? await readWhole(reply, limits) : undefined;
+  if (isObject(body) && (body.error ?? undefined) !== undefined) return upstreamFault(body.error);
+  return new Refusal("upstream_unavailable", "The upstream's response is not an event stream.");
+}

@@ -1,0 +1,227 @@
+import type { Caller } from "../accounts/mod.ts";
+import type { Admission, Hold } from "../admission/mod.ts";
+import type { Route } from "../catalog/mod.ts";
+import type { Database } from "../database/mod.ts";
+import type { Settled, Standing } from "../ledger/mod.ts";
+import { Refusal } from "../refusal.ts";
+import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
+import { ExchangeFailed } from "../upstreams/mod.ts";
+import type { Running } from "./running.ts";
+import { type End, type SentRequest, Settlement } from "./settlement.ts";
+
+/** What a lifecycle needs from outside. */
+export interface LifecycleParts {
+  readonly admission: Admission;
+  readonly database: Database;
+  readonly running: Running;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly now: () => number;
+}
+
+/**
+ * Watches for the client to disconnect before the response has begun.
+ *
+ * @param disconnected Called when it does.
+ * @returns Ends the watch.
+ */
+export type Leaving = (disconnected: () => void) => () => void;
+
+/** A request as it came through the door. */
+export interface IncomingRequest {
+  readonly requestId: string;
+  /** The client's own id of the request, for the log. */
+  readonly clientRequestId: string | undefined;
+  readonly caller: Caller;
+  readonly trace: Trace;
+  readonly leaving: Leaving;
+  /** `performance.now()` at the request's arrival. */
+  readonly startedTick: number;
+  /** Called with the account's status when it is known, whether the request is admitted or not. */
+  readonly stands: (standing: Standing) => void;
+  /** Called when an admitted or rejected request has ended, its settlement included. */
+  readonly over: () => void;
+}
+
+/** What a request wants to be admitted for. */
+export interface AdmissionTerms {
+  readonly route: Route;
+  readonly dialect: string;
+  readonly streamed: boolean;
+  /** Input as the hold is to cover it. */
+  readonly inputTokens: number;
+  /** Maximum output tokens of one choice, as far as the route goes. */
+  readonly permittedOutput: number;
+  readonly choices: number;
+}
+
+/**
+ * One request from its admission to its settlement: in flight, in its windows, holding credits. It knows nothing of
+ * dialects and of what is exchanged with upstreams.
+ *
+ * It settles exactly once: as it is told, or as failed when it is disposed without.
+ */
+export class Lifecycle implements AsyncDisposable {
+  readonly hold: Hold;
+  /** Maximum output tokens of one choice, as far as the balance goes too. */
+  readonly permittedOutput: number;
+  /** Aborted when the gateway cannot wait for requests any longer. */
+  readonly cutOff: AbortSignal;
+  readonly #left: AbortController;
+  readonly #settlement: Settlement;
+  readonly #end: () => void;
+  #unwatch: () => void;
+  #isOver = false;
+
+  private constructor(
+    { left, settlement, hold, permittedOutput, cutOff, end, leaving }: {
+      readonly left: AbortController;
+      readonly settlement: Settlement;
+      readonly hold: Hold;
+      readonly permittedOutput: number;
+      readonly cutOff: AbortSignal;
+      readonly end: () => void;
+      readonly leaving: Leaving;
+    },
+  ) {
+    this.#left = left;
+    this.#settlement = settlement;
+    this.#end = end;
+    this.#unwatch = leaving(() => left.abort());
+    this.hold = hold;
+    this.permittedOutput = permittedOutput;
+    this.cutOff = cutOff;
+  }
+
+  /**
+   * Registers the request as in flight, counts it in its windows and holds its credits.
+   *
+   * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.
+   */
+  static async open(
+    parts: LifecycleParts,
+    incoming: IncomingRequest,
+    terms: AdmissionTerms,
+  ): Promise<Lifecycle> {
+    const { requestId, caller, trace, startedTick, leaving } = incoming;
+    const { route, dialect, streamed, inputTokens, permittedOutput, choices } = terms;
+    const left = new AbortController();
+    const startedAtMs = parts.now();
+    // from here on a shutdown waits for it
+    const unregister = parts.running.begin({
+      requestId,
+      accountId: caller.accountId,
+      email: caller.email,
+      route: route.id,
+      dialect,
+      streamed,
+      startedAtMs,
+    }, () => left.abort());
+    const end = () => {
+      unregister();
+      incoming.over();
+    };
+    const stage = trace.begin("admission");
+    try {
+      const admitted = await parts.admission.admit({
+        requestId,
+        caller,
+        route,
+        stream: streamed,
+        inputTokens,
+        permittedOutput,
+        choices,
+      }, incoming.stands);
+      stage.end();
+      const { cutOff } = parts.running;
+      const { hold } = admitted;
+      const settlement = new Settlement({
+        ...parts,
+        trace,
+        requestId,
+        clientRequestId: incoming.clientRequestId,
+        caller,
+        dialect,
+        route,
+        streamed,
+        hold,
+        startedAtMs,
+        startedTick,
+        cutOff,
+      });
+      return new Lifecycle({ ...admitted, left, settlement, cutOff, end, leaving });
+    } catch (error) {
+      stage.end({}, error);
+      end();
+      throw error;
+    }
+  }
+
+  /** Aborted when the client disconnects, or the gateway cannot wait any longer. */
+  get signal(): AbortSignal {
+    return this.#left.signal;
+  }
+
+  /** Notes what was sent upstream, for the record. */
+  sent(sent: SentRequest): void {
+    this.#settlement.sent = sent;
+  }
+
+  /** Notes the time of the first output. */
+  outputBegan(): void {
+    this.#settlement.outputBegan();
+  }
+
+  /** The response has begun: from here on a disconnect shows as its stream being cancelled. */
+  responseBegan(): void {
+    this.#unwatch();
+    this.#unwatch = () => {};
+  }
+
+  /** Cancels what upstreams still do for the request. */
+  abort(): void {
+    this.#left.abort();
+  }
+
+  /** Charges and records the end; resolves when that is durable. Only the first end counts. */
+  settle(end: End): Promise<Settled> {
+    return this.#settlement.settle(end);
+  }
+
+  /**
+   * Settles a request whose response has not begun as failed, and ends it.
+   *
+   * @returns what to throw for it.
+   */
+  async fail(error: unknown): Promise<unknown> {
+    if (error instanceof ExchangeFailed) {
+      this.sent({ target: error.last, attempts: error.attempts, dropped: [] });
+    }
+    const known = error instanceof ExchangeFailed ? error.refusal : error;
+    const isDisconnected = this.signal.aborted;
+    const status = known instanceof Refusal ? known.status : 500;
+    const ending = isDisconnected
+      ? "client_left"
+      : status < 500 && status !== 429
+      ? "refused"
+      : "upstream_failed";
+    await this.settle({ ending, status }).catch(() => {}); // it is in the log
+    this.end();
+    if (!isDisconnected || known instanceof Refusal) return known;
+    return new Refusal("gateway_unavailable", "The client disconnected before the response.");
+  }
+
+  /** The request is over; a shutdown still waits for a settlement that is being tried again. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#unwatch();
+    const { behind } = this.#settlement;
+    if (behind === undefined) this.#end();
+    else void behind.then(this.#end);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOver) await this.fail(new Refusal("internal", "The request was given up."));
+  }
+}

@@ -1,0 +1,38 @@
+import {
+  bridgeBetween,
+  DIALECTS,
+  type HeaderLookup,
+  meterInput,
+  type ParsedRequest,
+  type ReplyContext,
+} from "../../src/dialects/mod.ts";
+
+/** The bridges, named by the client's dialect and the upstream's. */
+export const chatToChat = bridgeBetween("chat", "chat");
+export const chatToMessages = bridgeBetween("chat", "messages");
+export const messagesToChat = bridgeBetween("messages", "chat");
+export const messagesToMessages = bridgeBetween("messages", "messages");
+
+function headers({ beta = false }: { readonly beta?: boolean }): HeaderLookup {
+  return (name) => (beta && name === "anthropic-beta" ? "x" : null);
+}
+
+export function parseChat(body: unknown): ParsedRequest {
+  return DIALECTS.chat.front.parse(body, headers({}));
+}
+
+export function parseMessages(body: unknown, options: { beta?: boolean } = {}): ParsedRequest {
+  return DIALECTS.messages.front.parse(body, headers(options));
+}
+
+export function countInput({ body, images }: ParsedRequest): number {
+  return meterInput(body, images);
+}
+
+/** A reply's context, with ordinary names. */
+export function contextOf(
+  request: ParsedRequest,
+  more: Partial<ReplyContext> = {},
+): ReplyContext {
+  return { request, written: {}, id: "id", model: "m", inputTokens: 3, createdAtS: 1, ...more };
+}
