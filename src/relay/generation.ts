@@ -103,8 +103,12 @@ export class Generation {
     }
     if (opened.choices >= choices) return this.#reached([first], opened);
     if (!stream) noteSingleChoice(first);
-    const rest = await this.#sendSingles(opened.choices, () => opened.discard());
+    const { sent: rest, error } = await this.#sendSingles(opened.choices);
     const all = [first, ...rest];
+    if (error !== undefined) {
+      for (const one of all) one.opened.opened.discard();
+      throw error;
+    }
     const { multiple } = DIALECTS[this.#options.dialect].front;
     const joined = openedJoined(all.map((one) => one.opened.opened), multiple!, this.#context());
     return this.#reached(all, joined);
@@ -180,7 +184,10 @@ export class Generation {
     return { opened, reply, plan, dropped };
   }
 
-  /** A stream that supplies the choices which its upstream leaves out. */
+  /**
+   * A stream that supplies the choices which its upstream leaves out. Those that fail before they begin stay out: the
+   * client has what the upstream gave.
+   */
   #toppedUp(first: Sent<Plan, Opened>, stream: OpenedStream): OpenedStream {
     const { multiple } = DIALECTS[this.#options.dialect].front;
     return openedToppedUp(stream, {
@@ -188,7 +195,7 @@ export class Generation {
       join: (parts) => multiple!.joinStreams(parts, this.#context()),
       request: async (from) => {
         noteSingleChoice(first);
-        const rest = await this.#sendSingles(from, () => {});
+        const { sent: rest } = await this.#sendSingles(from);
         this.#reached([first, ...rest], stream);
         return rest.map(({ opened: { opened } }) => opened).filter((one) => one.kind === "stream");
       },
@@ -196,15 +203,11 @@ export class Generation {
   }
 
   /** Requests the choices from `from` on, each by itself. */
-  async #sendSingles(from: number, discard: () => void): Promise<Sent<Plan, Opened>[]> {
+  async #sendSingles(from: number): Promise<{ sent: Sent<Plan, Opened>[]; error: unknown }> {
     const numbers = Array.from({ length: this.#request.choices - from }, (_, at) => from + at);
     const ended = await Promise.allSettled(numbers.map((number) => this.#send(number)));
     const sent = ended.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    const failed = ended.find((one) => one.status === "rejected");
-    if (failed === undefined) return sent;
-    discard();
-    for (const { opened: { opened } } of sent) opened.discard();
-    throw failed.reason;
+    return { sent, error: ended.find((one) => one.status === "rejected")?.reason };
   }
 
   /** @param choice The first of the client's choices that is requested. */

@@ -7,7 +7,7 @@ import type { TextReader } from "./text_reader.ts";
 export interface TopUp {
   /** Choices that the client asked for. */
   readonly choices: number;
-  /** Requests the choices from `first` on, each by itself. */
+  /** Requests the choices from `first` on, each by itself. Those that fail are left out. */
   readonly request: (first: number) => Promise<readonly OpenedStream[]>;
   /** The state of all together. */
   readonly join: (parts: readonly ReplyState[]) => ReplyState;
@@ -67,7 +67,7 @@ export class ToppedUpReader implements TextReader {
     const { reader } = this.#first;
     if (!reader.finished) return await reader.next();
     this.#restReader ??= await this.#requestRest();
-    return await this.#restReader.next();
+    return this.#restReader.finished ? "" : await this.#restReader.next();
   }
 
   close(): void {
