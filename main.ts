@@ -4,7 +4,7 @@
  * @module
  */
 
-import { assemble, assembleParts } from "./src/assemble.ts";
+import { assemble, openStore } from "./src/assemble/mod.ts";
 import { runCommand } from "./src/cli/mod.ts";
 import { openTelemetry } from "./src/telemetry/mod.ts";
 
@@ -80,7 +80,7 @@ if (import.meta.main) {
     out: write(Deno.stdout),
     err: write(Deno.stderr),
     colour: Deno.stdout.isTerminal() && !Deno.noColor,
-    openParts: (config) => assembleParts(config, { besideGateway: true }),
+    openParts: (config) => openStore(config, { besideGateway: true }),
     openGateway: (config, log) =>
       assemble(config, { log, ...(exportsTelemetry() && { tracing: openTelemetry() }) }),
     stopRequested,

@@ -1,6 +1,6 @@
 /** Sluice as it is served, or with metering bypassed, to see what it costs. */
 
-import { assemble } from "../src/assemble.ts";
+import { assemble } from "../src/assemble/mod.ts";
 import { loadConfig } from "../src/config/mod.ts";
 import type { Json } from "../src/database/mod.ts";
 import { SILENT } from "../src/telemetry/mod.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "./assert.ts";
 
 /** Who may import whom: a line may import only the lines below it, and only their `mod.ts`. */
 const LAYERS = [
-  ["assemble.ts"],
+  ["assemble"],
   ["http", "console", "cli"],
   ["relay"],
   ["admission", "upstreams", "images", "billing"],

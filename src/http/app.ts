@@ -12,7 +12,8 @@ import {
   parseDetached,
 } from "../dialects/mod.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
-import type { JsonBody } from "../blobs/mod.ts";
+import type { JsonBody, LargeBodies } from "../blobs/mod.ts";
+import type { Settings } from "../config/mod.ts";
 import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
@@ -45,19 +46,13 @@ export interface Pages {
 
 /** How the door behaves. */
 export interface AppOptions {
-  readonly bodyLimits: BodyLimits;
-  /** Requests to `count_tokens` that a key has per minute. */
-  readonly countsPerMinute: number;
-  /** Bytes of rejected bodies and of `count_tokens` that a key has per minute. */
-  readonly unbilledBytesPerMinute: number;
+  readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken">;
+  /** Memory and worker of large bodies. */
+  readonly large: LargeBodies;
   /** Places for requests in progress, shared between accounts, and those of each key. */
   readonly openRequests: { readonly accounts: FairShare; readonly keys: FairShare };
   readonly connections: Connections;
-  /** What `/metrics` asks for; undefined for nothing. */
-  readonly metricsToken: string | undefined;
   readonly tracing: Tracing;
-  /** Browser origins served below `/v1` and `/user`; `*` for any. */
-  readonly corsOrigins: readonly string[];
 }
 
 /** What a request carries through the door. */
@@ -76,19 +71,21 @@ export class App {
   readonly #hono: Hono<Env>;
   readonly #counts: MinuteQuota;
   readonly #unbilledBytes: MinuteQuota;
+  readonly #bodyLimits: BodyLimits;
   #stopping = false;
 
   constructor(parts: AppParts, options: AppOptions) {
     this.#parts = parts;
     this.#options = options;
-    const { now } = parts;
+    const { now, timers } = parts;
+    this.#bodyLimits = { ...options.settings.limits, timers, large: options.large };
     this.#counts = new MinuteQuota({
-      limit: options.countsPerMinute,
+      limit: options.settings.limits.countsPerMinute,
       units: "count_tokens requests",
       now,
     });
     this.#unbilledBytes = new MinuteQuota({
-      limit: options.unbilledBytesPerMinute,
+      limit: options.settings.limits.unbilledBytesPerMinute,
       units: "bytes in rejected and count_tokens requests",
       now,
     });
@@ -132,7 +129,7 @@ export class App {
     const clientRequestId = clientRequestIdOf(request.headers);
     const ids = { "x-request-id": clientRequestId ?? requestId, "request-id": requestId };
     const headers = isApiPath(path)
-      ? { ...ids, ...crossOriginHeaders(request, this.#options.corsOrigins) }
+      ? { ...ids, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
       : ids;
     return { requestId, clientRequestId, path, headers, peer };
   }
@@ -190,7 +187,7 @@ export class App {
         trace,
         header: headerOf(c),
         leaving: watchLeaving(request, {
-          timers: this.#options.bodyLimits.timers,
+          timers: this.#parts.timers,
           connections: this.#options.connections,
           peer: c.env.peer,
         }),
@@ -264,7 +261,7 @@ export class App {
     let bytes = 0;
     const owner = { account: accountId, received: (more: number) => bytes += more };
     try {
-      const body = await readJson(request, this.#options.bodyLimits, owner);
+      const body = await readJson(request, this.#bodyLimits, owner);
       try {
         return await use(body);
       } finally {
@@ -345,7 +342,7 @@ export class App {
 
   /** Numbers for Prometheus, for whoever has the token if there is one. */
   async #metrics(c: Context<Env>): Promise<Response> {
-    const { metricsToken } = this.#options;
+    const metricsToken = this.#options.settings.metricsToken?.reveal();
     if (metricsToken !== undefined) {
       const given = presentedKeys(c.req.raw.headers);
       if (!given.some((one) => sameSecret(one, metricsToken))) {

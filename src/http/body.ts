@@ -1,20 +1,23 @@
 import { Blobs, type JsonBody, type LargeBodies, LEAST_CHARS, PORTION } from "../blobs/mod.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
+import type { Settings } from "../config/mod.ts";
 import { parseJson } from "../json/mod.ts";
 import type { Share } from "../fair_share/mod.ts";
 import { type JsonBounds, type JsonExcess, jsonExcess } from "../json/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
 
-/** Bounds of a request body. */
-export interface BodyLimits {
-  readonly bytes: number;
-  readonly json: JsonBounds;
-  /** Between two chunks. */
-  readonly idleMs: number;
-  /** For the whole body. */
-  readonly totalMs: number;
-  /** Slower senders are cut off once `idleMs` have passed. */
-  readonly minBytesPerSecond: number;
+/** Bounds of a request body, by the names of their settings, and what large bodies take. */
+export interface BodyLimits extends
+  Pick<
+    Settings["limits"],
+    | "bodyBytes"
+    | "bodyDepth"
+    | "bodyValues"
+    | "bodyKeys"
+    | "bodyIdleMs"
+    | "bodyMs"
+    | "bodyMinBytesPerSecond"
+  > {
   readonly timers: CoarseTimers;
   readonly large: LargeBodies;
 }
@@ -59,17 +62,18 @@ export async function readJson(
 /** The text within its bounds. Each byte of a large body is looked at on another thread. */
 async function textOf(
   bytes: Uint8Array<ArrayBuffer>,
-  { json, large }: BodyLimits,
+  { bodyDepth: depth, bodyValues: values, bodyKeys: members, large }: BodyLimits,
   blobs: Blobs,
 ): Promise<string> {
+  const bounds = { depth, values, members };
   if (bytes.byteLength < LEAST_CHARS) {
     const text = decodeUtf8(bytes);
-    const excess = jsonExcess(text, json);
-    if (excess !== undefined) throw beyond(excess, json);
+    const excess = jsonExcess(text, bounds);
+    if (excess !== undefined) throw beyond(excess, bounds);
     return text;
   }
-  const found = await large.setAside(bytes, blobs, json);
-  if ("excess" in found) throw beyond(found.excess, json);
+  const found = await large.setAside(bytes, blobs, bounds);
+  if ("excess" in found) throw beyond(found.excess, bounds);
   return decodeUtf8(found.text);
 }
 
@@ -109,7 +113,7 @@ async function readBytes(
   blobs: Blobs,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = declaredLength(request.headers);
-  if (declared !== undefined && declared > limits.bytes) throw tooLarge(limits);
+  if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits);
   try {
     // Not touching `request.body` keeps the platform's fast path for small bodies open.
     if (declared !== undefined && declared <= SINGLE_READ_BYTES) {
@@ -137,7 +141,7 @@ function declaredLength(headers: Headers): number | undefined {
 
 function readAtOnce(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
-    const arrived = limits.timers.after(limits.idleMs, () => reject(stalled(limits)));
+    const arrived = limits.timers.after(limits.bodyIdleMs, () => reject(stalled(limits)));
     request.arrayBuffer().then((buffer) => resolve(new Uint8Array(buffer)), reject)
       .finally(arrived);
   });
@@ -193,7 +197,7 @@ class IncomingBody {
 
   /** @param declared Bytes that the body has, if that is known. */
   async readAll(declared: number | undefined): Promise<Uint8Array<ArrayBuffer>> {
-    const maxBytes = Math.min(declared ?? Infinity, this.#limits.bytes);
+    const maxBytes = Math.min(declared ?? Infinity, this.#limits.bodyBytes);
     let buffer = new ArrayBuffer(Math.min(declared ?? PORTION, SMALL_BYTES));
     let size = 0;
     let share: Share | undefined;
@@ -227,7 +231,7 @@ class IncomingBody {
     needed: number,
     declared: number | undefined,
   ): ArrayBuffer {
-    const { bytes: maxBytes, large } = this.#limits;
+    const { bodyBytes: maxBytes, large } = this.#limits;
     const wanted = Math.max(needed, Math.min(2 * size, maxBytes));
     const larger = needed > SMALL_BYTES
       ? large.room(declared ?? wanted)
@@ -253,25 +257,25 @@ class IncomingBody {
 
   /** The next bytes; undefined at the end. */
   async #next(received: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const { timers, idleMs, totalMs, minBytesPerSecond, large } = this.#limits;
+    const { timers, bodyIdleMs, bodyMs, bodyMinBytesPerSecond, large } = this.#limits;
     if (received >= SMALL_BYTES) await large.turn(this.#owner.account);
     let late = false;
     const startedTick = performance.now();
-    const arrived = timers.after(idleMs, () => {
+    const arrived = timers.after(bodyIdleMs, () => {
       late = true;
       this.#cancel();
     });
     const { value } = await this.#reader.read().finally(arrived);
     if (late) throw stalled(this.#limits);
     this.#sendingMs += performance.now() - startedTick;
-    const dueBytes = minBytesPerSecond * this.#sendingMs / 1_000;
-    if (value !== undefined && this.#sendingMs > idleMs && received < dueBytes) {
+    const dueBytes = bodyMinBytesPerSecond * this.#sendingMs / 1_000;
+    if (value !== undefined && this.#sendingMs > bodyIdleMs && received < dueBytes) {
       this.#cancel();
-      throw tooSlow(`at least ${minBytesPerSecond} bytes per second are expected`);
+      throw tooSlow(`at least ${bodyMinBytesPerSecond} bytes per second are expected`);
     }
-    if (this.#sendingMs > totalMs) {
+    if (this.#sendingMs > bodyMs) {
       this.#cancel();
-      throw tooSlow(`it must arrive within ${seconds(totalMs)}`);
+      throw tooSlow(`it must arrive within ${seconds(bodyMs)}`);
     }
     return value;
   }
@@ -281,16 +285,16 @@ function seconds(ms: number): string {
   return `${ms / 1_000} s`;
 }
 
-function stalled({ idleMs }: BodyLimits): Refusal {
-  return invalid(undefined, `Timed out reading the request body: no data for ${seconds(idleMs)}.`);
+function stalled({ bodyIdleMs: ms }: BodyLimits): Refusal {
+  return invalid(undefined, `Timed out reading the request body: no data for ${seconds(ms)}.`);
 }
 
 function tooSlow(why: string): Refusal {
   return invalid(undefined, `Timed out reading the request body: ${why}.`);
 }
 
-function tooLarge({ bytes }: BodyLimits): Refusal {
-  return invalid(undefined, `Request body too large: the limit is ${humanBytes(bytes)}.`);
+function tooLarge({ bodyBytes }: BodyLimits): Refusal {
+  return invalid(undefined, `Request body too large: the limit is ${humanBytes(bodyBytes)}.`);
 }
 
 /** Bytes in the largest unit that leaves a whole number. */

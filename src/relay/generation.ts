@@ -134,7 +134,7 @@ export class Generation {
   #stream(opened: OpenedStream, usage: ChargedUsage): ReadableStream<Uint8Array> {
     const { dialect, requestId, trace } = this.#options;
     const { front } = DIALECTS[dialect];
-    const { log, onClientDisconnect, followMs } = this.#parts;
+    const { log, settings: { onClientDisconnect, limits: { followMs } } } = this.#parts;
     const stage = trace.begin("answer");
     this.#life.responseBegan();
     const pump = new StreamPump({
@@ -265,7 +265,7 @@ export class Generation {
   }
 
   async #openWhole(reply: UpstreamReply, plan: Plan, context: ReplyContext): Promise<OpenedReply> {
-    const body = await readWhole(reply, this.#parts.replyLimits);
+    const body = await readWhole(reply, this.#parts.settings.replies);
     return openedWhole(plan.bridge.reply(body, context), context.request.choices, reply);
   }
 
@@ -275,11 +275,11 @@ export class Generation {
     context: ReplyContext,
     canFailOver: boolean,
   ): Promise<OpenedReply> {
-    const { timers, replyLimits, pingAfterMs } = this.#parts;
-    if (!isOf("text/event-stream", reply)) throw await notAStream(reply, replyLimits);
+    const { timers, settings: { replies, limits: { pingMs } } } = this.#parts;
+    if (!isOf("text/event-stream", reply)) throw await notAStream(reply, replies);
     const { choices } = context.request;
-    const source = new EventSource(reply, timers, replyLimits);
-    const reader = new ReplyReader(source, plan.bridge.stream(context), pingAfterMs);
+    const source = new EventSource(reply, timers, replies);
+    const reader = new ReplyReader(source, plan.bridge.stream(context), pingMs);
     const share = choices / this.#request.choices;
     reader.outputLimit = Math.floor(this.#life.hold.outputTokens * share);
     return openedStream(await reader.begin(canFailOver), choices, reply);

@@ -1,13 +1,13 @@
 import type { JsonBody } from "../blobs/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { CoarseTimers } from "../coarse_timers.ts";
+import type { Settings } from "../config/mod.ts";
 import type { DialectName, HeaderLookup } from "../dialects/mod.ts";
 import type { Images } from "../images/mod.ts";
 import type { Settled } from "../ledger/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import type { InputEstimates } from "./input_estimates.ts";
 import type { IncomingRequest, LifecycleParts } from "./lifecycle.ts";
-import type { ReplyLimits } from "./reply_limits.ts";
 
 /** What a request passes through on its way. */
 export interface RelayParts extends LifecycleParts {
@@ -16,13 +16,7 @@ export interface RelayParts extends LifecycleParts {
   readonly images: Images;
   readonly timers: CoarseTimers;
   readonly estimates: InputEstimates;
-  readonly replyLimits: ReplyLimits;
-  /** Time without output after which a stream's client is sent a ping. */
-  readonly pingAfterMs: number;
-  /** What becomes of a reply whose client disconnects in the middle of it. */
-  readonly onClientDisconnect: "abort" | "drain";
-  /** How long such a reply is followed for its usage. */
-  readonly followMs: number;
+  readonly settings: Pick<Settings, "limits" | "replies" | "onClientDisconnect">;
 }
 
 /** One request, its caller known and its body parsed. */

@@ -1,4 +1,4 @@
-import { assemble } from "../../src/assemble.ts";
+import { assemble } from "../../src/assemble/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { DatabaseError, migrate, MIGRATIONS, openDatabase } from "../../src/database/mod.ts";
 import { audit, creditsOf, takeBack } from "../../src/ledger/mod.ts";

@@ -1,4 +1,4 @@
-import { assembleParts } from "../../src/assemble.ts";
+import { openStore } from "../../src/assemble/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { PROGRAM, type RunningCommand, startCommand } from "./command.ts";
 import { WIDE_TIERS } from "./gateway.ts";
@@ -122,7 +122,7 @@ const SMALL_CHAT = JSON.stringify({
 async function makeAccounts(directory: string): Promise<[string, string]> {
   const config = await loadConfig({ env: {}, directory, file: `${directory}/sluice.jsonc` })
     .catch(() => loadConfig({ env: {}, directory }));
-  await using parts = await assembleParts(config);
+  await using parts = await openStore(config);
   const make = async (email: string) => {
     const account = await parts.accounts.create({ email });
     await parts.sales.grant(account, { credits: 1_000_000 });

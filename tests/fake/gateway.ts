@@ -1,5 +1,5 @@
 import undiciTimers from "undici/lib/util/timers.js";
-import { assemble, type Gateway } from "../../src/assemble.ts";
+import { assemble, type Gateway } from "../../src/assemble/mod.ts";
 import { loadConfig, type SettingsInput } from "../../src/config/mod.ts";
 import type { Database } from "../../src/database/mod.ts";
 import { createLog } from "../../src/telemetry/mod.ts";

@@ -6,7 +6,7 @@
  * Arguments: the data directory, the address of an upstream.
  */
 
-import { assemble } from "../../src/assemble.ts";
+import { assemble } from "../../src/assemble/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { say } from "./command.ts";

@@ -104,7 +104,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "small-bodies-unbounded",
     file: BODY,
-    find: "if (excess !== undefined) throw beyond(excess, json);",
+    find: "if (excess !== undefined) throw beyond(excess, bounds);",
     replace: "",
     tests: [{
       file: "tests/flow/abuse_bodies_test.ts",
@@ -115,7 +115,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "large-bodies-unbounded",
     file: BODY,
-    find: `if ("excess" in found) throw beyond(found.excess, json);`,
+    find: `if ("excess" in found) throw beyond(found.excess, bounds);`,
     replace: `if ("excess" in found) return decodeUtf8(bytes);`,
     tests: [{
       file: "tests/flow/abuse_bodies_test.ts",
@@ -134,7 +134,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "chunked-bodies-unbounded",
     file: BODY,
-    find: "const maxBytes = Math.min(declared ?? Infinity, this.#limits.bytes);",
+    find: "const maxBytes = Math.min(declared ?? Infinity, this.#limits.bodyBytes);",
     replace: "const maxBytes = declared ?? Infinity;",
     tests: [{ file: "tests/http/body_cap_test.ts", filter: "may have 1000 bytes" }],
     why: "A body in chunks could take all memory.",
@@ -142,7 +142,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "bodies-may-drip",
     file: BODY,
-    find: "if (value !== undefined && this.#sendingMs > idleMs && received < dueBytes) {",
+    find: "if (value !== undefined && this.#sendingMs > bodyIdleMs && received < dueBytes) {",
     replace: "if (dueBytes < 0) {",
     tests: [{ file: CONNECTIONS, filter: "limits.bodyMinBytesPerSecond" }],
     why: "A body that comes a byte at a time would hold its place forever.",
@@ -150,8 +150,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "bodies-may-take-for-ever",
     file: BODY,
-    find: "if (this.#sendingMs > totalMs) {",
-    replace: "if (totalMs < 0) {",
+    find: "if (this.#sendingMs > bodyMs) {",
+    replace: "if (bodyMs < 0) {",
     tests: [{ file: BODY_TIME, filter: "in a given time" }],
     why: "A body just above the minimum rate would hold its place for hours.",
   },
@@ -166,7 +166,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "small-bodies-may-stall",
     file: BODY,
-    find: "const arrived = limits.timers.after(limits.idleMs, () => reject(stalled(limits)));",
+    find: "const arrived = limits.timers.after(limits.bodyIdleMs, () => reject(stalled(limits)));",
     replace: "const arrived = () => {};",
     tests: [{ file: CONNECTIONS, filter: "stops coming" }],
     why: "A small body that stopped coming would hold its place forever.",

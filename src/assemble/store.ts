@@ -1,0 +1,108 @@
+import { type Account, Accounts, Keys, Passwords, Sessions } from "../accounts/mod.ts";
+import { Registration, Sales } from "../billing/mod.ts";
+import { type Config, databaseFile } from "../config/mod.ts";
+import { type Database, DatabaseClock, type ObserveCommit, openDatabase } from "../database/mod.ts";
+import { databaseAlone, DirectoryInUse, gatewayIdentity } from "../gateway_identity.ts";
+
+/** How a database is opened. */
+export interface StoreOptions {
+  readonly now?: () => number;
+  /** Wraps the database; benchmarks and fault tests do. */
+  readonly wrapDatabase?: (database: Database) => Database;
+  /** Called with every commit. */
+  readonly observe?: ObserveCommit;
+  /** Whether a gateway may run on the database; then its schema is left as it is. */
+  readonly besideGateway?: boolean;
+}
+
+/** The database and the nouns that stand on it: what commands work with. */
+export interface Store extends AsyncDisposable {
+  readonly config: Config;
+  readonly database: Database;
+  /** The clock of windows, leases and expiry. */
+  readonly clock: DatabaseClock;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly registration: Registration;
+  readonly sales: Sales;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  /** Resolves with the owner's account, created with its credits when there is none yet. */
+  readonly owner: () => Promise<Account>;
+}
+
+/**
+ * Opens the database and what stands on it.
+ *
+ * @throws {Error} when the database cannot be opened, is newer than the program, or must be migrated while a gateway
+ *   runs on it.
+ */
+export async function openStore(
+  config: Config,
+  { now: ownNow = Date.now, wrapDatabase = (database) => database, observe, besideGateway }:
+    StoreOptions = {},
+): Promise<Store> {
+  const { settings } = config;
+  const { url, token } = settings.database;
+  const file = databaseFile(settings);
+  const database = wrapDatabase(
+    await openDatabase({
+      file,
+      durability: settings.durability,
+      now: ownNow,
+      observe,
+      mayMigrate: besideGateway && file !== undefined
+        ? () => noGatewayRuns(settings.data, file)
+        : undefined,
+      ...(file === undefined && url !== undefined
+        ? { server: { url, token: token?.reveal() } }
+        : {}),
+    }),
+  );
+  const clock = await databaseClock(database, ownNow, file === undefined);
+  const { now } = clock;
+  const accounts = new Accounts(database, now);
+  const registration = new Registration(database, accounts, settings.credits);
+  return {
+    config,
+    database,
+    clock,
+    accounts,
+    keys: new Keys(database, now),
+    registration,
+    owner: () => registration.owner(settings.owner.email),
+    sales: new Sales(database, settings.packages, settings.credits, now),
+    passwords: new Passwords(database, now),
+    sessions: new Sessions(database, now),
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
+
+/** Closes the database if its clock cannot be read. */
+async function databaseClock(
+  database: Database,
+  ownNow: () => number,
+  isServer: boolean,
+): Promise<DatabaseClock> {
+  try {
+    return await DatabaseClock.of(database, { ownNow, isServer });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** A gateway of the earlier version would go on writing into a schema that it does not know. */
+async function noGatewayRuns(directory: string, file: string): Promise<void> {
+  try {
+    using _alone = await gatewayIdentity(directory);
+    using _file = await databaseAlone(directory, file);
+  } catch (error) {
+    if (!(error instanceof DirectoryInUse)) throw error;
+    throw new Error(
+      "Cannot bring the database up to date while a gateway runs that was started with an earlier " +
+        "program: restart the gateway, then try again",
+      { cause: error },
+    );
+  }
+}
