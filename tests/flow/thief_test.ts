@@ -7,12 +7,12 @@
 
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
-import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { Random, testSeed } from "../fake/random.ts";
 import { canRunSqld, sqldServer } from "../fake/sqld.ts";
 import { tempDir, until } from "../fake/temp.ts";
 import { fakeUpstream } from "../fake/upstream.ts";
-import { Books, ROUTE } from "./thief/books.ts";
+import { Books, readRecords, ROUTE } from "./thief/books.ts";
 import { lyingReply } from "./thief/lying_reply.ts";
 import { type DialectName, type Plan, planNumber, planRequest } from "./thief/plan.ts";
 import { takeResponse } from "./thief/take_response.ts";
@@ -95,7 +95,7 @@ async function rob(
   const isIdle = () => gateways.every(({ gateway }) => gateway.running.count === 0);
   await until(isIdle, { withinMs: 20_000, what: "rest" });
 
-  const records = await usageRecords(gateways[0]!);
+  const records = await readRecords(gateways[0]!.gateway.database);
   const faults = books.compare(records);
   assert(books.responses > requests / 4, `${books.responses} responses`);
   assertEquals(faults, [], `seed ${seed}: ${faults.length} of ${records.length}`);

@@ -1,4 +1,4 @@
-import type { Row } from "../../../src/database/mod.ts";
+import type { Database, Row } from "../../../src/database/mod.ts";
 import type { Plan, ReportedUsage } from "./plan.ts";
 import type { Taken } from "./take_response.ts";
 
@@ -20,6 +20,20 @@ export const ROUTE = {
 
 const priceOf = ({ input, output }: ReportedUsage) =>
   Math.max(1, Math.ceil((input * PRICES.input + output * PRICES.output) / 1_000));
+
+/** All usage records, as much of them as is compared; a server answers with 10 MB at a time at most. */
+export async function readRecords(database: Database): Promise<Row[]> {
+  const records: Row[] = [];
+  while (true) {
+    const page = await database.all(
+      `select request_id, account_id, ending, usage_source, price_credits, charged_credits
+        from usage_records where request_id > ? order by request_id limit 5000`,
+      [records.at(-1)?.request_id ?? ""],
+    );
+    if (page.length === 0) return records;
+    records.push(...page);
+  }
+}
 
 /** One account's sums, in credits. */
 interface Account {
