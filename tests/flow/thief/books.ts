@@ -97,6 +97,7 @@ export class Books {
     const price = Number(record.price_credits);
     account.charges += charged;
     account.uncollected += price - charged;
+    account.highest = Math.max(account.highest, price);
     const request = this.#requests.get(String(record.request_id));
     if (request === undefined) {
       account.prices += charged; // the client got nothing
@@ -105,7 +106,7 @@ export class Books {
     const { plan, taken } = request;
     const owed = owedFor(plan, taken, record);
     account.prices += owed.credits;
-    account.highest = Math.max(account.highest, owed.credits, price);
+    account.highest = Math.max(account.highest, owed.credits);
     if (owed.isExact ? price >= owed.credits : price >= 0.6 * owed.credits - 2) return [];
     return [
       `${describe(plan)}: owed ${owed.credits} (${owed.why}), priced ${price}, ` +
