@@ -5,11 +5,20 @@ import {
   checkPassword,
   type Session,
 } from "../accounts/mod.ts";
+import { STATUS_CODE } from "../std.ts";
 import { Attempts } from "./attempts.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { RegisterPage, SignInPage } from "./pages/sign_in.tsx";
-import { type ConsoleParts, doneOf, notFound, page, pageOf, type PageRequest } from "./request.tsx";
+import {
+  type ConsoleParts,
+  doneOf,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "./request.tsx";
 import type { Visitor } from "./visitor.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
@@ -30,7 +39,7 @@ export class Entrance {
     c: PageRequest,
     error?: string,
     email = "",
-    status = 200,
+    status: number = STATUS_CODE.OK,
   ): Response | Promise<Response> {
     const { registration } = this.#parts.config.settings;
     return page(
@@ -57,14 +66,14 @@ export class Entrance {
       const wait = `Too many tries. Wait ${minutes} ${
         minutes === 1 ? "minute" : "minutes"
       }, or use a sign-in link.`;
-      return this.signInPage(c, wait, email, 429);
+      return this.signInPage(c, wait, email, STATUS_CODE.TooManyRequests);
     }
     // noted before it is known, so that many tries at once are all counted
     this.#attempts.failed(email, address);
     const account = await accounts.find(email);
     const right = await passwords.matches(account, c.var.form.raw("password"));
     if (!right || account === undefined || account.disabledAtMs !== null) {
-      return this.signInPage(c, SIGN_IN_REFUSED, email, 401);
+      return this.signInPage(c, SIGN_IN_REFUSED, email, STATUS_CODE.Unauthorized);
     }
     this.#attempts.succeeded(email, address);
     return await this.#begin(c, account, false);
@@ -82,22 +91,26 @@ export class Entrance {
         text="It was used before, is older than a day, or is not whole. Ask for another one."
         link={{ href: "/console/sign-in", words: "Sign in" }}
       />,
-      404,
+      STATUS_CODE.NotFound,
     );
   }
 
   async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
     const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
     c.header("set-cookie", cookie(c.env.visitor, token, SESSION_SECONDS));
-    return c.redirect("/console/", 303);
+    return seeOther(c, "/console/");
   }
 
   signedOut(c: PageRequest, done: string): Response {
     c.header("set-cookie", cookie(c.env.visitor, "", 0));
-    return c.redirect(`/console/sign-in?done=${done}`, 303);
+    return seeOther(c, `/console/sign-in?done=${done}`);
   }
 
-  registerPage(c: PageRequest, error?: string, status = 200): Response | Promise<Response> {
+  registerPage(
+    c: PageRequest,
+    error?: string,
+    status: number = STATUS_CODE.OK,
+  ): Response | Promise<Response> {
     const { registration } = this.#parts.config.settings;
     if (registration === "closed") return notFound(c);
     const form = c.req.method === "POST" ? c.var.form : undefined;
@@ -131,7 +144,7 @@ export class Entrance {
       return this.registerPage(
         c,
         `Too many tries from your address. Wait ${minutes} minutes.`,
-        429,
+        STATUS_CODE.TooManyRequests,
       );
     }
     try {
@@ -154,16 +167,16 @@ export class Entrance {
       }
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
-      return this.registerPage(c, `${error.message}.`, 400);
+      return this.registerPage(c, `${error.message}.`, STATUS_CODE.BadRequest);
     }
-    return c.redirect("/console/sign-in?done=registered", 303);
+    return seeOther(c, "/console/sign-in?done=registered");
   }
 
   async accountPage(
     c: PageRequest,
     session: Session,
     error?: string,
-    status = 200,
+    status: number = STATUS_CODE.OK,
   ): Promise<Response> {
     const hasPassword = await this.#parts.passwords.isSet(session.account);
     return await page(
@@ -186,21 +199,31 @@ export class Entrance {
     const { form } = c.var;
     if (!session.byLink && await passwords.isSet(account)) {
       if (this.#attempts.waitMs(account.email, address) > 0) {
-        return await this.accountPage(c, session, "Too many tries. Wait ten minutes.", 429);
+        return await this.accountPage(
+          c,
+          session,
+          "Too many tries. Wait ten minutes.",
+          STATUS_CODE.TooManyRequests,
+        );
       }
       if (!await passwords.matches(account, form.raw("current"))) {
         this.#attempts.failed(account.email, address);
-        return await this.accountPage(c, session, "The present password is not right.", 400);
+        return await this.accountPage(
+          c,
+          session,
+          "The present password is not right.",
+          STATUS_CODE.BadRequest,
+        );
       }
     }
     try {
       await passwords.set(account, form.raw("password"));
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
-      return await this.accountPage(c, session, `${error.message}.`, 400);
+      return await this.accountPage(c, session, `${error.message}.`, STATUS_CODE.BadRequest);
     }
     await sessions.endAll(account, c.var.token);
-    return c.redirect("/console/account?done=password", 303);
+    return seeOther(c, "/console/account?done=password");
   }
 }
 

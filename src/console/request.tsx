@@ -14,6 +14,7 @@ import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
 import type { Running } from "../relay/mod.ts";
+import { STATUS_CODE } from "../std.ts";
 import type { Log } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import type { PageContext } from "./layout.tsx";
@@ -116,10 +117,15 @@ const DONE: Readonly<Record<string, string>> = {
 export async function page(
   c: PageRequest,
   content: Child | Promise<Child>,
-  status = 200,
+  status: number = STATUS_CODE.OK,
 ) {
   const html = `<!doctype html>${await content}`;
   return c.body(html, status as 200, { "content-type": "text/html; charset=utf-8" });
+}
+
+/** Leads to another page after a write, or to one that may be seen. */
+export function seeOther(c: PageRequest, path: string): Response {
+  return c.redirect(path, STATUS_CODE.SeeOther);
 }
 
 /** What every page of this request is made with. */
@@ -137,7 +143,7 @@ export function notFound(c: PageRequest): Promise<Response> {
       text="The address is not whole, or what it was about is gone."
       link={{ href: "/console/", words: "To the first page" }}
     />,
-    404,
+    STATUS_CODE.NotFound,
   );
 }
 

@@ -12,6 +12,7 @@ import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { JsonBody } from "../blobs/mod.ts";
 import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
+import { STATUS_CODE } from "../std.ts";
 import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
@@ -150,13 +151,13 @@ export class App {
     app.get("/v1/models", async (c) => {
       const headers = await this.#publicHeaders(c);
       const withAliases = c.req.header("anthropic-version") !== undefined;
-      return c.json(modelList(this.#parts.catalog, { withAliases }), 200, headers);
+      return c.json(modelList(this.#parts.catalog, { withAliases }), STATUS_CODE.OK, headers);
     });
     app.get("/v1/models/:id{.+}", async (c) => {
       const headers = await this.#publicHeaders(c);
       const id = c.req.param("id");
       const route = this.#parts.catalog.resolve(id);
-      return c.json(modelInfo(id, route), 200, headers);
+      return c.json(modelInfo(id, route), STATUS_CODE.OK, headers);
     });
     app.get("/healthz", (c) => c.json({ status: "ok" }));
     app.get("/readyz", (c) => this.#ready(c));
@@ -309,7 +310,7 @@ export class App {
     const query = new URL(c.req.url).searchParams;
     const { database, now } = this.#parts;
     const body = await creditUsage(database, { accountId, query, nowMs: now() });
-    return c.json(body, 200, await this.#headers(c));
+    return c.json(body, STATUS_CODE.OK, await this.#headers(c));
   }
 
   /** Counts a messages request's input here; nothing is sent upstream, nothing is charged. */
@@ -326,7 +327,7 @@ export class App {
       this.#unbilledBytes.add(caller.keyId, body.bytes);
       return { input_tokens: messagesDialect.countInput(asked) };
     }).finally(over);
-    return c.json(counted, 200, await this.#headers(c));
+    return c.json(counted, STATUS_CODE.OK, await this.#headers(c));
   }
 
   async #ready(c: Context<Env>): Promise<Response> {
@@ -340,7 +341,9 @@ export class App {
     }
     return faults.length === 0
       ? c.json({ status: "ready" })
-      : c.json({ status: "not ready", faults }, 503, { "retry-after": "2" });
+      : c.json({ status: "not ready", faults }, STATUS_CODE.ServiceUnavailable, {
+        "retry-after": "2",
+      });
   }
 
   /** Numbers for Prometheus, for whoever has the token if there is one. */
@@ -353,7 +356,9 @@ export class App {
         return this.#refuse(c.env, new Refusal("key_invalid", message));
       }
     }
-    return c.text(await this.#parts.metrics.text(), 200, { "content-type": PROMETHEUS_TEXT });
+    return c.text(await this.#parts.metrics.text(), STATUS_CODE.OK, {
+      "content-type": PROMETHEUS_TEXT,
+    });
   }
 
   async #answerError(error: Error, c: Context<Env>): Promise<Response> {

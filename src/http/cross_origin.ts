@@ -1,3 +1,5 @@
+import { STATUS_CODE } from "../std.ts";
+
 /** Headers that browsers may read. */
 const EXPOSED = [
   "X-Request-Id",
@@ -44,7 +46,7 @@ export function crossOriginHeaders(
 export function preflight(request: Request, headers: Record<string, string>): Response {
   const asked = request.headers.get("access-control-request-headers");
   return new Response(null, {
-    status: 204,
+    status: STATUS_CODE.NoContent,
     headers: {
       ...headers,
       "access-control-allow-methods": "GET, POST, OPTIONS",

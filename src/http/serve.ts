@@ -1,3 +1,4 @@
+import { STATUS_CODE } from "../std.ts";
 import type { App } from "./app.ts";
 import type { Connections } from "./connections.ts";
 
@@ -41,7 +42,7 @@ export function serve(
       hostname: host,
       port,
       onListen() {},
-      onError: () => new Response(null, { status: 500 }),
+      onError: () => new Response(null, { status: STATUS_CODE.InternalServerError }),
     }, app.fetch);
     servers.add(server);
     server.finished.catch(async (error) => {

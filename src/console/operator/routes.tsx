@@ -4,6 +4,7 @@ import { databaseFile, effectiveSettings } from "../../config/mod.ts";
 import { backUp } from "../../database/mod.ts";
 import { randomText } from "../../ids.ts";
 import { audit, balancesOf, creditsOf, entriesOf } from "../../ledger/mod.ts";
+import { STATUS_CODE } from "../../std.ts";
 import { configuredUpstreams } from "../../upstreams/mod.ts";
 import {
   addressOf,
@@ -14,6 +15,7 @@ import {
   page,
   pageOf,
   type PageRequest,
+  seeOther,
 } from "../request.tsx";
 import { AccountDetailPage, AccountsPage } from "./accounts.tsx";
 import {
@@ -39,7 +41,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
 
   const only = (handler: Operator) => (c: PageRequest) => {
     const { session } = c.var;
-    if (session === undefined) return c.redirect("/console/sign-in", 303);
+    if (session === undefined) return seeOther(c, "/console/sign-in");
     return session.account.role === "owner" ? handler(c, session) : notFound(c);
   };
   /** For pages about one account. */
@@ -69,7 +71,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
         error={error}
         most={ACCOUNTS_SHOWN}
       />,
-      error === undefined ? 200 : 400,
+      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
     );
   };
 
@@ -96,7 +98,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
         nowMs={now()}
         {...more}
       />,
-      more.error === undefined ? 200 : 400,
+      more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
     );
   };
 
@@ -105,7 +107,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
     about(async (c, session, account) => {
       try {
         const done = await work(c, account);
-        return c.redirect(`/console/operator/accounts/${account.id}?done=${done}`, 303);
+        return seeOther(c, `/console/operator/accounts/${account.id}?done=${done}`);
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
         return await detail(c, session, account, { error: `${error.message}.` });
@@ -122,7 +124,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
           email: form.text("email"),
           name: form.text("name"),
         });
-        return c.redirect(`/console/operator/accounts/${made.id}`, 303);
+        return seeOther(c, `/console/operator/accounts/${made.id}`);
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
         return await list(c, session, `${error.message}.`);
@@ -210,7 +212,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
         return await detail(c, session, account, { made: secret });
       } catch (error) {
         if (!(error instanceof KeyThere)) throw error; // the page that shows it was loaded again
-        return c.redirect(`/console/operator/accounts/${account.id}`, 303);
+        return seeOther(c, `/console/operator/accounts/${account.id}`);
       }
     }),
   );
@@ -281,7 +283,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
       const { size } = await opened.stat();
       await Deno.remove(copy); // it stays readable until it is sent
       const day = new Date(now()).toISOString().slice(0, 10);
-      return c.body(opened.readable, 200, {
+      return c.body(opened.readable, STATUS_CODE.OK, {
         "content-type": "application/vnd.sqlite3",
         "content-length": String(size),
         "content-disposition": `attachment; filename="sluice-${day}.db"`,
