@@ -5,7 +5,7 @@ import {
   checkPassword,
   type Session,
 } from "../accounts/mod.ts";
-import { STATUS_CODE } from "../std.ts";
+import { deleteCookie, getCookies, setCookie, STATUS_CODE } from "../std.ts";
 import { Attempts } from "./attempts.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { MessagePage } from "./pages/message.tsx";
@@ -97,13 +97,17 @@ export class Entrance {
 
   async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
     const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
-    c.header("set-cookie", cookie(c.env.visitor, token, SESSION_SECONDS));
-    return seeOther(c, "/console/");
+    const { name, ...attributes } = cookieOf(c.env.visitor);
+    const response = seeOther(c, "/console/");
+    setCookie(response.headers, { name, value: token, maxAge: SESSION_SECONDS, ...attributes });
+    return response;
   }
 
   signedOut(c: PageRequest, done: string): Response {
-    c.header("set-cookie", cookie(c.env.visitor, "", 0));
-    return seeOther(c, `/console/sign-in?done=${done}`);
+    const { name, ...attributes } = cookieOf(c.env.visitor);
+    const response = seeOther(c, `/console/sign-in?done=${done}`);
+    deleteCookie(response.headers, name, attributes);
+    return response;
   }
 
   registerPage(
@@ -227,18 +231,18 @@ export class Entrance {
   }
 }
 
-/** Only a name with this prefix cannot be set by another host of the domain; it needs TLS. */
-const SECURE_NAME = "__Host-sluice";
-const PLAIN_NAME = "sluice";
-
-function cookie({ secure }: Visitor, token: string, seconds: number): string {
-  return `${secure ? SECURE_NAME : PLAIN_NAME}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; ` +
-    `SameSite=Lax${secure ? "; Secure" : ""}`;
+/** The session's cookie. Only a name with `__Host-` cannot be set by another host of the domain; it needs TLS. */
+function cookieOf({ secure }: Visitor) {
+  const name = secure ? "__Host-sluice" : "sluice";
+  return { name, path: "/", httpOnly: true, secure, sameSite: "Lax" } as const;
 }
 
 /** The session's token that a request carries. */
-export function tokenOf(c: PageRequest): string | undefined {
-  const name = c.env.visitor.secure ? SECURE_NAME : PLAIN_NAME;
-  const pattern = new RegExp(`(?:^|;\\s*)${name}=([A-Za-z0-9]{32})(?:;|$)`);
-  return pattern.exec(c.req.header("cookie") ?? "")?.[1];
+export function tokenOf({ env, req }: PageRequest): string | undefined {
+  try {
+    return getCookies(req.raw.headers)[cookieOf(env.visitor).name];
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined; // an empty cookie: no browser sends one
+    throw error;
+  }
 }
