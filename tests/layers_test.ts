@@ -15,6 +15,7 @@ const LAYERS = [
     "tokens",
     "pixels",
     "telemetry",
+    "entity.ts",
     "config",
     "refusal.ts",
     "coarse_timers.ts",

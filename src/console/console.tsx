@@ -1,6 +1,6 @@
 import { Hono } from "@hono/hono";
 import type { Session } from "../accounts/mod.ts";
-import { asset } from "./assets.ts";
+import { Assets } from "./assets.ts";
 import { Entrance, tokenOf } from "./entrance.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
 import { OwnPages } from "./own_pages.tsx";
@@ -70,7 +70,8 @@ export class Console {
     const app = new Hono<Env>({ strict: false });
     const entrance = new Entrance(this.#parts);
     const pages = new OwnPages(this.#parts);
-    app.get("/console/assets/:name", (c) => asset(c.req.param("name")));
+    const assets = new Assets();
+    app.get("/console/assets/:name", (c) => assets.respond(c.req.param("name"), c.req.raw));
     app.use(async (c, next) => {
       const token = tokenOf(c);
       c.set("token", token);

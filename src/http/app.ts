@@ -8,6 +8,7 @@ import {
   readAside,
   readCount,
 } from "../dialects/mod.ts";
+import { Entity } from "../entity.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { JsonBody } from "../blobs/mod.ts";
 import { newRequestId } from "../ids.ts";
@@ -80,6 +81,7 @@ export class App {
   readonly #hono: Hono<Env>;
   readonly #counts: MinuteQuota;
   readonly #unbilledBytes: MinuteQuota;
+  #openApi: Promise<Entity> | undefined;
   #stopping = false;
 
   constructor(parts: AppParts, options: AppOptions) {
@@ -151,18 +153,21 @@ export class App {
     app.get("/v1/models", async (c) => {
       const headers = await this.#publicHeaders(c);
       const withAliases = c.req.header("anthropic-version") !== undefined;
-      return c.json(modelList(this.#parts.catalog, { withAliases }), STATUS_CODE.OK, headers);
+      return await models(c, modelList(this.#parts.catalog, { withAliases }), headers);
     });
     app.get("/v1/models/:id{.+}", async (c) => {
       const headers = await this.#publicHeaders(c);
       const id = c.req.param("id");
       const route = this.#parts.catalog.resolve(id);
-      return c.json(modelInfo(id, route), STATUS_CODE.OK, headers);
+      return await models(c, modelInfo(id, route), headers);
     });
     app.get("/healthz", (c) => c.json({ status: "ok" }));
     app.get("/readyz", (c) => this.#ready(c));
     app.get("/metrics", (c) => this.#metrics(c));
-    app.get("/openapi.json", (c) => c.json(openApiDocument()));
+    app.get("/openapi.json", async (c) => {
+      const document = this.#openApi ??= Entity.of(JSON.stringify(openApiDocument()), JSON_TYPE);
+      return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
+    });
 
     app.notFound((c) => {
       const message = `There is no endpoint ${c.req.method} ${c.env.path.slice(0, 200)}.`;
@@ -384,7 +389,14 @@ export class App {
   }
 }
 
-const JSON_REPLY = { "content-type": "application/json" };
+/** The body may be anyone's, the headers are the caller's own. */
+async function models(c: Context<Env>, body: unknown, headers: Record<string, string>) {
+  const entity = await Entity.of(JSON.stringify(body), JSON_TYPE);
+  return entity.respond(c.req.raw, { ...headers, "cache-control": "private, no-cache" });
+}
+
+const JSON_TYPE = "application/json";
+const JSON_REPLY = { "content-type": JSON_TYPE };
 const EVENT_STREAM = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache, no-transform",

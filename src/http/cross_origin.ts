@@ -4,6 +4,7 @@ import { STATUS_CODE } from "../std.ts";
 const EXPOSED = [
   "X-Request-Id",
   "request-id",
+  "ETag",
   "X-Credits-Remaining",
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
