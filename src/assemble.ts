@@ -255,6 +255,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
     slots: shared("image downloads", settings.images.fetches, settings.images.waitMs),
     log,
   });
+  const closing = new AbortController();
   // loaded when somebody first opens a page: a start does not wait for it
   let opened: Promise<Console> | undefined;
   const console = () =>
@@ -275,6 +276,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
           });
           return await work(beside.database);
         },
+        closing: closing.signal,
         openApi: openApiDocument(),
       })
     );
@@ -345,6 +347,7 @@ export async function assemble(config: Config, around: Surroundings): Promise<Ga
   const owned = built.move();
   let server: Server | undefined;
   const close = async () => {
+    closing.abort();
     await server?.close(CLOSE_PATIENCE_MS);
     await owned.disposeAsync();
   };

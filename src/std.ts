@@ -5,6 +5,7 @@
  * here, so that pointing `@std/*` at JSR stays a change of the import map alone.
  */
 
+import * as delayModule from "@std/async/delay";
 import * as colorsModule from "@std/fmt/colors";
 import * as hexModule from "@std/encoding/hex";
 import * as cookieModule from "@std/http/cookie";
@@ -28,6 +29,10 @@ export const colors: {
   red: Paint;
   yellow: Paint;
 } = colorsModule;
+
+/** `@std/async`: waits. Rejects with the signal's reason when that aborts. */
+export const delay: (ms: number, options?: { signal?: AbortSignal }) => Promise<void> =
+  delayModule.delay;
 
 /** `@std/encoding/hex`: lower-case hexadecimal of bytes. */
 export const encodeHex: (bytes: Uint8Array) => string = hexModule.encodeHex;

@@ -39,6 +39,8 @@ export interface ConsoleParts {
   readonly now: () => number;
   /** Does long work on a connection of its own, so that requests do not wait for it. */
   readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
+  /** Aborted when the gateway closes its connections: responses that have no end of their own end. */
+  readonly closing: AbortSignal;
   /** The document that `/docs` shows. */
   readonly openApi: unknown;
 }

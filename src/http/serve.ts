@@ -1,4 +1,4 @@
-import { STATUS_CODE } from "../std.ts";
+import { delay, STATUS_CODE } from "../std.ts";
 import type { App } from "./app.ts";
 import type { Connections } from "./connections.ts";
 
@@ -57,7 +57,7 @@ export function serve(
   const listenAgain = async () => {
     while (!closing) {
       connections.makeRoom(port);
-      await new Promise((resolve) => setTimeout(resolve, RELISTEN_MS));
+      await delay(RELISTEN_MS);
       if (closing) return;
       try {
         listen(port);
