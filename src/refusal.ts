@@ -6,34 +6,36 @@
  * whole table to its own words, so that a new row does not compile until both can say it.
  */
 
+import { STATUS_CODE } from "./std.ts";
+
 /** Every reason, with its status and whether the same request can succeed later. */
 export const REASONS = {
   /** Key missing, malformed, unknown, revoked or expired. */
-  key_invalid: { status: 401, retryable: false },
+  key_invalid: { status: STATUS_CODE.Unauthorized, retryable: false },
   /** The balance cannot pay for the request. */
-  credits_short: { status: 403, retryable: false },
+  credits_short: { status: STATUS_CODE.Forbidden, retryable: false },
   /** The key's own budget is spent. */
-  budget_spent: { status: 403, retryable: false },
+  budget_spent: { status: STATUS_CODE.Forbidden, retryable: false },
   /** Account disabled, or a model that the key may not use. */
-  permission_denied: { status: 403, retryable: false },
+  permission_denied: { status: STATUS_CODE.Forbidden, retryable: false },
   /** A request window is exhausted, or every target answered 429. */
-  rate_exceeded: { status: 429, retryable: true },
+  rate_exceeded: { status: STATUS_CODE.TooManyRequests, retryable: true },
   /** Bad JSON, bad field, bad image, body too large. */
-  request_invalid: { status: 400, retryable: false },
+  request_invalid: { status: STATUS_CODE.BadRequest, retryable: false },
   /** Encoded images over the limit of a request. */
-  image_too_large: { status: 400, retryable: false },
+  image_too_large: { status: STATUS_CODE.BadRequest, retryable: false },
   /** Input that leaves no room in the context window. */
-  context_exceeded: { status: 400, retryable: false },
+  context_exceeded: { status: STATUS_CODE.BadRequest, retryable: false },
   /** No route or alias of that name. */
-  model_unknown: { status: 404, retryable: false },
+  model_unknown: { status: STATUS_CODE.NotFound, retryable: false },
   /** No endpoint at that path and method. */
-  path_unknown: { status: 404, retryable: false },
+  path_unknown: { status: STATUS_CODE.NotFound, retryable: false },
   /** Every target refused, reset, timed out, answered 5xx or rejected our key. */
-  upstream_unavailable: { status: 503, retryable: true },
+  upstream_unavailable: { status: STATUS_CODE.ServiceUnavailable, retryable: true },
   /** The gateway itself cannot take the request now: it is stopping, or its database is not writable. */
-  gateway_unavailable: { status: 503, retryable: true },
+  gateway_unavailable: { status: STATUS_CODE.ServiceUnavailable, retryable: true },
   /** A fault of ours. */
-  internal: { status: 500, retryable: true },
+  internal: { status: STATUS_CODE.InternalServerError, retryable: true },
 } as const satisfies Record<string, { status: number; retryable: boolean }>;
 
 /** Why a caller is refused. */

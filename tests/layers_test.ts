@@ -16,6 +16,7 @@ const LAYERS = [
     "tokens",
     "pixels",
     "telemetry",
+    "entity.ts",
     "refusal.ts",
     "coarse_timers.ts",
   ],

@@ -33,6 +33,8 @@ export interface DoorParts {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly tracing?: Tracing | undefined;
+  /** Aborted when the gateway closes. */
+  readonly closing: AbortSignal;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve | undefined;
 }

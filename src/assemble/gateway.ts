@@ -110,12 +110,16 @@ export async function assemble(config: Config, environment: Environment): Promis
   );
   retention.start();
   const parts = { store, keyRing, catalog, admission, upstreams, running, timers, log, metrics };
-  const door = built.use(openDoor({ ...parts, tracing, resolve }, environment));
+  const closing = new AbortController();
+  const door = built.use(
+    openDoor({ ...parts, tracing, resolve, closing: closing.signal }, environment),
+  );
   const { app } = door;
 
   const owned = built.move();
   let server: Server | undefined;
   const close = async () => {
+    closing.abort();
     await server?.close(CLOSE_PATIENCE_MS);
     await owned.disposeAsync();
   };

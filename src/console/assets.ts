@@ -1,3 +1,6 @@
+import { Entity } from "../entity.ts";
+import { STATUS_CODE } from "../std.ts";
+
 /** What pages load, with its type; all of it is in the executable. */
 const ASSETS: Readonly<Record<string, string>> = {
   "style.css": "text/css; charset=utf-8",
@@ -6,18 +9,19 @@ const ASSETS: Readonly<Record<string, string>> = {
   "icon.svg": "image/svg+xml",
 };
 
-const loaded = new Map<string, string>();
+/** Styles, scripts and pictures of the console's own, each read when it is first asked for. */
+export class Assets {
+  readonly #loaded = new Map<string, Entity>();
 
-/** A style, a script or a picture of the console's own. */
-export async function asset(name: string): Promise<Response> {
-  const type = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
-  if (type === undefined) return new Response(null, { status: 404 });
-  let content = loaded.get(name);
-  if (content === undefined) {
-    content = await Deno.readTextFile(new URL(`assets/${name}`, import.meta.url));
-    loaded.set(name, content);
+  async respond(name: string, request: Request): Promise<Response> {
+    const type = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
+    if (type === undefined) return new Response(null, { status: STATUS_CODE.NotFound });
+    let entity = this.#loaded.get(name);
+    if (entity === undefined) {
+      const content = await Deno.readTextFile(new URL(`assets/${name}`, import.meta.url));
+      entity = await Entity.of(content, type);
+      this.#loaded.set(name, entity);
+    }
+    return entity.respond(request, { "cache-control": "public, max-age=300" });
   }
-  return new Response(content, {
-    headers: { "content-type": type, "cache-control": "public, max-age=300" },
-  });
 }

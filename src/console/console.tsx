@@ -1,6 +1,6 @@
 import { Hono } from "@hono/hono";
 import type { Session } from "../accounts/mod.ts";
-import { asset } from "./assets.ts";
+import { Assets } from "./assets.ts";
 import { Entrance, tokenOf } from "./entrance.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
 import { OwnPages } from "./own_pages.tsx";
@@ -16,8 +16,10 @@ import {
   page,
   pageOf,
   type PageRequest,
+  seeOther,
 } from "./request.tsx";
 import { until } from "../abort.ts";
+import { STATUS_CODE } from "../std.ts";
 import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
 
 type Handler = (c: PageRequest) => Response | Promise<Response>;
@@ -68,7 +70,8 @@ export class Console {
     const app = new Hono<Env>({ strict: false });
     const entrance = new Entrance(this.#parts);
     const pages = new OwnPages(this.#parts);
-    app.get("/console/assets/:name", (c) => asset(c.req.param("name")));
+    const assets = new Assets();
+    app.get("/console/assets/:name", (c) => assets.respond(c.req.param("name"), c.req.raw));
     app.use(async (c, next) => {
       const token = tokenOf(c);
       c.set("token", token);
@@ -79,7 +82,7 @@ export class Console {
       return await this.#readForm(c) ?? await next();
     });
 
-    app.get("/", (c) => c.redirect("/console/", 303));
+    app.get("/", (c) => seeOther(c, "/console/"));
     app.get("/docs", (c) => page(c, <DocsPage page={pageOf(c)} document={this.#parts.openApi} />));
     app.get(
       "/console/models",
@@ -87,7 +90,7 @@ export class Console {
     );
     app.get(
       "/console/sign-in",
-      (c) => c.var.session === undefined ? entrance.signInPage(c) : c.redirect("/console/", 303),
+      (c) => c.var.session === undefined ? entrance.signInPage(c) : seeOther(c, "/console/"),
     );
     app.post("/console/sign-in", (c) => entrance.signIn(c));
     app.get("/console/link/:token", (c) => entrance.useLink(c));
@@ -97,9 +100,7 @@ export class Console {
     const own =
       (handler: (c: PageRequest, session: Session) => Response | Promise<Response>): Handler =>
       (c) =>
-        c.var.session === undefined
-          ? c.redirect("/console/sign-in", 303)
-          : handler(c, c.var.session);
+        c.var.session === undefined ? seeOther(c, "/console/sign-in") : handler(c, c.var.session);
     app.get("/console", own((c, session) => pages.home(c, session)));
     app.get("/console/keys", own((c, session) => pages.keys(c, session)));
     app.post("/console/keys", own((c, session) => pages.makeKey(c, session)));
@@ -196,7 +197,7 @@ export class Console {
         text="An internal error occurred; see the gateway log. Please try again."
         link={{ href: "/console/", words: "Back to the console" }}
       />,
-      500,
+      STATUS_CODE.InternalServerError,
     );
   }
 }
@@ -210,6 +211,6 @@ function refused(c: PageRequest, text: string): Promise<Response> {
       text={text}
       link={{ href: "/console/", words: "To the first page" }}
     />,
-    403,
+    STATUS_CODE.Forbidden,
   );
 }

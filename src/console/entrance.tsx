@@ -5,11 +5,20 @@ import {
   checkPassword,
   type Session,
 } from "../accounts/mod.ts";
+import { deleteCookie, getCookies, setCookie, STATUS_CODE } from "../std.ts";
 import { Attempts } from "./attempts.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { RegisterPage, SignInPage } from "./pages/sign_in.tsx";
-import { type ConsoleParts, doneOf, notFound, page, pageOf, type PageRequest } from "./request.tsx";
+import {
+  type ConsoleParts,
+  doneOf,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "./request.tsx";
 import type { Visitor } from "./visitor.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
@@ -30,7 +39,7 @@ export class Entrance {
     c: PageRequest,
     error?: string,
     email = "",
-    status = 200,
+    status: number = STATUS_CODE.OK,
   ): Response | Promise<Response> {
     const { registration } = this.#parts.config.settings;
     return page(
@@ -57,14 +66,14 @@ export class Entrance {
       const wait = `Too many tries. Wait ${minutes} ${
         minutes === 1 ? "minute" : "minutes"
       }, or use a sign-in link.`;
-      return this.signInPage(c, wait, email, 429);
+      return this.signInPage(c, wait, email, STATUS_CODE.TooManyRequests);
     }
     // noted before it is known, so that many tries at once are all counted
     this.#attempts.failed(email, address);
     const account = await accounts.find(email);
     const right = await passwords.matches(account, c.var.form.raw("password"));
     if (!right || account === undefined || account.disabledAtMs !== null) {
-      return this.signInPage(c, SIGN_IN_REFUSED, email, 401);
+      return this.signInPage(c, SIGN_IN_REFUSED, email, STATUS_CODE.Unauthorized);
     }
     this.#attempts.succeeded(email, address);
     return await this.#begin(c, account, false);
@@ -82,22 +91,30 @@ export class Entrance {
         text="It was used before, is older than a day, or is not whole. Ask for another one."
         link={{ href: "/console/sign-in", words: "Sign in" }}
       />,
-      404,
+      STATUS_CODE.NotFound,
     );
   }
 
   async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
     const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
-    c.header("set-cookie", cookie(c.env.visitor, token, SESSION_SECONDS));
-    return c.redirect("/console/", 303);
+    const { name, ...attributes } = cookieOf(c.env.visitor);
+    const response = seeOther(c, "/console/");
+    setCookie(response.headers, { name, value: token, maxAge: SESSION_SECONDS, ...attributes });
+    return response;
   }
 
   signedOut(c: PageRequest, done: string): Response {
-    c.header("set-cookie", cookie(c.env.visitor, "", 0));
-    return c.redirect(`/console/sign-in?done=${done}`, 303);
+    const { name, ...attributes } = cookieOf(c.env.visitor);
+    const response = seeOther(c, `/console/sign-in?done=${done}`);
+    deleteCookie(response.headers, name, attributes);
+    return response;
   }
 
-  registerPage(c: PageRequest, error?: string, status = 200): Response | Promise<Response> {
+  registerPage(
+    c: PageRequest,
+    error?: string,
+    status: number = STATUS_CODE.OK,
+  ): Response | Promise<Response> {
     const { registration } = this.#parts.config.settings;
     if (registration === "closed") return notFound(c);
     const form = c.req.method === "POST" ? c.var.form : undefined;
@@ -131,7 +148,7 @@ export class Entrance {
       return this.registerPage(
         c,
         `Too many tries from your address. Wait ${minutes} minutes.`,
-        429,
+        STATUS_CODE.TooManyRequests,
       );
     }
     try {
@@ -154,16 +171,16 @@ export class Entrance {
       }
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
-      return this.registerPage(c, `${error.message}.`, 400);
+      return this.registerPage(c, `${error.message}.`, STATUS_CODE.BadRequest);
     }
-    return c.redirect("/console/sign-in?done=registered", 303);
+    return seeOther(c, "/console/sign-in?done=registered");
   }
 
   async accountPage(
     c: PageRequest,
     session: Session,
     error?: string,
-    status = 200,
+    status: number = STATUS_CODE.OK,
   ): Promise<Response> {
     const hasPassword = await this.#parts.passwords.isSet(session.account);
     return await page(
@@ -186,36 +203,46 @@ export class Entrance {
     const { form } = c.var;
     if (!session.byLink && await passwords.isSet(account)) {
       if (this.#attempts.waitMs(account.email, address) > 0) {
-        return await this.accountPage(c, session, "Too many tries. Wait ten minutes.", 429);
+        return await this.accountPage(
+          c,
+          session,
+          "Too many tries. Wait ten minutes.",
+          STATUS_CODE.TooManyRequests,
+        );
       }
       if (!await passwords.matches(account, form.raw("current"))) {
         this.#attempts.failed(account.email, address);
-        return await this.accountPage(c, session, "The present password is not right.", 400);
+        return await this.accountPage(
+          c,
+          session,
+          "The present password is not right.",
+          STATUS_CODE.BadRequest,
+        );
       }
     }
     try {
       await passwords.set(account, form.raw("password"));
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
-      return await this.accountPage(c, session, `${error.message}.`, 400);
+      return await this.accountPage(c, session, `${error.message}.`, STATUS_CODE.BadRequest);
     }
     await sessions.endAll(account, c.var.token);
-    return c.redirect("/console/account?done=password", 303);
+    return seeOther(c, "/console/account?done=password");
   }
 }
 
-/** Only a name with this prefix cannot be set by another host of the domain; it needs TLS. */
-const SECURE_NAME = "__Host-sluice";
-const PLAIN_NAME = "sluice";
-
-function cookie({ secure }: Visitor, token: string, seconds: number): string {
-  return `${secure ? SECURE_NAME : PLAIN_NAME}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; ` +
-    `SameSite=Lax${secure ? "; Secure" : ""}`;
+/** The session's cookie. Only a name with `__Host-` cannot be set by another host of the domain; it needs TLS. */
+function cookieOf({ secure }: Visitor) {
+  const name = secure ? "__Host-sluice" : "sluice";
+  return { name, path: "/", httpOnly: true, secure, sameSite: "Lax" } as const;
 }
 
 /** The session's token that a request carries. */
-export function tokenOf(c: PageRequest): string | undefined {
-  const name = c.env.visitor.secure ? SECURE_NAME : PLAIN_NAME;
-  const pattern = new RegExp(`(?:^|;\\s*)${name}=([A-Za-z0-9]{32})(?:;|$)`);
-  return pattern.exec(c.req.header("cookie") ?? "")?.[1];
+export function tokenOf({ env, req }: PageRequest): string | undefined {
+  try {
+    return getCookies(req.raw.headers)[cookieOf(env.visitor).name];
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined; // an empty cookie: no browser sends one
+    throw error;
+  }
 }

@@ -8,6 +8,7 @@ import {
   requestRecords,
   usageReport,
 } from "../usage/mod.ts";
+import { STATUS_CODE } from "../std.ts";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
@@ -21,6 +22,7 @@ import {
   page,
   pageOf,
   type PageRequest,
+  seeOther,
 } from "./request.tsx";
 
 const PAGE_ROWS = 50;
@@ -75,7 +77,7 @@ export class OwnPages {
     c: PageRequest,
     session: Session,
     more: { error?: string; made?: string } = {},
-    status = 200,
+    status: number = STATUS_CODE.OK,
   ) {
     const { keys, catalog, now } = this.#parts;
     const { account } = session;
@@ -112,9 +114,9 @@ export class OwnPages {
       return await this.keys(c, session, { made: made.secret });
     } catch (error) {
       // the page that shows a key was loaded again: it has been made, and is not shown twice
-      if (error instanceof KeyThere) return c.redirect("/console/keys", 303);
+      if (error instanceof KeyThere) return seeOther(c, "/console/keys");
       if (!(error instanceof AccountError)) throw error;
-      return await this.keys(c, session, { error: `${error.message}.` }, 400);
+      return await this.keys(c, session, { error: `${error.message}.` }, STATUS_CODE.BadRequest);
     }
   }
 
@@ -123,7 +125,7 @@ export class OwnPages {
     const key = await keys.byId(c.req.param("id") ?? "");
     if (key === undefined || key.accountId !== account.id) return notFound(c);
     await keys.revoke(key.id);
-    return c.redirect("/console/keys?done=revoked", 303);
+    return seeOther(c, "/console/keys?done=revoked");
   }
 
   async #report(c: PageRequest, account: Account) {
@@ -143,7 +145,7 @@ export class OwnPages {
 
   async usageCsv(c: PageRequest, { account }: Session): Promise<Response> {
     const { by, rows, names } = await this.#report(c, account);
-    return c.body(usageCsv(by, rows, names), 200, {
+    return c.body(usageCsv(by, rows, names), STATUS_CODE.OK, {
       "content-type": "text/csv; charset=utf-8",
       "content-disposition": `attachment; filename="usage-by-${by}.csv"`,
     });

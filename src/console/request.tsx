@@ -14,6 +14,7 @@ import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
 import type { Running } from "../relay/mod.ts";
+import { STATUS_CODE } from "../std.ts";
 import type { Log } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import type { PageContext } from "./layout.tsx";
@@ -38,6 +39,8 @@ export interface ConsoleParts {
   readonly now: () => number;
   /** Does long work on a connection of its own, so that requests do not wait for it. */
   readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
+  /** Aborted when the gateway closes its connections: responses that have no end of their own end. */
+  readonly closing: AbortSignal;
   /** The document that `/docs` shows. */
   readonly openApi: unknown;
 }
@@ -116,10 +119,15 @@ const DONE: Readonly<Record<string, string>> = {
 export async function page(
   c: PageRequest,
   content: Child | Promise<Child>,
-  status = 200,
+  status: number = STATUS_CODE.OK,
 ) {
   const html = `<!doctype html>${await content}`;
   return c.body(html, status as 200, { "content-type": "text/html; charset=utf-8" });
+}
+
+/** Leads to another page after a write, or to one that may be seen. */
+export function seeOther(c: PageRequest, path: string): Response {
+  return c.redirect(path, STATUS_CODE.SeeOther);
 }
 
 /** What every page of this request is made with. */
@@ -137,7 +145,7 @@ export function notFound(c: PageRequest): Promise<Response> {
       text="The address is not whole, or what it was about is gone."
       link={{ href: "/console/", words: "To the first page" }}
     />,
-    404,
+    STATUS_CODE.NotFound,
   );
 }
 

@@ -3,6 +3,7 @@ import { nearestWindow } from "../admission/mod.ts";
 import type { Caller } from "../accounts/mod.ts";
 import type { Standing } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
+import { STATUS_CODE } from "../std.ts";
 import { SIMULATED_HEADER } from "../upstreams/mod.ts";
 
 /** What every answer to one request begins with. */
@@ -59,9 +60,10 @@ export function errorAnswer(
   };
   if (refusal.simulated) own[SIMULATED_HEADER] = "true";
   if (!refusal.retryable) own["x-should-retry"] = "false";
-  if (refusal.status === 429 || refusal.status === 503) {
+  const { status } = refusal;
+  if (status === STATUS_CODE.TooManyRequests || status === STATUS_CODE.ServiceUnavailable) {
     const seconds = Math.ceil((refusal.retryAfterMs ?? 5_000) / 1_000);
     own["retry-after"] = String(Math.max(1, seconds));
   }
-  return new Response(JSON.stringify(body), { status: refusal.status, headers: own });
+  return new Response(JSON.stringify(body), { status, headers: own });
 }

@@ -11,11 +11,13 @@ import {
   meterInput,
   parseDetached,
 } from "../dialects/mod.ts";
+import { Entity } from "../entity.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { JsonBody, LargeBodies } from "../blobs/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { newRequestId } from "../ids.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
+import { STATUS_CODE } from "../std.ts";
 import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
@@ -72,6 +74,7 @@ export class App {
   readonly #counts: MinuteQuota;
   readonly #unbilledBytes: MinuteQuota;
   readonly #bodyLimits: BodyLimits;
+  #openApi: Promise<Entity> | undefined;
   #stopping = false;
 
   constructor(parts: AppParts, options: AppOptions) {
@@ -146,18 +149,21 @@ export class App {
     app.get("/v1/models", async (c) => {
       const headers = await this.#publicHeaders(c);
       const { listsAliases: withAliases } = frontSpoken(headerOf(c));
-      return c.json(modelList(this.#parts.catalog, { withAliases }), 200, headers);
+      return await models(c, modelList(this.#parts.catalog, { withAliases }), headers);
     });
     app.get("/v1/models/:id{.+}", async (c) => {
       const headers = await this.#publicHeaders(c);
       const id = c.req.param("id");
       const route = this.#parts.catalog.resolve(id);
-      return c.json(modelInfo(id, route), 200, headers);
+      return await models(c, modelInfo(id, route), headers);
     });
     app.get("/healthz", (c) => c.json({ status: "ok" }));
     app.get("/readyz", (c) => this.#ready(c));
     app.get("/metrics", (c) => this.#metrics(c));
-    app.get("/openapi.json", (c) => c.json(openApiDocument()));
+    app.get("/openapi.json", async (c) => {
+      const document = this.#openApi ??= Entity.of(JSON.stringify(openApiDocument()), JSON_TYPE);
+      return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
+    });
 
     app.notFound((c) => {
       const message = `There is no endpoint ${c.req.method} ${c.env.path.slice(0, 200)}.`;
@@ -305,7 +311,7 @@ export class App {
     const query = new URL(c.req.url).searchParams;
     const { database, now } = this.#parts;
     const body = await creditUsage(database, { accountId, query, nowMs: now() });
-    return c.json(body, 200, await this.#headers(c));
+    return c.json(body, STATUS_CODE.OK, await this.#headers(c));
   }
 
   /** Counts a request's input; nothing is sent upstream, nothing is charged. */
@@ -323,7 +329,7 @@ export class App {
       this.#unbilledBytes.add(caller.keyId, body.bytes);
       return { input_tokens: meterInput(request.body, request.images) };
     }).finally(over);
-    return c.json(counted, 200, await this.#headers(c));
+    return c.json(counted, STATUS_CODE.OK, await this.#headers(c));
   }
 
   async #ready(c: Context<Env>): Promise<Response> {
@@ -337,7 +343,9 @@ export class App {
     }
     return faults.length === 0
       ? c.json({ status: "ready" })
-      : c.json({ status: "not ready", faults }, 503, { "retry-after": "2" });
+      : c.json({ status: "not ready", faults }, STATUS_CODE.ServiceUnavailable, {
+        "retry-after": "2",
+      });
   }
 
   /** Numbers for Prometheus, for whoever has the token if there is one. */
@@ -350,7 +358,9 @@ export class App {
         return this.#refuse(c.env, new Refusal("key_invalid", message));
       }
     }
-    return c.text(await this.#parts.metrics.text(), 200, { "content-type": PROMETHEUS_TEXT });
+    return c.text(await this.#parts.metrics.text(), STATUS_CODE.OK, {
+      "content-type": PROMETHEUS_TEXT,
+    });
   }
 
   async #answerError(error: Error, c: Context<Env>): Promise<Response> {
@@ -381,7 +391,14 @@ function headerOf({ req: { raw: { headers } } }: Context<Env>): HeaderLookup {
   return (name) => headers.get(name);
 }
 
-const JSON_REPLY = { "content-type": "application/json" };
+/** The body may be anyone's, the headers are the caller's own. */
+async function models(c: Context<Env>, body: unknown, headers: Record<string, string>) {
+  const entity = await Entity.of(JSON.stringify(body), JSON_TYPE);
+  return entity.respond(c.req.raw, { ...headers, "cache-control": "private, no-cache" });
+}
+
+const JSON_TYPE = "application/json";
+const JSON_REPLY = { "content-type": JSON_TYPE };
 const EVENT_STREAM = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache, no-transform",

@@ -1,7 +1,10 @@
+import { STATUS_CODE } from "../std.ts";
+
 /** Headers that browsers may read. */
 const EXPOSED = [
   "X-Request-Id",
   "request-id",
+  "ETag",
   "X-Credits-Remaining",
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
@@ -44,7 +47,7 @@ export function crossOriginHeaders(
 export function preflight(request: Request, headers: Record<string, string>): Response {
   const asked = request.headers.get("access-control-request-headers");
   return new Response(null, {
-    status: 204,
+    status: STATUS_CODE.NoContent,
     headers: {
       ...headers,
       "access-control-allow-methods": "GET, POST, OPTIONS",

@@ -1,3 +1,4 @@
+import { delay, STATUS_CODE } from "../std.ts";
 import type { App } from "./app.ts";
 import type { Connections } from "./connections.ts";
 
@@ -41,7 +42,7 @@ export function serve(
       hostname: host,
       port,
       onListen() {},
-      onError: () => new Response(null, { status: 500 }),
+      onError: () => new Response(null, { status: STATUS_CODE.InternalServerError }),
     }, app.fetch);
     servers.add(server);
     server.finished.catch(async (error) => {
@@ -56,7 +57,7 @@ export function serve(
   const listenAgain = async () => {
     while (!closing) {
       connections.makeRoom(port);
-      await new Promise((resolve) => setTimeout(resolve, RELISTEN_MS));
+      await delay(RELISTEN_MS);
       if (closing) return;
       try {
         listen(port);

@@ -1,5 +1,6 @@
 import type { Database } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
+import { delay } from "../std.ts";
 
 /** How long single request records are kept. Roll-ups and entries stay. */
 export interface RetentionOptions {
@@ -88,7 +89,7 @@ export class Retention {
       const [rows] = await this.#options.database.batch([{ sql, args: [before, STEP_ROWS] }]);
       gone += rows!.length;
       if (rows!.length < STEP_ROWS) break;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await delay(PAUSE_MS);
     }
     return gone;
   }

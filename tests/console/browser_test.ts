@@ -109,6 +109,19 @@ inBrowser(
   },
 );
 
+inBrowser("what runs is shown while it runs, without a reload", async (browser) => {
+  await using gateway = await startGateway();
+  const { page, faults } = await open(await browser.newContext());
+  await page.goto(await linkFor(gateway));
+  await page.getByRole("link", { name: "Live" }).click();
+  await page.getByText("Nothing runs just now").waitFor();
+  const asked = gateway.chat("Hi [[stall 4000]]");
+  await page.locator("[data-live] td").getByText("svc-k2").waitFor();
+  assertEquals(await statusOf(asked), 200);
+  await page.getByText("Nothing runs just now").waitFor();
+  assertEquals(faults, []);
+});
+
 inBrowser("an invitation: registered, and the bonus is there to be seen", async (browser) => {
   await using gateway = await startGateway();
   const owner = await open(await browser.newContext());

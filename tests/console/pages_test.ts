@@ -153,7 +153,7 @@ Deno.test("register, sign in, change the password, sign out everywhere: without 
   assertEquals([right.status, right.headers.get("location")], [303, "/console/"]);
   assertMatch(
     right.headers.get("set-cookie")!,
-    /^sluice=\w{32}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/,
+    /^sluice=\w{32}; HttpOnly; Max-Age=\d+; SameSite=Lax; Path=\/$/,
   );
   const before = browser.cookie;
   await sign(browser, PASSWORD);
@@ -175,6 +175,22 @@ Deno.test("register, sign in, change the password, sign out everywhere: without 
   assertEquals(await statusOf(sign(elsewhere, "another password")), 303);
   await browser.post("/console/account/sign-out-everywhere", {}, { from: "/console/account" });
   assertEquals(await statusOf(elsewhere.get("/console/")), 303);
+});
+
+Deno.test("a session is found beside other cookies; a header of empty ones has none", async () => {
+  await using gateway = await startGateway();
+  const { cookie } = await signedIn(gateway, OWNER);
+  const home = (cookie: string) => {
+    const browser = new PlainBrowser(gateway.url);
+    browser.cookie = cookie;
+    return statusOf(browser.get("/console/"));
+  };
+  for (const one of [`theme=dark; ${cookie}`, `${cookie}; __proto__=1; last=a=b`, `x;${cookie}`]) {
+    assertEquals(await home(one), 200, one);
+  }
+  for (const one of ["", "=", `=x; ${cookie}`, `${cookie};`, `x${cookie}`, `${cookie}x`]) {
+    assertEquals(await home(one), 303, one);
+  }
 });
 
 Deno.test("a sign-in link works once; it lets a forgotten password be replaced", async () => {
@@ -334,7 +350,10 @@ Deno.test("behind a proxy with TLS the cookie is bound to the host", async () =>
     redirect: "manual",
   });
   await reply.body?.cancel();
-  assertMatch(reply.headers.get("set-cookie")!, /^__Host-sluice=\w{32}; .*; Secure$/);
+  assertMatch(
+    reply.headers.get("set-cookie")!,
+    /^__Host-sluice=\w{32}; Secure; HttpOnly; .*; Path=\/$/,
+  );
 });
 
 Deno.test("a request's page explains its price; a backup downloads whole", async () => {

@@ -21,19 +21,16 @@ for (const form of document.querySelectorAll("form[data-confirm]")) {
   });
 }
 
-for (const part of document.querySelectorAll("[data-refresh]")) {
-  const again = async () => {
-    if (!document.hidden) {
-      try {
-        const reply = await fetch(location.href, { headers: { accept: "text/html" } });
-        const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
-        const found = fresh.getElementById(part.id);
-        if (reply.ok && found !== null) part.replaceChildren(...found.childNodes);
-      } catch {
-        // the gateway is away for a moment
-      }
-    }
-    setTimeout(again, Number(part.dataset.refresh));
+// a tab that nobody looks at has no connection: browsers open six of them to a host
+for (const part of document.querySelectorAll("[data-live]")) {
+  let events;
+  const follow = () => {
+    events?.close();
+    if (document.hidden) return;
+    events = new EventSource(location.href);
+    events.onmessage = ({ data }) => part.innerHTML = data;
+    events.onerror = () => events.readyState === EventSource.CLOSED && setTimeout(follow, 5000);
   };
-  setTimeout(again, Number(part.dataset.refresh));
+  document.addEventListener("visibilitychange", follow);
+  follow();
 }

@@ -1,3 +1,4 @@
+import { STATUS_TEXT } from "../../std.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -64,7 +65,7 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
           <dl class="facts">
             {Object.entries(operation.responses).map(([status, { description, content }]) => (
               <>
-                <dt>{status}</dt>
+                <dt>{status} {STATUS_TEXT[Number(status)]}</dt>
                 <dd>
                   {description.replaceAll("`", "")}{" "}
                   {content === undefined ? "" : schemaNames(content)}

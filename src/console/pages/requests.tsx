@@ -1,6 +1,7 @@
 import type { Key } from "../../accounts/mod.ts";
 import type { Route } from "../../catalog/mod.ts";
 import type { Entry } from "../../ledger/mod.ts";
+import { STATUS_TEXT } from "../../std.ts";
 import type { RequestRecord } from "../../usage/mod.ts";
 import { Badge, Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";
@@ -121,7 +122,7 @@ export function RequestPage(
       record.upstream === null ? "nobody" : `${record.upstream} as ${record.upstreamModel}`,
     ],
     ["Attempts", number(record.attempts)],
-    ["Status", String(record.status)],
+    ["Status", `${record.status} ${STATUS_TEXT[record.status] ?? ""}`],
     ["End", <EndingBadge ending={record.ending} />],
     ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
     ["Took", duration(record.durationMs)],

@@ -14,6 +14,7 @@ const HEADERS: Readonly<Record<string, { description: string; type: string }>> =
     description: "Our id of the request, as logs and records name it.",
     type: "string",
   },
+  "ETag": { description: "The body's tag, for `If-None-Match`.", type: "string" },
   "X-Credits-Remaining": {
     description: "Balance after this request's charge; on a stream, at its admission.",
     type: "integer",
@@ -173,9 +174,10 @@ function paths(): Json {
         description: "With an `anthropic-version` header, other names of models as well.",
         tags: ["inference"],
         security: [],
-        parameters: VERSIONS,
+        parameters: [IF_NONE_MATCH, ...VERSIONS],
         responses: {
-          200: ok("The models.", "ModelList", [...IDS, ...STANDING]),
+          200: ok("The models.", "ModelList", [...IDS, "ETag", ...STANDING]),
+          304: notModified([...IDS, "ETag", ...STANDING]),
           ...errors("chat", ["request_invalid", "gateway_unavailable"]),
         },
       },
@@ -192,9 +194,10 @@ function paths(): Json {
           required: true,
           description: "A model's id or another name of it.",
           schema: { type: "string" },
-        }],
+        }, IF_NONE_MATCH],
         responses: {
-          200: ok("The model.", "Model", [...IDS, ...STANDING]),
+          200: ok("The model.", "Model", [...IDS, "ETag", ...STANDING]),
+          304: notModified([...IDS, "ETag", ...STANDING]),
           ...errors("chat", ["model_unknown", "gateway_unavailable"]),
         },
       },
@@ -261,11 +264,14 @@ function paths(): Json {
         summary: "This document",
         tags: ["operation"],
         security: [],
+        parameters: [IF_NONE_MATCH],
         responses: {
           200: {
             description: "OpenAPI 3.1.",
+            headers: headerRefs(["ETag"]),
             content: { "application/json": { schema: { type: "object" } } },
           },
+          304: notModified(["ETag"]),
           ...errors("chat", ["request_invalid"]),
         },
       },
@@ -279,6 +285,14 @@ const CLIENT_REQUEST_ID = {
   required: false,
   description: "The caller's own id of the request: kept in the answer and in the log.",
   schema: { type: "string", pattern: "^[A-Za-z0-9._:/+=@-]{1,128}$" },
+};
+
+const IF_NONE_MATCH = {
+  name: "If-None-Match",
+  in: "header",
+  required: false,
+  description: "`ETag`s of bodies that the client has: 304 if the present one is among them.",
+  schema: { type: "string" },
 };
 
 const VERSIONS = ["anthropic-version", "anthropic-beta"].map((name) => ({
@@ -323,6 +337,10 @@ function said(shape: Shape, reason: Reason): string {
 
 function ok(description: string, schema: SchemaName, headers: readonly string[]): Json {
   return { description, headers: headerRefs(headers), content: json(schema) };
+}
+
+function notModified(headers: readonly string[]): Json {
+  return { description: "The client has the present body.", headers: headerRefs(headers) };
 }
 
 function headerRefs(names: readonly string[]): Json {

@@ -26,7 +26,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "operator-revokes-any-key",
-    file: "src/console/operator/routes.tsx",
+    file: "src/console/operator/account_routes.tsx",
     find: "if (key === undefined || key.accountId !== account.id) {",
     replace: "if (key === undefined) {",
     tests: [{ file: DOORS, filter: "an operator's page" }],

@@ -1,0 +1,198 @@
+import { type Account, type Key, newKeyId } from "../../accounts/mod.ts";
+import type { CreditPackage } from "../../billing/mod.ts";
+import type { Credits, Entry, Lot } from "../../ledger/mod.ts";
+import { Copyable, Field, Form, FormId, Stat, Table } from "../components.tsx";
+import { number, relative } from "../format.ts";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { EntryTable } from "../pages/credits.tsx";
+import { SOURCES } from "../pages/home.tsx";
+import { KeyTable, NewKey } from "../pages/keys.tsx";
+import { AccountState } from "./accounts.tsx";
+
+/** One account, and what an operator can do for it. */
+export function AccountDetailPage(
+  {
+    page,
+    csrf,
+    account,
+    credits,
+    entries,
+    keys,
+    lastUse,
+    packages,
+    models,
+    link,
+    made,
+    address,
+    error,
+    done,
+    nowMs,
+  }: {
+    page: PageContext;
+    csrf: string;
+    account: Account;
+    credits: Credits;
+    /** The latest ones. */
+    entries: readonly Entry[];
+    keys: readonly Key[];
+    lastUse: ReadonlyMap<string, number>;
+    packages: readonly CreditPackage[];
+    /** Routes that are served. */
+    models: readonly string[];
+    /** A sign-in link that was made just now. */
+    link?: string | undefined;
+    made?: string | undefined;
+    address: string;
+    error?: string | undefined;
+    done?: string | undefined;
+    nowMs: number;
+  },
+) {
+  const base = `/console/operator/accounts/${account.id}`;
+  return (
+    <Layout page={page} title={account.email} notice={noticeOf({ error, done })}>
+      {link === undefined ? null : (
+        <section class="card">
+          <h2>Sign-in link</h2>
+          <p>It works once, within a day. Give it to {account.email} by a way that you trust.</p>
+          <Copyable text={link} label="the sign-in link" />
+        </section>
+      )}
+      {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
+      <p>
+        {account.name} <AccountState account={account} />
+      </p>
+      <dl class="stats">
+        <Stat name="Balance" value={credits.balance} note="credits" />
+        <Stat name="Spent" value={credits.consumed} note="credits" />
+        <Stat name="Requests" value={credits.requests} />
+        <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
+      </dl>
+      <h2>Keys</h2>
+      <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action={`${base}/keys`} />
+      <h2>Credits left</h2>
+      <LotTable lots={credits.lots} csrf={csrf} nowMs={nowMs} action={`${base}/take-back`} />
+      <div class="grid">
+        <section>
+          <h2>Grant credits</h2>
+          <Form action={`${base}/grant`} csrf={csrf} class="card">
+            <FormId />
+            <Field label="Credits" name="credits" type="number" min={1} required />
+            <Field
+              label="Expires after days"
+              name="days"
+              type="number"
+              min={1}
+              hint="Empty: never."
+            />
+            <Field label="Note" name="note" maxlength={500} />
+            <button type="submit">Grant</button>
+          </Form>
+        </section>
+        <section>
+          <h2>Record a package</h2>
+          <Form action={`${base}/package`} csrf={csrf} class="card">
+            <FormId />
+            <label class="field">
+              <span>Package</span>
+              <select name="package">
+                {packages.filter(({ credits }) => credits !== null).map(({ id, name }) => (
+                  <option value={id}>{name}</option>
+                ))}
+              </select>
+            </label>
+            <p>
+              <label>
+                <input type="checkbox" name="paid" value="yes" />
+                It was paid for
+              </label>
+            </p>
+            <button type="submit">Record</button>
+          </Form>
+        </section>
+        <section>
+          <h2>Access</h2>
+          <div class="card">
+            {account.disabledAtMs !== null
+              ? (
+                <Form action={`${base}/enable`} csrf={csrf}>
+                  <button type="submit">Enable the account again</button>
+                </Form>
+              )
+              : (
+                <>
+                  <Form action={`${base}/link`} csrf={csrf}>
+                    <button type="submit" class="plain">Make a sign-in link</button>
+                  </Form>
+                  <Form action={`${base}/keys`} csrf={csrf}>
+                    <input type="hidden" name="id" value={newKeyId()} />
+                    <button type="submit" class="plain">Make a key</button>
+                  </Form>
+                </>
+              )}
+            {account.role === "owner" || account.disabledAtMs !== null ? null : (
+              <Form
+                action={`${base}/disable`}
+                csrf={csrf}
+                confirm={`Disable ${account.email}? Its keys stop working within a second.`}
+              >
+                <button type="submit" class="danger">Disable the account</button>
+              </Form>
+            )}
+          </div>
+        </section>
+      </div>
+      <h2>History</h2>
+      <EntryTable entries={entries} />
+    </Layout>
+  );
+}
+
+/** Lots with something left; each can be taken back. */
+function LotTable(
+  { lots, csrf, nowMs, action }: {
+    lots: readonly Lot[];
+    csrf: string;
+    nowMs: number;
+    action: string;
+  },
+) {
+  return (
+    <Table<Lot>
+      caption="Lots, in the order in which they are spent"
+      rows={lots}
+      empty="No credits are left."
+      columns={[
+        { name: "lot", cell: ({ id }) => <code>{id}</code> },
+        { name: "from", cell: ({ source, note }) => note || SOURCES[source] },
+        { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
+        { name: "left", numeric: true, cell: ({ remaining }) => number(remaining) },
+        {
+          name: "expires",
+          cell: ({ expiresAtMs }) => expiresAtMs === null ? "never" : relative(expiresAtMs, nowMs),
+        },
+        {
+          name: "",
+          cell: (lot) => (
+            <details>
+              <summary>Take back</summary>
+              <Form action={action} csrf={csrf} confirm="Take these credits back?">
+                <FormId />
+                <input type="hidden" name="lot" value={lot.id} />
+                <Field
+                  label="Credits"
+                  name="credits"
+                  type="number"
+                  min={1}
+                  hint="Empty: all that is left and not held."
+                />
+                <Field label="Note" name="note" maxlength={500} required />
+                <button type="submit" class="danger">Take back</button>
+              </Form>
+            </details>
+          ),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,134 @@
+import { databaseFile } from "../../config/mod.ts";
+import { backUp } from "../../database/mod.ts";
+import { randomText } from "../../ids.ts";
+import { audit, type AuditReport, type Mismatch } from "../../ledger/mod.ts";
+import { STATUS_CODE } from "../../std.ts";
+import { Form, Stat, Table } from "../components.tsx";
+import { count, duration, number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { type ConsoleParts, notFound, page, pageOf } from "../request.tsx";
+import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+
+/** The audit, and a backup to download. */
+export function auditRoutes(app: OperatorApp, { config, aside, now }: ConsoleParts): void {
+  const file = databaseFile(config.settings);
+  app.get(
+    "/audit",
+    operatorOnly((c, { csrfToken }) =>
+      page(c, <AuditPage page={pageOf(c)} csrf={csrfToken} canBackUp={file !== undefined} />)
+    ),
+  );
+  app.post(
+    "/audit",
+    operatorOnly(async (c, { csrfToken }) => {
+      const startedTick = performance.now();
+      const report = await aside((database) => audit(database));
+      const tookMs = performance.now() - startedTick;
+      return await page(
+        c,
+        <AuditPage
+          page={pageOf(c)}
+          csrf={csrfToken}
+          report={report}
+          tookMs={tookMs}
+          canBackUp={file !== undefined}
+        />,
+      );
+    }),
+  );
+  app.post(
+    "/backup",
+    operatorOnly(async (c) => {
+      if (file === undefined) return await notFound(c);
+      const copy = `${file}.download-${randomText(8)}`;
+      await aside((database) => backUp(database, copy));
+      const opened = await Deno.open(copy);
+      const { size } = await opened.stat();
+      await Deno.remove(copy); // it stays readable until it is sent
+      const day = new Date(now()).toISOString().slice(0, 10);
+      return c.body(opened.readable, STATUS_CODE.OK, {
+        "content-type": "application/vnd.sqlite3",
+        "content-length": String(size),
+        "content-disposition": `attachment; filename="sluice-${day}.db"`,
+      });
+    }),
+  );
+}
+
+/** A mismatch's side; null where a row is missing. */
+function valueText(value: Mismatch["found"]): string {
+  return value === null ? "none" : typeof value === "number" ? number(value) : value;
+}
+
+/** The ledger re-added, on request. */
+function AuditPage(
+  { page, csrf, report, tookMs, canBackUp }: {
+    page: PageContext;
+    csrf: string;
+    report?: AuditReport | undefined;
+    tookMs?: number | undefined;
+    canBackUp: boolean;
+  },
+) {
+  return (
+    <Layout
+      page={page}
+      title="Audit and backup"
+      notice={report === undefined
+        ? undefined
+        : report.mismatches.length === 0
+        ? { tone: "good", text: "Everything adds up." }
+        : { tone: "bad", text: `${count(report.mismatches.length, "row")} do not add up.` }}
+    >
+      {report === undefined ? null : (
+        <>
+          <dl class="stats">
+            <Stat name="Accounts" value={report.accounts} />
+            <Stat name="Lots" value={report.lots} />
+            <Stat name="Entries" value={report.entries} />
+            <Stat name="Holds" value={report.holds} />
+            <Stat
+              name="Not collected"
+              value={report.uncollected.credits}
+              note={count(report.uncollected.requests, "request")}
+            />
+            <Stat name="Took" value={duration(tookMs ?? 0)} />
+          </dl>
+          {report.mismatches.length === 0 ? null : (
+            <Table<Mismatch>
+              caption="Rows that do not add up"
+              rows={report.mismatches}
+              empty=""
+              columns={[
+                { name: "noun", cell: ({ noun }) => noun },
+                { name: "kind", cell: ({ kind }) => kind },
+                { name: "row", cell: ({ id }) => <code>{id}</code> },
+                { name: "found", numeric: true, cell: ({ found }) => valueText(found) },
+                { name: "expected", numeric: true, cell: ({ expected }) => valueText(expected) },
+              ]}
+            />
+          )}
+        </>
+      )}
+      <div class="grid">
+        <Form action="/console/operator/audit" csrf={csrf} class="card">
+          <h2>Audit</h2>
+          <p>
+            Recomputes balances, budgets, lots, holds, windows and roll-ups from entries and
+            records, and checks the schema. Requests continue meanwhile.
+          </p>
+          <button type="submit">Audit now</button>
+        </Form>
+        {canBackUp
+          ? (
+            <Form action="/console/operator/backup" csrf={csrf} class="card">
+              <h2>Backup</h2>
+              <p>A copy of the whole database as of now, looked through before it is sent.</p>
+              <button type="submit">Download a backup</button>
+            </Form>
+          )
+          : null}
+      </div>
+    </Layout>
+  );
+}

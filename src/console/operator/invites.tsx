@@ -1,0 +1,47 @@
+import type { Invitation } from "../../billing/mod.ts";
+import { Table, Time } from "../components.tsx";
+import { number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { type ConsoleParts, page, pageOf } from "../request.tsx";
+import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+
+/** Invitations of all accounts. */
+export function invitesRoutes(app: OperatorApp, { registration }: ConsoleParts): void {
+  app.get(
+    "/invites",
+    operatorOnly(async (c) => {
+      const inviters = await registration.inviters();
+      return await page(c, <InvitesPage page={pageOf(c)} inviters={inviters} />);
+    }),
+  );
+}
+
+/** Whom an account brought. */
+interface InviterRow {
+  readonly email: string;
+  readonly joined: readonly Invitation[];
+}
+
+/** Who invited whom. */
+function InvitesPage(
+  { page, inviters }: { page: PageContext; inviters: readonly InviterRow[] },
+) {
+  const rows = inviters.flatMap(({ email, joined }) =>
+    joined.map((one) => ({ inviter: email, ...one }))
+  );
+  return (
+    <Layout page={page} title="Invites">
+      <Table<typeof rows[number]>
+        caption="Who invited whom"
+        rows={rows}
+        empty="Nobody has joined with an invite code yet."
+        columns={[
+          { name: "invited by", cell: ({ inviter }) => inviter },
+          { name: "joined", cell: ({ email }) => email },
+          { name: "when", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "earned", numeric: true, cell: ({ earned }) => number(earned) },
+        ]}
+      />
+    </Layout>
+  );
+}

@@ -1,0 +1,53 @@
+import type { RunningRequest } from "../../relay/mod.ts";
+import { Table, Time } from "../components.tsx";
+import { count, duration } from "../format.ts";
+import { Layout } from "../layout.tsx";
+import { type ConsoleParts, pageOf } from "../request.tsx";
+import { livePage } from "./live_page.tsx";
+import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+
+/** What runs just now. */
+export function liveRoutes(app: OperatorApp, parts: ConsoleParts): void {
+  const { running, now } = parts;
+  app.get(
+    "/live",
+    operatorOnly((c) =>
+      livePage(c, parts, {
+        everyMs: 2_000,
+        part: () => <LiveRequests running={running.all} nowMs={now()} />,
+        whole: (part) => <Layout page={pageOf(c)} title="Live requests">{part}</Layout>,
+      })
+    ),
+  );
+}
+
+function LiveRequests(
+  { running, nowMs }: { running: readonly RunningRequest[]; nowMs: number },
+) {
+  return (
+    <>
+      <p class="quiet">
+        {count(running.length, "request")} at <Time ms={nowMs} />; looks again every 2 s.
+      </p>
+      <Table<RunningRequest>
+        caption="Running requests, oldest first"
+        rows={running}
+        empty="Nothing runs just now."
+        columns={[
+          { name: "request", cell: ({ requestId }) => <code>{requestId}</code> },
+          { name: "account", cell: ({ email }) => email },
+          { name: "model", cell: ({ route }) => route },
+          {
+            name: "dialect",
+            cell: ({ dialect, streamed }) => `${dialect}${streamed ? ", streamed" : ""}`,
+          },
+          {
+            name: "for",
+            numeric: true,
+            cell: ({ startedAtMs }) => duration(nowMs - startedAtMs),
+          },
+        ]}
+      />
+    </>
+  );
+}

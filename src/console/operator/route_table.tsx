@@ -1,0 +1,45 @@
+import type { Route } from "../../catalog/mod.ts";
+import { Table } from "../components.tsx";
+import { number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { type ConsoleParts, page, pageOf } from "../request.tsx";
+import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+
+/** What is served, by which upstreams and for how much. */
+export function routeTableRoutes(app: OperatorApp, { catalog }: ConsoleParts): void {
+  app.get(
+    "/routes",
+    operatorOnly((c) => page(c, <RoutesPage page={pageOf(c)} routes={catalog.routes} />)),
+  );
+}
+
+/** Routes and prices as they are in force. */
+function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Route[] }) {
+  return (
+    <Layout page={page} title="Routes">
+      <Table<Route>
+        caption="Routes as they are in force"
+        rows={routes}
+        empty="No route is served."
+        columns={[
+          { name: "model", cell: ({ id }) => <code>{id}</code> },
+          {
+            name: "targets",
+            cell: ({ targets }) =>
+              targets.map(({ upstream, model }) => `${upstream}: ${model}`).join(" → "),
+          },
+          { name: "context", numeric: true, cell: ({ context }) => number(context) },
+          { name: "output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
+          { name: "at least", numeric: true, cell: ({ minimum }) => number(minimum) },
+          {
+            name: "in / cached / out",
+            numeric: true,
+            cell: ({ prices }) => `${prices.input} / ${prices.cached} / ${prices.output}`,
+          },
+          { name: "images", cell: ({ images }) => images },
+          { name: "reasoning", cell: ({ reasoning }) => reasoning },
+        ]}
+      />
+    </Layout>
+  );
+}
