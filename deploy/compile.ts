@@ -1,11 +1,11 @@
 /**
  * Makes the executable: `deno task compile [--target TRIPLE] [--output FILE]`.
  *
- * `deno compile` embeds every npm package of the lock file, those that only tests use as well, and all
- * files of each: types, source maps, pages, samples. All of it is in memory as long as the executable
- * runs. So that it holds what it runs and nothing else, this compiles with the part of the import map and
- * of the lock file that `main.ts` and `src/` reach, from a cache that holds those packages' programs;
- * versions and digests stay those of `deno.lock`.
+ * `deno compile` embeds every npm package of the lock file, those for other systems as well, and all files
+ * of each: types, source maps, pages, samples. All of it is in memory as long as the executable runs. So
+ * that it holds what it runs and nothing else, this compiles with the part of the lock file that the
+ * target needs, from a cache that holds those packages' programs; versions and digests stay those of
+ * `deno.lock`.
  */
 // deno-lint-ignore-file no-console -- a script for a terminal
 
@@ -44,11 +44,11 @@ const output = flag("--output") ?? (target.includes("windows") ? "dist/sluice.ex
 
 const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
 const lock: Lock = JSON.parse(await Deno.readTextFile(new URL("deno.lock", ROOT)));
-const imports = await usedImports(config.imports);
 const directory = await Deno.makeTempDir({ prefix: "sluice-compile-" });
+const CONFIG = [`--config=${directory}/deno.json`, `--lock=${directory}/deno.lock`, "--frozen"];
 try {
+  const { name, version, unstable, compilerOptions, imports } = config;
   const kept = pruned(lock, Object.values(imports));
-  const { name, version, unstable, compilerOptions } = config;
   await write("deno.json", { name, version, unstable, compilerOptions, imports });
   await write("deno.lock", kept);
   console.log(`${Object.keys(kept.npm).length} of ${Object.keys(lock.npm).length} packages`);
@@ -59,9 +59,7 @@ try {
     args: [
       "compile",
       "--quiet",
-      `--config=${directory}/deno.json`,
-      "--frozen",
-      `--lock=${directory}/deno.lock`,
+      ...CONFIG,
       "--no-check", // `deno task ok` has checked it
       ...PERMISSIONS,
       ...INCLUDED.map((path) => `--include=${path}`),
@@ -98,7 +96,7 @@ async function write(name: string, value: unknown): Promise<void> {
 /** Sees to it that the usual cache has everything that the program imports. */
 async function fetchPackages(): Promise<void> {
   const { code } = await new Deno.Command(Deno.execPath(), {
-    args: ["cache", "--quiet", "--frozen", "main.ts", ...INCLUDED.filter(isProgram)],
+    args: ["cache", "--quiet", ...CONFIG, "main.ts", ...INCLUDED.filter(isProgram)],
     cwd: ROOT,
   }).spawn().status;
   if (code !== 0) Deno.exit(code);
@@ -138,26 +136,6 @@ async function copyPrograms(from: string, to: string): Promise<void> {
   }
 }
 
-/** The part of the import map that the program itself imports, as its module graph says. */
-async function usedImports(all: Readonly<Record<string, string>>): Promise<Record<string, string>> {
-  const used = new Set<string>();
-  for (const entry of ["main.ts", ...INCLUDED.filter(isProgram)]) {
-    const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-      args: ["info", "--json", entry],
-      cwd: ROOT,
-      stderr: "inherit",
-    }).output();
-    if (code !== 0) Deno.exit(code);
-    const graph: { modules: { dependencies?: { specifier: string }[] }[] } = JSON.parse(
-      new TextDecoder().decode(stdout),
-    );
-    for (const { dependencies } of graph.modules) {
-      for (const { specifier } of dependencies ?? []) used.add(specifier);
-    }
-  }
-  return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
-}
-
 /** The part of a lock file that these `npm:` specifiers lead to, for the target's system. */
 function pruned(lock: Lock, specifiers: readonly string[]): Lock {
   const roots = specifiers.map((one) => /^npm:((?:@[^/]+\/)?[^/@]+@[^/]+)/.exec(one)![1]!);
@@ -174,13 +152,13 @@ function pruned(lock: Lock, specifiers: readonly string[]): Lock {
   const keyOf = (name: string) =>
     lock.npm[name] !== undefined ? name : keys.find((key) => key.startsWith(`${name}@`))!;
   const named = new Set(roots.map((root) => `npm:${root}`));
-  const kept = [...named].map((one) => [one, lock.specifiers[one]!] as const);
-  for (const [specifier, version] of kept) {
-    keep(`${specifier.slice("npm:".length, specifier.lastIndexOf("@"))}@${version}`);
-  }
+  const locked = Object.entries(lock.specifiers);
+  const keyFor = ([specifier, version]: [string, string]) =>
+    `${specifier.slice("npm:".length, specifier.lastIndexOf("@"))}@${version}`;
+  for (const one of locked) if (named.has(one[0])) keep(keyFor(one));
   return {
     version: lock.version,
-    specifiers: Object.fromEntries(kept),
+    specifiers: Object.fromEntries(locked.filter((one) => npm[keyFor(one)] !== undefined)),
     npm: Object.fromEntries(Object.entries(npm).toSorted(([a], [b]) => (a < b ? -1 : 1))),
     workspace: { dependencies: lock.workspace.dependencies.filter((one) => named.has(one)) },
   };

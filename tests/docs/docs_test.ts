@@ -2,7 +2,7 @@ import { settingsReference } from "../../src/config/mod.ts";
 import { encodeHex } from "../../src/std.ts";
 import { LOCAL_SERVERS, SERVICES } from "../../src/upstreams/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { environment, PROGRAM, sluice, startCommand } from "../fake/command.ts";
+import { environment, exampleArgs, PROGRAM, sluice, startCommand } from "../fake/command.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 
@@ -66,10 +66,8 @@ for (const page of pages) {
     for (const script of of("sh")) await run(script);
     for (const [index, code] of of("ts").entries()) {
       await Deno.writeTextFile(`${dir.path}/example${index}.ts`, code);
-      const config = new URL("deno.json", ROOT).pathname;
-      await run(
-        `eval "$(sluice env)"; '${Deno.execPath()}' run --quiet -A --config='${config}' example${index}.ts`,
-      );
+      const example = [Deno.execPath(), ...await exampleArgs(dir.path), `example${index}.ts`];
+      await run(`eval "$(sluice env)"; ${example.map((word) => `'${word}'`).join(" ")}`);
     }
     for (const [index, code] of of("jsonc").entries()) {
       await Deno.writeTextFile(`${away.path}/settings${index}.jsonc`, code);

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { environment, PROGRAM, sluice, startCommand } from "../fake/command.ts";
+import { environment, exampleArgs, PROGRAM, sluice, startCommand } from "../fake/command.ts";
 import { tempDir } from "../fake/temp.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -67,7 +67,7 @@ Deno.test("README: the curl and the OpenAI SDK work as pasted", async () => {
 
   await Deno.writeTextFile(`${dir.path}/example.ts`, here(block('import OpenAI from "openai"')));
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "-A", `--config=${new URL("deno.json", ROOT).pathname}`, "example.ts"],
+    args: [...await exampleArgs(dir.path), "example.ts"],
     cwd: dir.path,
     clearEnv: true,
     env: environment({ SLUICE_OWNER_KEY: key }),

@@ -23,6 +23,18 @@ export function scriptArgs(name: string, flags: readonly string[] = []): string[
   return ["run", "--quiet", "--allow-all", ...flags, config, `${ROOT}tests/fake/${name}`];
 }
 
+/**
+ * The arguments that run TypeScript files of `directory`, which may import all that tests may: the import
+ * map and the lock file are copied there.
+ */
+export async function exampleArgs(directory: string): Promise<string[]> {
+  const config = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
+  const imports = { ...config.imports, ...config.scopes["./tests/"] };
+  await Deno.writeTextFile(`${directory}/deno.json`, JSON.stringify({ imports }));
+  await Deno.copyFile(`${ROOT}tests/deno.lock`, `${directory}/deno.lock`);
+  return ["run", "--quiet", "-A", `--config=${directory}/deno.json`];
+}
+
 /** Prints a line at once: what a script of this folder tells the test that runs it. */
 export function say(line: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));

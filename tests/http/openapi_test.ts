@@ -3,11 +3,9 @@ import openapiTS, { astToString } from "openapi-typescript";
 import type { z } from "zod";
 import { SCHEMAS } from "../../src/http/openapi/schemas.ts";
 import { assert, assertEquals } from "../assert.ts";
-import { environment } from "../fake/command.ts";
+import { environment, exampleArgs } from "../fake/command.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
-
-const ROOT = new URL("../../", import.meta.url);
 
 Deno.test("openapi.json passes a linter", async () => {
   await using gateway = await startGateway();
@@ -130,11 +128,8 @@ Deno.test("a generated TypeScript client drives the gateway", async () => {
   await Deno.writeTextFile(`${dir.path}/client.ts`, PROGRAM);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
-      "run",
-      "--quiet",
+      ...await exampleArgs(dir.path),
       "--check", // the types that were generated are part of what is tested
-      "-A",
-      `--config=${new URL("deno.json", ROOT).pathname}`,
       "client.ts",
       gateway.url,
       gateway.key,

@@ -85,6 +85,7 @@ class Copy {
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         "test",
+        "--lock=tests/deno.lock",
         "--no-check",
         "--quiet",
         "--allow-all",

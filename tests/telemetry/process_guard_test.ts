@@ -39,7 +39,6 @@ for (const [why, bug] of Object.entries(BUGS)) {
       args: [
         "run",
         "--quiet",
-        "--no-lock",
         "--config",
         config,
         "--allow-run",

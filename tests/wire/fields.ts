@@ -11,6 +11,8 @@ import "openai";
 import ts from "typescript";
 import deno from "../../deno.json" with { type: "json" };
 
+const IMPORTS = deno.scopes["./tests/"];
+
 /** Stands for the text in a body. */
 export const MARK = "§text§";
 
@@ -159,8 +161,8 @@ class Fields {
 }
 
 /** Where the runtime keeps a package that the import map names. */
-async function packageFolder(name: keyof typeof deno.imports): Promise<string> {
-  const [, version] = /^npm:@?[^@]+@([^/]+)/.exec(deno.imports[name])!;
+async function packageFolder(name: keyof typeof IMPORTS): Promise<string> {
+  const [, version] = /^npm:@?[^@]+@([^/]+)/.exec(IMPORTS[name])!;
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   const { npmCache } = JSON.parse(new TextDecoder().decode(stdout));
   for await (const registry of Deno.readDir(npmCache)) {
