@@ -5,7 +5,7 @@
  */
 
 import { settle } from "../src/ledger/mod.ts";
-import { newRequestId } from "../src/ids.ts";
+import { newRequestId } from "../src/platform/ids.ts";
 import { startGateway } from "../tests/fake/gateway.ts";
 import { signedIn } from "../tests/fake/visitor.ts";
 import { median, say } from "./harness.ts";

@@ -11,7 +11,7 @@
 import { Accounts, Keys } from "../src/accounts/mod.ts";
 import { openDatabase } from "../src/database/mod.ts";
 import { creditUsage } from "../src/http/mod.ts";
-import { newRequestId } from "../src/ids.ts";
+import { newRequestId } from "../src/platform/ids.ts";
 import { admit, audit, grantStatements, newLotId, settle, TierList } from "../src/ledger/mod.ts";
 import { median, residentMb, say } from "./harness.ts";
 

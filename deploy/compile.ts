@@ -19,7 +19,7 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
 /** Loaded by name, which the compiler does not see: a thread, and what browsers are sent. */
 const INCLUDED = [
   "src/database/embedded_worker.ts",
-  "src/blobs/worker.ts",
+  "src/large_bodies/worker.ts",
   "src/console/assets",
 ];
 

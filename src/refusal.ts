@@ -6,7 +6,7 @@
  * whole table to its own words, so that a new row does not compile until both can say it.
  */
 
-import { STATUS_CODE } from "./std.ts";
+import { STATUS_CODE } from "./std/mod.ts";
 
 /** Every reason, with its status and whether the same request can succeed later. */
 export const REASONS = {

@@ -8,28 +8,12 @@ const LAYERS = [
   ["admission", "upstreams", "images", "billing"],
   ["catalog", "ledger", "accounts", "usage"],
   ["config"],
+  ["simulator"],
   ["dialects", "database"],
-  ["blobs"],
-  ["fair_share"],
-  [
-    "gateway_identity.ts",
-    "tokens",
-    "pixels",
-    "telemetry",
-    "entity.ts",
-    "refusal.ts",
-    "coarse_timers.ts",
-  ],
-  [
-    "abort.ts",
-    "bytes.ts",
-    "json",
-    "names.ts",
-    "ids.ts",
-    "roster.ts",
-    "std.ts",
-    "version.ts",
-  ],
+  ["large_bodies"],
+  ["fair_share", "web"],
+  ["tokens", "pixels", "telemetry", "refusal.ts"],
+  ["json", "platform", "std"],
 ];
 
 const SRC = new URL("../src/", import.meta.url);

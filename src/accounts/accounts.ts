@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
-import { displayed, misleading } from "../names.ts";
-import { newId, randomText } from "../ids.ts";
+import { displayed, misleading, newId, randomText } from "../platform/mod.ts";
 
 const accountRow = z.object({
   id: z.string(),

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
 import { type Account, AccountError, checkName } from "./accounts.ts";
-import { newId, randomText } from "../ids.ts";
-import { displayed } from "../names.ts";
+import { displayed, newId, randomText } from "../platform/mod.ts";
 
 const modelList = z.array(z.string());
 
@@ -64,7 +63,7 @@ export interface KeyOptions {
 }
 
 /** Thrown when a key is issued under the id of another one. */
-export class KeyThere extends AccountError {}
+export class DuplicateKey extends AccountError {}
 
 /** API keys: issued, listed, revoked. */
 export class Keys {
@@ -95,7 +94,7 @@ export class Keys {
       await this.#database.batch([insertKey(key, secret, "issued")]);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
-      throw new KeyThere("Cannot issue a key that is there already");
+      throw new DuplicateKey("Cannot issue a key that is there already");
     }
     return { ...key, secret };
   }

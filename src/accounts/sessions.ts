@@ -1,5 +1,5 @@
 import type { Database } from "../database/mod.ts";
-import { randomText } from "../ids.ts";
+import { randomText } from "../platform/mod.ts";
 import { type Account, AccountError, readAccount } from "./accounts.ts";
 import { digestOf } from "./keys.ts";
 

@@ -2,6 +2,8 @@ import type { Caller } from "../accounts/mod.ts";
 import { affordableOutput, priceOf, type Route } from "../catalog/mod.ts";
 import { type Database } from "../database/mod.ts";
 import {
+  type AccountStatus,
+  accountStatusOf,
   admit,
   type Decision,
   expireLots,
@@ -9,13 +11,11 @@ import {
   reapHolds,
   releaseHoldsOf,
   renewHolds,
-  type Standing,
-  standingOf,
   type TierList,
   type WindowState,
 } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
-import { Roster } from "../roster.ts";
+import { SlotMap } from "../platform/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { Hold, STEP_TOKENS } from "./hold.ts";
 import { nearestWindow } from "./windows.ts";
@@ -39,7 +39,7 @@ export interface AdmissionOptions {
 }
 
 /** A request that wants to run. */
-export interface Asking {
+export interface AdmissionRequest {
   readonly requestId: string;
   readonly caller: Caller;
   readonly route: Route;
@@ -53,7 +53,7 @@ export interface Asking {
 }
 
 /** A request that may run. */
-export interface Admitted {
+export interface AdmittedRequest {
   /** Output tokens that one answer may have, as far as the balance goes too. */
   readonly permittedOutput: number;
   readonly hold: Hold;
@@ -62,7 +62,7 @@ export interface Admitted {
 /** Decides who may run. */
 export class Admission {
   readonly #options: AdmissionOptions;
-  readonly #running = new Roster<string>();
+  readonly #running = new SlotMap<string>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #keeping: Promise<void> = Promise.resolve();
   /** When leases were last renewed, and since when they have been without a gap (`performance.now()`). */
@@ -94,7 +94,10 @@ export class Admission {
    * @param stands Called with where the caller stands, admitted or not.
    * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.
    */
-  async admit(asking: Asking, stands: (standing: Standing) => void): Promise<Admitted> {
+  async admit(
+    asking: AdmissionRequest,
+    onStatus: (accountStatus: AccountStatus) => void,
+  ): Promise<AdmittedRequest> {
     const { database, gatewayId, leaseMs, tierList, now } = this.#options;
     const { requestId, caller, route, choices, permittedOutput } = asking;
     // each answer may have to be asked for on its own, and then each reads the whole input
@@ -119,7 +122,7 @@ export class Admission {
     });
     const admitted = decision.verdict === "admitted";
     const windows = admitted ? decision.windows.map(counted) : decision.windows;
-    stands({ balance: decision.balance, windows });
+    onStatus({ balance: decision.balance, windows });
     if (!admitted) throw refusalOf(decision, least, nowMs);
 
     // a stream's hold may grow, but never beyond the balance
@@ -139,9 +142,9 @@ export class Admission {
   }
 
   /** Where a caller stands, without counting anything. */
-  standing(caller: Pick<Caller, "accountId" | "keyId">): Promise<Standing> {
+  accountStatus(caller: Pick<Caller, "accountId" | "keyId">): Promise<AccountStatus> {
     const { database, tierList, now } = this.#options;
-    return standingOf(database, caller, tierList, now());
+    return accountStatusOf(database, caller, tierList, now());
   }
 
   /**

@@ -8,6 +8,11 @@
  * @module
  */
 
-export { Admission, type AdmissionOptions, type Admitted, type Asking } from "./admission.ts";
+export {
+  Admission,
+  type AdmissionOptions,
+  type AdmissionRequest,
+  type AdmittedRequest,
+} from "./admission.ts";
 export { Hold } from "./hold.ts";
 export { nearestWindow, type Window } from "./windows.ts";

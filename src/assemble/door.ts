@@ -1,8 +1,8 @@
 import type { KeyRing } from "../accounts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
-import { LargeBodies } from "../blobs/mod.ts";
+import { LargeBodies } from "../large_bodies/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
-import type { CoarseTimers } from "../coarse_timers.ts";
+import type { CoarseTimers } from "../platform/mod.ts";
 import { databaseFile } from "../config/mod.ts";
 import type { Console } from "../console/mod.ts";
 import { FairShare } from "../fair_share/mod.ts";
@@ -16,7 +16,7 @@ import {
   Sockets,
 } from "../http/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
-import { InputEstimates, type Running } from "../relay/mod.ts";
+import { type InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import { type Log, type Metrics, NO_TRACING, type Tracing } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
@@ -28,7 +28,7 @@ export interface DoorParts {
   readonly catalog: Catalog;
   readonly admission: Admission;
   readonly upstreams: Upstreams;
-  readonly running: Running;
+  readonly inFlight: InFlightRequests;
   readonly timers: CoarseTimers;
   readonly log: Log;
   readonly metrics: Metrics;

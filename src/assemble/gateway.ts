@@ -1,14 +1,19 @@
 import { type Account, KeyRing } from "../accounts/mod.ts";
 import { Admission } from "../admission/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
-import { CoarseTimers } from "../coarse_timers.ts";
+import { CoarseTimers } from "../platform/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
-import { type Database, databaseBytes, foldLog } from "../database/mod.ts";
-import { databaseAlone, gatewayIdentity } from "../gateway_identity.ts";
+import {
+  type Database,
+  databaseAlone,
+  databaseBytes,
+  foldLog,
+  gatewayIdentity,
+} from "../database/mod.ts";
 import type { App, Server } from "../http/mod.ts";
 import type { Resolve } from "../images/mod.ts";
 import { TierList } from "../ledger/mod.ts";
-import { Running } from "../relay/mod.ts";
+import { InFlightRequests } from "../relay/mod.ts";
 import { guardProcess, type Log, Metrics, type Tracing } from "../telemetry/mod.ts";
 import type { RetryPolicy, Upstreams } from "../upstreams/mod.ts";
 import { Retention } from "../usage/mod.ts";
@@ -34,7 +39,7 @@ export interface Gateway extends Omit<Store, "owner"> {
   readonly app: App;
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
-  readonly running: Running;
+  readonly inFlight: InFlightRequests;
   readonly admission: Admission;
   readonly retention: Retention;
   /** The key created at the first start; shown once, undefined from then on. */
@@ -63,7 +68,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   const identity = built.use(await gatewayIdentity(settings.data));
   built.use(await databaseAlone(settings.data, file));
   const metrics: Metrics = new Metrics(async () => ({
-    requestsInFlight: running.count,
+    requestsInFlight: inFlight.count,
     writesWaiting: database.waiting,
     databaseBytes: file === undefined ? undefined : await databaseBytes(database),
     upstreams: upstreams.all.map(({ name, health }) => ({ name, resting: health.resting })),
@@ -89,7 +94,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     }),
     (all) => all.close(),
   );
-  const running = new Running();
+  const inFlight = new InFlightRequests();
   const admission = built.adopt(
     new Admission({
       database,
@@ -109,7 +114,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     (one) => one.close(),
   );
   retention.start();
-  const parts = { store, keyRing, catalog, admission, upstreams, running, timers, log, metrics };
+  const parts = { store, keyRing, catalog, admission, upstreams, inFlight, timers, log, metrics };
   const closing = new AbortController();
   const door = built.use(
     openDoor({ ...parts, tracing, resolve, closing: closing.signal }, environment),
@@ -130,7 +135,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     app,
     catalog,
     upstreams,
-    running,
+    inFlight,
     firstKey,
     owner,
     guardProcess() {
@@ -143,7 +148,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     },
     async stop() {
       app.stopTaking();
-      const finished = await running.finish(settings.limits.drainMs);
+      const finished = await inFlight.finish(settings.limits.drainMs);
       await close();
       return finished;
     },

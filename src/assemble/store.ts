@@ -1,8 +1,15 @@
 import { type Account, Accounts, Keys, Passwords, Sessions } from "../accounts/mod.ts";
 import { Registration, Sales } from "../billing/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
-import { type Database, DatabaseClock, type ObserveCommit, openDatabase } from "../database/mod.ts";
-import { databaseAlone, DirectoryInUse, gatewayIdentity } from "../gateway_identity.ts";
+import {
+  type Database,
+  databaseAlone,
+  DatabaseClock,
+  DirectoryInUse,
+  gatewayIdentity,
+  type ObserveCommit,
+  openDatabase,
+} from "../database/mod.ts";
 
 /** How a database is opened. */
 export interface StoreOptions {

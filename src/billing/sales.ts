@@ -1,6 +1,6 @@
 import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
 import type { Database, Row, Statement, Value } from "../database/mod.ts";
-import { randomText } from "../ids.ts";
+import { randomText } from "../platform/mod.ts";
 import {
   grantStatements,
   idOfReference,

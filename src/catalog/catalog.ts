@@ -1,6 +1,6 @@
 import { ConfigError, type RouteSettings, type Settings } from "../config/mod.ts";
 import { Refusal } from "../refusal.ts";
-import { closestString } from "../std.ts";
+import { closestString } from "../std/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
 import type { Route, Target } from "./route.ts";
 

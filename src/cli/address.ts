@@ -1,5 +1,5 @@
 import { type Config, databaseFile } from "../config/mod.ts";
-import { announcedAddress } from "../gateway_identity.ts";
+import { announcedAddress } from "../database/mod.ts";
 
 /** A gateway on this machine answers at once, or is not there. */
 const PATIENCE_MS = 2_000;

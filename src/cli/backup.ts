@@ -1,8 +1,13 @@
 import type { Command } from "commander";
 import { databaseFile } from "../config/mod.ts";
-import { backUp, restoreFile } from "../database/mod.ts";
-import { databaseAlone, DirectoryInUse, gatewayIdentity } from "../gateway_identity.ts";
-import { dirname, resolvePath } from "../std.ts";
+import {
+  backUp,
+  databaseAlone,
+  DirectoryInUse,
+  gatewayIdentity,
+  restoreFile,
+} from "../database/mod.ts";
+import { dirname, resolvePath } from "../std/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";

@@ -3,23 +3,15 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
-import { databaseBytes, MIGRATIONS } from "../database/mod.ts";
-import { colors } from "../std.ts";
+import { announcedAddress, databaseBytes, MIGRATIONS } from "../database/mod.ts";
+import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
-import { announcedAddress } from "../gateway_identity.ts";
 import { answersAt, gatewayAddress } from "./address.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
-import {
-  isThere,
-  type PlaceOptions,
-  print,
-  readSettings,
-  withJson,
-  withPlace,
-} from "./settings.ts";
+import { exists, type PlaceOptions, print, readSettings, withJson, withPlace } from "./settings.ts";
 
 interface Options extends PlaceOptions {
   readonly local?: boolean;
@@ -102,7 +94,7 @@ async function examine(
   );
   tell("database");
   findings.push(...await database(context, config));
-  if (await isThere(config.settings.data)) findings.push(await space(config));
+  if (await exists(config.settings.data)) findings.push(await space(config));
   tell("gateway");
   findings.push(await gateway(config));
   if (options.local) return findings;
@@ -134,7 +126,7 @@ async function examine(
 
 async function database(context: CommandContext, config: Config): Promise<Finding[]> {
   const file = databaseFile(config.settings);
-  if (file !== undefined && !await isThere(file)) {
+  if (file !== undefined && !await exists(file)) {
     return [
       warning("database", `there is none yet at ${file}`, "the first start makes it: sluice"),
     ];

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { BUILTIN_ROUTES } from "../catalog/mod.ts";
 import { settingsJsonSchema, upstreamSettings } from "../config/mod.ts";
-import { joinPath, resolvePath } from "../std.ts";
+import { joinPath, resolvePath } from "../std/mod.ts";
 import { type Discovered, discoverUpstreams, probeUpstream } from "../upstreams/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
-import { isThere } from "./settings.ts";
+import { exists } from "./settings.ts";
 
 interface Options {
   readonly yes?: boolean;
@@ -33,7 +33,7 @@ export function initCommand(program: Command, context: CommandContext): void {
 async function run(context: CommandContext, options: Options): Promise<void> {
   const { directory, env, now, out } = context;
   const file = resolvePath(directory, FILE);
-  if (!options.force && await isThere(file)) {
+  if (!options.force && await exists(file)) {
     throw new Error(`There is a ${FILE} here already: edit it, or replace it with --force`);
   }
   const found = await discoverUpstreams({ env, now });

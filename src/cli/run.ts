@@ -1,10 +1,9 @@
 import { Command, CommanderError } from "commander";
 import { AccountError } from "../accounts/mod.ts";
 import { ConfigError } from "../config/mod.ts";
-import { DatabaseError } from "../database/mod.ts";
-import { DirectoryInUse } from "../gateway_identity.ts";
-import { closestString } from "../std.ts";
-import { VERSION } from "../version.ts";
+import { DatabaseError, DirectoryInUse } from "../database/mod.ts";
+import { closestString } from "../std/mod.ts";
+import { VERSION } from "../platform/mod.ts";
 import { accountCommand } from "./account.ts";
 import { configCommand } from "./config.ts";
 import { backupCommands } from "./backup.ts";

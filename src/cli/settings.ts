@@ -60,12 +60,12 @@ export async function withParts<T>(
 ): Promise<T> {
   const config = await readSettings(context, options, { serving });
   const file = databaseFile(config.settings);
-  if (!make && file !== undefined && !await isThere(file)) {
+  if (!make && file !== undefined && !await exists(file)) {
     throw new Error(
       `There is no database ${file}: start the gateway once, or correct --data (SLUICE_DATA)`,
     );
   }
-  const isNew = file !== undefined && !await isThere(file);
+  const isNew = file !== undefined && !await exists(file);
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
   if (isNew) context.err(`sluice: made a new database, ${file}\n`);
@@ -105,6 +105,6 @@ export async function activeAccount(
 }
 
 /** Whether there is something of that name. */
-export async function isThere(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }

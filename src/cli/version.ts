@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../platform/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { print, withJson } from "./settings.ts";
 

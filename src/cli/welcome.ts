@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/mod.ts";
 import { type Config, Secret } from "../config/mod.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../platform/mod.ts";
 
 /** What the start-up text tells. */
 export interface Welcome {

@@ -6,7 +6,7 @@ import {
   levenshteinDistance,
   parseJsonc,
   resolvePath,
-} from "../std.ts";
+} from "../std/mod.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 
 /** Where a setting's value came from, for people: `file sluice.jsonc`, `environment SLUICE_PORT`. */

@@ -1,5 +1,5 @@
-import { Entity } from "../entity.ts";
-import { STATUS_CODE } from "../std.ts";
+import { Entity } from "../web/mod.ts";
+import { STATUS_CODE } from "../std/mod.ts";
 
 /** What pages load, with its type; all of it is in the executable. */
 const ASSETS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import type { Child } from "@hono/hono/jsx";
-import { randomText } from "../ids.ts";
+import { randomText } from "../platform/mod.ts";
 import { date, dateTime, number } from "./format.ts";
 
 /** A point in time that machines read as well. */

@@ -1,9 +1,9 @@
 import { Hono } from "@hono/hono";
 import type { Session } from "../accounts/mod.ts";
 import { Assets } from "./assets.ts";
-import { Entrance, tokenOf } from "./entrance.tsx";
+import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
-import { OwnPages } from "./own_pages.tsx";
+import { AccountPages } from "./account_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
@@ -18,8 +18,8 @@ import {
   type PageRequest,
   seeOther,
 } from "./request.tsx";
-import { until } from "../abort.ts";
-import { STATUS_CODE } from "../std.ts";
+import { until } from "../platform/mod.ts";
+import { STATUS_CODE } from "../std/mod.ts";
 import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
 
 type Handler = (c: PageRequest) => Response | Promise<Response>;
@@ -68,8 +68,8 @@ export class Console {
 
   #routes(): Hono<Env> {
     const app = new Hono<Env>({ strict: false });
-    const entrance = new Entrance(this.#parts);
-    const pages = new OwnPages(this.#parts);
+    const entrance = new AuthPages(this.#parts);
+    const pages = new AccountPages(this.#parts);
     const assets = new Assets();
     app.get("/console/assets/:name", (c) => assets.respond(c.req.param("name"), c.req.raw));
     app.use(async (c, next) => {

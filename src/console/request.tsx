@@ -13,8 +13,8 @@ import type { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
-import type { Running } from "../relay/mod.ts";
-import { STATUS_CODE } from "../std.ts";
+import type { InFlightRequests } from "../relay/mod.ts";
+import { STATUS_CODE } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import type { PageContext } from "./layout.tsx";
@@ -34,7 +34,7 @@ export interface ConsoleParts {
   readonly catalog: Catalog;
   readonly admission: Admission;
   readonly upstreams: Upstreams;
-  readonly running: Running;
+  readonly inFlight: InFlightRequests;
   readonly log: Log;
   readonly now: () => number;
   /** Does long work on a connection of its own, so that requests do not wait for it. */

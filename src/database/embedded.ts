@@ -9,7 +9,7 @@ import {
   type Value,
 } from "./database.ts";
 import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
-import { Roster } from "../roster.ts";
+import { SlotMap } from "../platform/mod.ts";
 import { type Committed, GroupWriter } from "./group_writer.ts";
 
 const DURABLE = Promise.resolve();
@@ -21,7 +21,7 @@ export class EmbeddedDatabase implements Database {
   /** Whether what is acknowledged survives the loss of power. */
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
-  readonly #open = new Roster<PromiseWithResolvers<Row[][]>>();
+  readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
   #lastDurable: Promise<unknown> = DURABLE;
   #closed = false;
 

@@ -26,3 +26,10 @@ export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } fro
 export { openDatabase, type OpenOptions } from "./open.ts";
 export { type Reading, readTogether } from "./reading.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
+export {
+  announcedAddress,
+  databaseAlone,
+  DirectoryInUse,
+  type GatewayIdentity,
+  gatewayIdentity,
+} from "./gateway_identity.ts";

@@ -1,4 +1,4 @@
-import { dirname } from "../std.ts";
+import { dirname } from "../std/mod.ts";
 import { type Database, DatabaseError, type ObserveCommit } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
 import { migrate } from "./migrate.ts";

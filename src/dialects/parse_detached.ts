@@ -1,4 +1,4 @@
-import type { JsonBody } from "../blobs/mod.ts";
+import type { JsonBody } from "../large_bodies/mod.ts";
 import type { ParsedRequest } from "./dialect.ts";
 
 /**
@@ -10,14 +10,14 @@ import type { ParsedRequest } from "./dialect.ts";
  * @param parse Parses the body as its dialect does.
  */
 export function parseDetached<T extends Pick<ParsedRequest, "images">>(
-  { json, blobs }: JsonBody,
+  { json, detached }: JsonBody,
   parse: (body: unknown) => T,
 ): T {
   const request = parse(json);
-  if (blobs.count === 0) return request;
-  const inImages = new Set(request.images.flatMap(({ url }) => blobs.at(url) ?? []));
-  if (inImages.size === blobs.count) return request;
-  const whole = blobs.restored(json);
-  blobs.forget();
+  if (detached.count === 0) return request;
+  const inImages = new Set(request.images.flatMap(({ url }) => detached.at(url) ?? []));
+  if (inImages.size === detached.count) return request;
+  const whole = detached.restored(json);
+  detached.forget();
   return parse(whole);
 }

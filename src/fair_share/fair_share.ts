@@ -1,4 +1,4 @@
-import type { CoarseTimers } from "../coarse_timers.ts";
+import type { CoarseTimers } from "../platform/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { RoundRobin } from "./round_robin.ts";
 

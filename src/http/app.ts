@@ -11,23 +11,23 @@ import {
   meterInput,
   parseDetached,
 } from "../dialects/mod.ts";
-import { Entity } from "../entity.ts";
+import { Entity } from "../web/mod.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
-import type { JsonBody, LargeBodies } from "../blobs/mod.ts";
+import type { JsonBody, LargeBodies } from "../large_bodies/mod.ts";
 import type { Settings } from "../config/mod.ts";
-import { newRequestId } from "../ids.ts";
+import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
-import { STATUS_CODE } from "../std.ts";
+import { STATUS_CODE } from "../std/mod.ts";
 import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
-import { type AnswerBase, errorAnswer, standingHeaders } from "./answer.ts";
+import { accountStatusHeaders, errorResponse, type ResponseBase } from "./response.ts";
 import { type BodyLimits, readJson, skipBody } from "./body.ts";
 import type { Connections } from "./connections.ts";
 import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
 import { hasSaneHost, presentedKeys, sameSecret } from "./guard.ts";
-import { watchLeaving } from "./leaving.ts";
+import { disconnectWatcher } from "./disconnect_watcher.ts";
 import { MinuteQuota } from "./minute_quota.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi/document.ts";
@@ -59,7 +59,7 @@ export interface AppOptions {
 
 /** What a request carries through the door. */
 interface Env {
-  Bindings: AnswerBase;
+  Bindings: ResponseBase;
 }
 
 /** A write that commits: a database that only reads is not ready. */
@@ -126,7 +126,7 @@ export class App {
     return this.#hono.fetch(request, base);
   };
 
-  #base(request: Request, peer: Deno.Addr | undefined): AnswerBase {
+  #base(request: Request, peer: Deno.Addr | undefined): ResponseBase {
     const requestId = newRequestId(this.#parts.now());
     const path = pathOf(request.url);
     const clientRequestId = clientRequestIdOf(request.headers);
@@ -192,13 +192,13 @@ export class App {
         clientRequestId,
         trace,
         header: headerOf(c),
-        leaving: watchLeaving(request, {
+        leaving: disconnectWatcher(request, {
           timers: this.#parts.timers,
           connections: this.#options.connections,
           peer: c.env.peer,
         }),
         startedTick,
-        stands: (standing) => c.env.standing = standing,
+        onStatus: (accountStatus) => c.env.accountStatus = accountStatus,
         over,
       });
     }).catch((error) => {
@@ -234,13 +234,13 @@ export class App {
 
   async #respond({ env }: Context<Env>, { settled, ...reply }: RelayReply): Promise<Response> {
     const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
-    const standing = { ...env.standing!, ...(settled && { balance: settled.balance }) };
+    const accountStatus = { ...env.accountStatus!, ...(settled && { balance: settled.balance }) };
     try {
       return new Response(reply.body, {
         headers: {
           ...env.headers,
           ...kind,
-          ...standingHeaders(standing, this.#parts.now()),
+          ...accountStatusHeaders(accountStatus, this.#parts.now()),
           ...(settled && { "x-sluice-credits": String(settled.charged) }),
           ...reply.headers,
         },
@@ -271,7 +271,7 @@ export class App {
       try {
         return await use(body);
       } finally {
-        body.blobs.release();
+        body.detached.release();
       }
     } catch (error) {
       if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);
@@ -301,8 +301,8 @@ export class App {
   /** What an answer begins with, where the caller stands included. */
   async #headers({ env }: Context<Env>): Promise<Record<string, string>> {
     if (env.caller === undefined) return { ...env.headers };
-    env.standing ??= await this.#parts.admission.standing(env.caller);
-    return { ...env.headers, ...standingHeaders(env.standing, this.#parts.now()) };
+    env.accountStatus ??= await this.#parts.admission.accountStatus(env.caller);
+    return { ...env.headers, ...accountStatusHeaders(env.accountStatus, this.#parts.now()) };
   }
 
   /** The caller's credits, lots and recent use. */
@@ -380,9 +380,9 @@ export class App {
     return this.#refuse(base, refusal);
   }
 
-  #refuse(base: AnswerBase, refusal: Refusal): Response {
+  #refuse(base: ResponseBase, refusal: Refusal): Response {
     this.#parts.metrics.answeredError(refusal.reason);
-    return errorAnswer(base, refusal, this.#parts.now());
+    return errorResponse(base, refusal, this.#parts.now());
   }
 }
 

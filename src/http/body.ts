@@ -1,9 +1,14 @@
-import { Blobs, type JsonBody, type LargeBodies, LEAST_CHARS, PORTION } from "../blobs/mod.ts";
-import type { CoarseTimers } from "../coarse_timers.ts";
+import {
+  CHUNK_BYTES,
+  DetachedBase64,
+  type JsonBody,
+  type LargeBodies,
+  MIN_CHARS,
+} from "../large_bodies/mod.ts";
+import type { CoarseTimers } from "../platform/mod.ts";
 import type { Settings } from "../config/mod.ts";
-import { parseJson } from "../json/mod.ts";
+import { type JsonBounds, type JsonExcess, jsonExcess, parseJson } from "../json/mod.ts";
 import type { Share } from "../fair_share/mod.ts";
-import { type JsonBounds, type JsonExcess, jsonExcess } from "../json/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
 
 /** Bounds of a request body, by the names of their settings, and what large bodies take. */
@@ -49,12 +54,16 @@ export async function readJson(
       }'.`,
     );
   }
-  const blobs = new Blobs(limits.large.turn, owner.account);
+  const detached = new DetachedBase64(limits.large.turn, owner.account);
   try {
-    const bytes = await readBytes(request, limits, owner, blobs);
-    return { json: parse(await textOf(bytes, limits, blobs)), bytes: bytes.byteLength, blobs };
+    const bytes = await readBytes(request, limits, owner, detached);
+    return {
+      json: parse(await textOf(bytes, limits, detached)),
+      bytes: bytes.byteLength,
+      detached,
+    };
   } catch (error) {
-    blobs.release();
+    detached.release();
     throw error;
   }
 }
@@ -63,16 +72,16 @@ export async function readJson(
 async function textOf(
   bytes: Uint8Array<ArrayBuffer>,
   { bodyDepth: depth, bodyValues: values, bodyKeys: members, large }: BodyLimits,
-  blobs: Blobs,
+  detached: DetachedBase64,
 ): Promise<string> {
   const bounds = { depth, values, members };
-  if (bytes.byteLength < LEAST_CHARS) {
+  if (bytes.byteLength < MIN_CHARS) {
     const text = decodeUtf8(bytes);
     const excess = jsonExcess(text, bounds);
     if (excess !== undefined) throw beyond(excess, bounds);
     return text;
   }
-  const found = await large.setAside(bytes, blobs, bounds);
+  const found = await large.detach(bytes, detached, bounds);
   if ("excess" in found) throw beyond(found.excess, bounds);
   return decodeUtf8(found.text);
 }
@@ -110,7 +119,7 @@ async function readBytes(
   request: Request,
   limits: BodyLimits,
   owner: BodyOwner,
-  blobs: Blobs,
+  detached: DetachedBase64,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = declaredLength(request.headers);
   if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits);
@@ -124,7 +133,7 @@ async function readBytes(
     if (request.body === null) return new Uint8Array();
     // the types of Deno 2.4 do not say whose memory its pieces are in
     const body = request.body as ReadableStream<Uint8Array<ArrayBuffer>>;
-    return await new IncomingBody(body, limits, owner, blobs).readAll(declared);
+    return await new IncomingBody(body, limits, owner, detached).readAll(declared);
   } catch (cause) {
     if (cause instanceof Refusal) throw cause;
     // The connection ended, or its framing is broken: not a fault of ours.
@@ -177,7 +186,7 @@ class IncomingBody {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
   readonly #limits: BodyLimits;
   readonly #owner: BodyOwner;
-  readonly #blobs: Blobs;
+  readonly #detached: DetachedBase64;
   /** Time that the sender took. */
   #sendingMs = 0;
 
@@ -185,20 +194,20 @@ class IncomingBody {
     body: ReadableStream<Uint8Array<ArrayBuffer>>,
     limits: BodyLimits,
     owner: BodyOwner,
-    blobs: Blobs,
+    detached: DetachedBase64,
   ) {
     // not into memory of ours ("byob"): on Deno 2.9 that takes five times as long, ten times as much memory,
     // and throws for a body that came whole with its headers
     this.#reader = body.getReader();
     this.#limits = limits;
     this.#owner = owner;
-    this.#blobs = blobs;
+    this.#detached = detached;
   }
 
   /** @param declared Bytes that the body has, if that is known. */
   async readAll(declared: number | undefined): Promise<Uint8Array<ArrayBuffer>> {
     const maxBytes = Math.min(declared ?? Infinity, this.#limits.bodyBytes);
-    let buffer = new ArrayBuffer(Math.min(declared ?? PORTION, SMALL_BYTES));
+    let buffer = new ArrayBuffer(Math.min(declared ?? CHUNK_BYTES, SMALL_BYTES));
     let size = 0;
     let share: Share | undefined;
     while (true) {
@@ -247,7 +256,7 @@ class IncomingBody {
       return share;
     }
     const first = await this.#limits.large.memory.take(this.#owner.account, bytes);
-    this.#blobs.hold(first);
+    this.#detached.hold(first);
     return first;
   }
 

@@ -1,5 +1,4 @@
-import type { CoarseTimers } from "../coarse_timers.ts";
-import { Roster } from "../roster.ts";
+import { type CoarseTimers, SlotMap } from "../platform/mod.ts";
 import { type Peer, peerFrom, type Sockets } from "./sockets.ts";
 
 /** How connections are looked after. */
@@ -35,8 +34,8 @@ const NEARLY = 8;
 /** The connections of clients: which have been left by their client, which are idle. */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #watched = new Roster<Watched>();
-  readonly #occupied = new Roster<Deno.Addr>();
+  readonly #watched = new SlotMap<Watched>();
+  readonly #occupied = new SlotMap<Deno.Addr>();
   #dismissWatch: (() => void) | undefined;
   #sweeping: ReturnType<typeof setInterval> | undefined;
 

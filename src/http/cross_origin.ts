@@ -1,4 +1,4 @@
-import { STATUS_CODE } from "../std.ts";
+import { STATUS_CODE } from "../std/mod.ts";
 
 /** Headers that browsers may read. */
 const EXPOSED = [

@@ -1,4 +1,4 @@
-import { delay, STATUS_CODE } from "../std.ts";
+import { delay, STATUS_CODE } from "../std/mod.ts";
 import type { App } from "./app.ts";
 import type { Connections } from "./connections.ts";
 

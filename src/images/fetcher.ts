@@ -1,10 +1,9 @@
 import type { buildConnector, Dispatcher } from "undici";
-import { following, until } from "../abort.ts";
-import { joinBytes } from "../bytes.ts";
+import { following, joinBytes, until } from "../platform/mod.ts";
 import { isPublicAddress } from "./address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
 import type { Resolve } from "./resolve.ts";
-import { hasOddCharacters, judgeTarget, type Target, type TargetRules } from "./target.ts";
+import { checkAddress, hasOddCharacters, type Target, type TargetRules } from "./target.ts";
 
 /** How images are fetched. */
 export interface ImageFetcherOptions extends TargetRules {
@@ -63,7 +62,7 @@ export class ImageFetcher {
   }
 
   async #follow(address: string, signal: AbortSignal): Promise<Fetched> {
-    let target = judgeTarget(address, this.#options);
+    let target = checkAddress(address, this.#options);
     for (let hop = 0;; hop++) {
       const result = await this.#hop(target, signal);
       if ("bytes" in result) return result;
@@ -87,7 +86,7 @@ export class ImageFetcher {
       throw unreachable("a redirect from https to http");
     }
     try {
-      return judgeTarget(url.href, this.#options);
+      return checkAddress(url.href, this.#options);
     } catch (cause) {
       throw unreachable(cause); // where it leads is not the caller's to know
     }

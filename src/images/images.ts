@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import { following, forEachOf } from "../abort.ts";
-import { type Blobs, type LargeBodies, LEAST_CHARS } from "../blobs/mod.ts";
+import { following, forEachOf } from "../platform/mod.ts";
+import { type DetachedBase64, type LargeBodies, MIN_CHARS } from "../large_bodies/mod.ts";
 import type { Front, ImageView, ParsedRequest } from "../dialects/mod.ts";
 import type { FairShare } from "../fair_share/mod.ts";
 import { examine } from "../pixels/mod.ts";
@@ -8,7 +8,13 @@ import { invalid, Refusal } from "../refusal.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { ImageFault } from "./fault.ts";
 import type { ImageFetcher } from "./fetcher.ts";
-import { type Checked, decodedSize, examineEncoded, judge, type PictureLimits } from "./judge.ts";
+import {
+  type Checked,
+  checkImage,
+  decodedSize,
+  examineEncoded,
+  type PictureLimits,
+} from "./check_image.ts";
 
 /** What a request's images may be. */
 export interface ImageLimits extends PictureLimits {
@@ -36,13 +42,13 @@ export interface ImageOwner {
   readonly requestId: string;
   /** The caller has left. */
   readonly signal: AbortSignal;
-  /** Where long base64 stands aside. */
-  readonly blobs: Blobs;
+  /** The long base64 that was detached from the body. */
+  readonly detached: DetachedBase64;
 }
 
 /** An image in base64, of the kind that its bytes are. */
 interface Encoded {
-  /** As it stands in the request's text, its blob's mark included. */
+  /** As in the text of the request, the mark of detached base64 included. */
   readonly data: string;
   /** Characters of base64 in all. */
   readonly chars: number;
@@ -110,7 +116,7 @@ export class Images {
     };
     try {
       for (const image of request.images.filter(({ source }) => source === "inline")) {
-        await take([image], () => this.#decode(image, encodedChars, owner.blobs));
+        await take([image], () => this.#decode(image, encodedChars, owner.detached));
       }
       const remote = request.images.filter(({ source }) => source === "remote");
       // the same address is fetched once for a request
@@ -131,12 +137,12 @@ export class Images {
     return changes.size === 0 ? request : front.replaceImages(request, changes);
   }
 
-  #decode({ url }: ImageView, alreadyChars: number, blobs: Blobs): Encoded {
+  #decode({ url }: ImageView, alreadyChars: number, detached: DetachedBase64): Encoded {
     const [, parameters, payload] = /^\s*data:([^,]*),([\s\S]*)$/i.exec(url) ?? [];
     if (payload === undefined || !/;\s*base64\s*$/i.test(parameters!)) {
       throw new ImageFault("content", "must be a base64 data URL");
     }
-    const blob = blobs.at(payload);
+    const blob = detached.at(payload);
     const data = blob === undefined ? payload.replace(/\s+/g, "") : payload;
     const chars = blob?.base64.byteLength ?? data.length;
     if (alreadyChars + chars > this.#limits.maxEncodedChars) {
@@ -144,30 +150,30 @@ export class Images {
     }
     const size = blob?.size ?? decodedSize(data);
     const examine = () => blob?.examined ?? examineEncoded(data);
-    const checked = judge({ size, declared: declaredOf(url), examine }, this.#limits);
+    const checked = checkImage({ size, declared: declaredOf(url), examine }, this.#limits);
     return { data, chars, checked };
   }
 
-  async #fetch(url: string, { signal, blobs }: ImageOwner): Promise<Encoded> {
-    const { account } = blobs;
+  async #fetch(url: string, { signal, detached }: ImageOwner): Promise<Encoded> {
+    const { account } = detached;
     using _slot = await this.#slots.take(account, 1, signal);
     const room = await this.#large.memory.take(
       account,
       encodedSize(this.#limits.maxBytes),
       signal,
     );
-    blobs.hold(room);
+    detached.hold(room);
     const { bytes, declared } = await this.#fetcher.fetch(url, signal);
     const size = bytes.byteLength;
     const chars = encodedSize(size);
     room.shrink(chars);
-    if (chars < LEAST_CHARS) {
-      const checked = judge({ size, declared, examine: () => examine(bytes) }, this.#limits);
+    if (chars < MIN_CHARS) {
+      const checked = checkImage({ size, declared, examine: () => examine(bytes) }, this.#limits);
       const { buffer, byteOffset } = bytes;
       return { data: Buffer.from(buffer, byteOffset, size).toString("base64"), chars, checked };
     }
-    const { data, examined } = await this.#large.encode(bytes, blobs);
-    const checked = judge({ size, declared, examine: () => examined }, this.#limits);
+    const { data, examined } = await this.#large.encode(bytes, detached);
+    const checked = checkImage({ size, declared, examine: () => examined }, this.#limits);
     return { data, chars, checked };
   }
 }

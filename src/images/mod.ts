@@ -11,8 +11,8 @@
 
 export { isPublicAddress } from "./address.ts";
 export { ImageFault, type ImageFaultKind } from "./fault.ts";
-export { type Checked, judge } from "./judge.ts";
+export { type Checked, checkImage } from "./check_image.ts";
 export { ImageFetcher, type ImageFetcherOptions } from "./fetcher.ts";
 export { type ImageLimits, Images } from "./images.ts";
 export { type Resolve, systemResolve } from "./resolve.ts";
-export { judgeTarget, type TargetRules } from "./target.ts";
+export { checkAddress, type TargetRules } from "./target.ts";

@@ -45,7 +45,7 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  *
  * @throws {ImageFault} `address`.
  */
-export function judgeTarget(text: string, rules: TargetRules): Target {
+export function checkAddress(text: string, rules: TargetRules): Target {
   const refuse = (why: string) =>
     new ImageFault("address", `has an address that is not fetched: ${why}`);
   if (text.length > MAX_URL) throw refuse(`it is longer than ${MAX_URL} characters`);

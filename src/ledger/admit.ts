@@ -2,7 +2,7 @@ import { type Database, type GroupWrite, type Json } from "../database/mod.ts";
 import { insertItems } from "./columns.ts";
 
 /** A request that wants to run. */
-export interface AdmissionAsk {
+export interface HoldRequest {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
@@ -70,7 +70,7 @@ const ADMIT: GroupWrite<Item, Decision> = {
 };
 
 /** Counts the request in its windows and holds its credits, or says why not: in one commit. */
-export function admit(database: Database, ask: AdmissionAsk): Promise<Decision> {
+export function admit(database: Database, ask: HoldRequest): Promise<Decision> {
   return database.write(ADMIT, [
     ask.requestId,
     ask.accountId,

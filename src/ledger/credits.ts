@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type Database, type Reading, readTogether } from "../database/mod.ts";
-import { randomText } from "../ids.ts";
-import { displayed } from "../names.ts";
+import { displayed, randomText } from "../platform/mod.ts";
 
 const lotSource = z.enum([
   "signup",

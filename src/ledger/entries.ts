@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../database/mod.ts";
 import { NEVER } from "./credits.ts";
-import { displayed } from "../names.ts";
+import { displayed } from "../platform/mod.ts";
 
 const entryRow = z.object({
   cause_id: z.string(),

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Statement, Value } from "../database/mod.ts";
-import { randomText } from "../ids.ts";
+import { randomText } from "../platform/mod.ts";
 import { type LotSource, NEVER } from "./credits.ts";
 
 /** Credits that an account gets. */

@@ -8,7 +8,7 @@ import { insertItems } from "./columns.ts";
 const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
 
 /** A running request that needs more. */
-export interface GrowthAsk {
+export interface GrowthRequest {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
@@ -47,7 +47,7 @@ const GROW: GroupWrite<readonly [string, ...Json[]], number> = {
  * Lets a running request hold up to `wanted` credits in all. Answers what it holds now: as much of it
  * as the balance has. Less than before only where its lease had ended meanwhile and others hold them.
  */
-export function growHold(database: Database, ask: GrowthAsk): Promise<number> {
+export function growHold(database: Database, ask: GrowthRequest): Promise<number> {
   return database.write(GROW, [
     ask.requestId,
     ask.accountId,

@@ -10,7 +10,7 @@
  * @module
  */
 
-export { type AdmissionAsk, admit, type Decision, type Span, type WindowState } from "./admit.ts";
+export { admit, type Decision, type HoldRequest, type Span, type WindowState } from "./admit.ts";
 export { audit, type AuditReport, type Mismatch, type Noun } from "./audit.ts";
 export {
   balancesOf,
@@ -32,6 +32,6 @@ export {
   type Settled,
   type UsageRecord,
 } from "./settle.ts";
-export { type Standing, standingOf } from "./standing.ts";
+export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type Tier, TierList } from "./tiers.ts";

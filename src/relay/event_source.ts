@@ -1,8 +1,8 @@
-import type { CoarseTimers } from "../coarse_timers.ts";
+import type { CoarseTimers } from "../platform/mod.ts";
 import { SseDecoder, type SseEvent, StreamFault } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
-import { checkReplyJson, excessive, type ReplyLimits, Turns } from "./reply_limits.ts";
+import { checkReplyJson, excessive, type ReplyLimits, Yielder } from "./reply_limits.ts";
 
 /** What a read answers: events, undefined at the end, `"silent"` when none came in time. */
 type Read = SseEvent[] | undefined | "silent";
@@ -13,7 +13,7 @@ export class EventSource {
   readonly #timers: CoarseTimers;
   readonly #decoder = new SseDecoder();
   readonly #limits: ReplyLimits;
-  readonly #turns = new Turns();
+  readonly #turns = new Yielder();
   #bytes = 0;
   #silentBytes = 0;
   #events = 0;

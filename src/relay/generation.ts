@@ -9,7 +9,7 @@ import {
   type ReplyContext,
   upstreamFault,
 } from "../dialects/mod.ts";
-import type { JsonBody } from "../blobs/mod.ts";
+import type { JsonBody } from "../large_bodies/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { during, type Trace } from "../telemetry/mod.ts";
 import type { Sent, UpstreamReply } from "../upstreams/mod.ts";
@@ -39,7 +39,7 @@ export interface GenerationRequest {
   readonly requestId: string;
   readonly header: HeaderLookup;
   readonly trace: Trace;
-  readonly detached: JsonBody["blobs"];
+  readonly detached: JsonBody["detached"];
   readonly route: Route;
   readonly request: ParsedRequest;
   /** Names of fields that the route has no use for. */
@@ -88,7 +88,7 @@ export class Generation {
     const { front } = DIALECTS[dialect];
     this.#request = await during(
       trace.begin("images", { "sluice.images": this.#request.images.length }),
-      () => this.#parts.images.inline(this.#request, front, { requestId, signal, blobs: detached }),
+      () => this.#parts.images.inline(this.#request, front, { requestId, signal, detached }),
     );
     this.#inputTokens = meterInput(this.#request.body, this.#request.images);
   }
@@ -232,7 +232,7 @@ export class Generation {
             accept: stream ? "text/event-stream" : "application/json",
             ...back.versionHeaders(header),
           },
-          body: detached.inPlace(JSON.stringify(body)),
+          body: detached.reattach(JSON.stringify(body)),
         };
       },
       open: async (reply, plan, { canFailOver }) => {

@@ -2,18 +2,18 @@ import type { Caller } from "../accounts/mod.ts";
 import type { Admission, Hold } from "../admission/mod.ts";
 import type { Route } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
-import type { Settled, Standing } from "../ledger/mod.ts";
+import type { AccountStatus, Settled } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { ExchangeFailed } from "../upstreams/mod.ts";
-import type { Running } from "./running.ts";
+import type { InFlightRequests } from "./in_flight_requests.ts";
 import { type End, type SentRequest, Settlement } from "./settlement.ts";
 
 /** What a lifecycle needs from outside. */
 export interface LifecycleParts {
   readonly admission: Admission;
   readonly database: Database;
-  readonly running: Running;
+  readonly inFlight: InFlightRequests;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly now: () => number;
@@ -25,7 +25,7 @@ export interface LifecycleParts {
  * @param disconnected Called when it does.
  * @returns Ends the watch.
  */
-export type Leaving = (disconnected: () => void) => () => void;
+export type DisconnectWatcher = (disconnected: () => void) => () => void;
 
 /** A request as it came through the door. */
 export interface IncomingRequest {
@@ -34,11 +34,11 @@ export interface IncomingRequest {
   readonly clientRequestId: string | undefined;
   readonly caller: Caller;
   readonly trace: Trace;
-  readonly leaving: Leaving;
+  readonly leaving: DisconnectWatcher;
   /** `performance.now()` at the request's arrival. */
   readonly startedTick: number;
   /** Called with the account's status when it is known, whether the request is admitted or not. */
-  readonly stands: (standing: Standing) => void;
+  readonly onStatus: (accountStatus: AccountStatus) => void;
   /** Called when an admitted or rejected request has ended, its settlement included. */
   readonly over: () => void;
 }
@@ -81,7 +81,7 @@ export class Lifecycle implements AsyncDisposable {
       readonly permittedOutput: number;
       readonly cutOff: AbortSignal;
       readonly end: () => void;
-      readonly leaving: Leaving;
+      readonly leaving: DisconnectWatcher;
     },
   ) {
     this.#left = left;
@@ -108,7 +108,7 @@ export class Lifecycle implements AsyncDisposable {
     const left = new AbortController();
     const startedAtMs = parts.now();
     // from here on a shutdown waits for it
-    const unregister = parts.running.begin({
+    const unregister = parts.inFlight.begin({
       requestId,
       accountId: caller.accountId,
       email: caller.email,
@@ -131,9 +131,9 @@ export class Lifecycle implements AsyncDisposable {
         inputTokens,
         permittedOutput,
         choices,
-      }, incoming.stands);
+      }, incoming.onStatus);
       stage.end();
-      const { cutOff } = parts.running;
+      const { cutOff } = parts.inFlight;
       const { hold } = admitted;
       const settlement = new Settlement({
         ...parts,

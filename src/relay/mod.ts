@@ -10,6 +10,6 @@
 
 export { InputEstimates } from "./input_estimates.ts";
 export { relay } from "./relay.ts";
-export type { Leaving } from "./lifecycle.ts";
+export type { DisconnectWatcher } from "./lifecycle.ts";
 export type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
-export { Running, type RunningRequest } from "./running.ts";
+export { type InFlightRequest, InFlightRequests } from "./in_flight_requests.ts";

@@ -1,7 +1,7 @@
-import { joinBytes } from "../bytes.ts";
+import { joinBytes } from "../platform/mod.ts";
 import { parseJson } from "../json/mod.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
-import { checkReplyJson, excessive, type ReplyLimits, Turns, unusable } from "./reply_limits.ts";
+import { checkReplyJson, excessive, type ReplyLimits, unusable, Yielder } from "./reply_limits.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -15,7 +15,7 @@ export async function readWhole(
   { bytes: maxBytes, values }: Pick<ReplyLimits, "bytes" | "values">,
 ): Promise<unknown> {
   const pieces: Uint8Array[] = [];
-  const turns = new Turns();
+  const turns = new Yielder();
   let size = 0;
   for (let bytes = await body.read(); bytes !== undefined; bytes = await body.read()) {
     pieces.push(bytes);

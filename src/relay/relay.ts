@@ -37,7 +37,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       requestId,
       header,
       trace,
-      detached: body.blobs,
+      detached: body.detached,
       route,
       request,
       dropped,
@@ -46,7 +46,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
     });
     await generation.inlineImages();
     const reached = await generation.send();
-    body.blobs.release();
+    body.detached.release();
     const headers = {
       "x-sluice-upstream": reached.plan.target.upstream,
       ...(isSimulated(reached.reply) ? { [SIMULATED_HEADER]: "true" } : {}),

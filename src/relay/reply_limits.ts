@@ -50,7 +50,7 @@ const TURN_BYTES = 65_536;
 const EVENT_BYTES = 256;
 
 /** Lets other work run now and then while bytes are read that are here already. */
-export class Turns {
+export class Yielder {
   #bytes = 0;
 
   /** Call after each piece; waits for a turn of the event loop when it was long enough. */

@@ -1,6 +1,6 @@
-import type { JsonBody } from "../blobs/mod.ts";
+import type { JsonBody } from "../large_bodies/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
-import type { CoarseTimers } from "../coarse_timers.ts";
+import type { CoarseTimers } from "../platform/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import type { DialectName, HeaderLookup } from "../dialects/mod.ts";
 import type { Images } from "../images/mod.ts";

@@ -1,4 +1,4 @@
-import { colors } from "../std.ts";
+import { colors } from "../std/mod.ts";
 
 /** How much is logged; each level includes those after it. */
 export type LogLevel = "debug" | "info" | "warn" | "error";

@@ -1,6 +1,6 @@
 import { metrics as otelMetrics } from "@opentelemetry/api";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../platform/mod.ts";
 
 /** One finished request. */
 export interface FinishedRequest {

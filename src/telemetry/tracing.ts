@@ -1,5 +1,5 @@
 import { context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../platform/mod.ts";
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 

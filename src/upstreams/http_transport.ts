@@ -2,7 +2,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { pipeline, Readable, type Transform } from "node:stream";
 import type { Pool } from "undici";
 import PoolWithoutTypes from "undici/lib/dispatcher/pool.js";
-import type { CoarseTimers } from "../coarse_timers.ts";
+import type { CoarseTimers } from "../platform/mod.ts";
 import { IncomingReply } from "./incoming_reply.ts";
 import { ReadableSource } from "./readable_source.ts";
 import {

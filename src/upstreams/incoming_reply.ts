@@ -1,6 +1,5 @@
 import type { Dispatcher } from "undici";
-import { joinBytes } from "../bytes.ts";
-import type { CoarseTimers } from "../coarse_timers.ts";
+import { type CoarseTimers, joinBytes } from "../platform/mod.ts";
 import { type ByteSource, TransportFault } from "./transport.ts";
 
 /** Bytes that may wait here before the upstream's socket is paused. */

@@ -12,7 +12,7 @@ export { type Discovered, discoverUpstreams } from "./discover.ts";
 export { retryAfter } from "./failure.ts";
 export { LOCAL_SERVERS, type Preset, SERVICES } from "./presets.ts";
 export { type Probe, probeUpstream } from "./probe.ts";
-export { isSimulated, SIMULATED_HEADER, simulateHttp } from "./simulator/mod.ts";
+export { isSimulated, SIMULATED_HEADER, simulateHttp } from "../simulator/mod.ts";
 export {
   type Transport,
   TransportFault,

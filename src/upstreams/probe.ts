@@ -1,4 +1,4 @@
-import { CoarseTimers } from "../coarse_timers.ts";
+import { CoarseTimers } from "../platform/mod.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
 import { DIALECTS, isObject, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";

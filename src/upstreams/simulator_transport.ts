@@ -1,5 +1,5 @@
-import { joinBytes } from "../bytes.ts";
-import { simulate } from "./simulator/mod.ts";
+import { joinBytes } from "../platform/mod.ts";
+import { simulate } from "../simulator/mod.ts";
 import { type Transport, TransportFault, type UpstreamRequest } from "./transport.ts";
 
 /** The built-in upstream, without a socket in between. */

@@ -1,4 +1,4 @@
-import type { Portions } from "../blobs/mod.ts";
+import type { ChunkedBody } from "../large_bodies/mod.ts";
 
 /** One request to an upstream. */
 export interface UpstreamRequest {
@@ -6,7 +6,7 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined for a GET, which the checks of `sluice doctor` send. */
-  readonly body: string | Portions | undefined;
+  readonly body: string | ChunkedBody | undefined;
   /** The caller has left. */
   readonly signal: AbortSignal;
 }

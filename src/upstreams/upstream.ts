@@ -5,7 +5,7 @@ import {
   type UpstreamSettings,
   upstreamSettings,
 } from "../config/mod.ts";
-import type { CoarseTimers } from "../coarse_timers.ts";
+import type { CoarseTimers } from "../platform/mod.ts";
 import { type DialectName, DIALECTS, type JsonObject, type Shaping } from "../dialects/mod.ts";
 import { Health } from "./health.ts";
 import { HttpTransport } from "./http_transport.ts";

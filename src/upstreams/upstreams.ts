@@ -1,11 +1,10 @@
-import { following } from "../abort.ts";
-import type { Portions } from "../blobs/mod.ts";
+import { type CoarseTimers, following } from "../platform/mod.ts";
+import type { ChunkedBody } from "../large_bodies/mod.ts";
 import type { Target } from "../catalog/mod.ts";
-import type { CoarseTimers } from "../coarse_timers.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { type Failure, failureOf, statusFailure } from "./failure.ts";
-import { isSimulated } from "./simulator/mod.ts";
+import { isSimulated } from "../simulator/mod.ts";
 import type { Circuit, Pass } from "./circuit.ts";
 import { TransportFault, type UpstreamReply } from "./transport.ts";
 import type { Upstream } from "./upstream.ts";
@@ -44,7 +43,7 @@ export interface Exchange<Plan extends TargetPlan, Opened> {
   readonly unstreamedTokens: number;
   write(plan: Plan): {
     readonly path: string;
-    readonly body: string | Portions;
+    readonly body: string | ChunkedBody;
     readonly headers: Readonly<Record<string, string>>;
   };
   /**

@@ -1,6 +1,6 @@
 import type { Database } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
-import { delay } from "../std.ts";
+import { delay } from "../std/mod.ts";
 
 /** How long single request records are kept. Roll-ups and entries stay. */
 export interface RetentionOptions {

@@ -1,5 +1,5 @@
 import { AccountError, Accounts, type Caller, KeyRing, Keys } from "../../src/accounts/mod.ts";
-import { randomText } from "../../src/ids.ts";
+import { randomText } from "../../src/platform/ids.ts";
 import { type Database, openDatabase } from "../../src/database/mod.ts";
 import { Refusal } from "../../src/refusal.ts";
 import {

@@ -3,7 +3,7 @@ import type { Caller } from "../../src/accounts/mod.ts";
 import { Catalog } from "../../src/catalog/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { DatabaseError } from "../../src/database/mod.ts";
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import { audit, TierList } from "../../src/ledger/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";

@@ -1,7 +1,7 @@
 import { Accounts, Keys, Sessions } from "../../src/accounts/mod.ts";
 import { type Bonuses, Registration, Sales } from "../../src/billing/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import { admit, audit, creditsOf, entriesOf, TierList } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 import { ledgerBench, settlePrice } from "../fake/ledger.ts";

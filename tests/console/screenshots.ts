@@ -6,7 +6,7 @@
 
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { settle } from "../../src/ledger/mod.ts";
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import { startBrowser } from "../fake/browser.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 

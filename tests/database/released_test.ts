@@ -2,7 +2,7 @@ import { assemble } from "../../src/assemble/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { DatabaseError, migrate, MIGRATIONS, openDatabase } from "../../src/database/mod.ts";
 import { audit, creditsOf, takeBack } from "../../src/ledger/mod.ts";
-import { gatewayIdentity } from "../../src/gateway_identity.ts";
+import { gatewayIdentity } from "../../src/database/gateway_identity.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { usageReport } from "../../src/usage/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";

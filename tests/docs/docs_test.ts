@@ -1,5 +1,5 @@
 import { settingsReference } from "../../src/config/mod.ts";
-import { encodeHex } from "../../src/std.ts";
+import { encodeHex } from "../../src/std/mod.ts";
 import { LOCAL_SERVERS, SERVICES } from "../../src/upstreams/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { environment, exampleArgs, PROGRAM, sluice, startCommand } from "../fake/command.ts";

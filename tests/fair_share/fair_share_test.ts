@@ -1,4 +1,4 @@
-import { CoarseTimers } from "../../src/coarse_timers.ts";
+import { CoarseTimers } from "../../src/platform/coarse_timers.ts";
 import { FairShare, RoundRobin, type Share } from "../../src/fair_share/mod.ts";
 import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";

@@ -1,4 +1,4 @@
-import { fromFileUrl } from "../../src/std.ts";
+import { fromFileUrl } from "../../src/std/mod.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 

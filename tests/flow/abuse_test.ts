@@ -44,7 +44,7 @@ async function check(row: RunRow): Promise<void> {
   );
   const lines = linesOf(bench);
   assertEquals(lines.toSorted(), row.logged.toSorted(), bench.gateway.log());
-  if (bench.gateway.gateway.running.count === 0) await assertLedgerClean(bench.gateway);
+  if (bench.gateway.gateway.inFlight.count === 0) await assertLedgerClean(bench.gateway);
 }
 
 function isDone(

@@ -24,7 +24,7 @@ Deno.test("fields with any name are answered, named where a header can, and reco
       assert(/^[!-~]{1,2000}$/.test(ignored), ignored.slice(0, 200));
     }
   }
-  const { database, running } = gateway.gateway;
+  const { database, inFlight: running } = gateway.gateway;
   assertEquals(running.count, 0);
   const [{ account_id: accountId } = {}] = await usageRecords(gateway);
   const records = await requestRecords(database, { accountId: String(accountId), limit: 20 });

@@ -91,7 +91,7 @@ Deno.test("a caller who leaves while its picture waits for a turn: nothing is fe
   await until(() => pictures.waiting === 16, { what: "16 pictures being fetched" });
   const leaver = await customer(gateway, 100);
   const left = asking(gateway, leaver, [pictures.url("/mine")]);
-  await until(() => gateway.gateway.running.count === 17);
+  await until(() => gateway.gateway.inFlight.count === 17);
   await sleep(100);
   left.leave();
   assertEquals(await left.status, undefined);
@@ -126,7 +126,7 @@ for (const count of [1, 2, 3, 4, 8]) {
     request.leave();
     await request.status;
     await until(() => pictures.waiting === 0, { withinMs: 2_000, what: "the end of the fetches" });
-    await until(() => gateway.gateway.running.count === 0, { what: "the end of the request" });
+    await until(() => gateway.gateway.inFlight.count === 0, { what: "the end of the request" });
     pictures.letGo();
     await sleep(100);
     assertEquals([pictures.asked.length, upstream.received.length], [atOnce, 0]);
@@ -156,7 +156,7 @@ Deno.test("one account's waiting pictures never starve another's", async () => {
     (_, at) =>
       asking(gateway, greedy, [0, 1, 2, 3].map((one) => pictures.url(`/slow/${at}/${one}`))),
   );
-  await until(() => gateway.gateway.running.count === 40);
+  await until(() => gateway.gateway.inFlight.count === 40);
   await until(() => pictures.waiting >= 8, { what: "the crowd's fetches" });
   await sleep(200);
   const startedTick = performance.now();
@@ -167,7 +167,7 @@ Deno.test("one account's waiting pictures never starve another's", async () => {
   for (const { leave } of crowd) leave();
   await Promise.all([one, ...crowd].map((each) => each.status));
   pictures.letGo();
-  await until(() => gateway.gateway.running.count === 0);
+  await until(() => gateway.gateway.inFlight.count === 0);
   assertEquals(status, 200, `after ${Math.round(tookMs)} ms`);
   assertEquals(unhandled.found, []);
 });

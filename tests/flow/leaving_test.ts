@@ -32,7 +32,7 @@ for (const size of [100, 1_000, 20_000, 200_000]) {
       } finally {
         connection.close();
       }
-      await until(() => gateway.gateway.running.count === 0, {
+      await until(() => gateway.gateway.inFlight.count === 0, {
         withinMs: 2_000,
         what: "the end of the request",
       });

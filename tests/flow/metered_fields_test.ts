@@ -244,7 +244,7 @@ for (const [from, to] of PAIRINGS) {
         leaving.abort();
         await reader.cancel().catch(() => {});
       } else await reply.text();
-      await until(() => gateway.gateway.running.count === 0);
+      await until(() => gateway.gateway.inFlight.count === 0);
       if (!reply.ok) {
         assert(reply.status === 400, `${reply.status}`);
         return undefined;

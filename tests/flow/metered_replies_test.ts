@@ -395,7 +395,7 @@ for (const [setting, ways] of [["abort", ["left", "whole"]], ["drain", ["left"]]
         }
         leaving.abort();
         await reader.cancel().catch(() => {});
-        await until(() => gateway.gateway.running.count === 0);
+        await until(() => gateway.gateway.inFlight.count === 0);
         await until(async () => (await usageRecords(gateway)).length > known.size);
         const record = (await usageRecords(gateway)).find(({ request_id: id }) => !known.has(id))!;
         const share = zebras(got) / zebras(wordsOf(2_000));

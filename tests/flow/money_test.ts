@@ -236,7 +236,7 @@ Deno.test("charged: a client that leaves later pays for what was delivered (abor
 
 Deno.test("charged: a client that has left is charged once the database can be used again", async () => {
   await using gateway = await startGateway();
-  const { database, running } = gateway.gateway;
+  const { database, inFlight: running } = gateway.gateway;
   const write = database.write.bind(database);
   let failing = 2;
   database.write = (wanted, item) => {

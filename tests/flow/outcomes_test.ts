@@ -57,7 +57,7 @@ Deno.test("a caller who stops reading pays for what it got when the stream break
     got += decoder.decode(buffer.subarray(0, size), { stream: true });
     if (got.includes('"error"') || got.includes("[DONE]")) break;
   }
-  await until(() => gateway.gateway.running.count === 0);
+  await until(() => gateway.gateway.inFlight.count === 0);
   const words = got.split("word").length - 1;
   assert(words > 1_000, `${words} words`);
   const [record] = await usageRecords(gateway);

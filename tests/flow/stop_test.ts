@@ -74,7 +74,7 @@ Deno.test("what runs longer than the patience is cut off with an error event, an
     max_tokens: 4_000,
   });
   const text = reply.text();
-  await until(() => gateway.gateway.running.count === 1);
+  await until(() => gateway.gateway.inFlight.count === 1);
   const database = gateway.gateway.database;
   const close = database.close.bind(database);
   let records: Awaited<ReturnType<typeof usageRecords>> = [];
@@ -97,7 +97,7 @@ Deno.test("a caller who has stopped reading does not keep the gateway from stopp
     messages: [{ role: "user", content: "[[tokens 100000]] [[pace 0ms]]" }],
   });
   await connection.read(new Uint8Array(1_000));
-  const { running } = gateway.gateway;
+  const { inFlight: running } = gateway.gateway;
   await sleep(500); // until the sockets are full, and nobody pulls any more
   assertEquals(running.count, 1);
   assertEquals(await running.finish(300), { cutOff: 1 });

@@ -224,7 +224,7 @@ Deno.test("a caller who leaves mid-stream: the upstream is cancelled, what was d
   const [record] = await usageRecords(gateway);
   assertEquals([record!.ending, record!.usage_source], ["client_left", "counted"]);
   assert(Number(record!.output_tokens) >= 5 && Number(record!.input_tokens) > 0);
-  await until(() => gateway.gateway.running.count === 0);
+  await until(() => gateway.gateway.inFlight.count === 0);
 });
 
 for (const stream of [false, true]) {
@@ -329,5 +329,5 @@ Deno.test("a reader that stops reading holds the upstream back", async () => {
     return stalled && written === before;
   }, { withinMs: 20_000, what: "the upstream's stall" });
   for (const connection of connections) connection.close();
-  await until(() => gateway.gateway.running.count === 0, { what: "the streams' end" });
+  await until(() => gateway.gateway.inFlight.count === 0, { what: "the streams' end" });
 });

@@ -177,7 +177,7 @@ for (const isReported of [true, false]) {
     assert(!text.includes("[DONE]"));
     leaving.abort();
     await reader.cancel().catch(() => {});
-    const { running } = started.gateway.gateway;
+    const { inFlight: running } = started.gateway.gateway;
     await until(() => running.count === 0 && stalling === 0, { what: "the upstream's rest" });
     const record = await settledOnce(started, {
       minTokens: 0.6 * wordsIn(text),

@@ -92,7 +92,7 @@ async function rob(
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, client));
-  const isIdle = () => gateways.every(({ gateway }) => gateway.running.count === 0);
+  const isIdle = () => gateways.every(({ gateway }) => gateway.inFlight.count === 0);
   await until(isIdle, { withinMs: 20_000, what: "rest" });
 
   const records = await readRecords(gateways[0]!.gateway.database);

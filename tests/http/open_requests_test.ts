@@ -26,13 +26,13 @@ Deno.test("requests in progress are bounded for the gateway, an account and a ke
     return (await reply.json()).error.message;
   };
   const running = [chat(ada.keys[0]!), chat(ada.keys[0]!)];
-  await until(() => gateway.gateway.running.count === 2);
+  await until(() => gateway.gateway.inFlight.count === 2);
   assertStringIncludes(await refusal(ada.keys[0]!), "for this API key");
   running.push(chat(ada.keys[1]!));
-  await until(() => gateway.gateway.running.count === 3);
+  await until(() => gateway.gateway.inFlight.count === 3);
   assertStringIncludes(await refusal(ada.keys[1]!), "for this account");
   running.push(chat(bob.keys[0]!), chat(bob.keys[0]!), chat(bob.keys[1]!));
-  await until(() => gateway.gateway.running.count === 6);
+  await until(() => gateway.gateway.inFlight.count === 6);
   assertEquals(await refusal(cy.keys[0]!), "Too many requests in progress. Please try again.");
   gate.resolve();
   assertEquals(await Promise.all(running.map(statusOf)), Array(6).fill(200));

@@ -1,4 +1,4 @@
-import { type Checked, ImageFault, judge } from "../../src/images/mod.ts";
+import { type Checked, checkImage, ImageFault } from "../../src/images/mod.ts";
 import { examine } from "../../src/pixels/mod.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 import { Random, testSeed } from "../fake/random.ts";
@@ -22,7 +22,7 @@ const joined = (...parts: Uint8Array[]) => new Uint8Array(parts.flatMap((part) =
 
 function check(bytes: Uint8Array, maxPixels = MAX_PIXELS): Checked {
   const suspect = { size: bytes.byteLength, declared: "", examine: () => examine(bytes) };
-  return judge(suspect, { maxBytes: 1e9, maxPixels });
+  return checkImage(suspect, { maxBytes: 1e9, maxPixels });
 }
 
 function faultOf(bytes: Uint8Array, maxPixels = MAX_PIXELS): string {

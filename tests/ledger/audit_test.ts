@@ -1,4 +1,4 @@
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import { admit, audit, growHold, TierList } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 import { ledgerBench, settlePrice } from "../fake/ledger.ts";

@@ -2,7 +2,7 @@ import Driver from "libsql";
 import { Accounts, Keys } from "../../src/accounts/mod.ts";
 import { type Bonuses, Registration, Sales } from "../../src/billing/mod.ts";
 import { openDatabase } from "../../src/database/mod.ts";
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import { admit, expireLots, type Noun, settle, TierList } from "../../src/ledger/mod.ts";
 import { Retention } from "../../src/usage/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";

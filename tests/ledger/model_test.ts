@@ -1,4 +1,4 @@
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import {
   admit,
   audit,

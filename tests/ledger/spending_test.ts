@@ -1,6 +1,6 @@
 /** Which credits are taken, and how many a request may hold. */
 
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import {
   admit,
   audit,

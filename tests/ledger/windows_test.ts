@@ -1,7 +1,7 @@
 import { nearestWindow } from "../../src/admission/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
-import { newRequestId } from "../../src/ids.ts";
-import { admit, audit, standingOf, TierList } from "../../src/ledger/mod.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
+import { accountStatusOf, admit, audit, TierList } from "../../src/ledger/mod.ts";
 import { assertEquals } from "../assert.ts";
 import { ledgerBench } from "../fake/ledger.ts";
 import { tempDir } from "../fake/temp.ts";
@@ -135,7 +135,7 @@ Deno.test("windows: an account's keys share its windows, so that many keys multi
     assertEquals([last.verdict, window.of, window.limit], ["rate", "account", limit]);
     assertEquals((await ask(other)).verdict, "admitted");
     assertEquals((await audit(bench.database)).mismatches, []);
-    const standing = await standingOf(bench.database, { accountId, keyId }, list, NOON);
+    const standing = await accountStatusOf(bench.database, { accountId, keyId }, list, NOON);
     assertEquals(nearestWindow(standing.windows, NOON)!.remaining, 0);
     assertEquals(standing.windows.filter(({ of }) => of === "account").map(({ used }) => used), [
       limit,

@@ -8,7 +8,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { dirname, fromFileUrl, joinPath } from "../../src/std.ts";
+import { dirname, fromFileUrl, joinPath } from "../../src/std/mod.ts";
 import { say } from "../fake/command.ts";
 import { MUTATIONS } from "./list.ts";
 import { mutated, type Mutation, type TestRun } from "./mutation.ts";

@@ -106,7 +106,7 @@ Deno.test("a stream whose caller leaves while it is settled ends in one way", as
   await rest;
   await sleep(200);
   held.letGo();
-  await until(() => gateway.gateway.running.count === 0);
+  await until(() => gateway.gateway.inFlight.count === 0);
   await sleep(50);
   assertEquals((await usageRecords(gateway)).map(({ ending }) => ending), ["complete"]);
   const lines = gateway.log().split("\n").filter((line) => line.includes('"message":"request"'));

@@ -607,5 +607,5 @@ Deno.test("a target that keeps failing rests: others are asked first until it is
   broken = false;
   now += 6_000;
   assertEquals(await ask(), "first");
-  await until(() => gateway.gateway.running.count === 0);
+  await until(() => gateway.gateway.inFlight.count === 0);
 });

@@ -1,4 +1,4 @@
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import { audit, creditsOf } from "../../src/ledger/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { Retention, usageReport } from "../../src/usage/mod.ts";

@@ -1,4 +1,4 @@
-import { newRequestId } from "../../src/ids.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
 import { audit, creditsOf } from "../../src/ledger/mod.ts";
 import { creditUsage } from "../../src/http/credits.ts";
 import { assert, assertEquals } from "../assert.ts";

@@ -1,6 +1,6 @@
-import { type Account, AccountError, KeyThere, type Session } from "../../accounts/mod.ts";
+import { type Account, AccountError, DuplicateKey, type Session } from "../../accounts/mod.ts";
 import { creditsOf, entriesOf } from "../../ledger/mod.ts";
-import { STATUS_CODE } from "../../std.ts";
+import { STATUS_CODE } from "../../std/mod.ts";
 import {
   addressOf,
   type ConsoleParts,
@@ -149,7 +149,7 @@ export function accountRoutes(app: OperatorApp, parts: ConsoleParts): void {
         const { secret } = await keys.issue(account, { id, name: "made by the operator" });
         return await detail(c, session, account, { made: secret });
       } catch (error) {
-        if (!(error instanceof KeyThere)) throw error; // the page that shows it was loaded again
+        if (!(error instanceof DuplicateKey)) throw error; // the page that shows it was loaded again
         return seeOther(c, `/console/operator/accounts/${account.id}`);
       }
     }),

@@ -1,6 +1,6 @@
 import { type Account, AccountError, type Session } from "../../accounts/mod.ts";
 import { balancesOf } from "../../ledger/mod.ts";
-import { STATUS_CODE } from "../../std.ts";
+import { STATUS_CODE } from "../../std/mod.ts";
 import { Badge, Field, Form, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";

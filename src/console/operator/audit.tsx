@@ -1,8 +1,8 @@
 import { databaseFile } from "../../config/mod.ts";
 import { backUp } from "../../database/mod.ts";
-import { randomText } from "../../ids.ts";
+import { randomText } from "../../platform/mod.ts";
 import { audit, type AuditReport, type Mismatch } from "../../ledger/mod.ts";
-import { STATUS_CODE } from "../../std.ts";
+import { STATUS_CODE } from "../../std/mod.ts";
 import { Form, Stat, Table } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";

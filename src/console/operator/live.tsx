@@ -1,4 +1,4 @@
-import type { RunningRequest } from "../../relay/mod.ts";
+import type { InFlightRequest } from "../../relay/mod.ts";
 import { Table, Time } from "../components.tsx";
 import { count, duration } from "../format.ts";
 import { Layout } from "../layout.tsx";
@@ -8,13 +8,13 @@ import { type OperatorApp, operatorOnly } from "./operator_only.ts";
 
 /** What runs just now. */
 export function liveRoutes(app: OperatorApp, parts: ConsoleParts): void {
-  const { running, now } = parts;
+  const { inFlight, now } = parts;
   app.get(
     "/live",
     operatorOnly((c) =>
       livePage(c, parts, {
         everyMs: 2_000,
-        part: () => <LiveRequests running={running.all} nowMs={now()} />,
+        part: () => <LiveRequests inFlight={inFlight.all} nowMs={now()} />,
         whole: (part) => <Layout page={pageOf(c)} title="Live requests">{part}</Layout>,
       })
     ),
@@ -22,16 +22,16 @@ export function liveRoutes(app: OperatorApp, parts: ConsoleParts): void {
 }
 
 function LiveRequests(
-  { running, nowMs }: { running: readonly RunningRequest[]; nowMs: number },
+  { inFlight, nowMs }: { inFlight: readonly InFlightRequest[]; nowMs: number },
 ) {
   return (
     <>
       <p class="quiet">
-        {count(running.length, "request")} at <Time ms={nowMs} />; looks again every 2 s.
+        {count(inFlight.length, "request")} at <Time ms={nowMs} />; looks again every 2 s.
       </p>
-      <Table<RunningRequest>
-        caption="Running requests, oldest first"
-        rows={running}
+      <Table<InFlightRequest>
+        caption="InFlightRequests requests, oldest first"
+        rows={inFlight}
         empty="Nothing runs just now."
         columns={[
           { name: "request", cell: ({ requestId }) => <code>{requestId}</code> },

@@ -1,5 +1,5 @@
 import type { Child } from "@hono/hono/jsx";
-import { accepts, delay, ServerSentEventStream, STATUS_CODE } from "../../std.ts";
+import { accepts, delay, ServerSentEventStream, STATUS_CODE } from "../../std/mod.ts";
 import { type ConsoleParts, page, type PageRequest } from "../request.tsx";
 import { isOperator } from "./operator_only.ts";
 

@@ -1,4 +1,4 @@
-import { STATUS_TEXT } from "../../std.ts";
+import { STATUS_TEXT } from "../../std/mod.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { Credits, Lot, Standing } from "../../ledger/mod.ts";
+import type { AccountStatus, Credits, Lot } from "../../ledger/mod.ts";
 import type { Key } from "../../accounts/mod.ts";
 import type { ReportRow } from "../../usage/mod.ts";
 import { BarChart, Meter, Stat, Table, Time } from "../components.tsx";
@@ -13,7 +13,7 @@ export function HomePage(
     credits: Credits;
     /** Of the last 30 days. */
     days: readonly ReportRow[];
-    limits: readonly { key: Key; standing: Standing }[];
+    limits: readonly { key: Key; accountStatus: AccountStatus }[];
     keys: number;
     nowMs: number;
   },
@@ -78,12 +78,12 @@ export function HomePage(
                   : "Each key has its own; there is none yet."}
               </p>
             )
-            : limits.map(({ key, standing }) => (
+            : limits.map(({ key, accountStatus }) => (
               <div>
                 <p>
                   <strong>{key.name || key.hint}</strong>
                 </p>
-                {standing.windows.filter((window) => window.of === "key").map(
+                {accountStatus.windows.filter((window) => window.of === "key").map(
                   ({ span, limit, used }) => <Meter label={span} used={used} limit={limit} />,
                 )}
               </div>
@@ -93,7 +93,7 @@ export function HomePage(
               <p>
                 <strong>All keys of this account</strong>
               </p>
-              {limits[0]!.standing.windows.filter((window) => window.of === "account").map(
+              {limits[0]!.accountStatus.windows.filter((window) => window.of === "account").map(
                 ({ span, limit, used }) => <Meter label={span} used={used} limit={limit} />,
               )}
             </div>

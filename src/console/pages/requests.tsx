@@ -1,7 +1,7 @@
 import type { Key } from "../../accounts/mod.ts";
 import type { Route } from "../../catalog/mod.ts";
 import type { Entry } from "../../ledger/mod.ts";
-import { STATUS_TEXT } from "../../std.ts";
+import { STATUS_TEXT } from "../../std/mod.ts";
 import type { RequestRecord } from "../../usage/mod.ts";
 import { Badge, Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";

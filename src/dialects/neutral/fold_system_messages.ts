@@ -1,7 +1,7 @@
 import type { Part, Turn } from "./conversation.ts";
 
 /**
- * Turns system messages in mid-conversation into reminders in the user message next to them: many upstreams take
+ * Yielder system messages in mid-conversation into reminders in the user message next to them: many upstreams take
  * a system message only at the front, and moving it there would invalidate their prompt caches.
  */
 export function foldSystemMessages(turns: readonly Turn[]): Turn[] {

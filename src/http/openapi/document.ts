@@ -1,6 +1,6 @@
 import { chatErrorWords, messagesErrorWords } from "../../dialects/mod.ts";
 import { type Reason, REASONS } from "../../refusal.ts";
-import { VERSION } from "../../version.ts";
+import { VERSION } from "../../platform/mod.ts";
 import { jsonSchemas, type SchemaName } from "./schemas.ts";
 
 type Json = Record<string, unknown>;

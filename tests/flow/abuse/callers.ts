@@ -57,12 +57,12 @@ async function leaveAfter(bench: Bench, text: string): Promise<ClientSees> {
 
 /** Streams of an account that go on until the row has been checked. */
 async function running(bench: Bench, keys: readonly string[]): Promise<void> {
-  const before = bench.gateway.gateway.running.count;
+  const before = bench.gateway.gateway.inFlight.count;
   for (const key of keys) {
     const connection = await bench.open(JSON.stringify(chatBody({ stream: true })), key);
     bench.defer(() => close(connection));
   }
-  await until(() => bench.gateway.gateway.running.count === before + keys.length);
+  await until(() => bench.gateway.gateway.inFlight.count === before + keys.length);
 }
 
 export const CALLERS: readonly Row[] = [
@@ -229,7 +229,7 @@ export const CALLERS: readonly Row[] = [
     upstreams: [hang],
     async run(bench) {
       const connection = await bench.open(SMALL);
-      await until(() => bench.gateway.gateway.running.count === 1);
+      await until(() => bench.gateway.gateway.inFlight.count === 1);
       await sleep(100);
       close(connection);
       return "disconnected";
@@ -326,7 +326,7 @@ export const CALLERS: readonly Row[] = [
       const body = SMALL.padEnd(1_300_000);
       const connection = await bench.open(body);
       bench.defer(() => close(connection));
-      await until(() => bench.gateway.gateway.running.count === 1);
+      await until(() => bench.gateway.gateway.inFlight.count === 1);
       return await bench.post("/v1/chat/completions", body);
     },
   },

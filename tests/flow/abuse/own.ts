@@ -90,9 +90,9 @@ export const OWN: readonly Row[] = [
       const body = chatBody({ stream: true });
       const reply = await gateway.post("/v1/chat/completions", body, { key });
       const seen = seenOf(reply);
-      await until(() => gateway.gateway.running.count === 1);
+      await until(() => gateway.gateway.inFlight.count === 1);
       gateway.gateway.app.stopTaking();
-      await gateway.gateway.running.finish(100);
+      await gateway.gateway.inFlight.finish(100);
       return await seen;
     },
   },

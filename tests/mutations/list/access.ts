@@ -83,7 +83,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "names-may-mislead",
-    file: "src/names.ts",
+    file: "src/platform/display_text.ts",
     find: "return text.search(MISLEADING) < 0",
     replace: "return text !== MISLEADING.source",
     tests: [{ file: NAMES, filter: "Accounts.create refuses controls" }],
@@ -91,7 +91,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "old-names-shown-as-they-are",
-    file: "src/names.ts",
+    file: "src/platform/display_text.ts",
     find: "return text.replace(\n    MISLEADING,",
     replace: "return text.replace(\n    /^$/g,",
     tests: [{ file: NAMES, filter: "are shown with such characters escaped" }],

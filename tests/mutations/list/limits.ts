@@ -191,8 +191,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "billed-bytes-counted",
     file: "src/http/app.ts",
-    find: "        body.blobs.release();\n      }\n    } catch (error) {",
-    replace: `        body.blobs.release();
+    find: "        body.detached.release();\n      }\n    } catch (error) {",
+    replace: `        body.detached.release();
         this.#unbilledBytes.add(keyId, bytes);
       }
     } catch (error) {`,
@@ -234,7 +234,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "leaving-not-watched",
-    file: "src/http/leaving.ts",
+    file: "src/http/disconnect_watcher.ts",
     find: "if (from !== undefined) unwatch = connections.watch(from, left);",
     replace: "",
     tests: [{ file: "tests/flow/leaving_test.ts", filter: "20000 characters" }],

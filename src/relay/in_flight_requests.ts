@@ -1,7 +1,7 @@
-import { Roster } from "../roster.ts";
+import { SlotMap } from "../platform/mod.ts";
 
 /** A request that is being answered. */
-export interface RunningRequest {
+export interface InFlightRequest {
   readonly requestId: string;
   readonly accountId: string;
   readonly email: string;
@@ -12,8 +12,8 @@ export interface RunningRequest {
 }
 
 /** Requests that are being answered, so that stopping can wait for them. */
-export class Running {
-  readonly #all = new Roster<{ readonly request: RunningRequest; readonly cutOff: () => void }>();
+export class InFlightRequests {
+  readonly #all = new SlotMap<{ readonly request: InFlightRequest; readonly cutOff: () => void }>();
   #idle = Promise.withResolvers<void>();
   readonly #cutOff = new AbortController();
 
@@ -27,7 +27,7 @@ export class Running {
   }
 
   /** Oldest first. */
-  get all(): readonly RunningRequest[] {
+  get all(): readonly InFlightRequest[] {
     return this.#all.all().map(({ request }) => request)
       .toSorted((a, b) => a.startedAtMs - b.startedAtMs);
   }
@@ -42,7 +42,7 @@ export class Running {
    *
    * @param cutOff Called when it is to end at once, maybe before this returns.
    */
-  begin(request: RunningRequest, cutOff: () => void): () => void {
+  begin(request: InFlightRequest, cutOff: () => void): () => void {
     if (this.#all.size === 0) this.#idle = Promise.withResolvers();
     const entry = { request, cutOff };
     const place = this.#all.add(entry);

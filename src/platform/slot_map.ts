@@ -6,7 +6,7 @@
  * (scavenges) take whatever is old for alive, so once one copy is old, each later copy and all that
  * was in it stay until the next full collection.
  */
-export class Roster<Value extends object | string> {
+export class SlotMap<Value extends object | string> {
   readonly #values: (Value | undefined)[] = [];
   readonly #free: number[] = [];
 

@@ -1,13 +1,13 @@
 import { type Dialect, DIALECTS, type Front } from "../dialects/mod.ts";
 import { nearestWindow } from "../admission/mod.ts";
 import type { Caller } from "../accounts/mod.ts";
-import type { Standing } from "../ledger/mod.ts";
+import type { AccountStatus } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
-import { STATUS_CODE } from "../std.ts";
+import { STATUS_CODE } from "../std/mod.ts";
 import { SIMULATED_HEADER } from "../upstreams/mod.ts";
 
 /** What every answer to one request begins with. */
-export interface AnswerBase {
+export interface ResponseBase {
   readonly requestId: string;
   /** What the caller calls the request. */
   readonly clientRequestId: string | undefined;
@@ -20,12 +20,12 @@ export interface AnswerBase {
   /** Who asks, once a key is known. */
   caller?: Caller;
   /** Where the caller stands, once that is known. */
-  standing?: Standing;
+  accountStatus?: AccountStatus;
 }
 
 /** The credits and the request window that the caller is told. */
-export function standingHeaders(
-  { balance, windows }: Standing,
+export function accountStatusHeaders(
+  { balance, windows }: AccountStatus,
   nowMs: number,
 ): Record<string, string> {
   const window = nearestWindow(windows, nowMs);
@@ -47,15 +47,15 @@ function frontOf(path: string): Front {
 }
 
 /** A refusal in the words of its path's dialect. */
-export function errorAnswer(
-  { path, requestId, headers, standing }: AnswerBase,
+export function errorResponse(
+  { path, requestId, headers, accountStatus }: ResponseBase,
   refusal: Refusal,
   nowMs: number,
 ): Response {
   const body = frontOf(path).errorBody(refusal, requestId);
   const own: Record<string, string> = {
     ...headers,
-    ...(standing === undefined ? {} : standingHeaders(standing, nowMs)),
+    ...(accountStatus === undefined ? {} : accountStatusHeaders(accountStatus, nowMs)),
     "content-type": "application/json",
   };
   if (refusal.simulated) own[SIMULATED_HEADER] = "true";

@@ -7,8 +7,8 @@ import {
   objects,
   text,
   writeMessagesUsage,
-} from "../../dialects/mod.ts";
-import { inspectDataUrl, type Picture } from "../../pixels/mod.ts";
+} from "../dialects/mod.ts";
+import { inspectDataUrl, type Picture } from "../pixels/mod.ts";
 import type { Directives } from "./directives.ts";
 import type { Plan, SimulatedAsk } from "./plan.ts";
 

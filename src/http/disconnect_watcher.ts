@@ -1,5 +1,5 @@
-import type { CoarseTimers } from "../coarse_timers.ts";
-import type { Leaving } from "../relay/mod.ts";
+import type { CoarseTimers } from "../platform/mod.ts";
+import type { DisconnectWatcher } from "../relay/mod.ts";
 import type { Connections } from "./connections.ts";
 import { peerFrom } from "./sockets.ts";
 
@@ -11,7 +11,7 @@ import { peerFrom } from "./sockets.ts";
 const WATCH_AFTER_MS = isAtLeast(2, 9) ? 20 : 0;
 
 /** What tells that a client is gone. */
-export interface LeavingOptions {
+export interface DisconnectWatcherOptions {
   readonly timers: CoarseTimers;
   readonly connections: Connections;
   /** The client's end of the connection. */
@@ -22,10 +22,10 @@ export interface LeavingOptions {
  * Tells when the caller goes away before the answer has begun: by the request's signal, and by its
  * connection, since the signal stays silent on Deno 2.9 unless the whole request came in one small piece.
  */
-export function watchLeaving(
+export function disconnectWatcher(
   request: Request,
-  { timers, connections, peer }: LeavingOptions,
-): Leaving {
+  { timers, connections, peer }: DisconnectWatcherOptions,
+): DisconnectWatcher {
   return (left) => {
     let signal: AbortSignal | undefined;
     let unwatch: (() => void) | undefined;

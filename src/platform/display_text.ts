@@ -19,7 +19,7 @@ export function misleading(text: string): string | undefined {
  *
  * @example
  * ```ts
- * import { displayed } from "./names.ts";
+ * import { displayed } from "./display_text.ts";
  *
  * displayed("ad\u202emin"); // "ad\\u202emin"
  * ```

@@ -1,5 +1,5 @@
-import { Blobs, LargeBodies } from "../../src/blobs/mod.ts";
-import { CoarseTimers } from "../../src/coarse_timers.ts";
+import { DetachedBase64, LargeBodies } from "../../src/large_bodies/mod.ts";
+import { CoarseTimers } from "../../src/platform/coarse_timers.ts";
 import { FairShare } from "../../src/fair_share/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { Random, testSeed } from "../fake/random.ts";
@@ -37,16 +37,16 @@ function largeBodies(bytes = 100_000_000) {
   };
 }
 
-async function setAside(large: LargeBodies, json: string) {
-  const blobs = new Blobs(large.turn, "ada");
-  const found = await large.setAside(encoder.encode(json).slice(), blobs, BOUNDS);
+async function detach(large: LargeBodies, json: string) {
+  const blobs = new DetachedBase64(large.turn, "ada");
+  const found = await large.detach(encoder.encode(json).slice(), blobs, BOUNDS);
   assert("text" in found);
   return { blobs, text: decoder.decode(found.text) };
 }
 
 /** What would be sent of a text. */
-async function sent(blobs: Blobs, text: string): Promise<string> {
-  const whole = blobs.inPlace(text);
+async function sent(blobs: DetachedBase64, text: string): Promise<string> {
+  const whole = blobs.reattach(text);
   if (typeof whole === "string") return whole;
   let said = "";
   let size = 0;
@@ -85,7 +85,7 @@ Deno.test("blobs: whatever stands aside is sent as it was read, and read as it w
       same: random.integer(0, 1) === 0 ? "" : string(),
     };
     const json = JSON.stringify(value, null, random.integer(0, 2));
-    const { blobs, text } = await setAside(parts.large, json);
+    const { blobs, text } = await detach(parts.large, json);
     assert(text.length <= json.length + 200 * (blobs.count + 1));
     const read = JSON.parse(text);
     assertEquals(blobs.restored(read), value, `seed ${seed}`);
@@ -113,7 +113,7 @@ Deno.test("blobs: only what is nothing but long base64 to the end of its string 
     ["", 0],
   ];
   for (const [json, count] of counts) {
-    const { blobs, text } = await setAside(parts.large, json);
+    const { blobs, text } = await detach(parts.large, json);
     assertEquals(blobs.count, count, json.slice(0, 30));
     if (count === 0) assertEquals(text, json);
   }
@@ -127,7 +127,7 @@ Deno.test("blobs: an image in one is told by its bytes", async () => {
   large.set(encoder.encode("IDAT"), 37);
   large.set(png.subarray(-12), large.length - 12);
   const binary = Array.from(large, (one) => String.fromCharCode(one)).join("");
-  const { blobs, text } = await setAside(parts.large, JSON.stringify([btoa(binary), "x"]));
+  const { blobs, text } = await detach(parts.large, JSON.stringify([btoa(binary), "x"]));
   const { picture } = blobs.at(JSON.parse(text)[0])!.examined as { picture: unknown };
   assertEquals(picture, { kind: "png", width: 48, height: 32 });
   assertEquals(blobs.at(JSON.parse(text)[1]), undefined);
@@ -143,11 +143,11 @@ Deno.test("blobs: what was released is sent no more, and its memory is used agai
   const room = large.room(2_000_000);
   const json = encoder.encode(`{"a":"${"A".repeat(1_600_000)}"}`);
   new Uint8Array(room).set(json);
-  const blobs = new Blobs(large.turn, "ada");
-  const found = await large.setAside(new Uint8Array(room, 0, json.byteLength), blobs, BOUNDS);
+  const blobs = new DetachedBase64(large.turn, "ada");
+  const found = await large.detach(new Uint8Array(room, 0, json.byteLength), blobs, BOUNDS);
   assert("text" in found);
   const text = decoder.decode(found.text);
-  const whole = blobs.inPlace(text);
+  const whole = blobs.reattach(text);
   assert(typeof whole !== "string");
   blobs.release();
   const again = large.room(1_900_000);
@@ -158,8 +158,8 @@ Deno.test("blobs: what was released is sent no more, and its memory is used agai
   assert(left < 100_000, `${left} bytes of what was released`);
 
   // while it is being sent it stays where it is
-  const other = await setAside(large, JSON.stringify(["B".repeat(1_600_000)]));
-  const sending = (other.blobs.inPlace(other.text) as AsyncIterable<Uint8Array>)
+  const other = await detach(large, JSON.stringify(["B".repeat(1_600_000)]));
+  const sending = (other.blobs.reattach(other.text) as AsyncIterable<Uint8Array>)
     [Symbol.asyncIterator]();
   await sending.next();
   other.blobs.release();

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { Examined } from "../pixels/mod.ts";
-import { Blobs } from "./blobs.ts";
-import type { CoarseTimers } from "../coarse_timers.ts";
-import { Roster } from "../roster.ts";
+import { DetachedBase64 } from "./detached_base64.ts";
+import { type CoarseTimers, SlotMap } from "../platform/mod.ts";
 import { FairShare, RoundRobin } from "../fair_share/mod.ts";
 import type { JsonBounds, JsonExcess } from "../json/mod.ts";
 import type { Answer, Ask } from "./protocol.ts";
@@ -37,7 +36,7 @@ export class LargeBodies {
   #spare: ArrayBuffer[] = [];
   #forgetSpare = () => {};
   readonly #turns = new RoundRobin<() => void>();
-  readonly #open = new Roster<PromiseWithResolvers<Answer>>();
+  readonly #open = new SlotMap<PromiseWithResolvers<Answer>>();
   #worker: Worker | undefined;
 
   constructor(memory: FairShare, timers: CoarseTimers) {
@@ -92,22 +91,22 @@ export class LargeBodies {
    * Takes the long base64 out of a JSON text, and looks through it for images.
    *
    * @param json Not known to be valid. Given away with its whole buffer.
-   * @returns The text in UTF-8 with marks in the blobs' places, all of it when there are none; or the bound
+   * @returns The text in UTF-8 with marks in the detached base64's places, all of it when there are none; or the bound
    *   that it exceeds.
    * @throws {Refusal} `gateway_unavailable` when the thread has no time for it.
    */
-  async setAside(
+  async detach(
     json: Uint8Array<ArrayBuffer>,
-    blobs: Blobs,
+    detached: DetachedBase64,
     bounds: JsonBounds,
   ): Promise<{ readonly text: Uint8Array } | { readonly excess: JsonExcess }> {
-    const answer = await this.#ask({ kind: "json", bytes: json, bounds }, blobs.account);
+    const answer = await this.#ask({ kind: "json", bytes: json, bounds }, detached.account);
     if (answer.kind !== "json") throw new Error("the thread answered something else");
     if (answer.excess !== undefined) return { excess: answer.excess };
     if (answer.runs.length === 0) return { text: answer.bytes };
-    await this.turn(blobs.account);
-    blobs.hold({ release: () => blobs.sending || this.#keep(answer.bytes.buffer) });
-    return { text: blobs.takeOut(answer.bytes, answer.runs) };
+    await this.turn(detached.account);
+    detached.hold({ release: () => detached.sending || this.#keep(answer.bytes.buffer) });
+    return { text: detached.detachRuns(answer.bytes, answer.runs) };
   }
 
   /**
@@ -118,13 +117,13 @@ export class LargeBodies {
    */
   async encode(
     image: Uint8Array<ArrayBuffer>,
-    blobs: Blobs,
+    detached: DetachedBase64,
   ): Promise<{ data: string; examined: Examined }> {
     const size = image.byteLength;
-    const answer = await this.#ask({ kind: "image", bytes: image }, blobs.account);
+    const answer = await this.#ask({ kind: "image", bytes: image }, detached.account);
     if (answer.kind !== "image") throw new Error("the thread answered something else");
     const { bytes: base64, examined } = answer;
-    return { data: blobs.add({ base64, size, examined }), examined };
+    return { data: detached.add({ base64, size, examined }), examined };
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import type { WindowState } from "./admit.ts";
 import type { TierList } from "./tiers.ts";
 
 /** Where an account and a key stand. */
-export interface Standing {
+export interface AccountStatus {
   readonly balance: number;
   /** The key's, then the account's. None when the balance is 0, which no tier allows anything. */
   readonly windows: readonly WindowState[];
@@ -40,12 +40,12 @@ const STANDING = `
   )`;
 
 /** Where an account and a key stand, without counting anything. What has expired is left out of the balance. */
-export async function standingOf(
+export async function accountStatusOf(
   database: Database,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   tierList: TierList,
   nowMs: number,
-): Promise<Standing> {
+): Promise<AccountStatus> {
   const starts = SPANS.map(([, spanMs]) => Math.floor(nowMs / spanMs) * spanMs);
   const row = await database.one(STANDING, [accountId, keyId, tierList.id, ...starts, nowMs]);
   if (row === undefined || row.minute === null) {

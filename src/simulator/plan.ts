@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../dialects/mod.ts";
-import type { Picture } from "../../pixels/mod.ts";
-import { countTokens } from "../../tokens/mod.ts";
+import type { JsonObject } from "../dialects/mod.ts";
+import type { Picture } from "../pixels/mod.ts";
+import { countTokens } from "../tokens/mod.ts";
 import { type Directives, withoutDirectives } from "./directives.ts";
 import { sample } from "./sample.ts";
 

@@ -5,7 +5,7 @@ import {
   checkPassword,
   type Session,
 } from "../accounts/mod.ts";
-import { deleteCookie, getCookies, setCookie, STATUS_CODE } from "../std.ts";
+import { deleteCookie, getCookies, setCookie, STATUS_CODE } from "../std/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { MessagePage } from "./pages/message.tsx";
@@ -26,7 +26,7 @@ const SESSION_SECONDS = 30 * 86_400;
 const SIGN_IN_REFUSED = "The email or the password is not right.";
 
 /** Coming in and going out: passwords, links, registration, sessions. */
-export class Entrance {
+export class AuthPages {
   readonly #parts: ConsoleParts;
   readonly #attempts: Attempts;
 

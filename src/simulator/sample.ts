@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, objects, text } from "../../dialects/mod.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../dialects/mod.ts";
 
 const MAX_DEPTH = 8;
 

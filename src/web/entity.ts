@@ -1,4 +1,4 @@
-import { eTag, ifNoneMatch, STATUS_CODE } from "./std.ts";
+import { eTag, ifNoneMatch, STATUS_CODE } from "../std/mod.ts";
 
 /** Tags are compared in time that grows with the square of a run of spaces: a longer header names none. */
 const MAX_TAGS_CHARS = 1_024;

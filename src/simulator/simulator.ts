@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject } from "../../dialects/mod.ts";
+import { isObject, type JsonObject } from "../dialects/mod.ts";
 import { chatError, chatEvents, chatReply, readChatAsk } from "./chat.ts";
 import { type Directives, readDirectives } from "./directives.ts";
 import { messagesError, messagesEvents, messagesReply, readMessagesAsk } from "./messages.ts";

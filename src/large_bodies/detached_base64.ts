@@ -1,14 +1,14 @@
-import { joinBytes, sizeOf } from "../bytes.ts";
+import { joinBytes, sizeOf } from "../platform/mod.ts";
 import { parseJson } from "../json/mod.ts";
 import type { Examined } from "../pixels/mod.ts";
 import type { Run } from "./protocol.ts";
 
-/** Characters of base64 that stay in the text, for whoever reads an image's header there. */
+/** Characters of base64 that stay in the text, so that an image's header can be read there. */
 const HEAD_CHARS = 65_536;
-/** Runs of fewer characters stay where they are. */
-export const LEAST_CHARS = 2 * HEAD_CHARS;
+/** Shorter runs are not detached. */
+export const MIN_CHARS = 2 * HEAD_CHARS;
 
-/** Long base64 that stands aside. */
+/** Long base64 that was detached from its text. */
 export interface LongBase64 {
   /** In ASCII. */
   readonly base64: Uint8Array;
@@ -18,49 +18,49 @@ export interface LongBase64 {
   readonly examined: Examined;
 }
 
-/** A JSON text that was read. */
+/** A parsed JSON text. */
 export interface JsonBody {
-  /** What it says, with marks where long base64 stands aside. */
+  /** The value, with marks where base64 was detached. */
   readonly json: unknown;
   /** Bytes of the text. */
   readonly bytes: number;
-  /** What stands aside; to be released when nothing more is read or sent of the body. */
-  readonly blobs: Blobs;
+  /** The detached base64; to be released when the body is neither parsed nor sent any more. */
+  readonly detached: DetachedBase64;
 }
 
-/** Waits for an account's turn to handle {@linkcode PORTION} bytes. */
+/** Waits for an account's turn to handle {@linkcode CHUNK_BYTES} bytes. */
 export type Turn = (account: string) => Promise<void>;
 
-/** A text of many bytes, in UTF-8, in portions that can be sent one after the other. */
-export interface Portions extends AsyncIterable<Uint8Array> {
+/** A text in UTF-8, in chunks that are sent one after the other. */
+export interface ChunkedBody extends AsyncIterable<Uint8Array> {
   /** Bytes in all. */
   readonly size: number;
 }
 
-/** Bytes that are read or sent at one turn. */
-export const PORTION = 131_072;
+/** Bytes that are scanned or sent at one turn. */
+export const CHUNK_BYTES = 131_072;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * The long base64 of one request, which stands aside from its text.
+ * The long base64 of one request, detached from its text.
  *
- * In a text a blob is its first {@linkcode HEAD_CHARS} characters and a mark for the rest. Marks are
- * random for each request, so no caller can write one.
+ * In the text remain its first {@linkcode HEAD_CHARS} characters and a mark for the rest. Marks are
+ * random for each request, so no client can write one.
  */
-export class Blobs {
-  /** Undefined until there is a blob: most requests have none. */
+export class DetachedBase64 {
+  /** Undefined until something is detached: most requests have no long base64. */
   #prefix: string | undefined;
-  #blobs: LongBase64[] = [];
+  #detached: LongBase64[] = [];
   readonly #turn: Turn;
   readonly #account: string;
   #held: { release(): void }[] = [];
   #sending = 0;
 
   /**
-   * @param turn Waited for before each portion that is sent.
-   * @param account Whose request it is.
+   * @param turn Waited for before each chunk that is sent.
+   * @param account The account whose request it is.
    */
   constructor(turn: Turn, account: string) {
     this.#turn = turn;
@@ -72,20 +72,20 @@ export class Blobs {
     return this.#account;
   }
 
-  /** How many there are. */
+  /** Number of detached runs. */
   get count(): number {
-    return this.#blobs.length;
+    return this.#detached.length;
   }
 
-  /** Sets base64 aside; answers what stands for it in a text. */
+  /** Detaches base64. Returns what replaces it in the text. */
   add(blob: LongBase64): string {
     this.#prefix ??= `sluice-blob-${crypto.randomUUID()}-`;
-    const index = this.#blobs.push(blob) - 1;
+    const index = this.#detached.push(blob) - 1;
     return `${decoder.decode(blob.base64.subarray(0, HEAD_CHARS))}${this.#prefix}${index};`;
   }
 
-  /** Sets runs of a JSON text aside; answers the text with marks in their places. */
-  takeOut(json: Uint8Array, runs: readonly Run[]): Uint8Array {
+  /** Detaches runs of a JSON text. Returns the text with marks in their places. */
+  detachRuns(json: Uint8Array, runs: readonly Run[]): Uint8Array {
     if (runs.length === 0) return json;
     const pieces: Uint8Array[] = [];
     let copied = 0;
@@ -98,27 +98,27 @@ export class Blobs {
     return joinBytes(pieces);
   }
 
-  /** The blob that a text ends with, if there is one. */
+  /** The detached base64 that a text ends with; undefined if it ends with none. */
   at(text: string): LongBase64 | undefined {
     const start = this.#prefix === undefined ? -1 : text.lastIndexOf(this.#prefix);
     if (start < 0) return undefined;
-    return this.#blobs[Number(text.slice(start + this.#prefix!.length, -1))];
+    return this.#detached[Number(text.slice(start + this.#prefix!.length, -1))];
   }
 
-  /** A text with the blobs in their places, to be sent; the text itself when it has none. */
-  inPlace(text: string): string | Portions {
-    if (this.#blobs.length === 0) return text;
+  /** The text with all base64 reattached, to be sent; the text itself when nothing is detached. */
+  reattach(text: string): string | ChunkedBody {
+    if (this.#detached.length === 0) return text;
     const pieces = this.#split(text, (piece) => encoder.encode(piece), (rest) => rest);
-    return { size: sizeOf(pieces), [Symbol.asyncIterator]: () => this.#portions(pieces) };
+    return { size: sizeOf(pieces), [Symbol.asyncIterator]: () => this.#chunks(pieces) };
   }
 
-  async *#portions(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  async *#chunks(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
     this.#sending++;
     try {
       for (const piece of pieces) {
-        for (let at = 0; at < piece.byteLength; at += PORTION) {
+        for (let at = 0; at < piece.byteLength; at += CHUNK_BYTES) {
           await this.#turn(this.#account);
-          yield piece.subarray(at, at + PORTION);
+          yield piece.subarray(at, at + CHUNK_BYTES);
         }
       }
     } finally {
@@ -126,14 +126,14 @@ export class Blobs {
     }
   }
 
-  /** Whether a text with blobs is being sent: an upstream may answer before it has read all of it. */
+  /** Whether a reattached text is being sent: an upstream may reply before it has read all of it. */
   get sending(): boolean {
     return this.#sending > 0;
   }
 
-  /** A JSON value with the blobs in their places, as if none had been set aside. */
+  /** A JSON value with all base64 reattached. */
   restored(value: unknown): unknown {
-    if (this.#blobs.length === 0) return value;
+    if (this.#detached.length === 0) return value;
     const text = JSON.stringify(value);
     return parseJson(
       this.#split(text, (piece) => piece, (rest) => decoder.decode(rest)).join(""),
@@ -142,16 +142,16 @@ export class Blobs {
 
   #split<T>(text: string, own: (piece: string) => T, blob: (rest: Uint8Array) => T): T[] {
     return text.split(new RegExp(`${this.#prefix}(\\d+);`)).map((piece, at) =>
-      at % 2 === 0 ? own(piece) : blob(this.#blobs[Number(piece)]!.base64.subarray(HEAD_CHARS))
+      at % 2 === 0 ? own(piece) : blob(this.#detached[Number(piece)]!.base64.subarray(HEAD_CHARS))
     );
   }
 
-  /** From now on nothing stands aside. */
+  /** From now on nothing is detached. */
   forget(): void {
-    this.#blobs = [];
+    this.#detached = [];
   }
 
-  /** Keeps something until the blobs are released. */
+  /** Keeps something until the base64 is released. */
   hold(held: { release(): void }): void {
     this.#held.push(held);
   }

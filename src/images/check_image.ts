@@ -31,7 +31,7 @@ export interface Checked extends Picture {
  *
  * @throws {ImageFault} `large` or `content`.
  */
-export function judge(
+export function checkImage(
   { size, declared, examine }: Suspect,
   { maxBytes, maxPixels }: PictureLimits,
 ): Checked {

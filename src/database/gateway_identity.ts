@@ -1,5 +1,5 @@
-import { randomText } from "./ids.ts";
-import { dirname, joinPath } from "./std.ts";
+import { randomText } from "../platform/mod.ts";
+import { dirname, joinPath } from "../std/mod.ts";
 
 /** Who a gateway is among those that share a database. */
 export interface GatewayIdentity extends Disposable {

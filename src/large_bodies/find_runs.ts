@@ -1,4 +1,4 @@
-import { LEAST_CHARS } from "./blobs.ts";
+import { MIN_CHARS } from "./detached_base64.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -26,7 +26,7 @@ export function findRuns(json: Uint8Array): { readonly start: number; readonly e
   for (let open = json.indexOf(QUOTE); open >= 0;) {
     const start = runStart(json, open + 1);
     const end = runEnd(json, start);
-    if (json[end] === QUOTE && end - start >= LEAST_CHARS && (end - start) % 4 === 0) {
+    if (json[end] === QUOTE && end - start >= MIN_CHARS && (end - start) % 4 === 0) {
       runs.push({ start, end });
     }
     const close = stringEnd(json, end);

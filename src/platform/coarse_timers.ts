@@ -1,4 +1,4 @@
-import { Roster } from "./roster.ts";
+import { SlotMap } from "./slot_map.ts";
 
 /** How exact these timers are. */
 const TICK_MS = 20;
@@ -13,7 +13,7 @@ interface Entry {
  * list: one interval serves all of them. They fire up to 20 ms late.
  */
 export class CoarseTimers {
-  readonly #entries = new Roster<Entry>();
+  readonly #entries = new SlotMap<Entry>();
   #interval: ReturnType<typeof setInterval> | undefined;
   #idleTicks = 0;
 

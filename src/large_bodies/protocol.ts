@@ -9,7 +9,7 @@ export type Ask =
     readonly bytes: Uint8Array<ArrayBuffer>;
   }
   & (
-    /** A JSON text whose long base64 is to stand aside. */
+    /** A JSON text whose long base64 is to be detached. */
     | { readonly kind: "json"; readonly bounds: JsonBounds }
     /** One raw image. */
     | { readonly kind: "image" }

@@ -3,6 +3,8 @@
  *
  * The npm mirror that the import map points at ships no declarations. Everything else imports from
  * here, so that pointing `@std/*` at JSR stays a change of the import map alone.
+ *
+ * @module
  */
 
 import * as delayModule from "@std/async/delay";

@@ -1,4 +1,10 @@
-import { type Account, AccountError, type Key, KeyThere, type Session } from "../accounts/mod.ts";
+import {
+  type Account,
+  AccountError,
+  DuplicateKey,
+  type Key,
+  type Session,
+} from "../accounts/mod.ts";
 import { creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import {
   daysSince,
@@ -8,7 +14,7 @@ import {
   requestRecords,
   usageReport,
 } from "../usage/mod.ts";
-import { STATUS_CODE } from "../std.ts";
+import { STATUS_CODE } from "../std/mod.ts";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
@@ -31,7 +37,7 @@ const DAY_MS = 86_400_000;
 const LIMITS_SHOWN = 3;
 
 /** What everybody sees of their own account. */
-export class OwnPages {
+export class AccountPages {
   readonly #parts: ConsoleParts;
 
   constructor(parts: ConsoleParts) {
@@ -57,7 +63,7 @@ export class OwnPages {
     const limits = credits.balance === 0 ? [] : await Promise.all(
       active.slice(0, LIMITS_SHOWN).map(async (key) => ({
         key,
-        standing: await admission.standing({ accountId: account.id, keyId: key.id }),
+        accountStatus: await admission.accountStatus({ accountId: account.id, keyId: key.id }),
       })),
     );
     return await page(
@@ -114,7 +120,7 @@ export class OwnPages {
       return await this.keys(c, session, { made: made.secret });
     } catch (error) {
       // the page that shows a key was loaded again: it has been made, and is not shown twice
-      if (error instanceof KeyThere) return seeOther(c, "/console/keys");
+      if (error instanceof DuplicateKey) return seeOther(c, "/console/keys");
       if (!(error instanceof AccountError)) throw error;
       return await this.keys(c, session, { error: `${error.message}.` }, STATUS_CODE.BadRequest);
     }

@@ -1,0 +1,15 @@
+/**
+ * What the platform lacks: signals that follow others, bytes, cheap timeouts, ids, text that is safe to display.
+ *
+ * Promise: no dependencies, and nothing here knows what a gateway is.
+ *
+ * @module
+ */
+
+export { following, type FollowingSignal, forEachOf, until } from "./abort.ts";
+export { joinBytes, sizeOf } from "./bytes.ts";
+export { CoarseTimers } from "./coarse_timers.ts";
+export { displayed, misleading } from "./display_text.ts";
+export { newId, newRequestId, randomText } from "./ids.ts";
+export { SlotMap } from "./slot_map.ts";
+export { VERSION } from "./version.ts";
