@@ -16,6 +16,7 @@ export {
   databaseRefusal,
   type GroupWrite,
   type Json,
+  type JsonObject,
   type ObserveCommit,
   type ReadOptions,
   type Row,

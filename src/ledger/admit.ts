@@ -1,4 +1,4 @@
-import { type Database, type GroupWrite, type Json } from "../database/mod.ts";
+import { type Database, type GroupWrite, type Json, type JsonObject } from "../database/mod.ts";
 import { insertItems } from "./columns.ts";
 
 /** A request that wants to run. */
@@ -40,66 +40,68 @@ export interface Decision {
 }
 
 const SPANS: readonly Span[] = ["minute", "hour", "day"];
+const WINDOWS = (["key", "account"] as const).flatMap((of) =>
+  SPANS.map((span) => ({ of, span, name: of === "key" ? span : `account_${span}` }))
+);
+const WINDOW_COLUMNS = WINDOWS.flatMap(({ name }) => [`${name}_limit`, `${name}_used`]);
 
-type Item = readonly [string, ...Json[]];
+const COLUMNS = [
+  "request_id",
+  "account_id",
+  "key_id",
+  "gateway_id",
+  "least",
+  "wanted",
+  "at_ms",
+  "lease_ms",
+  "tier_list",
+] as const;
+type Item = { readonly [Column in typeof COLUMNS[number]]: Json };
 
 const ADMIT: GroupWrite<Item, Decision> = {
   name: "admission",
+  key: "request_id",
   forgettable: true, // a request that was only admitted has had no answer
   statements: [
-    insertItems("admissions", [
-      "request_id",
-      "account_id",
-      "key_id",
-      "gateway_id",
-      "least",
-      "wanted",
-      "at_ms",
-      "lease_ms",
-      "tier_list",
-    ]),
+    insertItems("admissions", COLUMNS),
   ],
   outcomes: `
-    select json_group_array(json_array(request_id, verdict, credits, balance, minute_limit,
-      minute_used, hour_limit, hour_used, day_limit, day_used, account_minute_limit,
-      account_minute_used, account_hour_limit, account_hour_used, account_day_limit,
-      account_day_used))
-    from json_each(?1) join decisions on request_id = value ->> 0`,
+    select json_group_array(json_object(${
+    ["request_id", "verdict", "credits", "balance", ...WINDOW_COLUMNS]
+      .map((column) => `'${column}', ${column}`).join(", ")
+  }))
+    from json_each(?1) join decisions on request_id = value`,
   cleanUp: "delete from decisions",
   read,
 };
 
 /** Counts the request in its windows and holds its credits, or says why not: in one commit. */
 export function admit(database: Database, ask: AdmissionAsk): Promise<Decision> {
-  return database.write(ADMIT, [
-    ask.requestId,
-    ask.accountId,
-    ask.keyId,
-    ask.gatewayId,
-    ask.least,
-    ask.wanted,
-    ask.nowMs,
-    ask.leaseMs,
-    ask.tierListId,
-  ]);
+  return database.write(ADMIT, {
+    request_id: ask.requestId,
+    account_id: ask.accountId,
+    key_id: ask.keyId,
+    gateway_id: ask.gatewayId,
+    least: ask.least,
+    wanted: ask.wanted,
+    at_ms: ask.nowMs,
+    lease_ms: ask.leaseMs,
+    tier_list: ask.tierListId,
+  });
 }
 
-function read(row: readonly Json[] | undefined): Decision {
+function read(row: JsonObject | undefined): Decision {
   if (row === undefined) throw new TypeError("an admission was not decided");
-  const [, verdict, credits, balance, ...counts] = row;
-  const windows = (of: WindowState["of"], from: number): WindowState[] =>
-    SPANS.map((span, at) => ({
+  const hasTier = SPANS.some((span) => row[`${span}_limit`] !== 0);
+  return {
+    verdict: row.verdict as Decision["verdict"],
+    credits: Number(row.credits),
+    balance: Number(row.balance),
+    windows: !hasTier ? [] : WINDOWS.map(({ of, span, name }) => ({
       of,
       span,
-      limit: Number(counts[from + 2 * at]),
-      used: Number(counts[from + 2 * at + 1]),
-    }));
-  return {
-    verdict: verdict as Decision["verdict"],
-    credits: Number(credits),
-    balance: Number(balance),
-    windows: counts[0] === 0 && counts[2] === 0 && counts[4] === 0
-      ? []
-      : [...windows("key", 0), ...windows("account", 2 * SPANS.length)],
+      limit: Number(row[`${name}_limit`]),
+      used: Number(row[`${name}_used`]),
+    })),
   };
 }

@@ -1,6 +1,6 @@
-/** A statement that inserts each item of a batch, its elements in the order of `columns`. */
+/** A statement that inserts each item of a batch, its members by the names of `columns`. */
 export function insertItems(into: string, columns: readonly string[]): string {
-  const values = columns.map((_, at) => `item ->> ${at}`).join(", ");
+  const values = columns.map((column) => `item ->> '${column}'`).join(", ");
   // parsed once an item, not once a column
   return `insert into ${into} (${columns.join(", ")})
     with items (item) as materialized (select jsonb(value) from json_each(?1))

@@ -1,4 +1,4 @@
-import type { Database, GroupWrite, Json } from "../database/mod.ts";
+import type { Database, GroupWrite, Json, JsonObject } from "../database/mod.ts";
 import { insertItems } from "./columns.ts";
 
 /**
@@ -22,25 +22,28 @@ export interface GrowthAsk {
   readonly leaseMs: number;
 }
 
-const GROW: GroupWrite<readonly [string, ...Json[]], number> = {
+const COLUMNS = [
+  "request_id",
+  "account_id",
+  "key_id",
+  "gateway_id",
+  "wanted",
+  "at_ms",
+  "lease_ms",
+  "admitted_at_ms",
+] as const;
+
+const GROW: GroupWrite<{ readonly [Column in typeof COLUMNS[number]]: Json }, number> = {
   name: "growth",
+  key: "request_id",
   forgettable: true,
   repeatable: true,
   statements: [
-    insertItems("growths", [
-      "request_id",
-      "account_id",
-      "key_id",
-      "gateway_id",
-      "wanted",
-      "at_ms",
-      "lease_ms",
-      "admitted_at_ms",
-    ]),
+    insertItems("growths", COLUMNS),
   ],
-  outcomes: `select json_group_array(json_array(request_id, credits))
-    from json_each(?1) join holds on request_id = value ->> 0`,
-  read: (row: readonly Json[] | undefined) => Number(row?.[1] ?? 0),
+  outcomes: `select json_group_array(json_object('request_id', request_id, 'credits', credits))
+    from json_each(?1) join holds on request_id = value`,
+  read: (row: JsonObject | undefined) => Number(row?.credits ?? 0),
 };
 
 /**
@@ -48,16 +51,16 @@ const GROW: GroupWrite<readonly [string, ...Json[]], number> = {
  * as the balance has. Less than before only where its lease had ended meanwhile and others hold them.
  */
 export function growHold(database: Database, ask: GrowthAsk): Promise<number> {
-  return database.write(GROW, [
-    ask.requestId,
-    ask.accountId,
-    ask.keyId,
-    ask.gatewayId,
-    ask.wanted,
-    ask.nowMs,
-    ask.leaseMs,
-    ask.admittedAtMs,
-  ]);
+  return database.write(GROW, {
+    request_id: ask.requestId,
+    account_id: ask.accountId,
+    key_id: ask.keyId,
+    gateway_id: ask.gatewayId,
+    wanted: ask.wanted,
+    at_ms: ask.nowMs,
+    lease_ms: ask.leaseMs,
+    admitted_at_ms: ask.admittedAtMs,
+  });
 }
 
 /** Keeps the holds of these running requests for `leaseMs` from now on. */

@@ -9,12 +9,15 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "../as
 import { sqldServer } from "../fake/sqld.ts";
 import { tempDir } from "../fake/temp.ts";
 
-const NUMBERS: GroupWrite<readonly [string, number], number> = {
+const NUMBERS: GroupWrite<{ id: string; n: number }, number> = {
   name: "numbers",
-  statements: [`insert into numbers (id, n) select value ->> 0, value ->> 1 from json_each(?1)`],
-  outcomes: `select json_group_array(json_array(value ->> 0, numbers.n * 2))
-    from json_each(?1) join numbers on numbers.id = value ->> 0`,
-  read: (row) => Number(row![1]),
+  key: "id",
+  statements: [
+    `insert into numbers (id, n) select value ->> 'id', value ->> 'n' from json_each(?1)`,
+  ],
+  outcomes: `select json_group_array(json_object('id', value, 'double', numbers.n * 2))
+    from json_each(?1) join numbers on numbers.id = value`,
+  read: (row) => Number(row!.double),
 };
 
 /** The same promises for the embedded file and for a server. */
@@ -40,7 +43,7 @@ for (const kind of ["file", "server"] as const) {
     await using opened = await open();
     const { database } = opened;
     const outcomes = await Promise.all(
-      Array.from({ length: 2_000 }, (_, id) => database.write(NUMBERS, [`${id}`, id])),
+      Array.from({ length: 2_000 }, (_, n) => database.write(NUMBERS, { id: `${n}`, n })),
     );
     assertEquals(outcomes, Array.from({ length: 2_000 }, (_, id) => id * 2));
     const row = await database.one("select count(*) as n, sum(n) as total from numbers");
@@ -50,9 +53,9 @@ for (const kind of ["file", "server"] as const) {
   Deno.test(`database (${kind}): of a batch only the item at fault fails`, async () => {
     await using opened = await open();
     const { database } = opened;
-    await database.write(NUMBERS, ["5", 5]);
+    await database.write(NUMBERS, { id: "5", n: 5 });
     const results = await Promise.allSettled(
-      [4, 5, 6].map((id) => database.write(NUMBERS, [`${id}`, id])),
+      [4, 5, 6].map((n) => database.write(NUMBERS, { id: `${n}`, n })),
     );
     assertEquals(results.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
     assert((results[1] as PromiseRejectedResult).reason.isDuplicate);
@@ -80,7 +83,7 @@ for (const kind of ["file", "server"] as const) {
     const { database } = opened;
     const written = [
       database.batch([{ sql: "insert into numbers values (1, 1)" }]),
-      database.write(NUMBERS, ["2", 2]),
+      database.write(NUMBERS, { id: "2", n: 2 }),
     ];
     await database.close();
     await Promise.all(written);
