@@ -16,7 +16,7 @@ import {
 } from "./database/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "./images/mod.ts";
 import { databaseAlone, DirectoryInUse, gatewayIdentity } from "./gateway_identity.ts";
-import { TierList } from "./ledger/mod.ts";
+import { RULES, TierList } from "./ledger/mod.ts";
 import { Retention } from "./usage/mod.ts";
 import type { Console } from "./console/mod.ts";
 import {
@@ -114,6 +114,7 @@ export async function assembleParts(
     await openDatabase({
       file,
       durability: settings.durability,
+      rules: RULES,
       now: ownNow,
       observe,
       mayMigrate: besideGateway && file !== undefined

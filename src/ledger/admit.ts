@@ -1,5 +1,9 @@
-import { type Database, type GroupWrite, type Json, type JsonObject } from "../database/mod.ts";
-import { insertItems } from "./columns.ts";
+import type { Database, GroupWrite, JsonObject } from "../database/mod.ts";
+import { feed } from "./feed.ts";
+import { ADMISSIONS, DECISIONS, type Span, SPANS, WINDOWS } from "./rules/admit.ts";
+import type { Given } from "./rules/intake.ts";
+
+export type { Span };
 
 /** A request that wants to run. */
 export interface AdmissionAsk {
@@ -16,8 +20,6 @@ export interface AdmissionAsk {
   readonly leaseMs: number;
   readonly tierListId: string;
 }
-
-export type Span = "minute" | "hour" | "day";
 
 /** A request window of a key, or of an account over all its keys. */
 export interface WindowState {
@@ -39,39 +41,13 @@ export interface Decision {
   readonly windows: readonly WindowState[];
 }
 
-const SPANS: readonly Span[] = ["minute", "hour", "day"];
-const WINDOWS = (["key", "account"] as const).flatMap((of) =>
-  SPANS.map((span) => ({ of, span, name: of === "key" ? span : `account_${span}` }))
-);
-const WINDOW_COLUMNS = WINDOWS.flatMap(({ name }) => [`${name}_limit`, `${name}_used`]);
-
-const COLUMNS = [
-  "request_id",
-  "account_id",
-  "key_id",
-  "gateway_id",
-  "least",
-  "wanted",
-  "at_ms",
-  "lease_ms",
-  "tier_list",
-] as const;
-type Item = { readonly [Column in typeof COLUMNS[number]]: Json };
-
-const ADMIT: GroupWrite<Item, Decision> = {
+const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
   name: "admission",
   key: "request_id",
-  forgettable: true, // a request that was only admitted has had no answer
-  statements: [
-    insertItems("admissions", COLUMNS),
-  ],
-  outcomes: `
-    select json_group_array(json_object(${
-    ["request_id", "verdict", "credits", "balance", ...WINDOW_COLUMNS]
-      .map((column) => `'${column}', ${column}`).join(", ")
-  }))
-    from json_each(?1) join decisions on request_id = value`,
-  cleanUp: "delete from decisions",
+  forgettable: true, // a request that was only admitted has had no response
+  statements: feed(ADMISSIONS),
+  outcomes: DECISIONS.read,
+  cleanUp: DECISIONS.cleanUp,
   read,
 };
 
@@ -92,7 +68,7 @@ export function admit(database: Database, ask: AdmissionAsk): Promise<Decision> 
 
 function read(row: JsonObject | undefined): Decision {
   if (row === undefined) throw new TypeError("an admission was not decided");
-  const hasTier = SPANS.some((span) => row[`${span}_limit`] !== 0);
+  const hasTier = Object.keys(SPANS).some((span) => row[`${span}_limit`] !== 0);
   return {
     verdict: row.verdict as Decision["verdict"],
     credits: Number(row.credits),

@@ -1,11 +1,8 @@
-import type { Database, GroupWrite, Json, JsonObject } from "../database/mod.ts";
-import { insertItems } from "./columns.ts";
-
-/**
- * The clock by which leases are kept, as the triggers make them: gateways at one server may have clocks that
- * differ by more than a lease.
- */
-const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
+import type { Database, GroupWrite, JsonObject } from "../database/mod.ts";
+import { feed } from "./feed.ts";
+import { DATABASE_CLOCK } from "./rules/fragments.ts";
+import { GROWTHS, HELD } from "./rules/grow.ts";
+import type { Given } from "./rules/intake.ts";
 
 /** A running request that needs more. */
 export interface GrowthAsk {
@@ -22,27 +19,13 @@ export interface GrowthAsk {
   readonly leaseMs: number;
 }
 
-const COLUMNS = [
-  "request_id",
-  "account_id",
-  "key_id",
-  "gateway_id",
-  "wanted",
-  "at_ms",
-  "lease_ms",
-  "admitted_at_ms",
-] as const;
-
-const GROW: GroupWrite<{ readonly [Column in typeof COLUMNS[number]]: Json }, number> = {
+const GROW: GroupWrite<Given<typeof GROWTHS>, number> = {
   name: "growth",
   key: "request_id",
   forgettable: true,
   repeatable: true,
-  statements: [
-    insertItems("growths", COLUMNS),
-  ],
-  outcomes: `select json_group_array(json_object('request_id', request_id, 'credits', credits))
-    from json_each(?1) join holds on request_id = value`,
+  statements: feed(GROWTHS),
+  outcomes: HELD,
   read: (row: JsonObject | undefined) => Number(row?.credits ?? 0),
 };
 

@@ -1,5 +1,7 @@
-import type { Database, GroupWrite, Json } from "../database/mod.ts";
-import { insertItems } from "./columns.ts";
+import type { Database, GroupWrite } from "../database/mod.ts";
+import { feed } from "./feed.ts";
+import type { Given } from "./rules/intake.ts";
+import { CHARGED, SETTLEMENTS } from "./rules/settle.ts";
 
 /** How a request ended. */
 export type Ending = "complete" | "refused" | "upstream_failed" | "client_left";
@@ -56,49 +58,15 @@ export interface Settled {
   readonly balance: number;
 }
 
-const COLUMNS = [
-  "request_id",
-  "account_id",
-  "key_id",
-  "dialect",
-  "route",
-  "upstream",
-  "upstream_model",
-  "attempts",
-  "status",
-  "ending",
-  "streamed",
-  "usage_source",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-  "started_at_ms",
-  "first_token_ms",
-  "duration_ms",
-  "price_credits",
-  "ignored",
-  "input_price",
-  "cached_price",
-  "output_price",
-  "minimum_credits",
-  "admitted_at_ms",
-  "settled_at_ms",
-] as const;
-
 /** As the table allows. */
 const MAX_IGNORED = 2_000;
 
-const SETTLE: GroupWrite<{ readonly [Column in typeof COLUMNS[number]]: Json }, Settled> = {
+const SETTLE: GroupWrite<Given<typeof SETTLEMENTS>, Settled> = {
   name: "settlement",
   key: "request_id",
   repeatable: true,
-  statements: [
-    insertItems("settlements", COLUMNS),
-  ],
-  outcomes: `select json_group_array(json_object('request_id', request_id,
-      'charged_credits', charged_credits, 'balance_credits', balance_credits))
-    from json_each(?1) join usage_records on request_id = value`,
+  statements: feed(SETTLEMENTS),
+  outcomes: CHARGED,
   read(row) {
     if (row === undefined) throw new TypeError("a request was not settled");
     return { charged: Number(row.charged_credits), balance: Number(row.balance_credits) };

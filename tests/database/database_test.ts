@@ -5,6 +5,7 @@ import {
   MIGRATIONS,
   openDatabase,
 } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { sqldServer } from "../fake/sqld.ts";
 import { tempDir } from "../fake/temp.ts";
@@ -30,6 +31,7 @@ for (const kind of ["file", "server"] as const) {
       file: server === undefined ? `${dir.path}/sluice.db` : undefined,
       ...(server === undefined ? {} : { server: { url: server.url, token: undefined } }),
       durability: "full",
+      rules: RULES,
       now: () => 1,
     } as const;
     const database = stack.adopt(await openDatabase(options), (one) => one.close());
@@ -93,7 +95,11 @@ for (const kind of ["file", "server"] as const) {
     await using opened = await open();
     const { database, options } = opened;
     const latest = MIGRATIONS.at(-1)!.version;
-    assertEquals(await migrate(database, { now: () => 2 }), { from: latest, to: latest });
+    assertEquals(await migrate(database, { now: () => 2, rules: RULES }), {
+      from: latest,
+      to: latest,
+      installedRules: false,
+    });
     await database.batch([{ sql: "insert into schema_versions values (999, 'future', 1)" }]);
     const error = await assertRejects(() => openDatabase(options), DatabaseError, "newer Sluice");
     assertEquals(error.code, "SLUICE_NEWER");
@@ -113,13 +119,19 @@ for (const kind of ["file", "server"] as const) {
       DatabaseError,
     );
     assertEquals(await database.all("select name from sqlite_master where name = 'half'"), []);
-    assertEquals(await migrate(database, { now: () => 3 }), { from: latest, to: latest });
+    const again = await migrate(database, { now: () => 3 });
+    assertEquals(again, { from: latest, to: latest, installedRules: false });
   });
 }
 
 Deno.test("database (file): the schema is changed only after a copy was made", async () => {
   await using dir = await tempDir();
-  const options = { file: `${dir.path}/sluice.db`, durability: "full", now: () => 1 } as const;
+  const options = {
+    file: `${dir.path}/sluice.db`,
+    durability: "full",
+    rules: RULES,
+    now: () => 1,
+  } as const;
   const database = await openDatabase(options);
   const latest = MIGRATIONS.at(-1)!.version;
   const next = {
@@ -141,7 +153,7 @@ Deno.test("database (file): safe settings are in force, whatever the driver's de
   await using dir = await tempDir();
   for (const durability of ["full", "normal"] as const) {
     const file = `${dir.path}/${durability}.db`;
-    const database = await openDatabase({ file, durability, now: () => 1 });
+    const database = await openDatabase({ file, durability, rules: RULES, now: () => 1 });
     assertEquals((await database.one("pragma synchronous"))!.synchronous, 1);
     assertEquals((await database.one("pragma journal_mode"))!.journal_mode, "wal");
     await database.close();
@@ -156,7 +168,7 @@ Deno.test("database (file): what cannot be opened is named", async () => {
     "this is not a database, and long enough to be looked at ".repeat(100),
   );
   const error = await assertRejects(
-    () => openDatabase({ file, durability: "full", now: () => 1 }),
+    () => openDatabase({ file, durability: "full", rules: RULES, now: () => 1 }),
     DatabaseError,
   );
   assertStringIncludes(error.message, file);
@@ -165,7 +177,7 @@ Deno.test("database (file): what cannot be opened is named", async () => {
 Deno.test("database (file): the write-ahead log stays short", async () => {
   await using dir = await tempDir();
   const file = `${dir.path}/sluice.db`;
-  const database = await openDatabase({ file, durability: "normal", now: () => 1 });
+  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: () => 1 });
   await database.batch([{ sql: "create table texts (id integer primary key, text text) strict" }]);
   const text = "x".repeat(4_000);
   for (let round = 0; round < 200; round++) {
@@ -187,7 +199,12 @@ Deno.test({
   async fn() {
     await using dir = await tempDir();
     const open = () =>
-      openDatabase({ file: `${dir.path}/sluice.db`, durability: "full", now: () => 1 });
+      openDatabase({
+        file: `${dir.path}/sluice.db`,
+        durability: "full",
+        rules: RULES,
+        now: () => 1,
+      });
     const database = await open();
     try {
       const held = await locksOn(`${dir.path}/sluice.db`);

@@ -6,6 +6,7 @@
  */
 
 import { type GroupWrite, openDatabase } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
 import { say } from "./command.ts";
 
 const [file = "", durability = "", count = "", kind = ""] = Deno.args;
@@ -18,6 +19,7 @@ const NUMBERS: GroupWrite<{ n: string }> = {
 const database = await openDatabase({
   file,
   durability: durability === "full" ? "full" : "normal",
+  rules: RULES,
   now: () => 1,
 });
 await database.batch([{ sql: "create table numbers (n text primary key)" }]);
