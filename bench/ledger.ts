@@ -12,7 +12,15 @@ import { Accounts, Keys } from "../src/accounts/mod.ts";
 import { openDatabase } from "../src/database/mod.ts";
 import { creditUsage } from "../src/http/mod.ts";
 import { newRequestId } from "../src/platform/ids.ts";
-import { admit, audit, grantStatements, newLotId, settle, TierList } from "../src/ledger/mod.ts";
+import {
+  admit,
+  audit,
+  grantStatements,
+  newLotId,
+  RULES,
+  settle,
+  TierList,
+} from "../src/ledger/mod.ts";
 import { median, residentMb, say } from "./harness.ts";
 
 const [wanted = "1000000", accountsWanted = "50"] = Deno.args;
@@ -24,6 +32,7 @@ const directory = await Deno.makeTempDir();
 const database = await openDatabase({
   file: `${directory}/sluice.db`,
   durability: "full",
+  rules: RULES,
   now: Date.now,
 });
 const tierList = new TierList([{ above: 0, minute: 1e12, hour: 1e12, day: 1e12 }]);

@@ -10,6 +10,7 @@ import {
   type ObserveCommit,
   openDatabase,
 } from "../database/mod.ts";
+import { RULES } from "../ledger/mod.ts";
 
 /** How a database is opened. */
 export interface StoreOptions {
@@ -56,6 +57,7 @@ export async function openStore(
     await openDatabase({
       file,
       durability: settings.durability,
+      rules: RULES,
       now: ownNow,
       observe,
       mayMigrate: besideGateway && file !== undefined

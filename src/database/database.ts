@@ -17,27 +17,29 @@ export interface Statement {
 /**
  * A write that concurrent requests share: its statements run once for all items that are waiting.
  *
- * Each statement takes one argument, the items as a JSON array, and reads them with `json_each(?1)`.
- * All run in one transaction with everything else that waits; an item's promise resolves after the
- * commit. When a batch fails, each item is tried alone, so one bad item fails alone.
+ * Each statement takes one argument, the items as a JSON array of objects, and reads them with
+ * `json_each(?1)` by their names. All run in one transaction with everything else that waits; an item's
+ * promise resolves after the commit. When a batch fails, each item is tried alone, so one bad item fails alone.
  */
-export interface GroupWrite<Item extends readonly [string, ...Json[]], Outcome = undefined> {
+export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
   /** For logs and metrics. */
   readonly name: string;
+  /** The member that tells items apart; its values are texts. */
+  readonly key: keyof Item & string;
   readonly statements: readonly string[];
   /** Whether losing it with the power would do no harm; then the disk is not waited for. */
   readonly forgettable?: boolean;
   /** Whether doing it twice is the same as once; then it is tried again when the answer was lost. */
   readonly repeatable?: boolean;
   /**
-   * Reads what became of each item: one row with one text, a JSON array of `[key, …]`, where the key
-   * is the item's first element. Runs after `statements`, before `cleanUp`.
+   * Reads the outcomes of items: takes a JSON array of their keys, and selects one text, a JSON array of objects
+   * that have the key under the same name. Runs after `statements`, before `cleanUp`.
    */
   readonly outcomes?: string;
   /** Runs last, without arguments. */
   readonly cleanUp?: string;
-  /** Makes an outcome of what `outcomes` read for an item; undefined when it read nothing. */
-  readonly read?: (row: readonly Json[] | undefined) => Outcome;
+  /** Parses what `outcomes` read for an item; undefined when it read nothing. */
+  readonly read?: (row: JsonObject | undefined) => Outcome;
   /** Never set: ties a write to the shape of its items. */
   readonly item?: Item;
 }
@@ -51,9 +53,12 @@ export type ObserveCommit = (commit: {
 }) => void;
 
 /** What an item of a group write may be made of. */
-export type Json = string | number | boolean | null | readonly Json[] | {
-  readonly [key: string]: Json | undefined;
-};
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+
+/** An item of a group write, or its outcome. */
+export interface JsonObject {
+  readonly [name: string]: Json | undefined;
+}
 
 /** How rows are read. */
 export interface ReadOptions {
@@ -73,8 +78,8 @@ export interface Database {
   one(sql: string, args?: readonly Value[]): Promise<Row | undefined>;
   /** Runs statements in one write transaction of their own; answers each one's rows. */
   batch(statements: readonly Statement[]): Promise<Row[][]>;
-  /** Joins the next group commit; resolves when it is durable, with what became of the item. */
-  write<Item extends readonly [string, ...Json[]], Outcome>(
+  /** Joins the next group commit; resolves with the item's outcome when it is durable. */
+  write<Item extends JsonObject, Outcome>(
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome>;

@@ -2,7 +2,7 @@ import {
   type Database,
   DatabaseError,
   type GroupWrite,
-  type Json,
+  type JsonObject,
   type ObserveCommit,
   type Row,
   type Statement,
@@ -77,7 +77,7 @@ export class EmbeddedDatabase implements Database {
     return rows;
   }
 
-  write<Item extends readonly [string, ...Json[]], Outcome>(
+  write<Item extends JsonObject, Outcome>(
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome> {

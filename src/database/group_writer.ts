@@ -1,7 +1,7 @@
 import {
   DatabaseError,
   type GroupWrite,
-  type Json,
+  type JsonObject,
   type ObserveCommit,
   type Row,
   type Statement,
@@ -27,12 +27,11 @@ const MAX_WAITING = 100_000;
 /** Items in one transaction at the most, so that no single commit takes long. */
 const MAX_BATCH = 2_000;
 
-type Keyed = readonly [string, ...Json[]];
-type AnyWrite = GroupWrite<Keyed, unknown>;
+type AnyWrite = GroupWrite<JsonObject, unknown>;
 
 interface Waiting {
   readonly write: AnyWrite;
-  readonly item: Keyed;
+  readonly item: JsonObject;
   readonly done: PromiseWithResolvers<unknown>;
 }
 
@@ -61,7 +60,7 @@ export class GroupWriter {
   }
 
   /** Joins the next commit; resolves after it with what became of the item. */
-  write<Item extends Keyed, Outcome>(
+  write<Item extends JsonObject, Outcome>(
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome> {
@@ -167,12 +166,15 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
   const byWrite = Map.groupBy(batch, ({ write }) => write);
   return [...byWrite].map(([write, all]) => {
     const args = [wellFormed(JSON.stringify(all.map(({ item }) => item)))];
+    const keys = () => [wellFormed(JSON.stringify(all.map(({ item }) => item[write.key])))];
     return {
       write,
       all,
       statements: [
         ...write.statements.map((sql) => ({ sql, args })),
-        ...(write.outcomes === undefined ? [] : [{ sql: write.outcomes, args, first: true }]),
+        ...(write.outcomes === undefined
+          ? []
+          : [{ sql: write.outcomes, args: keys(), first: true }]),
         ...(write.cleanUp === undefined ? [] : [{ sql: write.cleanUp }]),
       ],
     };
@@ -199,11 +201,11 @@ function resolve({ write, all }: Group, rows: readonly Row[][]): void {
   }
   const [text] = Object.values(rows[write.statements.length]?.[0] ?? {});
   const outcomes = new Map(
-    (JSON.parse(String(text ?? "[]")) as Keyed[]).map((row) => [row[0], row]),
+    (JSON.parse(String(text ?? "[]")) as JsonObject[]).map((row) => [row[write.key], row]),
   );
   for (const { item, done } of all) {
     try {
-      done.resolve(write.read?.(outcomes.get(item[0])));
+      done.resolve(write.read?.(outcomes.get(item[write.key])));
     } catch (error) {
       done.reject(error);
     }

@@ -1,4 +1,4 @@
-import { type Database, DatabaseError } from "./database.ts";
+import { type Database, DatabaseError, type Statement } from "./database.ts";
 import { ACCOUNTS_KEYS_USAGE } from "./migrations/0001_accounts_keys_usage.ts";
 import { LEDGER } from "./migrations/0002_ledger.ts";
 import { CONSOLE } from "./migrations/0003_console.ts";
@@ -6,8 +6,20 @@ import { LEASES } from "./migrations/0004_leases.ts";
 import { AUDIT } from "./migrations/0005_audit.ts";
 import { BOUNDS } from "./migrations/0006_bounds.ts";
 import { TAKE_BACKS } from "./migrations/0007_take_backs.ts";
+import { RULES_ASIDE } from "./migrations/0008_rules.ts";
+import {
+  dropRules,
+  type InstalledRules,
+  installedRules,
+  installRules,
+  keepsRules,
+  type RuleSet,
+} from "./rules.ts";
 
-/** One step of the schema. Released steps are never edited, only followed by others. */
+/**
+ * One step of the schema: tables, columns, indexes, changes of data. Released steps are never edited, only
+ * followed by others. No rule is installed while it runs, so what a trigger keeps in step it does itself.
+ */
 export interface Migration {
   readonly version: number;
   readonly name: string;
@@ -23,7 +35,13 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: "audit", statements: AUDIT },
   { version: 6, name: "bounds", statements: BOUNDS },
   { version: 7, name: "take-backs", statements: TAKE_BACKS },
+  { version: 8, name: "rules", statements: RULES_ASIDE },
 ];
+
+/** From this one on the database says which rules it has; before, migrations made them. */
+const FIRST_WITH_RULES = 8;
+/** Other programs that change the database at the same moment and are waited for. */
+const MAX_ATTEMPTS = 5;
 
 const CREATE_VERSIONS = `
   create table if not exists schema_versions (
@@ -36,51 +54,97 @@ const CREATE_VERSIONS = `
 export interface Migrated {
   readonly from: number;
   readonly to: number;
+  /** Whether this call installed the rules. */
+  readonly installedRules: boolean;
 }
 
 /** How to migrate. */
 export interface MigrateOptions {
   readonly now: () => number;
+  /** The rules to install; undefined leaves those of the database as they are. */
+  readonly rules?: RuleSet | undefined;
+  /** Called before a database that holds data is changed; what it throws keeps the database as it is. */
+  readonly mayChange?: (() => Promise<void>) | undefined;
   /** Copies the database before a schema that holds data is changed. */
-  readonly copy?: (fromVersion: number) => Promise<void>;
+  readonly copy?: ((fromVersion: number) => Promise<void>) | undefined;
   /** The steps to apply; tests pass fewer. */
   readonly migrations?: readonly Migration[];
 }
 
+/** What a database has. */
+interface State {
+  readonly version: number;
+  readonly rules: InstalledRules | undefined;
+}
+
 /**
- * Brings the schema up to date: all missing steps in one transaction.
+ * Brings schema and rules up to date: all missing steps and the new rules in one transaction. Of several
+ * programs that do so at once, one succeeds and the others find it done.
  *
  * @throws {DatabaseError} `SLUICE_NEWER` when the database was written by a newer Sluice.
  */
 export async function migrate(database: Database, options: MigrateOptions): Promise<Migrated> {
-  const { now, copy, migrations = MIGRATIONS } = options;
+  const { now, rules, mayChange, copy, migrations = MIGRATIONS } = options;
   const latest = migrations.at(-1)!.version;
-  const from = await schemaVersion(database);
-  if (from > latest) {
-    throw new DatabaseError(
-      "SLUICE_NEWER",
-      `Cannot use ${database.place} as it was written by a newer Sluice: its schema is version ` +
-        `${from}, this program knows up to ${latest}. Install the newer program or restore a backup`,
-    );
+  for (let attempt = 1;; attempt++) {
+    const state = await stateOf(database, latest);
+    const from = state.version;
+    const missing = migrations.filter(({ version }) => version > from);
+    const replacing = rules !== undefined && (missing.length > 0 || !keepsRules(state.rules, rules))
+      ? rules
+      : undefined;
+    if (missing.length === 0 && replacing === undefined) {
+      return { from, to: latest, installedRules: false };
+    }
+    if (from > 0) {
+      await mayChange?.();
+      if (missing.length > 0) await copy?.(from);
+    }
+    try {
+      await database.batch(changes(state, missing, { nowMs: now(), rules: replacing }));
+      return { from, to: latest, installedRules: replacing !== undefined };
+    } catch (error) {
+      // another program may have been first: then there is less to do, or nothing
+      const isChanged = JSON.stringify(await stateOf(database, latest)) !== JSON.stringify(state);
+      if (!isChanged || attempt === MAX_ATTEMPTS) throw error;
+    }
   }
-  if (from === latest) return { from, to: latest };
-  if (from > 0) await copy?.(from);
-  const missing = migrations.filter(({ version }) => version > from);
-  try {
-    await database.batch([
-      { sql: CREATE_VERSIONS },
-      // First, so that of two gateways that start at once only one carries the step out.
-      ...missing.map(({ version, name }) => ({
-        sql: "insert into schema_versions (version, name, applied_at_ms) values (?, ?, ?)",
-        args: [version, name, now()],
-      })),
-      ...missing.flatMap(({ statements }) => statements.map((sql) => ({ sql }))),
-    ]);
-  } catch (error) {
-    if (await schemaVersion(database) === latest) return { from: latest, to: latest };
-    throw error;
-  }
-  return { from, to: latest };
+}
+
+/** The statements of one transaction. */
+function changes(
+  { version, rules: before }: State,
+  missing: readonly Migration[],
+  { nowMs, rules }: { readonly nowMs: number; readonly rules: RuleSet | undefined },
+): Statement[] {
+  return [
+    ...(version === 0 ? [{ sql: CREATE_VERSIONS }] : []),
+    // First, so that of two gateways that start at once only one carries the step out.
+    ...missing.map(({ version, name }) => ({
+      sql: "insert into schema_versions (version, name, applied_at_ms) values (?, ?, ?)",
+      args: [version, name, nowMs],
+    })),
+    ...(rules === undefined ? [] : dropRules(before?.objects ?? [])),
+    ...missing.flatMap(({ statements }) => statements.map((sql) => ({ sql }))),
+    ...(rules === undefined ? [] : installRules(rules, { before, nowMs })),
+  ];
+}
+
+function refuseNewer(database: Database, version: number, latest: number): void {
+  if (version <= latest) return;
+  throw new DatabaseError(
+    "SLUICE_NEWER",
+    `Cannot use ${database.place} as it was written by a newer Sluice: its schema is version ` +
+      `${version}, this program knows up to ${latest}. Install the newer program or restore a backup`,
+  );
+}
+
+/** A newer schema is refused before anything else of it is read. */
+async function stateOf(database: Database, latest: number): Promise<State> {
+  const version = await schemaVersion(database);
+  refuseNewer(database, version, latest);
+  const rules = version < FIRST_WITH_RULES ? undefined : await installedRules(database);
+  return { version, rules };
 }
 
 /** The schema's version; 0 for an empty database. */

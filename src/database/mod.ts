@@ -2,8 +2,9 @@
  * The database: the only authority on accounts, keys, money, windows and usage.
  *
  * Promise: what a resolved write has committed is there after a crash; writes of concurrent
- * requests share one commit; the schema is migrated in one transaction and a newer one refused.
- * Leaves to others: what is written. SQL stands beside the noun that it serves.
+ * requests share one commit; the schema is migrated and the rules are installed in one transaction, a newer
+ * schema is refused and newer rules are kept. Leaves to others: what is written and what decides. SQL is in
+ * the folder of the noun that owns the table.
  *
  * @module
  */
@@ -16,6 +17,7 @@ export {
   databaseRefusal,
   type GroupWrite,
   type Json,
+  type JsonObject,
   type ObserveCommit,
   type ReadOptions,
   type Row,
@@ -24,6 +26,7 @@ export {
 } from "./database.ts";
 export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } from "./migrate.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
+export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts";
 export { type Reading, readTogether } from "./reading.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
 export {

@@ -2,6 +2,7 @@ import { dirname } from "../std/mod.ts";
 import { type Database, DatabaseError, type ObserveCommit } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
+import type { RuleSet } from "./rules.ts";
 import { ServerDatabase } from "./server.ts";
 
 /** Where the database is and what is asked of it. */
@@ -11,20 +12,27 @@ export interface OpenOptions {
   /** Address and token of a libSQL server. */
   readonly server?: { readonly url: string; readonly token: string | undefined };
   readonly durability: "full" | "normal";
+  /** What decides in this database; installed unless it has the same or newer ones. */
+  readonly rules: RuleSet;
   readonly now: () => number;
   readonly observe?: ObserveCommit | undefined;
-  /** Asked before a schema that holds data is changed; what it throws keeps it as it is. */
+  /** Called before schema or rules of a database in use are changed; what it throws keeps them as they are. */
   readonly mayMigrate?: (() => Promise<void>) | undefined;
 }
 
-/** Opens the database and brings its schema up to date. */
+/**
+ * Opens the database and brings its schema and its rules up to date.
+ *
+ * @throws {DatabaseError} `SLUICE_NEWER` for a schema that a newer Sluice wrote.
+ */
 export async function openDatabase(options: OpenOptions): Promise<Database> {
   const database = await connect(options);
   try {
     await migrate(database, {
       now: options.now,
+      rules: options.rules,
+      mayChange: options.mayMigrate,
       copy: async (version) => {
-        await options.mayMigrate?.();
         if (options.file === undefined) return; // a server's operator keeps its copies
         await copyFile(database, `${options.file}.before-schema-${version + 1}`);
       },

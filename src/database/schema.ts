@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Database } from "./database.ts";
-import { type Migration, MIGRATIONS } from "./migrate.ts";
+import { MIGRATIONS } from "./migrate.ts";
+import { hashOfRules, objectsOfRules, type RuleSet } from "./rules.ts";
 
-/** A table, index, trigger or view that is not as the migrations make it. */
+/** A table, index, trigger or view that is not as migrations and rules make it. */
 export interface SchemaDifference {
-  /** Such as `trigger entries_delete_is_refused`. */
+  /** Such as `trigger entries_delete_is_refused`; `rules` for the record of those that are installed. */
   readonly object: string;
   /** Digest of its statement as it is; `none` if there is no such object. */
   readonly found: string;
-  /** Digest of its statement as the migrations make it; `none` for an object of nobody's. */
+  /** Digest of its statement as migrations and rules make it; `none` for an object of nobody's. */
   readonly expected: string;
 }
 
@@ -24,12 +25,17 @@ const OBJECTS = `select type || ' ' || name as object, sql, tbl_name from sqlite
     and name not like 'libsql\\_%' escape '\\' and name <> 'schema_versions' order by 1`;
 
 /**
- * Compares the schema with the one that the migrations make, and the list of applied migrations with
- * theirs. Tables and views of others beside ours are left alone; triggers and indexes are not, as they may
- * change what our rows are.
+ * Compares the schema with the one that migrations and rules make, the list of applied migrations with the
+ * program's, and the record of the installed rules with its rules. Tables and views of others beside ours are
+ * left alone; triggers and indexes are not, as they may change what our rows are.
+ *
+ * @param rules The rules that the database should have.
  */
-export async function schemaDifferences(database: Database): Promise<SchemaDifference[]> {
-  const expected = await expectedSchema(MIGRATIONS);
+export async function schemaDifferences(
+  database: Database,
+  rules: RuleSet,
+): Promise<SchemaDifference[]> {
+  const expected = await expectedSchema(rules);
   const ours = new Set([...expected.keys()].filter((object) => object.startsWith("table ")));
   const found = new Map<string, string>();
   for (const row of await database.all(OBJECTS)) {
@@ -43,6 +49,19 @@ export async function schemaDifferences(database: Database): Promise<SchemaDiffe
   );
   for (const { version, name } of versions) found.set(`migration ${version}`, String(name));
   for (const { version, name } of MIGRATIONS) expected.set(`migration ${version}`, name);
+  if (found.has("table installed_rules")) {
+    const rows = await database.all("select id, revision, hash, objects from installed_rules");
+    found.set("rules", JSON.stringify(rows));
+  }
+  expected.set(
+    "rules",
+    JSON.stringify([{
+      id: 1,
+      revision: rules.revision,
+      hash: hashOfRules(rules),
+      objects: JSON.stringify(objectsOfRules(rules)),
+    }]),
+  );
 
   return [...new Set([...expected.keys(), ...found.keys()])].toSorted()
     .filter((object) => expected.get(object) !== found.get(object))
@@ -53,13 +72,14 @@ export async function schemaDifferences(database: Database): Promise<SchemaDiffe
     }));
 }
 
-/** Statement by object, as the migrations leave them in an empty database. */
-async function expectedSchema(migrations: readonly Migration[]): Promise<Map<string, string>> {
+/** Statement by object, as migrations and rules leave them in an empty database. */
+async function expectedSchema({ rules }: RuleSet): Promise<Map<string, string>> {
   const { default: Driver } = await import("libsql");
   // the driver's own types do not know that rows are objects
   const connection = new Driver(":memory:") as unknown as Connection;
   try {
-    for (const { statements } of migrations) for (const sql of statements) connection.exec(sql);
+    for (const { statements } of MIGRATIONS) for (const sql of statements) connection.exec(sql);
+    for (const { sql } of rules) for (const statement of sql) connection.exec(statement);
     return new Map(connection.prepare(OBJECTS).all().map(({ object, sql }) => [object, sql]));
   } finally {
     connection.close();

@@ -2,7 +2,7 @@ import {
   type Database,
   DatabaseError,
   type GroupWrite,
-  type Json,
+  type JsonObject,
   type ObserveCommit,
   type ReadOptions,
   type Row,
@@ -141,7 +141,7 @@ export class ServerDatabase implements Database {
     }
   }
 
-  write<Item extends readonly [string, ...Json[]], Outcome>(
+  write<Item extends JsonObject, Outcome>(
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome> {

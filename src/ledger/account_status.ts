@@ -1,5 +1,6 @@
 import type { Database } from "../database/mod.ts";
 import type { WindowState } from "./admit.ts";
+import { ACCOUNT_LIMITS, SPANS, WINDOWS } from "./rules/admit.ts";
 import type { TierList } from "./tiers.ts";
 
 /** Where an account and a key stand. */
@@ -9,24 +10,15 @@ export interface AccountStatus {
   readonly windows: readonly WindowState[];
 }
 
-const SPANS = [["minute", 60_000], ["hour", 3_600_000], ["day", 86_400_000]] as const;
-const OWNERS = [["key", ""], ["account", "account_"]] as const;
-/** As admissions have it where a tier has limits per key only. */
-const MAX_LIMIT = Number.MAX_SAFE_INTEGER;
+const ARGUMENTS = { account: "?1", key: "?2" } as const;
+const SPAN_NAMES = Object.keys(SPANS);
 
 const STANDING = `
-  select available as balance, minute, hour, day,
+  select available as balance, minute, hour, day, ${ACCOUNT_LIMITS.join(", ")},
     ${
-  SPANS.map(([span]) =>
-    `coalesce(account_${span}, min(5 * ${span}, ${MAX_LIMIT})) as account_${span}`
-  ).join(", ")
-},
-    ${
-  OWNERS.flatMap(([owner, prefix], ownerAt) =>
-    SPANS.map(([span, spanMs], spanAt) =>
-      `(select used from ${prefix}windows where ${owner}_id = ?${2 - ownerAt}
-      and span_ms = ${spanMs} and at_ms = ?${4 + spanAt}) as ${prefix}${span}_used`
-    )
+  WINDOWS.map(({ of, table, span, name }) =>
+    `(select used from ${table} where ${of}_id = ${ARGUMENTS[of]} and span_ms = ${SPANS[span]}
+      and at_ms = ?${4 + SPAN_NAMES.indexOf(span)}) as ${name}_used`
   ).join(",\n    ")
 }
   from (
@@ -46,18 +38,16 @@ export async function accountStatusOf(
   tierList: TierList,
   nowMs: number,
 ): Promise<AccountStatus> {
-  const starts = SPANS.map(([, spanMs]) => Math.floor(nowMs / spanMs) * spanMs);
+  const starts = Object.values(SPANS).map((spanMs) => Math.floor(nowMs / spanMs) * spanMs);
   const row = await database.one(STANDING, [accountId, keyId, tierList.id, ...starts, nowMs]);
   if (row === undefined || row.minute === null) {
     return { balance: Number(row?.balance ?? 0), windows: [] };
   }
-  const windows = OWNERS.flatMap(([of, prefix]) =>
-    SPANS.map(([span]): WindowState => ({
-      of,
-      span,
-      limit: Number(row[`${prefix}${span}`]),
-      used: Number(row[`${prefix}${span}_used`] ?? 0),
-    }))
-  );
+  const windows = WINDOWS.map(({ of, span, name }): WindowState => ({
+    of,
+    span,
+    limit: Number(row[name]),
+    used: Number(row[`${name}_used`] ?? 0),
+  }));
   return { balance: Number(row.balance), windows };
 }

@@ -1,5 +1,9 @@
-import { type Database, type GroupWrite, type Json } from "../database/mod.ts";
-import { insertItems } from "./columns.ts";
+import type { Database, GroupWrite, JsonObject } from "../database/mod.ts";
+import { feed } from "./feed.ts";
+import { ADMISSIONS, DECISIONS, type Span, SPANS, WINDOWS } from "./rules/admit.ts";
+import type { Given } from "./rules/intake.ts";
+
+export type { Span };
 
 /** A request that wants to run. */
 export interface HoldRequest {
@@ -16,8 +20,6 @@ export interface HoldRequest {
   readonly leaseMs: number;
   readonly tierListId: string;
 }
-
-export type Span = "minute" | "hour" | "day";
 
 /** A request window of a key, or of an account over all its keys. */
 export interface WindowState {
@@ -39,67 +41,43 @@ export interface Decision {
   readonly windows: readonly WindowState[];
 }
 
-const SPANS: readonly Span[] = ["minute", "hour", "day"];
-
-type Item = readonly [string, ...Json[]];
-
-const ADMIT: GroupWrite<Item, Decision> = {
+const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
   name: "admission",
-  forgettable: true, // a request that was only admitted has had no answer
-  statements: [
-    insertItems("admissions", [
-      "request_id",
-      "account_id",
-      "key_id",
-      "gateway_id",
-      "least",
-      "wanted",
-      "at_ms",
-      "lease_ms",
-      "tier_list",
-    ]),
-  ],
-  outcomes: `
-    select json_group_array(json_array(request_id, verdict, credits, balance, minute_limit,
-      minute_used, hour_limit, hour_used, day_limit, day_used, account_minute_limit,
-      account_minute_used, account_hour_limit, account_hour_used, account_day_limit,
-      account_day_used))
-    from json_each(?1) join decisions on request_id = value ->> 0`,
-  cleanUp: "delete from decisions",
+  key: "request_id",
+  forgettable: true, // a request that was only admitted has had no response
+  statements: feed(ADMISSIONS),
+  outcomes: DECISIONS.read,
+  cleanUp: DECISIONS.cleanUp,
   read,
 };
 
 /** Counts the request in its windows and holds its credits, or says why not: in one commit. */
 export function admit(database: Database, ask: HoldRequest): Promise<Decision> {
-  return database.write(ADMIT, [
-    ask.requestId,
-    ask.accountId,
-    ask.keyId,
-    ask.gatewayId,
-    ask.least,
-    ask.wanted,
-    ask.nowMs,
-    ask.leaseMs,
-    ask.tierListId,
-  ]);
+  return database.write(ADMIT, {
+    request_id: ask.requestId,
+    account_id: ask.accountId,
+    key_id: ask.keyId,
+    gateway_id: ask.gatewayId,
+    least: ask.least,
+    wanted: ask.wanted,
+    at_ms: ask.nowMs,
+    lease_ms: ask.leaseMs,
+    tier_list: ask.tierListId,
+  });
 }
 
-function read(row: readonly Json[] | undefined): Decision {
+function read(row: JsonObject | undefined): Decision {
   if (row === undefined) throw new TypeError("an admission was not decided");
-  const [, verdict, credits, balance, ...counts] = row;
-  const windows = (of: WindowState["of"], from: number): WindowState[] =>
-    SPANS.map((span, at) => ({
+  const hasTier = Object.keys(SPANS).some((span) => row[`${span}_limit`] !== 0);
+  return {
+    verdict: row.verdict as Decision["verdict"],
+    credits: Number(row.credits),
+    balance: Number(row.balance),
+    windows: !hasTier ? [] : WINDOWS.map(({ of, span, name }) => ({
       of,
       span,
-      limit: Number(counts[from + 2 * at]),
-      used: Number(counts[from + 2 * at + 1]),
-    }));
-  return {
-    verdict: verdict as Decision["verdict"],
-    credits: Number(credits),
-    balance: Number(balance),
-    windows: counts[0] === 0 && counts[2] === 0 && counts[4] === 0
-      ? []
-      : [...windows("key", 0), ...windows("account", 2 * SPANS.length)],
+      limit: Number(row[`${name}_limit`]),
+      used: Number(row[`${name}_used`]),
+    })),
   };
 }

@@ -54,8 +54,8 @@ const UNCOLLECTED = `select
       + (select coalesce(sum(uncollected_credits), 0) from pruned_records) as credits`;
 
 /**
- * Recomputes every derived row from entries and records, and compares the schema with the one that the
- * migrations make. Reads only, so that writers are not held up.
+ * Recomputes every derived row from entries and records, and compares the schema with the one that
+ * migrations and rules make. Reads only, so that writers are not held up.
  *
  * @param progress Called with the name of each check before it runs.
  */

@@ -1,11 +1,8 @@
-import type { Database, GroupWrite, Json } from "../database/mod.ts";
-import { insertItems } from "./columns.ts";
-
-/**
- * The clock by which leases are kept, as the triggers make them: gateways at one server may have clocks that
- * differ by more than a lease.
- */
-const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
+import type { Database, GroupWrite, JsonObject } from "../database/mod.ts";
+import { feed } from "./feed.ts";
+import { DATABASE_CLOCK } from "./rules/fragments.ts";
+import { GROWTHS, HELD } from "./rules/grow.ts";
+import type { Given } from "./rules/intake.ts";
 
 /** A running request that needs more. */
 export interface GrowthRequest {
@@ -22,25 +19,14 @@ export interface GrowthRequest {
   readonly leaseMs: number;
 }
 
-const GROW: GroupWrite<readonly [string, ...Json[]], number> = {
+const GROW: GroupWrite<Given<typeof GROWTHS>, number> = {
   name: "growth",
+  key: "request_id",
   forgettable: true,
   repeatable: true,
-  statements: [
-    insertItems("growths", [
-      "request_id",
-      "account_id",
-      "key_id",
-      "gateway_id",
-      "wanted",
-      "at_ms",
-      "lease_ms",
-      "admitted_at_ms",
-    ]),
-  ],
-  outcomes: `select json_group_array(json_array(request_id, credits))
-    from json_each(?1) join holds on request_id = value ->> 0`,
-  read: (row: readonly Json[] | undefined) => Number(row?.[1] ?? 0),
+  statements: feed(GROWTHS),
+  outcomes: HELD,
+  read: (row: JsonObject | undefined) => Number(row?.credits ?? 0),
 };
 
 /**
@@ -48,16 +34,16 @@ const GROW: GroupWrite<readonly [string, ...Json[]], number> = {
  * as the balance has. Less than before only where its lease had ended meanwhile and others hold them.
  */
 export function growHold(database: Database, ask: GrowthRequest): Promise<number> {
-  return database.write(GROW, [
-    ask.requestId,
-    ask.accountId,
-    ask.keyId,
-    ask.gatewayId,
-    ask.wanted,
-    ask.nowMs,
-    ask.leaseMs,
-    ask.admittedAtMs,
-  ]);
+  return database.write(GROW, {
+    request_id: ask.requestId,
+    account_id: ask.accountId,
+    key_id: ask.keyId,
+    gateway_id: ask.gatewayId,
+    wanted: ask.wanted,
+    at_ms: ask.nowMs,
+    lease_ms: ask.leaseMs,
+    admitted_at_ms: ask.admittedAtMs,
+  });
 }
 
 /** Keeps the holds of these running requests for `leaseMs` from now on. */

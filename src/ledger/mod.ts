@@ -3,8 +3,7 @@
  *
  * Promise: balance = sum of entries = sum of what the lots have left; what is held is never more than
  * the balance; a request is settled once; no sequence of concurrent requests spends more than there
- * is. The conditions are inside the statements (`database/migrations/0002_ledger.ts`), so that one
- * gateway and ten keep them alike. Leaves to others: what a request costs (`catalog/`), what a caller
+ * is. The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them alike. Leaves to others: what a request costs (`catalog/`), what a caller
  * is told (`admission/`).
  *
  * @module
@@ -33,5 +32,6 @@ export {
   type UsageRecord,
 } from "./settle.ts";
 export { type AccountStatus, accountStatusOf } from "./account_status.ts";
+export { RULES } from "./rules/mod.ts";
 export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type Tier, TierList } from "./tiers.ts";

@@ -1,5 +1,7 @@
-import type { Database, GroupWrite, Json } from "../database/mod.ts";
-import { insertItems } from "./columns.ts";
+import type { Database, GroupWrite } from "../database/mod.ts";
+import { feed } from "./feed.ts";
+import type { Given } from "./rules/intake.ts";
+import { CHARGED, SETTLEMENTS } from "./rules/settle.ts";
 
 /** How a request ended. */
 export type Ending = "complete" | "refused" | "upstream_failed" | "client_left";
@@ -56,50 +58,18 @@ export interface Settled {
   readonly balance: number;
 }
 
-type Item = readonly [string, ...Json[]];
-
 /** As the table allows. */
 const MAX_IGNORED = 2_000;
 
-const SETTLE: GroupWrite<Item, Settled> = {
+const SETTLE: GroupWrite<Given<typeof SETTLEMENTS>, Settled> = {
   name: "settlement",
+  key: "request_id",
   repeatable: true,
-  statements: [
-    insertItems("settlements", [
-      "request_id",
-      "account_id",
-      "key_id",
-      "dialect",
-      "route",
-      "upstream",
-      "upstream_model",
-      "attempts",
-      "status",
-      "ending",
-      "streamed",
-      "usage_source",
-      "input_tokens",
-      "cached_tokens",
-      "output_tokens",
-      "reasoning_tokens",
-      "started_at_ms",
-      "first_token_ms",
-      "duration_ms",
-      "price_credits",
-      "ignored",
-      "input_price",
-      "cached_price",
-      "output_price",
-      "minimum_credits",
-      "admitted_at_ms",
-      "settled_at_ms",
-    ]),
-  ],
-  outcomes: `select json_group_array(json_array(request_id, charged_credits, balance_credits))
-    from json_each(?1) join usage_records on request_id = value ->> 0`,
+  statements: feed(SETTLEMENTS),
+  outcomes: CHARGED,
   read(row) {
     if (row === undefined) throw new TypeError("a request was not settled");
-    return { charged: Number(row[1]), balance: Number(row[2]) };
+    return { charged: Number(row.charged_credits), balance: Number(row.balance_credits) };
   },
 };
 
@@ -108,33 +78,33 @@ const SETTLE: GroupWrite<Item, Settled> = {
  * per request id; settling again answers what the first time took. Resolves when it is durable.
  */
 export function settle(database: Database, record: UsageRecord): Promise<Settled> {
-  return database.write(SETTLE, [
-    record.requestId,
-    record.accountId,
-    record.keyId,
-    record.dialect,
-    record.route,
-    record.upstream,
-    record.upstreamModel,
-    record.attempts,
-    record.status,
-    record.ending,
-    record.streamed ? 1 : 0,
-    record.usageSource,
-    record.inputTokens,
-    record.cachedTokens,
-    record.outputTokens,
-    record.reasoningTokens,
-    record.startedAtMs,
-    record.firstTokenMs,
-    record.durationMs,
-    record.priceCredits,
-    record.ignored.slice(0, MAX_IGNORED),
-    record.prices?.input ?? null,
-    record.prices?.cached ?? null,
-    record.prices?.output ?? null,
-    record.prices?.minimum ?? null,
-    record.admittedAtMs,
-    record.settledAtMs,
-  ]);
+  return database.write(SETTLE, {
+    request_id: record.requestId,
+    account_id: record.accountId,
+    key_id: record.keyId,
+    dialect: record.dialect,
+    route: record.route,
+    upstream: record.upstream,
+    upstream_model: record.upstreamModel,
+    attempts: record.attempts,
+    status: record.status,
+    ending: record.ending,
+    streamed: record.streamed ? 1 : 0,
+    usage_source: record.usageSource,
+    input_tokens: record.inputTokens,
+    cached_tokens: record.cachedTokens,
+    output_tokens: record.outputTokens,
+    reasoning_tokens: record.reasoningTokens,
+    started_at_ms: record.startedAtMs,
+    first_token_ms: record.firstTokenMs,
+    duration_ms: record.durationMs,
+    price_credits: record.priceCredits,
+    ignored: record.ignored.slice(0, MAX_IGNORED),
+    input_price: record.prices?.input ?? null,
+    cached_price: record.prices?.cached ?? null,
+    output_price: record.prices?.output ?? null,
+    minimum_credits: record.prices?.minimum ?? null,
+    admitted_at_ms: record.admittedAtMs,
+    settled_at_ms: record.settledAtMs,
+  });
 }

@@ -1,6 +1,7 @@
 import { AccountError, Accounts, type Caller, KeyRing, Keys } from "../../src/accounts/mod.ts";
 import { randomText } from "../../src/platform/ids.ts";
 import { type Database, openDatabase } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
 import { Refusal } from "../../src/refusal.ts";
 import {
   assert,
@@ -21,7 +22,7 @@ async function open() {
   const clock = { now: NOON };
   const now = () => clock.now;
   const database = stack.adopt(
-    await openDatabase({ file, durability: "full", now }),
+    await openDatabase({ file, durability: "full", rules: RULES, now }),
     (one) => one.close(),
   );
   return {
@@ -147,7 +148,12 @@ for (const [what, end] of Object.entries(ENDS)) {
     const ring = all.stack.adopt(new KeyRing(all.database, { now: all.now }), (one) => one.close());
     const caller = await ring.identify([secret]);
     // another connection to the same file, as the command line opens one
-    const other = await openDatabase({ file: all.file, durability: "full", now: all.now });
+    const other = await openDatabase({
+      file: all.file,
+      durability: "full",
+      rules: RULES,
+      now: all.now,
+    });
     await end(
       { ...all, keys: new Keys(other, all.now), accounts: new Accounts(other, all.now) },
       caller,

@@ -1,5 +1,6 @@
 import { Accounts, KeyRing, Keys } from "../../src/accounts/mod.ts";
 import { DatabaseError, openDatabase } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 import { inTime, sleep, tempDir, until } from "../fake/temp.ts";
 
@@ -15,6 +16,7 @@ for (const [what, failing] of Object.entries(FAILURES)) {
     const database = await openDatabase({
       file: `${dir.path}/sluice.db`,
       durability: "normal",
+      rules: RULES,
       now: () => 1,
     });
     await using _open = { [Symbol.asyncDispose]: () => database.close() };

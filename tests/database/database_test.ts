@@ -5,16 +5,20 @@ import {
   MIGRATIONS,
   openDatabase,
 } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { sqldServer } from "../fake/sqld.ts";
 import { tempDir } from "../fake/temp.ts";
 
-const NUMBERS: GroupWrite<readonly [string, number], number> = {
+const NUMBERS: GroupWrite<{ id: string; n: number }, number> = {
   name: "numbers",
-  statements: [`insert into numbers (id, n) select value ->> 0, value ->> 1 from json_each(?1)`],
-  outcomes: `select json_group_array(json_array(value ->> 0, numbers.n * 2))
-    from json_each(?1) join numbers on numbers.id = value ->> 0`,
-  read: (row) => Number(row![1]),
+  key: "id",
+  statements: [
+    `insert into numbers (id, n) select value ->> 'id', value ->> 'n' from json_each(?1)`,
+  ],
+  outcomes: `select json_group_array(json_object('id', value, 'double', numbers.n * 2))
+    from json_each(?1) join numbers on numbers.id = value`,
+  read: (row) => Number(row!.double),
 };
 
 /** The same promises for the embedded file and for a server. */
@@ -27,6 +31,7 @@ for (const kind of ["file", "server"] as const) {
       file: server === undefined ? `${dir.path}/sluice.db` : undefined,
       ...(server === undefined ? {} : { server: { url: server.url, token: undefined } }),
       durability: "full",
+      rules: RULES,
       now: () => 1,
     } as const;
     const database = stack.adopt(await openDatabase(options), (one) => one.close());
@@ -40,7 +45,7 @@ for (const kind of ["file", "server"] as const) {
     await using opened = await open();
     const { database } = opened;
     const outcomes = await Promise.all(
-      Array.from({ length: 2_000 }, (_, id) => database.write(NUMBERS, [`${id}`, id])),
+      Array.from({ length: 2_000 }, (_, n) => database.write(NUMBERS, { id: `${n}`, n })),
     );
     assertEquals(outcomes, Array.from({ length: 2_000 }, (_, id) => id * 2));
     const row = await database.one("select count(*) as n, sum(n) as total from numbers");
@@ -50,9 +55,9 @@ for (const kind of ["file", "server"] as const) {
   Deno.test(`database (${kind}): of a batch only the item at fault fails`, async () => {
     await using opened = await open();
     const { database } = opened;
-    await database.write(NUMBERS, ["5", 5]);
+    await database.write(NUMBERS, { id: "5", n: 5 });
     const results = await Promise.allSettled(
-      [4, 5, 6].map((id) => database.write(NUMBERS, [`${id}`, id])),
+      [4, 5, 6].map((n) => database.write(NUMBERS, { id: `${n}`, n })),
     );
     assertEquals(results.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
     assert((results[1] as PromiseRejectedResult).reason.isDuplicate);
@@ -80,7 +85,7 @@ for (const kind of ["file", "server"] as const) {
     const { database } = opened;
     const written = [
       database.batch([{ sql: "insert into numbers values (1, 1)" }]),
-      database.write(NUMBERS, ["2", 2]),
+      database.write(NUMBERS, { id: "2", n: 2 }),
     ];
     await database.close();
     await Promise.all(written);
@@ -90,7 +95,11 @@ for (const kind of ["file", "server"] as const) {
     await using opened = await open();
     const { database, options } = opened;
     const latest = MIGRATIONS.at(-1)!.version;
-    assertEquals(await migrate(database, { now: () => 2 }), { from: latest, to: latest });
+    assertEquals(await migrate(database, { now: () => 2, rules: RULES }), {
+      from: latest,
+      to: latest,
+      installedRules: false,
+    });
     await database.batch([{ sql: "insert into schema_versions values (999, 'future', 1)" }]);
     const error = await assertRejects(() => openDatabase(options), DatabaseError, "newer Sluice");
     assertEquals(error.code, "SLUICE_NEWER");
@@ -110,13 +119,19 @@ for (const kind of ["file", "server"] as const) {
       DatabaseError,
     );
     assertEquals(await database.all("select name from sqlite_master where name = 'half'"), []);
-    assertEquals(await migrate(database, { now: () => 3 }), { from: latest, to: latest });
+    const again = await migrate(database, { now: () => 3 });
+    assertEquals(again, { from: latest, to: latest, installedRules: false });
   });
 }
 
 Deno.test("database (file): the schema is changed only after a copy was made", async () => {
   await using dir = await tempDir();
-  const options = { file: `${dir.path}/sluice.db`, durability: "full", now: () => 1 } as const;
+  const options = {
+    file: `${dir.path}/sluice.db`,
+    durability: "full",
+    rules: RULES,
+    now: () => 1,
+  } as const;
   const database = await openDatabase(options);
   const latest = MIGRATIONS.at(-1)!.version;
   const next = {
@@ -138,7 +153,7 @@ Deno.test("database (file): safe settings are in force, whatever the driver's de
   await using dir = await tempDir();
   for (const durability of ["full", "normal"] as const) {
     const file = `${dir.path}/${durability}.db`;
-    const database = await openDatabase({ file, durability, now: () => 1 });
+    const database = await openDatabase({ file, durability, rules: RULES, now: () => 1 });
     assertEquals((await database.one("pragma synchronous"))!.synchronous, 1);
     assertEquals((await database.one("pragma journal_mode"))!.journal_mode, "wal");
     await database.close();
@@ -153,7 +168,7 @@ Deno.test("database (file): what cannot be opened is named", async () => {
     "this is not a database, and long enough to be looked at ".repeat(100),
   );
   const error = await assertRejects(
-    () => openDatabase({ file, durability: "full", now: () => 1 }),
+    () => openDatabase({ file, durability: "full", rules: RULES, now: () => 1 }),
     DatabaseError,
   );
   assertStringIncludes(error.message, file);
@@ -162,7 +177,7 @@ Deno.test("database (file): what cannot be opened is named", async () => {
 Deno.test("database (file): the write-ahead log stays short", async () => {
   await using dir = await tempDir();
   const file = `${dir.path}/sluice.db`;
-  const database = await openDatabase({ file, durability: "normal", now: () => 1 });
+  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: () => 1 });
   await database.batch([{ sql: "create table texts (id integer primary key, text text) strict" }]);
   const text = "x".repeat(4_000);
   for (let round = 0; round < 200; round++) {
@@ -184,7 +199,12 @@ Deno.test({
   async fn() {
     await using dir = await tempDir();
     const open = () =>
-      openDatabase({ file: `${dir.path}/sluice.db`, durability: "full", now: () => 1 });
+      openDatabase({
+        file: `${dir.path}/sluice.db`,
+        durability: "full",
+        rules: RULES,
+        now: () => 1,
+      });
     const database = await open();
     try {
       const held = await locksOn(`${dir.path}/sluice.db`);

@@ -10,11 +10,10 @@
 import { MIGRATIONS } from "../../src/database/mod.ts";
 import { say, sluice, startCommand } from "../fake/command.ts";
 import { tempDir } from "../fake/temp.ts";
-
-const KEY = `sk-released-${"r".repeat(32)}`;
+import { RELEASED_KEY } from "./released.ts";
 
 await using dir = await tempDir();
-const env = { SLUICE_OWNER_KEY: KEY, SLUICE_PORT: "0" };
+const env = { SLUICE_OWNER_KEY: RELEASED_KEY, SLUICE_PORT: "0" };
 const run = async (...args: string[]) => {
   const { code, out, err } = await sluice([...args, "--json"], { directory: dir.path, env });
   if (code !== 0) throw new Error(`${args.join(" ")}: ${err}`);
@@ -32,7 +31,7 @@ await Deno.mkdir(`${dir.path}/data`);
   const { lot } = await run("credits", "grant", ...ada, "--credits", "100", "--reference", "R1");
   await run("credits", "take-back", ...ada, "--lot", lot, "--credits", "40", "--note", "meant 60");
   await run("credits", "grant", ...ada, "--package", "starter", "--paid");
-  for (const key of [KEY, kept.key]) {
+  for (const key of [RELEASED_KEY, kept.key]) {
     for (let times = 0; times < 3; times++) {
       const reply = await fetch(`${url}/v1/chat/completions`, {
         method: "POST",

@@ -1,26 +1,14 @@
 import { assemble } from "../../src/assemble/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { DatabaseError, migrate, MIGRATIONS, openDatabase } from "../../src/database/mod.ts";
-import { audit, creditsOf, takeBack } from "../../src/ledger/mod.ts";
+import { audit, creditsOf, RULES, takeBack } from "../../src/ledger/mod.ts";
 import { gatewayIdentity } from "../../src/database/gateway_identity.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { usageReport } from "../../src/usage/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { sluice } from "../fake/command.ts";
 import { tempDir } from "../fake/temp.ts";
-
-/** The owner's key of every database in `released/`. */
-const KEY = `sk-released-${"r".repeat(32)}`;
-
-/** Puts a database that a released program wrote into a data directory. */
-async function unpack(version: number, directory: string): Promise<string> {
-  const packed = await Deno.open(new URL(`released/schema-${version}.db.gz`, import.meta.url));
-  await Deno.mkdir(`${directory}/data`);
-  const file = `${directory}/data/sluice.db`;
-  const bytes = packed.readable.pipeThrough(new DecompressionStream("gzip"));
-  await Deno.writeFile(file, bytes as ReadableStream<Uint8Array>);
-  return file;
-}
+import { RELEASED_KEY, unpack } from "./released.ts";
 
 for (const { version } of MIGRATIONS) {
   // each was written by the program of its time: started, keys made and revoked, six requests
@@ -28,7 +16,7 @@ for (const { version } of MIGRATIONS) {
     await using dir = await tempDir();
     const file = await unpack(version, dir.path);
     const config = await loadConfig({
-      env: { SLUICE_OWNER_KEY: KEY, SLUICE_PORT: "0" },
+      env: { SLUICE_OWNER_KEY: RELEASED_KEY, SLUICE_PORT: "0" },
       directory: dir.path,
     });
     await using gateway = await assemble(config, { log: SILENT });
@@ -47,7 +35,7 @@ for (const { version } of MIGRATIONS) {
     const { url } = gateway.listen();
     const reply = await fetch(`${url}/v1/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${KEY}` },
+      headers: { authorization: `Bearer ${RELEASED_KEY}` },
       body: '{"model":"svc-k2","messages":[{"role":"user","content":"Hi"}]}',
     });
     await reply.text();
@@ -69,7 +57,12 @@ Deno.test("records that were pruned before hourly sums were kept are explained a
       driver.exec(`delete from usage_records where request_id in
         (select request_id from usage_records order by request_id limit ${pruned})`);
       driver.close();
-      const database = await openDatabase({ file, durability: "full", now: Date.now });
+      const database = await openDatabase({
+        file,
+        durability: "full",
+        rules: RULES,
+        now: Date.now,
+      });
       const { mismatches, records } = await audit(database);
       assertEquals([records, mismatches], [6 - pruned, []]);
       await database.batch([{ sql: "delete from usage_records" }]);
@@ -102,7 +95,7 @@ Deno.test("a bonus of before take-backs is undone with the payment that earned i
   }
   driver.close();
   const now = Date.now;
-  const database = await openDatabase({ file, durability: "full", now });
+  const database = await openDatabase({ file, durability: "full", rules: RULES, now });
   assertEquals((await audit(database)).mismatches, []);
   const { id: accountId } = (await database.one("select id from accounts where role <> 'owner'"))!;
   const taken = await Promise.all(
@@ -130,7 +123,7 @@ Deno.test("an older program refuses a newer database, and changes nothing in it"
   for (const { version } of MIGRATIONS.slice(1)) {
     await using dir = await tempDir();
     const file = `${dir.path}/sluice.db`;
-    const database = await openDatabase({ file, durability: "full", now });
+    const database = await openDatabase({ file, durability: "full", rules: RULES, now });
     const older = MIGRATIONS.filter((one) => one.version < version);
     const { message } = await assertRejects(
       () => migrate(database, { now, migrations: older }),

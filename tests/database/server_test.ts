@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { DatabaseError, openDatabase } from "../../src/database/mod.ts";
 import { ServerDatabase } from "../../src/database/server.ts";
-import { audit } from "../../src/ledger/mod.ts";
+import { audit, RULES } from "../../src/ledger/mod.ts";
 import { ledgerBench, settlePrice } from "../fake/ledger.ts";
 import { sqldServer } from "../fake/sqld.ts";
 import { tempDir } from "../fake/temp.ts";
@@ -16,6 +16,7 @@ Deno.test("a server that does not wait for the disk is not charged on, unless th
       file: undefined,
       server: { url: server.url, token: undefined },
       durability,
+      rules: RULES,
       now: () => 1,
     });
   const error = await assertRejects(() => open("full"), DatabaseError);

@@ -54,17 +54,19 @@ function losingWay(port: number) {
   });
 }
 
-const write = (repeatable: boolean): GroupWrite<readonly [string]> => ({
+const write = (repeatable: boolean): GroupWrite<{ mark: string }> => ({
   name: "marks",
+  key: "mark",
   repeatable,
-  statements: ["insert into marks (mark) select value ->> 0 from json_each(?1)"],
+  statements: ["insert into marks (mark) select value ->> 'mark' from json_each(?1)"],
 });
 
 const INSERT = [{ sql: "insert into marks (mark) values ('m')" }];
 
 const WAYS: Readonly<Record<string, (database: ServerDatabase) => Promise<unknown>>> = {
   "a batch": (database) => database.batch(INSERT),
-  "a group write that may not be repeated": (database) => database.write(write(false), ["m"]),
+  "a group write that may not be repeated": (database) =>
+    database.write(write(false), { mark: "m" }),
 };
 
 for (const [what, send] of Object.entries(WAYS)) {
@@ -99,7 +101,7 @@ Deno.test("a group write that may be repeated is sent again when its answer is l
   try {
     await database.batch([{ sql: "create table marks (mark text not null) strict" }]);
     way.losing = true;
-    await database.write(write(true), ["m"]);
+    await database.write(write(true), { mark: "m" });
     assertEquals([way.lost, (await database.all("select mark from marks")).length], [1, 2]);
   } finally {
     await database.close();

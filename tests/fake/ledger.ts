@@ -1,7 +1,15 @@
 import { openDatabase } from "../../src/database/mod.ts";
+import { EmbeddedDatabase } from "../../src/database/embedded.ts";
+import { ServerDatabase } from "../../src/database/server.ts";
 import { Accounts, Keys } from "../../src/accounts/mod.ts";
 import type { Database } from "../../src/database/mod.ts";
-import { grantStatements, newLotId, settle, type UsageRecord } from "../../src/ledger/mod.ts";
+import {
+  grantStatements,
+  newLotId,
+  RULES,
+  settle,
+  type UsageRecord,
+} from "../../src/ledger/mod.ts";
 import { sqldServer } from "./sqld.ts";
 import { tempDir } from "./temp.ts";
 
@@ -12,6 +20,8 @@ export interface LedgerBench extends AsyncDisposable {
   readonly serverUrl: string | undefined;
   /** Closes the database and opens it anew, as a restart does. */
   reopen(): Promise<void>;
+  /** Connects a second time, without looking at schema or rules. The caller closes it. */
+  connect(): Promise<Database>;
   /** Makes an account without credits, and a key of it. */
   account(options?: { budget?: number }): Promise<{ accountId: string; keyId: string }>;
   /** Another key of an account. */
@@ -34,6 +44,7 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
       file: server === undefined ? `${dir.path}/sluice.db` : undefined,
       ...(server === undefined ? {} : { server: { url: server.url, token: undefined } }),
       durability: "full",
+      rules: RULES,
       now: () => 1,
     });
   let database = await open();
@@ -47,6 +58,11 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
     async reopen() {
       await database.close();
       database = await open();
+    },
+    connect() {
+      return server === undefined
+        ? EmbeddedDatabase.open(`${dir.path}/sluice.db`, "full")
+        : ServerDatabase.connect({ url: server.url, token: undefined, durability: "full" });
     },
     async account({ budget } = {}) {
       const made = await new Accounts(database, () => 0).create({

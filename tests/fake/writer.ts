@@ -6,23 +6,26 @@
  */
 
 import { type GroupWrite, openDatabase } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
 import { say } from "./command.ts";
 
 const [file = "", durability = "", count = "", kind = ""] = Deno.args;
-const NUMBERS: GroupWrite<readonly [string]> = {
+const NUMBERS: GroupWrite<{ n: string }> = {
   name: "numbers",
+  key: "n",
   repeatable: kind === "repeatable",
-  statements: ["insert or ignore into numbers select value ->> 0 from json_each(?1)"],
+  statements: ["insert or ignore into numbers select value ->> 'n' from json_each(?1)"],
 };
 const database = await openDatabase({
   file,
   durability: durability === "full" ? "full" : "normal",
+  rules: RULES,
   now: () => 1,
 });
 await database.batch([{ sql: "create table numbers (n text primary key)" }]);
 say("begin");
 for (let at = 0; at < Number(count); at++) {
-  await database.write(NUMBERS, [`${at}`]).then(() => say("ok"), (error) => say(error.code));
+  await database.write(NUMBERS, { n: `${at}` }).then(() => say("ok"), (error) => say(error.code));
 }
 say("end");
 await database.close();

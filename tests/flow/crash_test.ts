@@ -1,5 +1,5 @@
 import { openDatabase } from "../../src/database/mod.ts";
-import { audit } from "../../src/ledger/mod.ts";
+import { audit, RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { Random, testSeed } from "../fake/random.ts";
@@ -102,6 +102,7 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
       const database = await openDatabase({
         file: `${dir.path}/data/sluice.db`,
         durability: "full",
+        rules: RULES,
         now: Date.now,
       });
       try {
@@ -135,6 +136,7 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
     const database = await openDatabase({
       file: `${dir.path}/data/sluice.db`,
       durability: "full",
+      rules: RULES,
       now: Date.now,
     });
     const held = await database.one(

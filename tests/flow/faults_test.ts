@@ -1,6 +1,6 @@
 import DatabaseConstructor from "libsql";
 import { DatabaseError, openDatabase } from "../../src/database/mod.ts";
-import { audit } from "../../src/ledger/mod.ts";
+import { audit, RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
@@ -177,7 +177,12 @@ Deno.test("a damaged database is not started with: the check is named, once, and
   await using dir = await tempDir();
   const path = `${dir.path}/data/sluice.db`;
   {
-    const database = await openDatabase({ file: path, durability: "full", now: () => 1 });
+    const database = await openDatabase({
+      file: path,
+      durability: "full",
+      rules: RULES,
+      now: () => 1,
+    });
     await database.all("pragma wal_checkpoint(truncate)");
     await database.close();
   }
@@ -185,7 +190,7 @@ Deno.test("a damaged database is not started with: the check is named, once, and
   bytes.fill(0x5a, 8_192, 40_000); // schema pages and a root or two
   await Deno.writeFile(path, bytes);
   await assertRejects(
-    () => openDatabase({ file: path, durability: "full", now: () => 1 }),
+    () => openDatabase({ file: path, durability: "full", rules: RULES, now: () => 1 }),
     Error,
     "Cannot open the database",
   );

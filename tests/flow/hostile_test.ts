@@ -35,12 +35,15 @@ Deno.test("fields with any name are answered, named where a header can, and reco
 Deno.test("text that is no Unicode does not reach the database as it is", async () => {
   await using gateway = await startGateway();
   const { database } = gateway.gateway;
+  await database.batch([{ sql: "create table echoes (item text, text text) strict" }]);
   const seen = await database.write({
     name: "echo",
-    statements: [],
-    outcomes: "select json_group_array(json_array(value ->> 0, value ->> 1)) from json_each(?1)",
-    read: (row) => row?.[1],
-  }, ["key", "half \ud83d and \\ud83d"]);
+    key: "id",
+    statements: ["insert into echoes select value ->> 'id', value ->> 'text' from json_each(?1)"],
+    outcomes: `select json_group_array(json_object('id', item, 'text', text))
+      from json_each(?1) join echoes on item = value`,
+    read: (row) => row?.text,
+  }, { id: "key", text: "half \ud83d and \\ud83d" });
   assertEquals(seen, "half \ufffd and \\ud83d");
 });
 

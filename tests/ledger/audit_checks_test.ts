@@ -1,7 +1,7 @@
 /** No check of the audit is idle: each finds something that it alone says. */
 
 import { openDatabase } from "../../src/database/mod.ts";
-import { audit } from "../../src/ledger/mod.ts";
+import { audit, RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { tempDir } from "../fake/temp.ts";
 import { corrupt, writeHistory } from "./corruptions.ts";
@@ -102,7 +102,7 @@ const SUMS = ["counts", "uncollected"];
 
 /** The kinds of mismatches in a file, and the checks that were made. */
 async function auditFile(file: string, meanwhile = () => {}) {
-  const database = await openDatabase({ file, durability: "normal", now: Date.now });
+  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: Date.now });
   try {
     meanwhile();
     const made: string[] = [];

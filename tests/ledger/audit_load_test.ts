@@ -1,5 +1,5 @@
 import { openDatabase } from "../../src/database/mod.ts";
-import { audit } from "../../src/ledger/mod.ts";
+import { audit, RULES } from "../../src/ledger/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 import { Retention } from "../../src/usage/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
@@ -43,7 +43,7 @@ Deno.test("eight audits of a gateway under load find nothing, and only read", as
   const load = Promise.all([...Array.from({ length: 8 }, (_, at) => caller(at)), grants()]);
 
   const file = `${gateway.directory}/data/sluice.db`;
-  const own = await openDatabase({ file, durability: "full", now: Date.now });
+  const own = await openDatabase({ file, durability: "full", rules: RULES, now: Date.now });
   const reads = guardedDatabase(own, (use) => assert(use === "all", `the audit used ${use}`));
   try {
     for (let count = 0; count < AUDITS; count++) {

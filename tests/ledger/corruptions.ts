@@ -3,7 +3,7 @@ import { Accounts, Keys } from "../../src/accounts/mod.ts";
 import { type Bonuses, Registration, Sales } from "../../src/billing/mod.ts";
 import { openDatabase } from "../../src/database/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
-import { admit, expireLots, type Noun, settle, TierList } from "../../src/ledger/mod.ts";
+import { admit, expireLots, type Noun, RULES, settle, TierList } from "../../src/ledger/mod.ts";
 import { Retention } from "../../src/usage/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 
@@ -25,7 +25,7 @@ const PRICES = { input: 100_000, cached: 50_000, output: 400_000, minimum: 1 };
 export async function writeHistory(file: string): Promise<void> {
   let nowMs = START;
   const now = () => nowMs;
-  const database = await openDatabase({ file, durability: "normal", now });
+  const database = await openDatabase({ file, durability: "normal", rules: RULES, now });
   const accounts = new Accounts(database, now);
   const keys = new Keys(database, now);
   const registration = new Registration(database, accounts, BONUSES);
@@ -201,6 +201,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   first_payments: "lot",
   grants: "lot",
   holds: "hold",
+  installed_rules: "schema",
   key_uses: "key",
   keys: "key",
   lots: "lot",
@@ -218,7 +219,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
 };
 
 /** Tables that have nothing to do with credits. */
-export const OTHER_TABLES = ["passwords", "sessions", "sign_in_links"];
+export const OTHER_TABLES = ["passwords", "probes", "sessions", "sign_in_links"];
 
 const FACT = "a fact that somebody stated; nothing else follows from it";
 const DESCRIPTION = "describes the request; nothing else follows from it";
@@ -253,6 +254,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "usage_records.ignored": DESCRIPTION,
   "usage_records.balance_credits":
     "depends on the order of an account's settlements, which is not stored",
+  "installed_rules.installed_at_ms": FACT,
   "pruned_records.through": BOUND,
   "pruned_windows.before_ms": BOUND,
   "revisions.number": "a counter of which only changes matter",

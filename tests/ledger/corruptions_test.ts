@@ -1,5 +1,5 @@
 import { openDatabase } from "../../src/database/mod.ts";
-import { audit, type Mismatch } from "../../src/ledger/mod.ts";
+import { audit, type Mismatch, RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { tempDir } from "../fake/temp.ts";
 import {
@@ -17,7 +17,7 @@ import {
 
 /** What the audit finds in a file after something was done to it behind the gateway's back. */
 async function auditFile(file: string, meanwhile = () => {}): Promise<readonly Mismatch[]> {
-  const database = await openDatabase({ file, durability: "normal", now: Date.now });
+  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: Date.now });
   try {
     meanwhile();
     return (await audit(database)).mismatches;

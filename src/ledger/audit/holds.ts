@@ -1,6 +1,6 @@
+import { DATABASE_CLOCK } from "../rules/fragments.ts";
 import { type Check, differences } from "./check.ts";
 
-const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
 /** The settings allow leases of up to a day; an hour more for a clock that was set. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Database, schemaDifferences } from "../../database/mod.ts";
+import { RULES } from "../rules/mod.ts";
 import { type StoredTier, TierList } from "../tiers.ts";
 import { type Check, differences, type Mismatch } from "./check.ts";
 
@@ -82,9 +83,9 @@ function orders(tiers: readonly StoredTier[]): (readonly StoredTier[])[] {
   );
 }
 
-/** Tables, checks, indexes, triggers and views are those that the migrations make. */
+/** Tables, checks and indexes are those that the migrations make, triggers and views those of the rules. */
 export async function checkSchema(database: Database): Promise<Mismatch[]> {
-  return (await schemaDifferences(database)).map(({ object, found, expected }) => ({
+  return (await schemaDifferences(database, RULES)).map(({ object, found, expected }) => ({
     noun: "schema",
     kind: "schema",
     id: object,

@@ -1,7 +1,8 @@
 import type { Mutation } from "../mutation.ts";
 
-const AUDIT = "src/database/migrations/0005_audit.ts";
-const BOUNDS = "src/database/migrations/0006_bounds.ts";
+const rule = (name: string) => `src/ledger/rules/${name}.ts`;
+const INSTALLED = "src/database/rules.ts";
+const INSTALLING = "tests/database/rules_test.ts";
 const SPENDING = "tests/ledger/spending_test.ts";
 const BILLING = [{ file: "tests/billing/billing_test.ts" }];
 const CATALOG = "tests/catalog/catalog_test.ts";
@@ -59,7 +60,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "hold-ignores-other-holds",
-    file: BOUNDS,
+    file: rule("admit"),
     find: "select balance, held, balance - held as free, minute",
     replace: "select balance, held, balance as free, minute",
     tests: [{ file: SPENDING, filter: "admitted on what is free" }],
@@ -67,7 +68,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "admission-ignores-budget",
-    file: BOUNDS,
+    file: rule("admit"),
     find: "when budget < new.least then 'budget'",
     replace: "",
     tests: [{ file: SPENDING, filter: "windows count" }],
@@ -75,7 +76,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "hold-beyond-budget",
-    file: BOUNDS,
+    file: rule("admit"),
     find: "min(new.wanted, free, budget), balance",
     replace: "min(new.wanted, free), balance",
     tests: [{ file: SPENDING, filter: "admitted on what is free" }],
@@ -83,23 +84,23 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "growth-beyond-budget",
-    file: AUDIT,
-    find: "(select holds.credits + credits - spent - held from budgets where key_id = new.key_id)",
-    replace: "null",
+    file: rule("grow"),
+    find: "holds.credits + ${BUDGET_LEFT}",
+    replace: "new.wanted",
     tests: [{ file: SPENDING, filter: "key's budget (file)" }],
     why: "A stream's growing hold would ignore its key's budget.",
   },
   {
     name: "growth-anew-beyond-budget",
-    file: AUDIT,
-    find: "(select credits - spent - held from budgets where key_id = new.key_id)",
-    replace: "null",
+    file: rule("grow"),
+    find: "min(new.wanted, ${FREE}, ${BUDGET_LEFT})",
+    replace: "min(new.wanted, ${FREE})",
     tests: [{ file: SPENDING, filter: "key's budget (file)" }],
     why: "A hold that is made anew after its lease has ended would ignore its key's budget.",
   },
   {
     name: "spent-from-newest",
-    file: BOUNDS,
+    file: rule("fragments"),
     find: "over (order by expires_at_ms, created_at_ms, id)",
     replace: "over (order by expires_at_ms, created_at_ms desc, id)",
     tests: [{ file: SPENDING, filter: "from the oldest (file)" }],
@@ -107,7 +108,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "spent-before-what-expires",
-    file: BOUNDS,
+    file: rule("fragments"),
     find: "over (order by expires_at_ms, created_at_ms, id)",
     replace: "over (order by expires_at_ms desc, created_at_ms, id)",
     tests: [{ file: SPENDING, filter: "from the oldest (file)" }],
@@ -123,17 +124,15 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "charge-takes-what-others-hold",
-    file: BOUNDS,
-    find: `new.price_credits,
-            balance - held,`,
-    replace: `new.price_credits,
-            balance,`,
+    file: rule("settle"),
+    find: "min(new.price_credits, balance - held,",
+    replace: "min(new.price_credits, balance,",
     tests: [{ file: SPENDING, filter: "takes nothing of what" }],
     why: "A dear request would take the credits that another one was admitted with.",
   },
   {
     name: "charged-twice-after-pruning",
-    file: BOUNDS,
+    file: rule("settle"),
     find: "and not exists (select 1 from entries where cause_id = new.request_id) begin",
     replace: "begin",
     tests: [{ file: "tests/ledger/audit_test.ts", filter: "is not taken again" }],
@@ -141,7 +140,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "settled-twice",
-    file: BOUNDS,
+    file: rule("settle"),
     find: `instead of insert on settlements
     when not exists (select 1 from usage_records where request_id = new.request_id)
       and not exists (select 1 from entries where cause_id = new.request_id) begin
@@ -154,45 +153,39 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "hold-outlives-settlement",
-    file: BOUNDS,
-    find: `begin
-    delete from holds where request_id = new.request_id;
-    insert into entries`,
-    replace: `begin
-    insert into entries`,
+    file: rule("settle"),
+    find: "    delete from holds where request_id = new.request_id;\n",
+    replace: "",
     tests: [{ file: SPENDING, filter: "takes nothing of what" }],
     why: "Credits of finished requests would stay held.",
   },
   {
     name: "uncollected-forgotten-when-pruned",
-    file: AUDIT,
-    find: "uncollected_credits = uncollected_credits + old.price_credits - old.charged_credits,",
+    file: rule("count_pruned"),
+    find: "uncollected_credits = uncollected_credits + ${SUMS.uncollected_credits},",
     replace: "",
     tests: [{ file: "tests/ledger/audit_test.ts", filter: "could not be collected" }],
     why: "What could not be collected would be forgotten with its record.",
   },
   {
     name: "uncollected-not-recorded",
-    file: BOUNDS,
-    find: "new.started_at_ms, new.first_token_ms, new.duration_ms, new.price_credits,",
-    replace: `new.started_at_ms, new.first_token_ms, new.duration_ms,
-      coalesce((select -sum(credits) from entries where cause_id = new.request_id), 0),`,
+    file: rule("settle"),
+    find: "GIVEN.map((column) => `new.${column}`)",
+    replace: 'GIVEN.map((column) => column === "price_credits" ? "charged" : `new.${column}`)',
     tests: [{ file: SPENDING, filter: "takes nothing of what" }],
     why: "The price of a request would be said to be what could be taken.",
   },
   {
     name: "expired-credits-admitted",
-    file: BOUNDS,
-    find: `'expiry_' || new.request_id
-    where exists (`,
-    replace: `'expiry_' || new.request_id
-    where false and exists (`,
+    file: rule("admit"),
+    find: `\${expireFirst("'expiry_' || new.request_id")}`,
+    replace: "",
     tests: [{ file: SPENDING, filter: "has expired" }],
     why: "Credits could be spent after they have expired.",
   },
   {
     name: "windows-count-refusals",
-    file: BOUNDS,
+    file: rule("admit"),
     find: `where request_id = new.request_id and verdict = 'admitted'
     on conflict`,
     replace: `where request_id = new.request_id
@@ -202,17 +195,17 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "windows-let-one-more-pass",
-    file: BOUNDS,
-    find: "_used >= ${prefix}${span}`)",
-    replace: "_used > ${prefix}${span}`)",
+    file: rule("admit"),
+    find: "_used >= ${name}`)",
+    replace: "_used > ${name}`)",
     tests: [{ file: "tests/ledger/windows_test.ts", filter: "a balance of 100 " }],
     why: "A limit of 20 requests would allow 21.",
   },
   {
     name: "windows-only-of-a-minute",
-    file: BOUNDS,
-    find: '      .join("\\n          or ")',
-    replace: "      [0]",
+    file: rule("admit"),
+    find: '.join("\\n          or ")',
+    replace: "[0]",
     tests: [{ file: "tests/ledger/windows_test.ts", filter: "a balance of 100 " }],
     why: "The limits of an hour and a day would not hold.",
   },
@@ -319,6 +312,38 @@ export const LEDGER: readonly Mutation[] = [
     replace: "if (tick",
     tests: [{ file: "tests/admission/outage_test.ts", filter: "answered slowly" }],
     why: "A slow database would end the leases of gateways that wait for it.",
+  },
+  {
+    name: "older-rules-replace-newer",
+    file: INSTALLED,
+    find: "installed.revision > rules.revision ||\n    ",
+    replace: "",
+    tests: [{ file: INSTALLING, filter: "rules (file): an older program keeps" }],
+    why: "Gateways of two versions at one server would take turns at installing their rules.",
+  },
+  {
+    name: "rules-installed-by-several",
+    file: INSTALLED,
+    find: "hash = iif(revision = ? and hash = ?, ?, null)",
+    replace: "hash = iif(true or ? = ?, ?, null)",
+    tests: [{ file: INSTALLING, filter: "rules (file): of several programs" }],
+    why: "An older gateway that starts at the same moment would replace newer rules.",
+  },
+  {
+    name: "rules-of-before-left-behind",
+    file: "src/database/migrate.ts",
+    find: "dropRules(before?.objects ?? [])",
+    replace: "dropRules([])",
+    tests: [{ file: INSTALLING, filter: "rules (file): those of before" }],
+    why: "A rule that a newer program gave up would go on deciding.",
+  },
+  {
+    name: "rules-replaced-beside-a-gateway",
+    file: "src/database/migrate.ts",
+    find: "      await mayChange?.();\n",
+    replace: "",
+    tests: [{ file: INSTALLING, filter: "a command of a newer program" }],
+    why: "A command of a newer program would change what a running gateway's database decides.",
   },
   {
     name: "unrepeatable-write-repeated",

@@ -1,0 +1,30 @@
+import type { Rule } from "../../database/mod.ts";
+
+/** A record is added to its hour, to its account's sums and to what its key's budget has spent. */
+export const ADD_UP: Rule = {
+  name: "add_up",
+  sql: [
+    `create trigger usage_records_insert_adds_up after insert on usage_records begin
+    insert into usage_hours (account_id, hour_at_ms, key_id, route, requests, errors, input_tokens,
+      cached_tokens, output_tokens, duration_ms, credits)
+    values (new.account_id, new.started_at_ms / 3600000 * 3600000, new.key_id, new.route, 1,
+      new.ending <> 'complete', new.input_tokens, new.cached_tokens, new.output_tokens,
+      new.duration_ms, new.charged_credits)
+    on conflict (account_id, hour_at_ms, key_id, route) do update set
+      requests = requests + 1,
+      errors = errors + excluded.errors,
+      input_tokens = input_tokens + excluded.input_tokens,
+      cached_tokens = cached_tokens + excluded.cached_tokens,
+      output_tokens = output_tokens + excluded.output_tokens,
+      duration_ms = duration_ms + excluded.duration_ms,
+      credits = credits + excluded.credits;
+    update balances set
+      consumed = consumed + new.charged_credits,
+      requests = requests + 1,
+      input_tokens = input_tokens + new.input_tokens,
+      output_tokens = output_tokens + new.output_tokens
+    where account_id = new.account_id;
+    update budgets set spent = spent + new.charged_credits where key_id = new.key_id;
+  end`,
+  ],
+};

@@ -1,0 +1,123 @@
+import type { Rule } from "../../database/mod.ts";
+import { BUDGET_LEFT, DATABASE_CLOCK, expireFirst, UNLIMITED } from "./fragments.ts";
+import { createView, type Intake } from "./intake.ts";
+
+/** Requests that want to run. */
+export const ADMISSIONS = {
+  view: "admissions",
+  columns: [
+    "request_id",
+    "account_id",
+    "key_id",
+    "gateway_id",
+    // credits without which it is rejected, and those that it would hold if there were enough
+    "least",
+    "wanted",
+    "at_ms",
+    "lease_ms",
+    "tier_list",
+  ],
+} as const satisfies Intake;
+
+export const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+export type Span = keyof typeof SPANS;
+
+/** Whose requests a window counts. */
+const OWNERS = [
+  { of: "key", table: "windows", prefix: "" },
+  { of: "account", table: "account_windows", prefix: "account_" },
+] as const;
+
+/** The columns of a window's limit and count are this and `_limit`, `_used`; those of the key come first. */
+export const WINDOWS = OWNERS.flatMap(({ of, table, prefix }) =>
+  (Object.keys(SPANS) as Span[]).map((span) => ({ of, table, span, name: `${prefix}${span}` }))
+);
+
+const WINDOW_COLUMNS = WINDOWS.flatMap(({ name }) => [`${name}_limit`, `${name}_used`]);
+
+/** What was decided, by request, until the transaction ends. */
+export const DECISIONS = {
+  read: `select json_group_array(json_object(${
+    ["request_id", "verdict", "credits", "balance", ...WINDOW_COLUMNS]
+      .map((column) => `'${column}', ${column}`).join(", ")
+  })) from json_each(?1) join decisions on request_id = value`,
+  cleanUp: "delete from decisions",
+};
+
+const USED = WINDOWS.map(({ of, table, span, name }) =>
+  `coalesce((select used from ${table} where ${of}_id = new.${of}_id and span_ms = ${SPANS[span]}
+          and at_ms = new.at_ms / ${SPANS[span]} * ${SPANS[span]}), 0) as ${name}_used`
+);
+
+/** A tier without limits for accounts, of an older gateway, allows an account five times those of a key. */
+export const ACCOUNT_LIMITS = Object.keys(SPANS).map((span) =>
+  `coalesce(account_${span}, min(5 * ${span}, ${UNLIMITED})) as account_${span}`
+);
+
+const COUNT_REQUEST = OWNERS.map(({ of, table }) =>
+  `insert into ${table} (${of}_id, span_ms, at_ms, used)
+    select new.${of}_id, span_ms, new.at_ms / span_ms * span_ms, 1
+    from decisions, (${
+    Object.values(SPANS).map((ms) => `select ${ms} as span_ms`).join(" union all ")
+  })
+    where request_id = new.request_id and verdict = 'admitted'
+    on conflict (${of}_id, span_ms, at_ms) do update set used = used + 1;`
+);
+
+/**
+ * May this request run, and on how many credits? In this order it is rejected
+ *
+ * 1. `credits`: when its account's balance is in no tier;
+ * 2. `rate`: when its key or its account has used up a minute, an hour or a day of UTC;
+ * 3. `uncollected`: when the account has a request in flight, and since its newest lot its balance did not
+ *    cover a charge;
+ * 4. `budget`: when its key's budget has less left than the request needs at least;
+ * 5. `credits`: when the balance has less than that which is not held.
+ *
+ * Otherwise it is counted in all six windows and holds what it wants, as far as balance and budget go. What
+ * has expired does not count. A request that has ended is not decided on again: networks deliver late.
+ */
+export const ADMIT: Rule = {
+  name: "admit",
+  sql: [
+    createView(ADMISSIONS),
+    `create trigger admissions_decide instead of insert on admissions
+    when not exists (select 1 from usage_records where request_id = new.request_id) begin
+    ${expireFirst("'expiry_' || new.request_id")}
+    insert into decisions (request_id, verdict, credits, balance, ${WINDOW_COLUMNS.join(", ")})
+    select new.request_id,
+      case
+        when minute is null then 'credits'
+        when ${WINDOWS.map(({ name }) => `${name}_used >= ${name}`).join("\n          or ")}
+          then 'rate'
+        when held > 0 and exists (
+          select 1 from usage_records
+          where account_id = new.account_id and owed_credits > 0
+            and settled_at_ms >=
+              (select max(created_at_ms) from lots where account_id = new.account_id)
+        ) then 'uncollected'
+        when budget < new.least then 'budget'
+        when free < new.least then 'credits'
+        else 'admitted'
+      end,
+      min(new.wanted, free, budget), balance,
+      ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
+    from (
+      select balance, held, balance - held as free, minute, hour, day,
+        ${ACCOUNT_LIMITS.join(",\n        ")},
+        ${BUDGET_LEFT} as budget,
+        ${USED.join(",\n        ")}
+      from balances left join tiers on list_id = new.tier_list and above = (
+        select max(above) from tiers where list_id = new.tier_list and above < balance
+      )
+      where account_id = new.account_id
+    );
+    ${COUNT_REQUEST.join("\n    ")}
+    insert into holds (request_id, account_id, key_id, gateway_id, credits, created_at_ms,
+      lease_until_ms)
+    select new.request_id, new.account_id, new.key_id, new.gateway_id, credits, new.at_ms,
+      ${DATABASE_CLOCK} + new.lease_ms
+    from decisions where request_id = new.request_id and verdict = 'admitted';
+  end`,
+  ],
+};

@@ -1,0 +1,82 @@
+import type { Rule } from "../../database/mod.ts";
+import { BUDGET_LEFT, takeFromLots } from "./fragments.ts";
+import { createView, type Intake } from "./intake.ts";
+
+/** Requests that have ended. */
+export const SETTLEMENTS = {
+  view: "settlements",
+  columns: [
+    "request_id",
+    "account_id",
+    "key_id",
+    "dialect",
+    "route",
+    "upstream",
+    "upstream_model",
+    "attempts",
+    "status",
+    "ending",
+    "streamed",
+    "usage_source",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "started_at_ms",
+    "first_token_ms",
+    "duration_ms",
+    "price_credits",
+    "ignored",
+    "input_price",
+    "cached_price",
+    "output_price",
+    "minimum_credits",
+    "admitted_at_ms",
+    "settled_at_ms",
+  ],
+} as const satisfies Intake;
+
+/** What was charged, by request. */
+export const CHARGED = `select json_group_array(json_object('request_id', request_id,
+      'charged_credits', charged_credits, 'balance_credits', balance_credits))
+    from json_each(?1) join usage_records on request_id = value`;
+
+/** Columns of the record that are as the settlement gives them. */
+const GIVEN = SETTLEMENTS.columns.filter((column) => column !== "ignored");
+
+/**
+ * The end of a request, once: its hold is released, its price is taken from its account's lots, its record is
+ * written. The charge is the price, but no more than the balance has that other requests do not hold, and no
+ * more than the key's budget has left. Of the rest, the record says how much the balance did not cover: that
+ * is owed. A request that has a record, or entries of a record that was pruned, is not settled again.
+ */
+export const SETTLE: Rule = {
+  name: "settle",
+  sql: [
+    createView(SETTLEMENTS),
+    `create trigger settlements_settle instead of insert on settlements
+    when not exists (select 1 from usage_records where request_id = new.request_id)
+      and not exists (select 1 from entries where cause_id = new.request_id) begin
+    delete from holds where request_id = new.request_id;
+    ${
+      takeFromLots({
+        kind: "charge",
+        causeId: "new.request_id",
+        credits: `(select min(new.price_credits, balance - held, ${BUDGET_LEFT})
+          from balances where account_id = new.account_id)`,
+        atMs: "new.settled_at_ms",
+      })
+    }
+    insert into usage_records (${GIVEN.join(", ")}, ignored, charged_credits, balance_credits,
+      owed_credits)
+    select ${GIVEN.map((column) => `new.${column}`).join(", ")}, coalesce(new.ignored, ''),
+      charged, balance, max(0, new.price_credits - charged - (balance - held))
+    from (
+      select balance, held, coalesce(
+        (select -sum(credits) from entries where cause_id = new.request_id), 0
+      ) as charged
+      from balances where account_id = new.account_id
+    );
+  end`,
+  ],
+};

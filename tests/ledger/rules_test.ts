@@ -1,0 +1,42 @@
+import { hashOfRules, objectsOfRules } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
+
+/**
+ * The hash of each revision. A change of a rule gets the next number and a line here; the line of a revision
+ * that was released is never edited.
+ */
+const REVISIONS: Readonly<Record<number, string>> = {
+  1: "97a1b021726a39796c904aa488b153ff675fc34e540b3f686775e0fdbe87d9a5",
+};
+
+Deno.test("rules that change get the next revision", () => {
+  assertEquals(
+    REVISIONS[RULES.revision],
+    hashOfRules(RULES),
+    "raise `revision` in src/ledger/rules/mod.ts and add its hash here",
+  );
+  assertEquals(Object.keys(REVISIONS).length, RULES.revision, "every revision has its line");
+});
+
+Deno.test("each rule is a file of its own, by its name, and states itself", async () => {
+  const folder = new URL("../../src/ledger/rules/", import.meta.url);
+  const files = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+  const shared = ["fragments.ts", "intake.ts", "mod.ts"];
+  assertEquals(
+    files.filter((file) => !shared.includes(file)).toSorted(),
+    RULES.rules.map(({ name }) => `${name}.ts`).toSorted(),
+  );
+  for (const { name } of RULES.rules) {
+    const text = await Deno.readTextFile(new URL(`${name}.ts`, folder));
+    assert(
+      new RegExp(`\\*/\\nexport const ${name.toUpperCase()}: Rule = \\{`).test(text),
+      `${name}.ts has no doc comment`,
+    );
+  }
+});
+
+Deno.test("no two rules create the same object", () => {
+  const objects = objectsOfRules(RULES);
+  assertEquals(objects.filter((object, at) => objects.indexOf(object) !== at), []);
+});
