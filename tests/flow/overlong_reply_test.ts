@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { sleep } from "../fake/temp.ts";
-import { completion, fakeUpstream } from "../fake/upstream.ts";
+import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 
 /** A credit for each output token, nothing for input. */
 const BY_THE_TOKEN = {
@@ -51,3 +51,29 @@ for (const reported of [undefined, 3_000]) {
     },
   });
 }
+
+Deno.test({
+  name: "what streams at once get beyond their limit is paid for",
+  ignore: true, // it is held by nobody, so that the balance does not pay for it
+  async fn() {
+    await using upstream = fakeUpstream(async () => {
+      await sleep(300); // until all are admitted
+      const words = Array.from({ length: 300 }, () => chunk({ content: "word " }));
+      return eventStream(sse(...words, chunk({}, "stop"), "[DONE]"));
+    });
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url }, routes: { token: BY_THE_TOKEN } },
+    });
+    const { keys: [key] } = await customer(gateway, 10);
+    await Promise.all(Array.from({ length: 10 }, async () => {
+      const body = { model: "token", max_tokens: 1, stream: true };
+      await (await gateway.chat("Hi", body, { key: key! })).text();
+    }));
+    const highest = Math.max(
+      ...(await usageRecords(gateway)).map((record) => Number(record.price_credits)),
+    );
+    const { uncollected } = await audit(gateway.gateway.database);
+    assert(uncollected.credits <= highest, `${uncollected.credits} credits for nothing`);
+    await assertLedgerClean(gateway);
+  },
+});

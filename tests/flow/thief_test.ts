@@ -6,24 +6,17 @@
  */
 
 import { assert, assertEquals } from "../assert.ts";
-import { assertLedgerClean, customer } from "../fake/customer.ts";
+import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { Random, testSeed } from "../fake/random.ts";
 import { canRunSqld, sqldServer } from "../fake/sqld.ts";
 import { tempDir, until } from "../fake/temp.ts";
 import { fakeUpstream } from "../fake/upstream.ts";
-import { Books, readRecords, ROUTE } from "./thief/books.ts";
-import { lyingReply } from "./thief/lying_reply.ts";
-import { type DialectName, type Plan, planNumber, planRequest } from "./thief/plan.ts";
-import { takeResponse } from "./thief/take_response.ts";
+import { readRecords, ROUTE } from "./thief/books.ts";
+import type { DialectName } from "./thief/plan.ts";
+import { Robbery } from "./thief/robbery.ts";
 
 const LONG = Number(Deno.env.get("SLUICE_THIEF_REQUESTS") ?? 0);
-/** Requests that are sent at once. */
-const AT_ONCE = 12;
-/** Credits of those who send them. */
-const CREDITS = [300, 3_000, 30_000, 1e9, 1e9];
-/** One who was refused for lack of credits so often has done its worst: a new one takes its place. */
-const MAX_REFUSALS = 4;
 
 /**
  * Robs gateways that share one database.
@@ -40,62 +33,30 @@ async function rob(
   },
 ): Promise<void> {
   const seed = testSeed();
-  const random = new Random(seed);
-  const plans: Plan[] = [];
+  const robbery = new Robbery(new Random(seed), to);
   await using upstream = fakeUpstream((received) => {
     upstream.received.length = 0; // a long run would keep them all
-    const plan = plans[planNumber(received.raw)]!;
-    return lyingReply(plan, { received, to, random, context: ROUTE.context });
+    return robbery.reply(received);
   });
   await using stack = new AsyncDisposableStack();
   const gateways: TestGateway[] = [];
   while (gateways.length < count) {
-    gateways.push(stack.use(
-      await startGateway({
-        settings: {
-          ...(databaseUrl === undefined ? {} : { database: { url: databaseUrl } }),
-          upstream: { url: upstream.url, dialect: to },
-          routes: { token: ROUTE },
-        },
-        firstWaitMs: 1,
-      }),
-    ));
+    const gateway = await startGateway({
+      settings: {
+        ...(databaseUrl === undefined ? {} : { database: { url: databaseUrl } }),
+        upstream: { url: upstream.url, dialect: to },
+        routes: { token: ROUTE },
+      },
+      firstWaitMs: 1,
+    });
+    gateways.push(stack.use(gateway));
   }
-  const books = new Books();
-  const robber = async (credits: number) => {
-    const one = await customer(random.pick(gateways), credits, { keys: 2 });
-    books.open(one.accountId, credits);
-    return { ...one, credits, refusals: 0 };
-  };
-  const robbers = await Promise.all(CREDITS.map(robber));
-  const client = async () => {
-    while (plans.length < requests) {
-      const { plan, body } = planRequest(random, { number: plans.length, to });
-      plans.push(plan);
-      // half of them to one account at a time, so that what it has runs out under several at once
-      const place = random.next() < 0.5
-        ? Math.floor(plans.length / 50) % robbers.length
-        : random.integer(0, robbers.length - 1);
-      const one = robbers[place]!;
-      const key = random.pick(one.keys);
-      const path = plan.from === "chat" ? "/v1/chat/completions" : "/v1/messages";
-      const gateway = random.pick(gateways);
-      const taken = await takeResponse(
-        plan,
-        random,
-        (signal) => gateway.post(path, body, { key, signal }),
-      );
-      books.note(plan, taken);
-      if (taken.status === 403 && ++one.refusals === MAX_REFUSALS) {
-        robbers[place] = await robber(one.credits);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, client));
+  await robbery.run(gateways, requests);
   const isIdle = () => gateways.every(({ gateway }) => gateway.inFlight.count === 0);
   await until(isIdle, { withinMs: 20_000, what: "rest" });
 
   const records = await readRecords(gateways[0]!.gateway.database);
+  const { books } = robbery;
   const faults = books.compare(records);
   assert(books.responses > requests / 4, `${books.responses} responses`);
   assertEquals(faults, [], `seed ${seed}: ${faults.length} of ${records.length}`);

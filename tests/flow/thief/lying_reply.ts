@@ -6,7 +6,7 @@ import type { DialectName, Exchange, Plan, ReportedUsage } from "./plan.ts";
 import { countTokens, randomWords } from "./words.ts";
 
 /** What an upstream replies to a request of a plan; what it received and reported is added to the plan. */
-export function lyingReply(
+export async function lyingReply(
   plan: Plan,
   { received: { body, raw }, to, random, context }: {
     received: Received;
@@ -15,9 +15,10 @@ export function lyingReply(
     /** Context window of the route, in tokens. */
     context: number;
   },
-): Response {
+): Promise<Response> {
   const exchange: Exchange = { input: countTokens(raw), reported: undefined };
   plan.exchanges.push(exchange);
+  if (plan.delayMs > 0) await sleep(plan.delayMs);
   if (plan.lie === "failing") return new Response("{}", { status: 503 });
   const limit = Number(body.max_tokens ?? body.max_completion_tokens);
   // a whole reply is not bounded by the limit yet: overlong_reply_test.ts

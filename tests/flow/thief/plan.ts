@@ -78,20 +78,20 @@ export interface Plan {
   readonly place: string;
   readonly delta: (text: string) => JsonObject;
   readonly replyWords: number;
+  /** How long the upstream waits before it replies. */
+  readonly delayMs: number;
   /** What the upstream received for it, in order. */
   readonly exchanges: Exchange[];
 }
 
-/**
- * A random request.
- *
- * @param options.number Stands in the body as `#number#`, so that the upstream recognises it.
- * @param options.to The upstream's dialect.
- */
-export function planRequest(
-  random: Random,
-  { number, to }: { number: number; to: DialectName },
-): { readonly plan: Plan; readonly body: JsonObject } {
+/** A request and its body. */
+export interface PlannedRequest {
+  readonly plan: Plan;
+  readonly body: JsonObject;
+}
+
+/** A random request to a route whose upstream is of this dialect. */
+export function planRequest(random: Random, to: DialectName): PlannedRequest {
   const from = random.pick(["chat", "messages"] as const);
   const invented = random.pick(from === "chat" ? INVENTED_CHAT : INVENTED_MESSAGES);
   const isPlain = random.next() < 0.5;
@@ -108,13 +108,13 @@ export function planRequest(
     place,
     delta: DELTAS[to][place]!,
     replyWords: random.pick([5, 60, 400]),
+    delayMs: 0,
     exchanges: [],
   };
   return {
     plan,
     body: {
       ...body,
-      messages: [{ role: "user", content: `#${number}#` }, ...body.messages as JsonObject[]],
       model: "token",
       stream: plan.stream,
       max_tokens: random.pick([10, 500, 2_000]),
@@ -123,7 +123,24 @@ export function planRequest(
   };
 }
 
-/** The number of the plan that a body is of. */
-export function planNumber(raw: string): number {
+/** The same request several times, for upstreams that take their time; each client reads as it likes. */
+export function planRaid(random: Random, to: DialectName, count: number): PlannedRequest[] {
+  const { plan, body } = planRequest(random, to);
+  // what goes beyond its limit is held by nobody: overlong_reply_test.ts
+  const lie = plan.lie === "overshooting" ? "silent" : plan.lie;
+  return Array.from({ length: count }, () => ({
+    plan: { ...plan, lie, manner: random.pick(MANNERS), delayMs: 50, exchanges: [] },
+    body,
+  }));
+}
+
+/** The body with a number in it by which the upstream knows it again. */
+export function numbered(body: JsonObject, number: number): JsonObject {
+  const messages = body.messages as JsonObject[];
+  return { ...body, messages: [{ role: "user", content: `#${number}#` }, ...messages] };
+}
+
+/** The number in a body. */
+export function numberIn(raw: string): number {
   return Number(/#(\d+)#/.exec(raw)![1]);
 }
