@@ -133,7 +133,7 @@ export class Admission {
     );
     const place = this.#running.add(requestId);
     const hold = new Hold(
-      { route, inputTokens, mostOutput: permitted * choices, choices, admittedAtMs: nowMs },
+      { route, inputTokens, maxOutput: permitted * choices, choices, admittedAtMs: nowMs },
       decision.credits,
       (more) => growHold(database, { ...holder, wanted: more, nowMs: now(), admittedAtMs: nowMs }),
       () => this.#running.take(place, requestId),

@@ -18,7 +18,7 @@ export interface HoldTerms {
   /** All input that may be charged. */
   readonly inputTokens: number;
   /** All output that the caller may have, over all answers. */
-  readonly mostOutput: number;
+  readonly maxOutput: number;
   /** Answers wanted. */
   readonly choices: number;
   /** When the request was admitted, by the gateway's clock. */
@@ -60,17 +60,20 @@ export class Hold {
   }
 
   /** Output tokens that the caller may have at the most, over all answers. */
-  get mostOutput(): number {
-    return this.#terms.mostOutput;
+  get maxOutput(): number {
+    return this.#terms.maxOutput;
   }
 
-  /** Output tokens that may be given: those that are paid for, with room for a miscount once all are. */
+  /** Output tokens that may be delivered now: those that the held credits pay for. */
   get outputTokens(): number {
-    const { mostOutput } = this.#terms;
-    const paid = this.#paid;
-    const { choices } = this.#terms;
-    return paid < mostOutput ? paid : mostOutput +
-      Math.max(Math.ceil(mostOutput * OVERSHOOT), MIN_OVERSHOOT_TOKENS * choices);
+    return Math.min(this.#paid, this.maxDelivered);
+  }
+
+  /** Output tokens that may be delivered at all: the limit with room for a miscount. */
+  get maxDelivered(): number {
+    const { maxOutput, choices } = this.#terms;
+    const room = Math.max(Math.ceil(maxOutput * OVERSHOOT), MIN_OVERSHOOT_TOKENS * choices);
+    return maxOutput + room;
   }
 
   get #paid(): number {
@@ -81,7 +84,7 @@ export class Hold {
   /** Asks for the next step in good time, without waiting for it. */
   lookAhead(usedTokens: number): void {
     const paid = this.#paid;
-    if (paid >= this.#terms.mostOutput || usedTokens + AHEAD_TOKENS <= paid) return;
+    if (paid >= this.#terms.maxOutput || usedTokens + AHEAD_TOKENS <= paid) return;
     if (this.#growing !== undefined) return;
     this.#growing = this.#step();
     this.#growing.catch(() => {}); // whoever needs the step asks again
@@ -104,8 +107,11 @@ export class Hold {
   }
 
   async #step(): Promise<void> {
-    const { route, inputTokens, mostOutput, choices } = this.#terms;
-    const outputTokens = Math.min(mostOutput, this.#paid + STEP_TOKENS * choices);
+    const { route, inputTokens, maxOutput, choices } = this.#terms;
+    const paid = this.#paid;
+    // beyond the limit goes only a reply that is there already
+    const max = paid < maxOutput ? maxOutput : this.maxDelivered;
+    const outputTokens = Math.min(max, paid + STEP_TOKENS * choices);
     const wanted = priceOf(route, { inputTokens, cachedTokens: 0, outputTokens });
     this.#credits = await this.#grow(wanted);
   }

@@ -97,6 +97,8 @@ export interface Reply {
   countOutput(): number;
   /** The body with the gateway's own count, where the upstream reported no usage. */
   withUsage(usage: Usage): JsonObject;
+  /** The reply as if it had ended at its token limit here. Its usage is not the upstream's any more. */
+  truncated(maxTokens: number): Reply;
 }
 
 /** A reply's event stream on its way from the upstream's dialect to the client's. */

@@ -1,6 +1,17 @@
-import type { Back, Bridge, EventReader, Front, ReplyStream, ReplyWriter } from "./dialect.ts";
+import type {
+  Back,
+  Bridge,
+  EventReader,
+  Front,
+  ReadReply,
+  Reply,
+  ReplyContext,
+  ReplyStream,
+  ReplyWriter,
+} from "./dialect.ts";
 import { Meter } from "./meter.ts";
 import { countEvent, joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
+import { OutputBudget } from "./output_budget.ts";
 import type { SseEvent } from "./sse/mod.ts";
 import { brokenOff } from "./upstream_error.ts";
 import type { Usage } from "./usage.ts";
@@ -20,22 +31,39 @@ export function translation(front: Front, back: Back): Bridge {
       const { events: read, usage } = back.readReply(body);
       const { toolNames } = context.written;
       const events = joinCalls(read).map((event) => withClientName(event, toolNames));
-      const withUsage = front.writer(context).whole(events);
-      return {
-        choices: 1,
-        usage,
-        body: usage === undefined ? {} : withUsage(usage),
-        withUsage,
-        countOutput() {
-          const meter = new Meter();
-          for (const event of events) countEvent(meter, event);
-          return meter.tokens;
-        },
-      };
+      return wholeReply(front, context, { events, usage });
     },
     stream: (context) =>
       new TranslatedStream(back.reader(), front.writer(context), context.written.toolNames),
   };
+}
+
+function wholeReply(front: Front, context: ReplyContext, { events, usage }: ReadReply): Reply {
+  const withUsage = front.writer(context).whole(events);
+  return {
+    choices: 1,
+    usage,
+    body: usage === undefined ? {} : withUsage(usage),
+    withUsage,
+    countOutput() {
+      const meter = new Meter();
+      for (const event of events) countEvent(meter, event);
+      return meter.tokens;
+    },
+    truncated: (maxTokens) =>
+      wholeReply(front, context, { events: truncatedEvents(events, maxTokens), usage: undefined }),
+  };
+}
+
+/** The events that fit; a call that does not fit is dropped, since its arguments cannot be cut. */
+function truncatedEvents(events: readonly ReplyEvent[], maxTokens: number): ReplyEvent[] {
+  const budget = new OutputBudget(maxTokens);
+  return events.flatMap((event): ReplyEvent[] => {
+    if (event.type === "finish") return [{ ...event, finish: "length", stopped: undefined }];
+    if (event.type === "call") return budget.takeWhole(event.args) ? [event] : [];
+    const text = budget.take(event.text);
+    return text === "" ? [] : [{ ...event, text }];
+  });
 }
 
 type ToolNames = ReadonlyMap<string, string> | undefined;

@@ -6,6 +6,7 @@ import {
   isObject,
   meterInput,
   type ParsedRequest,
+  type Reply,
   type ReplyContext,
   upstreamFault,
 } from "../dialects/mod.ts";
@@ -151,10 +152,11 @@ export class Generation {
   }
 
   async #whole(
-    { reply, requests }: OpenedWhole,
+    { reply: delivered, requests }: OpenedWhole,
     charged: ChargedUsage,
   ): Promise<Pick<RelayReply, "body" | "settled">> {
     this.#life.outputBegan();
+    const reply = this.#withinLimit(delivered);
     const { usage, usageSource } = charged.settled({
       usage: reply.usage,
       get countedOutput() {
@@ -171,6 +173,13 @@ export class Generation {
     this.#life.end();
     const body = usageSource === "counted" ? reply.withUsage(usage) : reply.body;
     return { body: JSON.stringify(body), settled };
+  }
+
+  /** A reply that goes far beyond its limit is cut to it. */
+  #withinLimit(reply: Reply): Reply {
+    const { maxDelivered } = this.#life.hold;
+    if (reply.usage !== undefined && reply.usage.outputTokens <= maxDelivered) return reply;
+    return reply.countOutput() <= maxDelivered ? reply : reply.truncated(maxDelivered);
   }
 
   #reached(all: readonly Sent<Plan, Opened>[], opened: OpenedReply): Reached {

@@ -10,7 +10,7 @@ Deno.test("a step that failed ahead of time is asked for again when it is needed
   const route = new Catalog(settings).resolve("svc-k3");
   const asked: number[] = [];
   const hold = new Hold(
-    { route, inputTokens: 0, mostOutput: 100_000, choices: 1, admittedAtMs: 0 },
+    { route, inputTokens: 0, maxOutput: 100_000, choices: 1, admittedAtMs: 0 },
     11,
     (wanted) => {
       asked.push(wanted);

@@ -10,6 +10,7 @@ import type {
 } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, withoutFields } from "../json.ts";
 import { Meter, meterBeside, meterChoice } from "../meter.ts";
+import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
@@ -85,7 +86,20 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
       for (const choice of choices) meterChoice(meter, choice);
       return meter.tokens;
     },
+    truncated(maxTokens) {
+      const { id, object, created } = reply;
+      const share = maxTokens / choices.length;
+      const cut = choices.map((choice) => truncatedChoice(choice, share));
+      return carryReply({ id, object, created, choices: cut }, context);
+    },
   };
+}
+
+function truncatedChoice({ index, message }: JsonObject, maxTokens: number): JsonObject {
+  const budget = new OutputBudget(maxTokens);
+  const isFree = (field: string) => field === "role";
+  const taken = isObject(message) ? budget.takeFields(message, isFree) : message;
+  return { index, message: taken, logprobs: null, finish_reason: "length" };
 }
 
 class CarriedChatStream implements ReplyStream {

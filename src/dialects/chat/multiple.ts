@@ -32,6 +32,8 @@ function joinReplies(replies: readonly Reply[]): Reply {
     body: usage === undefined ? {} : withUsage(usage),
     withUsage,
     countOutput: () => replies.reduce((sum, reply) => sum + reply.countOutput(), 0),
+    truncated: (maxTokens) =>
+      joinReplies(replies.map((reply) => reply.truncated(maxTokens / replies.length))),
   };
 }
 

@@ -16,6 +16,7 @@ import {
   withoutFields,
 } from "../json.ts";
 import { Meter, meterEvent } from "../meter.ts";
+import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
@@ -95,7 +96,8 @@ function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject 
     : { type: "disabled" };
 }
 
-function carryReply(reply: unknown, { id, model, request }: ReplyContext): Reply {
+function carryReply(reply: unknown, context: ReplyContext): Reply {
+  const { id, model, request } = context;
   checkMessage(reply);
   const ids = new CallIds(request.body);
   const content = reply.content.map((block) => isObject(block) ? withUniqueId(block, ids) : block);
@@ -113,7 +115,23 @@ function carryReply(reply: unknown, { id, model, request }: ReplyContext): Reply
       meter.addTexts(rest);
       return meter.tokens;
     },
+    truncated(maxTokens) {
+      const { type, role } = reply;
+      const budget = new OutputBudget(maxTokens);
+      const cut = objects(reply.content).flatMap((block) => truncatedBlock(block, budget));
+      const end = { stop_reason: "max_tokens", stop_sequence: null };
+      return carryReply({ type, role, content: cut, ...end }, context);
+    },
   };
+}
+
+/** Texts are cut; a block of another kind is kept or dropped as a whole. */
+function truncatedBlock(block: JsonObject, budget: OutputBudget): JsonObject[] {
+  const field = block.type === "thinking" ? "thinking" : "text";
+  const whole = text(block[field]);
+  if (whole === undefined) return budget.takeWhole(block) ? [block] : [];
+  const taken = budget.take(whole);
+  return taken === "" ? [] : [{ ...block, [field]: taken }];
 }
 
 function withUniqueId(block: JsonObject, ids: CallIds): JsonObject {
