@@ -9,7 +9,7 @@ const LAYERS = [
   ["catalog", "ledger", "accounts", "usage"],
   ["dialects", "database"],
   ["blobs"],
-  ["fair_share"],
+  ["fair_share", "rate_limits"],
   [
     "gateway_identity.ts",
     "tokens",

@@ -12,6 +12,7 @@ import { Entity } from "../entity.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { JsonBody } from "../blobs/mod.ts";
 import { newRequestId } from "../ids.ts";
+import { RateLimit } from "../rate_limits/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import { STATUS_CODE } from "../std.ts";
 import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
@@ -24,7 +25,6 @@ import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
 import { hasSaneHost, presentedKeys, sameSecret } from "./guard.ts";
 import { watchLeaving } from "./leaving.ts";
-import { MinuteQuota } from "./minute_quota.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import {
@@ -79,8 +79,8 @@ export class App {
   readonly #parts: AppParts;
   readonly #options: AppOptions;
   readonly #hono: Hono<Env>;
-  readonly #counts: MinuteQuota;
-  readonly #unbilledBytes: MinuteQuota;
+  readonly #counts: RateLimit;
+  readonly #unbilledBytes: RateLimit;
   #openApi: Promise<Entity> | undefined;
   #stopping = false;
 
@@ -88,16 +88,9 @@ export class App {
     this.#parts = parts;
     this.#options = options;
     const { now } = parts;
-    this.#counts = new MinuteQuota({
-      limit: options.countsPerMinute,
-      units: "count_tokens requests",
-      now,
-    });
-    this.#unbilledBytes = new MinuteQuota({
-      limit: options.unbilledBytesPerMinute,
-      units: "bytes in rejected and count_tokens requests",
-      now,
-    });
+    const perMinute = (limit: number) => new RateLimit({ limit, windowMs: 60_000, now });
+    this.#counts = perMinute(options.countsPerMinute);
+    this.#unbilledBytes = perMinute(options.unbilledBytesPerMinute);
     this.#hono = this.#routes();
   }
 
@@ -263,7 +256,7 @@ export class App {
     use: (body: JsonBody) => T | Promise<T>,
   ): Promise<T> {
     try {
-      this.#unbilledBytes.check(keyId);
+      check(this.#unbilledBytes, keyId, "bytes in rejected and count_tokens requests");
     } catch (error) {
       await skipBody(request);
       throw error;
@@ -322,7 +315,7 @@ export class App {
   async #count(c: Context<Env>): Promise<Response> {
     const request = c.req.raw;
     const caller = await this.#identify(c);
-    this.#counts.check(caller.keyId);
+    check(this.#counts, caller.keyId, "count_tokens requests");
     this.#counts.add(caller.keyId, 1);
     const over = this.#enter(c, caller);
     const beta = request.headers.has("anthropic-beta");
@@ -387,6 +380,15 @@ export class App {
     this.#parts.metrics.answeredError(refusal.reason);
     return errorAnswer(base, refusal, this.#parts.now());
   }
+}
+
+/** @throws {Refusal} `rate_exceeded` when a key has used up its units of a minute. */
+function check(limit: RateLimit, keyId: string, units: string): void {
+  const retryAfterMs = limit.waitMs(keyId);
+  if (retryAfterMs === 0) return;
+  const most = limit.limit.toLocaleString("en-US");
+  const message = `Too many ${units}: the limit is ${most} per minute and API key.`;
+  throw new Refusal("rate_exceeded", message, { retryAfterMs });
 }
 
 /** The body may be anyone's, the headers are the caller's own. */

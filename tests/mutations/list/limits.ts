@@ -202,10 +202,26 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "unbilled-bytes-not-checked",
     file: "src/http/app.ts",
-    find: "    this.#unbilledBytes.check(keyId);\n",
+    find: 'check(this.#unbilledBytes, keyId, "bytes in rejected and count_tokens requests");',
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Rejected bodies could be sent without end and at no cost.",
+  },
+  {
+    name: "rate-limit-window-short",
+    file: "src/rate_limits/rate_limit.ts",
+    find: "lastMs > sinceMs && startMs <= nowMs",
+    replace: "startMs > sinceMs && startMs <= nowMs",
+    tests: [{ file: "tests/rate_limits/rate_limit_test.ts", filter: "no window" }],
+    why: "More than the limit would fit into a window: units leave it before their time.",
+  },
+  {
+    name: "wrong-passwords-not-counted-by-account",
+    file: "src/console/attempts.ts",
+    find: "      this.#account.waitMs(email),\n",
+    replace: "",
+    tests: [{ file: "tests/console/attempts_test.ts", filter: "from many addresses" }],
+    why: "Passwords of one account could be guessed from many addresses without end.",
   },
   {
     name: "images-uncounted",
