@@ -173,7 +173,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "unbilled-bytes-not-counted",
-    file: "src/http/app.ts",
+    file: "src/http/inference.ts",
     find:
       "if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);",
     replace: "",
@@ -182,7 +182,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "counted-bytes-not-counted",
-    file: "src/http/app.ts",
+    file: "src/http/inference.ts",
     find: "      this.#unbilledBytes.add(caller.keyId, body.bytes);\n",
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "count_tokens" }],
@@ -190,7 +190,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "billed-bytes-counted",
-    file: "src/http/app.ts",
+    file: "src/http/inference.ts",
     find: "        body.blobs.release();\n      }\n    } catch (error) {",
     replace: `        body.blobs.release();
         this.#unbilledBytes.add(keyId, bytes);
@@ -201,7 +201,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "unbilled-bytes-not-checked",
-    file: "src/http/app.ts",
+    file: "src/http/inference.ts",
     find: 'check(this.#unbilledBytes, keyId, "bytes in rejected and count_tokens requests");',
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],

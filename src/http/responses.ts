@@ -1,27 +1,10 @@
-import { chatErrorBody, messagesErrorBody } from "../dialects/mod.ts";
 import { nearestWindow } from "../admission/mod.ts";
-import type { Caller } from "../accounts/mod.ts";
 import type { Standing } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
 import { STATUS_CODE } from "../std.ts";
 import { SIMULATED_HEADER } from "../upstreams/mod.ts";
-
-/** What every answer to one request begins with. */
-export interface AnswerBase {
-  readonly requestId: string;
-  /** What the caller calls the request. */
-  readonly clientRequestId: string | undefined;
-  /** Path without the query. */
-  readonly path: string;
-  /** Request ids and what browsers are told. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The client's end of the connection. */
-  readonly peer: Deno.Addr | undefined;
-  /** Who asks, once a key is known. */
-  caller?: Caller;
-  /** Where the caller stands, once that is known. */
-  standing?: Standing;
-}
+import { dialectAt } from "./dialect_paths.ts";
+import type { RequestState } from "./request_state.ts";
 
 /** The credits and the request window that the caller is told. */
 export function standingHeaders(
@@ -39,15 +22,12 @@ export function standingHeaders(
   };
 }
 
-/** A refusal in the words of its path: messages below `/v1/messages`, chat everywhere else. */
-export function errorAnswer(
-  { path, requestId, headers, standing }: AnswerBase,
+/** A refusal as a response, in the dialect of its path. */
+export function errorResponse(
+  { path, requestId, headers, standing }: RequestState,
   refusal: Refusal,
   nowMs: number,
 ): Response {
-  const body = path === "/v1/messages" || path.startsWith("/v1/messages/")
-    ? messagesErrorBody(refusal, requestId)
-    : chatErrorBody(refusal);
   const own: Record<string, string> = {
     ...headers,
     ...(standing === undefined ? {} : standingHeaders(standing, nowMs)),
@@ -60,5 +40,6 @@ export function errorAnswer(
     const seconds = Math.ceil((refusal.retryAfterMs ?? 5_000) / 1_000);
     own["retry-after"] = String(Math.max(1, seconds));
   }
-  return new Response(JSON.stringify(body), { status, headers: own });
+  const body = JSON.stringify(dialectAt(path).errorBody(refusal, requestId));
+  return new Response(body, { status, headers: own });
 }
