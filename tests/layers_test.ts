@@ -11,7 +11,7 @@ const LAYERS = [
   ["simulator"],
   ["dialects", "database"],
   ["large_bodies"],
-  ["fair_share", "web"],
+  ["fair_share", "rate_limits", "web"],
   ["tokens", "pixels", "telemetry", "refusal.ts"],
   ["json", "platform", "std"],
 ];

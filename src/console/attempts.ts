@@ -1,89 +1,54 @@
-/** A number of tries within a time. */
-interface Bound {
-  readonly most: number;
-  readonly withinMs: number;
-}
+import { RateLimit } from "../rate_limits/mod.ts";
+
+const MINUTE_MS = 60_000;
 
 /**
- * Bounds of wrong passwords. Whoever guesses from one place is stopped after a few; guessing at one
- * account from many places is slowed down. A sign-in link is never bounded, so that nobody can lock
- * the owner out by guessing.
+ * Failed attempts to sign in, by account and by address, and registrations by address; in memory.
+ *
+ * Whoever guesses from one place is stopped after a few; guessing at one account from many places is slowed down.
+ * A sign-in link is never bounded, so that nobody can lock the owner out by guessing.
  */
-const BOUNDS = {
-  pair: { most: 5, withinMs: 10 * 60_000 },
-  address: { most: 30, withinMs: 10 * 60_000 },
-  account: { most: 60, withinMs: 60 * 60_000 },
-  /** Every account begins with credits, so making them is bounded as well. */
-  registration: { most: 10, withinMs: 60 * 60_000 },
-} as const satisfies Record<string, Bound>;
-
-/** What is remembered of each kind, so that guessing cannot fill the memory. */
-const MAX_REMEMBERED = 50_000;
-
-type Kind = keyof typeof BOUNDS;
-
-/** Failed tries to sign in, by account and by address, and registrations by address; in memory. */
 export class Attempts {
-  readonly #now: () => number;
-  /** A table for each kind: many tries of one kind make none of another forgotten. */
-  readonly #times: Readonly<Record<Kind, Map<string, number[]>>> = {
-    pair: new Map(),
-    address: new Map(),
-    account: new Map(),
-    registration: new Map(),
-  };
+  readonly #pair: RateLimit;
+  readonly #address: RateLimit;
+  readonly #account: RateLimit;
+  /** Every account begins with credits, so making them is bounded as well. */
+  readonly #registration: RateLimit;
 
   constructor(now: () => number) {
-    this.#now = now;
+    this.#pair = new RateLimit({ limit: 5, windowMs: 10 * MINUTE_MS, now });
+    this.#address = new RateLimit({ limit: 30, windowMs: 10 * MINUTE_MS, now });
+    this.#account = new RateLimit({ limit: 60, windowMs: 60 * MINUTE_MS, now });
+    this.#registration = new RateLimit({ limit: 10, windowMs: 60 * MINUTE_MS, now });
   }
 
   /** Milliseconds to wait before this account is tried from this address; 0 for none. */
   waitMs(email: string, address: string): number {
-    return Math.max(...keys(email, address).map(([kind, key]) => this.#waitOf(kind, key)));
+    return Math.max(
+      this.#pair.waitMs(`${email} ${address}`),
+      this.#address.waitMs(address),
+      this.#account.waitMs(email),
+    );
   }
 
   /** Notes a wrong password. */
   failed(email: string, address: string): void {
-    for (const [kind, key] of keys(email, address)) this.#note(kind, key);
+    this.#pair.add(`${email} ${address}`);
+    this.#address.add(address);
+    this.#account.add(email);
   }
 
-  /** A right password: this try was none, and those before it were its owner's. */
+  /** A right password: this attempt was none, and those before it were its owner's. */
   succeeded(email: string, address: string): void {
-    for (const [kind, key] of keys(email, address)) {
-      const times = kind === "pair" ? [] : this.#times[kind].get(key)?.slice(0, -1) ?? [];
-      if (times.length === 0) this.#times[kind].delete(key);
-      else this.#times[kind].set(key, times);
-    }
+    this.#pair.clear(`${email} ${address}`);
+    this.#address.undo(address);
+    this.#account.undo(email);
   }
 
   /** Milliseconds until this address may register again; notes that it does when it is 0. */
   registerWaitMs(address: string): number {
-    const wait = this.#waitOf("registration", address);
-    if (wait === 0) this.#note("registration", address);
-    return wait;
+    const waitMs = this.#registration.waitMs(address);
+    if (waitMs === 0) this.#registration.add(address);
+    return waitMs;
   }
-
-  #note(kind: Kind, key: string): void {
-    const table = this.#times[kind];
-    if (table.size >= MAX_REMEMBERED) table.delete(table.keys().next().value!);
-    const times = table.get(key) ?? [];
-    table.delete(key); // what is used last is forgotten last
-    table.set(key, [...times, this.#now()].slice(-BOUNDS[kind].most));
-  }
-
-  #waitOf(kind: Kind, key: string): number {
-    const { most, withinMs } = BOUNDS[kind];
-    const now = this.#now();
-    const recent = (this.#times[kind].get(key) ?? [])
-      .filter((at) => at > now - withinMs && at <= now);
-    return recent.length < most ? 0 : recent.at(-most)! + withinMs - now;
-  }
-}
-
-function keys(email: string, address: string): [Kind, string][] {
-  return [
-    ["pair", `${email} ${address}`],
-    ["address", address],
-    ["account", email],
-  ];
 }

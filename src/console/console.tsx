@@ -19,7 +19,7 @@ import {
   seeOther,
 } from "./request.tsx";
 import { until } from "../platform/mod.ts";
-import { STATUS_CODE } from "../std/mod.ts";
+import { LimitedBytesTransformStream, STATUS_CODE, toText } from "../std/mod.ts";
 import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
 
 type Handler = (c: PageRequest) => Response | Promise<Response>;
@@ -159,17 +159,21 @@ export class Console {
   /** Reads a form and makes sure that it is ours; answers what to refuse it with. */
   async #readForm(c: PageRequest): Promise<Response | undefined> {
     const request = c.req.raw;
-    const length = Number(request.headers.get("content-length") ?? MAX_FORM_BYTES + 1);
     const type = request.headers.get("content-type") ?? "";
-    if (length > MAX_FORM_BYTES || !type.startsWith("application/x-www-form-urlencoded")) {
+    if (request.body === null || !type.startsWith("application/x-www-form-urlencoded")) {
       return refused(c, "The form could not be read.");
     }
     if (!isSameOrigin(request)) return refused(c, "The form was not sent from this console.");
+    const bounded = request.body.pipeThrough(
+      new LimitedBytesTransformStream(MAX_FORM_BYTES, { error: true }),
+    );
     let text: string;
     try {
-      text = await until(request.text(), AbortSignal.timeout(FORM_MS));
-    } catch {
-      return refused(c, "The form did not arrive."); // the visitor's connection, not a fault of ours
+      text = await until(toText(bounded), AbortSignal.timeout(FORM_MS));
+    } catch (error) {
+      // else the visitor's connection, not a fault of ours
+      const why = error instanceof RangeError ? "could not be read" : "did not arrive";
+      return refused(c, `The form ${why}.`);
     }
     const form = new FormFields(text);
     c.set("form", form);

@@ -1,42 +1,27 @@
 import { type Context, Hono } from "@hono/hono";
-import { AccountDisabled, type Caller, type KeyRing } from "../accounts/mod.ts";
-import { databaseRefusal } from "../database/mod.ts";
-import {
-  type Dialect,
-  type DialectName,
-  DIALECTS,
-  type Front,
-  frontSpoken,
-  type HeaderLookup,
-  meterInput,
-  parseDetached,
-} from "../dialects/mod.ts";
-import { Entity } from "../web/mod.ts";
-import type { FairShare, Share } from "../fair_share/mod.ts";
-import type { JsonBody, LargeBodies } from "../large_bodies/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
+import { databaseRefusal } from "../database/mod.ts";
+import { frontSpoken } from "../dialects/mod.ts";
+import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
+import type { RelayParts } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
-import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
-import type { Tracing } from "../telemetry/mod.ts";
-import type { Upstreams } from "../upstreams/mod.ts";
-import { accountStatusHeaders, errorResponse, type ResponseBase } from "./response.ts";
-import { type BodyLimits, readJson, skipBody } from "./body.ts";
-import type { Connections } from "./connections.ts";
+import { Callers, type CallersParts } from "./callers.ts";
 import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
+import { COUNTING, DIALECT_PATHS } from "./dialect_paths.ts";
 import { hasSaneHost, presentedKeys, sameSecret } from "./guard.ts";
-import { disconnectWatcher } from "./disconnect_watcher.ts";
-import { MinuteQuota } from "./minute_quota.ts";
+import { Inference, type InferenceOptions } from "./inference.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
+import type { RequestState } from "./request_state.ts";
+import { errorResponse } from "./responses.ts";
 
 /** What the door leads to. */
-export interface AppParts extends RelayParts {
-  readonly keyRing: KeyRing;
-  readonly upstreams: Upstreams;
+export interface AppParts extends RelayParts, CallersParts {
   /** The console. */
   readonly pages: Pages;
 }
@@ -47,19 +32,12 @@ export interface Pages {
 }
 
 /** How the door behaves. */
-export interface AppOptions {
+export interface AppOptions extends InferenceOptions {
   readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken">;
-  /** Memory and worker of large bodies. */
-  readonly large: LargeBodies;
-  /** Places for requests in progress, shared between accounts, and those of each key. */
-  readonly openRequests: { readonly accounts: FairShare; readonly keys: FairShare };
-  readonly connections: Connections;
-  readonly tracing: Tracing;
 }
 
-/** What a request carries through the door. */
 interface Env {
-  Bindings: ResponseBase;
+  Bindings: RequestState;
 }
 
 /** A write that commits: a database that only reads is not ready. */
@@ -70,29 +48,16 @@ const PROBE = `insert into revisions (noun, number) values ('probe', 1)
 export class App {
   readonly #parts: AppParts;
   readonly #options: AppOptions;
+  readonly #callers: Callers;
   readonly #hono: Hono<Env>;
-  readonly #counts: MinuteQuota;
-  readonly #unbilledBytes: MinuteQuota;
-  readonly #bodyLimits: BodyLimits;
   #openApi: Promise<Entity> | undefined;
   #stopping = false;
 
   constructor(parts: AppParts, options: AppOptions) {
     this.#parts = parts;
     this.#options = options;
-    const { now, timers } = parts;
-    this.#bodyLimits = { ...options.settings.limits, timers, large: options.large };
-    this.#counts = new MinuteQuota({
-      limit: options.settings.limits.countsPerMinute,
-      units: "count_tokens requests",
-      now,
-    });
-    this.#unbilledBytes = new MinuteQuota({
-      limit: options.settings.limits.unbilledBytesPerMinute,
-      units: "bytes in rejected and count_tokens requests",
-      now,
-    });
-    this.#hono = this.#routes();
+    this.#callers = new Callers(parts);
+    this.#hono = this.#routes(new Inference(parts, this.#callers, options));
   }
 
   /** What is served, by method and path. */
@@ -110,23 +75,23 @@ export class App {
     request: Request,
     info?: { readonly remoteAddr: Deno.Addr },
   ): Response | Promise<Response> => {
-    const base = this.#base(request, info?.remoteAddr);
+    const state = this.#stateOf(request, info?.remoteAddr);
     if (!hasSaneHost(request)) {
       const message = "The Host header must be a host name with an optional port.";
-      return this.#refuse(base, new Refusal("request_invalid", message));
+      return this.#refuse(state, new Refusal("request_invalid", message));
     }
-    if (isApiPath(base.path)) {
-      if (request.method === "OPTIONS") return preflight(request, base.headers);
-      if (this.#stopping) return this.#refuse(base, stopping());
+    if (isApiPath(state.path)) {
+      if (request.method === "OPTIONS") return preflight(request, state.headers);
+      if (this.#stopping) return this.#refuse(state, stopping());
     }
-    if (isConsolePath(base.path)) {
-      const { peer } = base;
+    if (isConsolePath(state.path)) {
+      const { peer } = state;
       return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
     }
-    return this.#hono.fetch(request, base);
+    return this.#hono.fetch(request, state);
   };
 
-  #base(request: Request, peer: Deno.Addr | undefined): ResponseBase {
+  #stateOf(request: Request, peer: Deno.Addr | undefined): RequestState {
     const requestId = newRequestId(this.#parts.now());
     const path = pathOf(request.url);
     const clientRequestId = clientRequestIdOf(request.headers);
@@ -137,31 +102,29 @@ export class App {
     return { requestId, clientRequestId, path, headers, peer };
   }
 
-  #routes(): Hono<Env> {
+  #routes(inference: Inference): Hono<Env> {
     // the router goes by the same path as the door, percent signs and all
     const app = new Hono<Env>({ getPath: ({ url }) => pathOf(url) });
-    for (const [name, dialect] of Object.entries(DIALECTS) as [DialectName, Dialect][]) {
-      const { path, counting } = dialect.front;
-      app.post(path, (c) => this.#relay(c, name));
-      if (counting !== undefined) app.post(counting.path, (c) => this.#count(c, counting));
+    for (const [path, dialect] of DIALECT_PATHS) {
+      app.post(path, ({ req, env }) => inference.relay(req.raw, env, dialect));
+    }
+    for (const counting of COUNTING) {
+      app.post(counting.path, ({ req, env }) => inference.count(req.raw, env, counting));
     }
     app.get("/user/credits", (c) => this.#credits(c));
-    app.get("/v1/models", async (c) => {
-      const headers = await this.#publicHeaders(c);
-      const { listsAliases: withAliases } = frontSpoken(headerOf(c));
-      return await models(c, modelList(this.#parts.catalog, { withAliases }), headers);
+    app.get("/v1/models", (c) => {
+      const { listsAliases: withAliases } = frontSpoken((name) => c.req.raw.headers.get(name));
+      return this.#models(c, (catalog) => modelList(catalog, { withAliases }));
     });
-    app.get("/v1/models/:id{.+}", async (c) => {
-      const headers = await this.#publicHeaders(c);
+    app.get("/v1/models/:id{.+}", (c) => {
       const id = c.req.param("id");
-      const route = this.#parts.catalog.resolve(id);
-      return await models(c, modelInfo(id, route), headers);
+      return this.#models(c, (catalog) => modelInfo(id, catalog.resolve(id)));
     });
     app.get("/healthz", (c) => c.json({ status: "ok" }));
     app.get("/readyz", (c) => this.#ready(c));
     app.get("/metrics", (c) => this.#metrics(c));
     app.get("/openapi.json", async (c) => {
-      const document = this.#openApi ??= Entity.of(JSON.stringify(openApiDocument()), JSON_TYPE);
+      const document = this.#openApi ??= Entity.ofJson(openApiDocument());
       return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
     });
 
@@ -169,167 +132,27 @@ export class App {
       const message = `There is no endpoint ${c.req.method} ${c.env.path.slice(0, 200)}.`;
       return this.#refuse(c.env, new Refusal("path_unknown", message));
     });
-    app.onError((error, c) => this.#answerError(error, c));
+    app.onError((error, { env }) => this.#fail(error, env));
     return app;
   }
 
-  async #relay(c: Context<Env>, dialect: DialectName): Promise<Response> {
-    const startedTick = performance.now();
-    const request = c.req.raw;
-    const { requestId, clientRequestId, path } = c.env;
-    const trace = this.#options.tracing(`POST ${path}`);
-    trace.set({ "http.route": path, "sluice.request_id": requestId });
-    const reading = trace.begin("read");
-    const caller = await this.#identify(c);
-    const over = this.#enter(c, caller);
-    const reply = await this.#read(c, caller, (body) => {
-      reading.end();
-      return relay(this.#parts, {
-        dialect,
-        caller,
-        body,
-        requestId,
-        clientRequestId,
-        trace,
-        header: headerOf(c),
-        leaving: disconnectWatcher(request, {
-          timers: this.#parts.timers,
-          connections: this.#options.connections,
-          peer: c.env.peer,
-        }),
-        startedTick,
-        onStatus: (accountStatus) => c.env.accountStatus = accountStatus,
-        over,
-      });
-    }).catch((error) => {
-      over();
-      throw error;
-    });
-    return await this.#respond(c, reply);
-  }
-
-  /**
-   * Takes a place for a request in progress.
-   *
-   * @returns Gives the place back; later calls do nothing.
-   * @throws {Refusal} `gateway_unavailable` when the gateway, the account or the key has no place left.
-   */
-  #enter({ env: { peer } }: Context<Env>, { accountId, keyId }: Caller): () => void {
-    const { openRequests: { accounts, keys }, connections } = this.#options;
-    const ofKey = keys.takeNow(keyId, 1);
-    let ofAccount: Share;
-    try {
-      ofAccount = accounts.takeNow(accountId, 1);
-    } catch (error) {
-      ofKey.release();
-      throw error;
-    }
-    const freeConnection = peer && connections.occupy(peer);
-    return () => {
-      ofKey.release();
-      ofAccount.release();
-      freeConnection?.();
-    };
-  }
-
-  async #respond({ env }: Context<Env>, { settled, ...reply }: RelayReply): Promise<Response> {
-    const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
-    const accountStatus = { ...env.accountStatus!, ...(settled && { balance: settled.balance }) };
-    try {
-      return new Response(reply.body, {
-        headers: {
-          ...env.headers,
-          ...kind,
-          ...accountStatusHeaders(accountStatus, this.#parts.now()),
-          ...(settled && { "x-sluice-credits": String(settled.charged) }),
-          ...reply.headers,
-        },
-      });
-    } catch (error) {
-      // nobody will read the stream, which settles itself as it ends
-      if (typeof reply.body !== "string") await reply.body.cancel();
-      throw error;
-    }
-  }
-
-  /** Reads a body. Bytes of bodies that are rejected, and of those that are only counted, count in the key's quota. */
-  async #read<T>(
-    { req: { raw: request } }: Context<Env>,
-    { accountId, keyId }: Caller,
-    use: (body: JsonBody) => T | Promise<T>,
-  ): Promise<T> {
-    try {
-      this.#unbilledBytes.check(keyId);
-    } catch (error) {
-      await skipBody(request);
-      throw error;
-    }
-    let bytes = 0;
-    const owner = { account: accountId, received: (more: number) => bytes += more };
-    try {
-      const body = await readJson(request, this.#bodyLimits, owner);
-      try {
-        return await use(body);
-      } finally {
-        body.detached.release();
-      }
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);
-      throw error;
-    }
-  }
-  /** Who asks; noted for the answer, whatever it will be. */
-  async #identify(c: Context<Env>): Promise<Caller> {
-    try {
-      const caller = await this.#parts.keyRing.identify(presentedKeys(c.req.raw.headers));
-      c.env.caller = caller;
-      return caller;
-    } catch (error) {
-      if (error instanceof AccountDisabled) c.env.caller = error.caller;
-      throw error;
-    }
-  }
-
-  /** What an answer begins with that any caller may have, with a key or without. */
-  async #publicHeaders(c: Context<Env>): Promise<Record<string, string>> {
-    if (presentedKeys(c.req.raw.headers).length > 0) {
-      await this.#identify(c).catch(() => {}); // a bad key keeps nobody from what is public
-    }
-    return await this.#headers(c);
-  }
-
-  /** What an answer begins with, where the caller stands included. */
-  async #headers({ env }: Context<Env>): Promise<Record<string, string>> {
-    if (env.caller === undefined) return { ...env.headers };
-    env.accountStatus ??= await this.#parts.admission.accountStatus(env.caller);
-    return { ...env.headers, ...accountStatusHeaders(env.accountStatus, this.#parts.now()) };
-  }
-
   /** The caller's credits, lots and recent use. */
-  async #credits(c: Context<Env>): Promise<Response> {
-    const { accountId } = await this.#identify(c);
-    const query = new URL(c.req.url).searchParams;
+  async #credits({ req: { raw: request }, env: state }: Context<Env>): Promise<Response> {
+    const { accountId } = await this.#callers.identify(request, state);
+    const query = new URL(request.url).searchParams;
     const { database, now } = this.#parts;
     const body = await creditUsage(database, { accountId, query, nowMs: now() });
-    return c.json(body, STATUS_CODE.OK, await this.#headers(c));
+    return Response.json(body, { headers: await this.#callers.headers(state) });
   }
 
-  /** Counts a request's input; nothing is sent upstream, nothing is charged. */
-  async #count(
-    c: Context<Env>,
-    { parse }: NonNullable<Front["counting"]>,
+  /** The body may be anyone's, the headers are the caller's own. */
+  async #models(
+    { req: { raw: request }, env: state }: Context<Env>,
+    describe: (catalog: Catalog) => unknown,
   ): Promise<Response> {
-    const caller = await this.#identify(c);
-    this.#counts.check(caller.keyId);
-    this.#counts.add(caller.keyId, 1);
-    const over = this.#enter(c, caller);
-    const counted = await this.#read(c, caller, (body) => {
-      const request = parseDetached(body, (json) => parse(json, headerOf(c)));
-      this.#parts.catalog.resolve(request.model);
-      this.#unbilledBytes.add(caller.keyId, body.bytes);
-      return { input_tokens: meterInput(request.body, request.images) };
-    }).finally(over);
-    return c.json(counted, STATUS_CODE.OK, await this.#headers(c));
+    const headers = await this.#callers.publicHeaders(request, state);
+    const entity = await Entity.ofJson(describe(this.#parts.catalog));
+    return entity.respond(request, { ...headers, "cache-control": "private, no-cache" });
   }
 
   async #ready(c: Context<Env>): Promise<Response> {
@@ -358,52 +181,31 @@ export class App {
         return this.#refuse(c.env, new Refusal("key_invalid", message));
       }
     }
-    return c.text(await this.#parts.metrics.text(), STATUS_CODE.OK, {
-      "content-type": PROMETHEUS_TEXT,
-    });
+    const text = await this.#parts.metrics.text();
+    return c.text(text, STATUS_CODE.OK, { "content-type": PROMETHEUS_TEXT });
   }
 
-  async #answerError(error: Error, c: Context<Env>): Promise<Response> {
-    const { env: base } = c;
+  async #fail(error: Error, state: RequestState): Promise<Response> {
     const refusal = asRefusal(databaseRefusal(error));
     const { log } = this.#parts;
-    const fields = { id: base.requestId, path: base.path };
+    const fields = { id: state.requestId, path: state.path };
     const isOurs = refusal.status >= 500 && refusal.reason !== "upstream_unavailable" &&
       refusal.cause !== undefined; // without a cause it says that somebody has to wait
     if (isOurs) {
-      log.error("request failed", { ...fields, error: describe(refusal.cause ?? refusal) });
+      log.error("request failed", { ...fields, error: textOf(refusal.cause ?? refusal) });
     } else {
       log.info("request refused", { ...fields, status: refusal.status, reason: refusal.reason });
     }
     // the error is told even if the database cannot say where the caller stands
-    await this.#headers(c).catch(() => {});
-    return this.#refuse(base, refusal);
+    await this.#callers.headers(state).catch(() => {});
+    return this.#refuse(state, refusal);
   }
 
-  #refuse(base: ResponseBase, refusal: Refusal): Response {
+  #refuse(state: RequestState, refusal: Refusal): Response {
     this.#parts.metrics.answeredError(refusal.reason);
-    return errorResponse(base, refusal, this.#parts.now());
+    return errorResponse(state, refusal, this.#parts.now());
   }
 }
-
-/** Looks up the client's headers. */
-function headerOf({ req: { raw: { headers } } }: Context<Env>): HeaderLookup {
-  return (name) => headers.get(name);
-}
-
-/** The body may be anyone's, the headers are the caller's own. */
-async function models(c: Context<Env>, body: unknown, headers: Record<string, string>) {
-  const entity = await Entity.of(JSON.stringify(body), JSON_TYPE);
-  return entity.respond(c.req.raw, { ...headers, "cache-control": "private, no-cache" });
-}
-
-const JSON_TYPE = "application/json";
-const JSON_REPLY = { "content-type": JSON_TYPE };
-const EVENT_STREAM = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-cache, no-transform",
-  "x-accel-buffering": "no",
-};
 
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -414,6 +216,6 @@ function stopping(): Refusal {
 }
 
 /** Our own faults are logged whole; their messages hold no keys or prompts. */
-function describe(error: unknown): string {
+function textOf(error: unknown): string {
   return error instanceof Error ? error.stack ?? error.message : String(error);
 }

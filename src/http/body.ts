@@ -10,6 +10,7 @@ import type { Settings } from "../config/mod.ts";
 import { type JsonBounds, type JsonExcess, jsonExcess, parseJson } from "../json/mod.ts";
 import type { Share } from "../fair_share/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
+import { LimitedBytesTransformStream } from "../std/mod.ts";
 
 /** Bounds of a request body, by the names of their settings, and what large bodies take. */
 export interface BodyLimits extends
@@ -165,20 +166,9 @@ const SKIP_MS = 5_000;
  * bytes may lose the response.
  */
 export async function skipBody({ body }: Request): Promise<void> {
-  const reader = body?.getReader();
-  const untilTick = performance.now() + SKIP_MS;
-  const timer = setTimeout(() => reader?.cancel().catch(() => {}), SKIP_MS);
-  try {
-    for (let size = 0; size < SKIPPED_BYTES && performance.now() < untilTick;) {
-      const piece = await reader?.read();
-      if (piece?.value === undefined) return;
-      size += piece.value.byteLength;
-    }
-  } catch {
-    // the client is gone
-  } finally {
-    clearTimeout(timer);
-  }
+  await body?.pipeThrough(new LimitedBytesTransformStream(SKIPPED_BYTES))
+    .pipeTo(new WritableStream(), { signal: AbortSignal.timeout(SKIP_MS) })
+    .catch(() => {}); // it is longer, takes longer, or the client is gone
 }
 
 /** A body that is read as it comes: what is not read yet stays with its sender. */

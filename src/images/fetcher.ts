@@ -1,5 +1,6 @@
 import type { buildConnector, Dispatcher } from "undici";
-import { following, joinBytes, until } from "../platform/mod.ts";
+import { following, until } from "../platform/mod.ts";
+import { LimitedBytesTransformStream, STATUS_CODE, toArrayBuffer } from "../std/mod.ts";
 import { isPublicAddress } from "./address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
 import type { Resolve } from "./resolve.ts";
@@ -20,6 +21,9 @@ export interface ImageFetcherOptions extends TargetRules {
 const MAX_REDIRECTS = 3;
 const FOLLOWED = new Set([301, 302, 303, 307, 308]);
 const RESOLVE_MS = 5_000;
+
+/** A body: undici has a type of its own for the web-standard stream. */
+type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
 
 /** What came from an address. */
 export interface Fetched {
@@ -140,13 +144,11 @@ export class ImageFetcher {
       const reply = await until(asked, signal);
       const location = reply.headers.get("location");
       if (FOLLOWED.has(reply.status) && location !== null) return { location };
-      if (reply.status !== 200) throw unreachable(`status ${reply.status}`);
+      if (reply.status !== STATUS_CODE.OK) throw unreachable(`status ${reply.status}`);
       const declared = (reply.headers.get("content-type") ?? "").split(";")[0]!.trim()
         .toLowerCase();
-      const length = reply.headers.get("content-length");
-      // the library's own type of the web-standard stream
-      const body = reply.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
-      return { bytes: await this.#read(body, length, broken.signal), declared };
+      const { headers, body } = reply;
+      return { bytes: await this.#read({ headers, body: body as Body }, broken.signal), declared };
     } finally {
       // the reply, if any is left, and its connection with it
       agent.destroy().catch(() => {});
@@ -154,28 +156,23 @@ export class ImageFetcher {
   }
 
   /**
-   * Counts what was decoded, whatever the headers say, and stops the transfer at the limit. Each read
-   * heeds the signal by itself: under Deno an aborted body stays silent.
+   * Counts what was decoded, whatever the headers say, and stops the transfer at the limit. The signal is heeded
+   * beside the body: under Deno an aborted one stays silent.
    */
   async #read(
-    body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
-    declaredLength: string | null,
+    { headers, body }: { readonly headers: Headers; readonly body: Body },
     signal: AbortSignal,
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { maxBytes } = this.#options;
     const tooLarge = () => new ImageFault("large", `is larger than ${maxBytes} bytes`);
-    if (declaredLength !== null && Number(declaredLength) > maxBytes) throw tooLarge();
-    const pieces: Uint8Array<ArrayBuffer>[] = [];
-    let size = 0;
-    const reader = body?.getReader();
-    while (reader !== undefined) {
-      const { done, value } = await until(reader.read(), signal);
-      if (done) break;
-      size += value.byteLength;
-      if (size > maxBytes) throw tooLarge();
-      pieces.push(value);
+    if (Number(headers.get("content-length")) > maxBytes) throw tooLarge();
+    if (body === null) return new Uint8Array();
+    const bounded = body.pipeThrough(new LimitedBytesTransformStream(maxBytes, { error: true }));
+    try {
+      return new Uint8Array(await until(toArrayBuffer(bounded), signal));
+    } catch (error) {
+      throw error instanceof RangeError ? tooLarge() : error;
     }
-    return joinBytes(pieces, size);
   }
 
   /** The one address to connect to. Any answer that is not public spoils them all. */

@@ -139,7 +139,7 @@ type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
 export const LimitedBytesTransformStream: new (
   sizeBytes: number,
   options?: { error?: boolean },
-) => TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> =
+) => TransformStream<Uint8Array, Uint8Array<ArrayBuffer>> =
   streamsModule.LimitedBytesTransformStream;
 
 /** `@std/streams`: all bytes of a stream. */
@@ -147,9 +147,6 @@ export const toArrayBuffer: (stream: Bytes) => Promise<ArrayBuffer> = streamsMod
 
 /** `@std/streams`: a stream as text, with U+FFFD for what is not UTF-8. */
 export const toText: (stream: Bytes) => Promise<string> = streamsModule.toText;
-
-/** `@std/streams`: a stream as parsed JSON. */
-export const toJson: (stream: Bytes) => Promise<unknown> = streamsModule.toJson;
 
 /** `@std/text`: the candidate with the smallest edit distance. Throws on an empty list. */
 export const closestString: (word: string, candidates: string[]) => string =

@@ -20,6 +20,11 @@ export class Entity {
     return new Entity(body, type, await eTag(body));
   }
 
+  /** A value as JSON. */
+  static ofJson(value: unknown): Promise<Entity> {
+    return Entity.of(JSON.stringify(value), "application/json");
+  }
+
   /**
    * Responds with the body, or with 304 and without it if `If-None-Match` names its tag.
    *

@@ -116,6 +116,21 @@ Deno.test("a form of another site, without a token, or with another's is refused
     }),
   ];
   for (const attempt of attempts) assertEquals(await statusOf(attempt), 403);
+  const token = await browser.token("/console/account");
+  const inPieces = async (...pieces: string[]) => {
+    const reply = await fetch(`${gateway.url}/console/sign-in`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, "content-type": "application/x-www-form-urlencoded" },
+      body: ReadableStream.from(pieces).pipeThrough(new TextEncoderStream()),
+    });
+    return [reply.status, /<p>(The form [^<]+)/.exec(await reply.text())?.[1]];
+  };
+  const many = Array.from({ length: 64 }, () => "x".repeat(1_024));
+  assertEquals(await inPieces(`csrf=${token}&email=`, ...many.slice(1)), [401, undefined]);
+  assertEquals(await inPieces(`csrf=${token}&email=`, ...many), [
+    403,
+    "The form could not be read.",
+  ]);
   assertEquals(await statusOf(browser.post("/console/keys", form, { from: "/console/keys" })), 200);
   const account = await gateway.gateway.accounts.get(ada.email);
   assertEquals((await gateway.gateway.keys.list(account)).length, 2);

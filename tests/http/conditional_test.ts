@@ -58,13 +58,15 @@ Deno.test("a list of models has the tag of its own body, and says whose credits 
   assertEquals([unknown.status, unknown.headers.get("etag")], [404, null]);
 });
 
-Deno.test("a header of tags that takes long to compare is not compared", async () => {
+Deno.test("a header of more than 1,024 characters is not compared, which would take long", async () => {
   await using gateway = await startGateway();
-  const startedTick = performance.now();
-  const reply = await fetch(`${gateway.url}/openapi.json`, {
-    headers: { "if-none-match": `"a${" ".repeat(30_000)}b"` },
-  });
-  await reply.body?.cancel();
-  assertEquals(reply.status, 200);
-  assert(performance.now() - startedTick < 300, `took ${performance.now() - startedTick} ms`);
+  const path = `${gateway.url}/console/assets/icon.svg`;
+  const get = async (tags: string) => {
+    const reply = await fetch(path, { headers: { "if-none-match": tags } });
+    await reply.body?.cancel();
+    return reply;
+  };
+  const tag = tagOf(await get('"other"'));
+  const padded = (chars: number) => `"a"${" ".repeat(chars - tag.length - 4)},${tag}`;
+  assertEquals([(await get(padded(1_024))).status, (await get(padded(1_025))).status], [304, 200]);
 });

@@ -75,6 +75,36 @@ Deno.test("what the gateway answers has the shapes that openapi.json says", asyn
   }
 });
 
+Deno.test("an error has the shape that openapi.json says, at each endpoint and below", async () => {
+  await using gateway = await startGateway();
+  const { paths } = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  const shapeAt = async (path: string, init: RequestInit) => {
+    const { type, error } = await (await fetch(`${gateway.url}${path}`, init)).json();
+    return type === "error" ? "MessagesError" : "code" in error ? "ChatError" : "another";
+  };
+  for (const [template, operations] of Object.entries(paths as Record<string, object>)) {
+    const path = template.replace("{id}", "svc-k2");
+    const [responses] = Object.values(operations).map(({ responses }) => responses);
+    const documented = new Set(
+      Object.entries(responses as Record<string, Documented>)
+        .filter(([status]) => Number(status) >= 400)
+        .flatMap(([, { content }]) =>
+          /\w+Error$/.exec(content["application/json"].schema.$ref)?.[0] ?? []
+        ),
+    );
+    const shapes = [
+      await shapeAt(path, { method: "DELETE" }),
+      await shapeAt(`${path}/nothing/here`, { method: "POST" }),
+    ];
+    assertEquals(new Set(shapes), documented, path);
+  }
+});
+
+/** An error in the document. */
+interface Documented {
+  readonly content: { readonly "application/json": { readonly schema: { readonly $ref: string } } };
+}
+
 /** A program over a client that was generated from the document. */
 const PROGRAM = `
 import createClient from "openapi-fetch";

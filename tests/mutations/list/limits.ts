@@ -173,7 +173,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "unbilled-bytes-not-counted",
-    file: "src/http/app.ts",
+    file: "src/http/inference.ts",
     find:
       "if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);",
     replace: "",
@@ -182,7 +182,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "counted-bytes-not-counted",
-    file: "src/http/app.ts",
+    file: "src/http/inference.ts",
     find: "      this.#unbilledBytes.add(caller.keyId, body.bytes);\n",
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "count_tokens" }],
@@ -190,7 +190,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "billed-bytes-counted",
-    file: "src/http/app.ts",
+    file: "src/http/inference.ts",
     find: "        body.detached.release();\n      }\n    } catch (error) {",
     replace: `        body.detached.release();
         this.#unbilledBytes.add(keyId, bytes);
@@ -201,11 +201,27 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "unbilled-bytes-not-checked",
-    file: "src/http/app.ts",
-    find: "    this.#unbilledBytes.check(keyId);\n",
+    file: "src/http/inference.ts",
+    find: 'check(this.#unbilledBytes, keyId, "bytes in rejected and count_tokens requests");',
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Rejected bodies could be sent without end and at no cost.",
+  },
+  {
+    name: "rate-limit-window-short",
+    file: "src/rate_limits/rate_limit.ts",
+    find: "lastMs > sinceMs && startMs <= nowMs",
+    replace: "startMs > sinceMs && startMs <= nowMs",
+    tests: [{ file: "tests/rate_limits/rate_limit_test.ts", filter: "no window" }],
+    why: "More than the limit would fit into a window: units leave it before their time.",
+  },
+  {
+    name: "wrong-passwords-not-counted-by-account",
+    file: "src/console/attempts.ts",
+    find: "      this.#account.waitMs(email),\n",
+    replace: "",
+    tests: [{ file: "tests/console/attempts_test.ts", filter: "from many addresses" }],
+    why: "Passwords of one account could be guessed from many addresses without end.",
   },
   {
     name: "images-uncounted",

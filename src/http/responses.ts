@@ -1,27 +1,10 @@
-import { type Dialect, DIALECTS, type Front } from "../dialects/mod.ts";
 import { nearestWindow } from "../admission/mod.ts";
-import type { Caller } from "../accounts/mod.ts";
 import type { AccountStatus } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { SIMULATED_HEADER } from "../upstreams/mod.ts";
-
-/** What every answer to one request begins with. */
-export interface ResponseBase {
-  readonly requestId: string;
-  /** What the caller calls the request. */
-  readonly clientRequestId: string | undefined;
-  /** Path without the query. */
-  readonly path: string;
-  /** Request ids and what browsers are told. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The client's end of the connection. */
-  readonly peer: Deno.Addr | undefined;
-  /** Who asks, once a key is known. */
-  caller?: Caller;
-  /** Where the caller stands, once that is known. */
-  accountStatus?: AccountStatus;
-}
+import { frontAt } from "./dialect_paths.ts";
+import type { RequestState } from "./request_state.ts";
 
 /** The credits and the request window that the caller is told. */
 export function accountStatusHeaders(
@@ -39,20 +22,12 @@ export function accountStatusHeaders(
   };
 }
 
-/** The dialect of a path: that of the endpoint at or above it, else the first one. */
-function frontOf(path: string): Front {
-  const all: readonly Dialect[] = Object.values(DIALECTS);
-  const own = all.find(({ front }) => path === front.path || path.startsWith(`${front.path}/`));
-  return (own ?? DIALECTS.chat).front;
-}
-
-/** A refusal in the words of its path's dialect. */
+/** A refusal as a response, in the dialect of its path. */
 export function errorResponse(
-  { path, requestId, headers, accountStatus }: ResponseBase,
+  { path, requestId, headers, accountStatus }: RequestState,
   refusal: Refusal,
   nowMs: number,
 ): Response {
-  const body = frontOf(path).errorBody(refusal, requestId);
   const own: Record<string, string> = {
     ...headers,
     ...(accountStatus === undefined ? {} : accountStatusHeaders(accountStatus, nowMs)),
@@ -65,5 +40,6 @@ export function errorResponse(
     const seconds = Math.ceil((refusal.retryAfterMs ?? 5_000) / 1_000);
     own["retry-after"] = String(Math.max(1, seconds));
   }
-  return new Response(JSON.stringify(body), { status, headers: own });
+  const body = JSON.stringify(frontAt(path).errorBody(refusal, requestId));
+  return new Response(body, { status, headers: own });
 }

@@ -1,0 +1,202 @@
+import type { Caller } from "../accounts/mod.ts";
+import type { JsonBody, LargeBodies } from "../large_bodies/mod.ts";
+import type { Settings } from "../config/mod.ts";
+import {
+  type DialectName,
+  type Front,
+  type HeaderLookup,
+  meterInput,
+  parseDetached,
+} from "../dialects/mod.ts";
+import type { FairShare, Share } from "../fair_share/mod.ts";
+import { RateLimit } from "../rate_limits/mod.ts";
+import { Refusal } from "../refusal.ts";
+import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
+import type { Tracing } from "../telemetry/mod.ts";
+import { type BodyLimits, readJson, skipBody } from "./body.ts";
+import type { Callers } from "./callers.ts";
+import type { Connections } from "./connections.ts";
+import { disconnectWatcher } from "./disconnect_watcher.ts";
+import type { RequestState } from "./request_state.ts";
+import { accountStatusHeaders } from "./responses.ts";
+
+/** What requests with a key and a body may take. */
+export interface InferenceOptions {
+  readonly settings: Pick<Settings, "limits">;
+  /** Memory and worker of large bodies. */
+  readonly large: LargeBodies;
+  /** Places for requests in progress, shared between accounts, and those of each key. */
+  readonly openRequests: { readonly accounts: FairShare; readonly keys: FairShare };
+  readonly connections: Connections;
+  readonly tracing: Tracing;
+}
+
+/** Requests to models: their key, their place, their body, then `relay/` or the count. */
+export class Inference {
+  readonly #parts: RelayParts;
+  readonly #callers: Callers;
+  readonly #options: InferenceOptions;
+  readonly #bodyLimits: BodyLimits;
+  readonly #counts: RateLimit;
+  readonly #unbilledBytes: RateLimit;
+
+  constructor(parts: RelayParts, callers: Callers, options: InferenceOptions) {
+    this.#parts = parts;
+    this.#callers = callers;
+    this.#options = options;
+    const { now, timers } = parts;
+    const { limits } = options.settings;
+    this.#bodyLimits = { ...limits, timers, large: options.large };
+    const perMinute = (limit: number) => new RateLimit({ limit, windowMs: 60_000, now });
+    this.#counts = perMinute(limits.countsPerMinute);
+    this.#unbilledBytes = perMinute(limits.unbilledBytesPerMinute);
+  }
+
+  /** Answers a request by an upstream. */
+  async relay(request: Request, state: RequestState, dialect: DialectName): Promise<Response> {
+    const startedTick = performance.now();
+    const { requestId, clientRequestId, path } = state;
+    const trace = this.#options.tracing(`POST ${path}`);
+    trace.set({ "http.route": path, "sluice.request_id": requestId });
+    const reading = trace.begin("read");
+    const caller = await this.#callers.identify(request, state);
+    const over = this.#enter(state, caller);
+    const reply = await this.#read(request, caller, (body) => {
+      reading.end();
+      return relay(this.#parts, {
+        dialect,
+        caller,
+        body,
+        requestId,
+        clientRequestId,
+        trace,
+        header: headerOf(request),
+        leaving: disconnectWatcher(request, {
+          timers: this.#parts.timers,
+          connections: this.#options.connections,
+          peer: state.peer,
+        }),
+        startedTick,
+        onStatus: (accountStatus) => state.accountStatus = accountStatus,
+        over,
+      });
+    }).catch((error) => {
+      over();
+      throw error;
+    });
+    return await this.#respond(state, reply);
+  }
+
+  /** Counts a request's input; nothing is sent upstream, nothing is charged. */
+  async count(
+    request: Request,
+    state: RequestState,
+    { parse }: NonNullable<Front["counting"]>,
+  ): Promise<Response> {
+    const caller = await this.#callers.identify(request, state);
+    check(this.#counts, caller.keyId, "count_tokens requests");
+    this.#counts.add(caller.keyId);
+    const over = this.#enter(state, caller);
+    const counted = await this.#read(request, caller, (body) => {
+      const parsed = parseDetached(body, (json) => parse(json, headerOf(request)));
+      this.#parts.catalog.resolve(parsed.model);
+      this.#unbilledBytes.add(caller.keyId, body.bytes);
+      return { input_tokens: meterInput(parsed.body, parsed.images) };
+    }).finally(over);
+    return Response.json(counted, { headers: await this.#callers.headers(state) });
+  }
+
+  /**
+   * Takes a place for a request in progress.
+   *
+   * @returns Gives the place back; later calls do nothing.
+   * @throws {Refusal} `gateway_unavailable` when the gateway, the account or the key has no place left.
+   */
+  #enter({ peer }: RequestState, { accountId, keyId }: Caller): () => void {
+    const { openRequests: { accounts, keys }, connections } = this.#options;
+    const ofKey = keys.takeNow(keyId, 1);
+    let ofAccount: Share;
+    try {
+      ofAccount = accounts.takeNow(accountId, 1);
+    } catch (error) {
+      ofKey.release();
+      throw error;
+    }
+    const freeConnection = peer && connections.occupy(peer);
+    return () => {
+      ofKey.release();
+      ofAccount.release();
+      freeConnection?.();
+    };
+  }
+
+  /** Reads a body. Bytes of bodies that are rejected, and of those that are only counted, count in the key's quota. */
+  async #read<T>(
+    request: Request,
+    { accountId, keyId }: Caller,
+    use: (body: JsonBody) => T | Promise<T>,
+  ): Promise<T> {
+    try {
+      check(this.#unbilledBytes, keyId, "bytes in rejected and count_tokens requests");
+    } catch (error) {
+      await skipBody(request);
+      throw error;
+    }
+    let bytes = 0;
+    const owner = { account: accountId, received: (more: number) => bytes += more };
+    try {
+      const body = await readJson(request, this.#bodyLimits, owner);
+      try {
+        return await use(body);
+      } finally {
+        body.detached.release();
+      }
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);
+      throw error;
+    }
+  }
+
+  async #respond(
+    { headers, accountStatus }: RequestState,
+    { settled, ...reply }: RelayReply,
+  ): Promise<Response> {
+    const kind = typeof reply.body === "string" ? JSON_REPLY : EVENT_STREAM;
+    const onStatus = { ...accountStatus!, ...(settled && { balance: settled.balance }) };
+    try {
+      return new Response(reply.body, {
+        headers: {
+          ...headers,
+          ...kind,
+          ...accountStatusHeaders(onStatus, this.#parts.now()),
+          ...(settled && { "x-sluice-credits": String(settled.charged) }),
+          ...reply.headers,
+        },
+      });
+    } catch (error) {
+      // nobody will read the stream, which settles itself as it ends
+      if (typeof reply.body !== "string") await reply.body.cancel();
+      throw error;
+    }
+  }
+}
+
+function headerOf({ headers }: Request): HeaderLookup {
+  return (name) => headers.get(name);
+}
+
+const JSON_REPLY = { "content-type": "application/json" };
+const EVENT_STREAM = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+/** @throws {Refusal} `rate_exceeded` when a key has used up its units of a minute. */
+function check(limit: RateLimit, keyId: string, units: string): void {
+  const retryAfterMs = limit.waitMs(keyId);
+  if (retryAfterMs === 0) return;
+  const most = limit.limit.toLocaleString("en-US");
+  const message = `Too many ${units}: the limit is ${most} per minute and API key.`;
+  throw new Refusal("rate_exceeded", message, { retryAfterMs });
+}

@@ -1,0 +1,22 @@
+import type { Caller } from "../accounts/mod.ts";
+import type { AccountStatus } from "../ledger/mod.ts";
+
+/**
+ * One request on its way through the app; who finds something out about it notes it here. These are Hono's
+ * bindings and not its variables: all of it is there before routing, and none of it takes a map for each request.
+ */
+export interface RequestState {
+  readonly requestId: string;
+  /** What the caller calls the request. */
+  readonly clientRequestId: string | undefined;
+  /** Path without the query. */
+  readonly path: string;
+  /** Headers of every response: request ids and what browsers are told. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The client's end of the connection. */
+  readonly peer: Deno.Addr | undefined;
+  /** Whose key it came with, once that is known. */
+  caller?: Caller;
+  /** The caller's credits and request windows, once they are known. */
+  accountStatus?: AccountStatus;
+}
