@@ -1,6 +1,6 @@
 import { type Context, Hono } from "@hono/hono";
 import { AccountDisabled, type Caller, type KeyRing } from "../accounts/mod.ts";
-import { databaseRefusal } from "../database/mod.ts";
+import { databaseRefusal, probeWrite } from "../database/mod.ts";
 import {
   chatDialect,
   type Dialect,
@@ -67,10 +67,6 @@ export interface AppOptions {
 interface Env {
   Bindings: AnswerBase;
 }
-
-/** A write that commits: a database that only reads is not ready. */
-const PROBE = `insert into revisions (noun, number) values ('probe', 1)
-  on conflict (noun) do update set number = number + 1`;
 
 /** The gateway as one function from request to response. */
 export class App {
@@ -334,7 +330,7 @@ export class App {
     if (this.#stopping) faults.push("the gateway is stopping");
     if (!this.#parts.upstreams.usable) faults.push("no upstream is usable");
     try {
-      await this.#parts.database.batch([{ sql: PROBE }]);
+      await probeWrite(this.#parts.database); // one that only reads is not ready
     } catch {
       faults.push("the database is not writable");
     }
