@@ -212,11 +212,12 @@ export function checkName(name: string): void {
 
 /** Statements that end every session and sign-in link of an account that is disabled. */
 function endAccess({ id }: Account): Statement[] {
-  return ["sessions", "sign_in_links"].map((table) => ({
-    sql: `delete from ${table} where account_id in
-      (select id from accounts where id = ? and disabled_at_ms is not null)`,
-    args: [id],
-  }));
+  const whose = `where account_id in
+    (select id from accounts where id = ? and disabled_at_ms is not null)`;
+  return [
+    { sql: `delete from sessions ${whose}`, args: [id] },
+    { sql: `delete from sign_in_links ${whose}`, args: [id] },
+  ];
 }
 
 /** The statement that creates `account`. */

@@ -9,6 +9,7 @@
  */
 
 export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } from "./accounts.ts";
+export { invitedBy, inviterIdOf, isActive } from "./invitations.ts";
 export { DuplicateKey, type Key, KEY_PATTERN, type KeyOptions, Keys, newKeyId } from "./keys.ts";
 export { AccountDisabled, type Caller, KeyRing } from "./key_ring.ts";
 export { checkPassword, Passwords } from "./passwords.ts";

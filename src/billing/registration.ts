@@ -1,8 +1,6 @@
-import { z } from "zod";
-import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
+import { type Account, AccountError, type Accounts, invitedBy, isActive } from "../accounts/mod.ts";
 import type { Database, Statement } from "../database/mod.ts";
-import { grantStatements } from "../ledger/mod.ts";
-import { onlyIfActive } from "./sales.ts";
+import { grantStatements, keptGrants } from "../ledger/mod.ts";
 
 /** Credits that are given away (`credits` of the settings). */
 export interface Bonuses {
@@ -24,22 +22,15 @@ export interface Invitation {
   readonly earned: number;
 }
 
-const invitationRow = z.object({
-  email: z.string(),
-  created_at_ms: z.int(),
-  earned: z.int(),
-}).transform((row): Invitation => ({
-  email: row.email,
-  joinedAtMs: row.created_at_ms,
-  earned: row.earned,
-}));
+/** The lot that an account earns its inviter by joining; its id makes it one. */
+function signupBonusOf(accountId: string): string {
+  return `lot_invite_${accountId}`;
+}
 
-const INVITED = `
-  select email, accounts.created_at_ms, coalesce(sum(lots.granted - coalesce(
-    (select sum(credits) from take_backs where lot_id = lots.id), 0)), 0) as earned
-  from accounts left join lots
-    on lots.id in ('lot_invite_' || accounts.id, 'lot_payment_' || accounts.id)
-  where invited_by = ? group by accounts.id order by accounts.created_at_ms, accounts.id`;
+/** The lot that an account's first payment earns its inviter. The rule that takes it back knows it by its id. */
+export function paymentBonusOf(accountId: string): string {
+  return `lot_payment_${accountId}`;
+}
 
 /** New accounts, with the credits that go with them. */
 export class Registration {
@@ -67,13 +58,13 @@ export class Registration {
       (made) => [
         ...this.#signup(made),
         ...(inviter === undefined ? [] : grantStatements({
-          lotId: `lot_invite_${made.id}`,
+          lotId: signupBonusOf(made.id),
           accountId: inviter.id,
           source: "invite_signup",
           credits: this.#bonuses.inviteSignup,
           expiresAtMs: null,
           atMs: made.createdAtMs,
-          onlyIf: onlyIfActive(inviter.id),
+          onlyIf: isActive(inviter.id),
         })),
       ],
     );
@@ -109,7 +100,14 @@ export class Registration {
 
   /** Who came with an account's invite code, oldest first. */
   async invitations(account: Account): Promise<Invitation[]> {
-    return (await this.#database.all(INVITED, [account.id])).map((row) => invitationRow.parse(row));
+    const joined = await invitedBy(this.#database, account);
+    const lotIds = joined.map(({ id }) => [signupBonusOf(id), paymentBonusOf(id)]);
+    const kept = await keptGrants(this.#database, lotIds.flat());
+    return joined.map(({ email, createdAtMs }, at) => ({
+      email,
+      joinedAtMs: createdAtMs,
+      earned: lotIds[at]!.reduce((sum, lotId) => sum + (kept.get(lotId) ?? 0), 0),
+    }));
   }
 
   /** Whom each account brought, those that brought nobody left out. */

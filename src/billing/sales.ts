@@ -1,14 +1,22 @@
-import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
-import type { Database, Row, Statement, Value } from "../database/mod.ts";
+import {
+  type Account,
+  AccountError,
+  inviterIdOf,
+  isActive,
+  mustNotMislead,
+} from "../accounts/mod.ts";
+import type { Condition, Database, Row, Statement } from "../database/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import {
   grantStatements,
   idOfReference,
+  isGranted,
+  lotStatement,
   takeableOf,
   type TakeBack,
   takeBack,
 } from "../ledger/mod.ts";
-import type { Bonuses } from "./registration.ts";
+import { type Bonuses, paymentBonusOf } from "./registration.ts";
 
 /** Credits that can be bought (`packages` of the settings). */
 export interface CreditPackage {
@@ -30,12 +38,6 @@ export interface Granted {
   readonly isRepeated: boolean;
 }
 
-/** A condition of a statement. */
-interface Condition {
-  readonly sql: string;
-  readonly args: readonly Value[];
-}
-
 const DAY_MS = 86_400_000;
 const MAX_NOTE = 500;
 const MAX_REFERENCE = 200;
@@ -47,14 +49,6 @@ const MOST_CREDITS = 1e12;
 /** A reference that was not used yet, such as `ref_h3KxTq8mPw2Nc5Ry`. */
 export function newReference(): string {
   return `ref_${randomText(16)}`;
-}
-
-/** Only for an account that is not disabled. */
-export function onlyIfActive(accountId: string): Condition {
-  return {
-    sql: "exists (select 1 from accounts where id = ? and disabled_at_ms is null)",
-    args: [accountId],
-  };
 }
 
 /** Grants by hand, packages, and taking them back. */
@@ -155,7 +149,7 @@ export class Sales {
       expiresAtMs: bought.validDays === null ? null : this.#now() + bought.validDays * DAY_MS,
       note: text,
       reference,
-    }, paid ? await this.#inviterOf(account) : "nobody");
+    }, paid ? await inviterIdOf(this.#database, account) : "nobody");
   }
 
   /**
@@ -226,14 +220,11 @@ export class Sales {
     const atMs = this.#now();
     const { accountId } = gift;
     const lotId = idOfReference("lot", accountId, reference);
-    const isSame: Condition = {
-      sql: "exists (select 1 from lots where id = ? and source = ? and granted = ?)",
-      args: [lotId, gift.source, gift.credits],
-    };
+    const isSame = isGranted({ lotId, source: gift.source, credits: gift.credits });
     const rows = await this.#database.batch([
       ...grantStatements({ lotId, ...gift, atMs }),
       // read in the transaction itself: what comes after its commit may fail
-      { sql: "select source, granted from lots where id = ?", args: [lotId] },
+      lotStatement(lotId),
       ...payment === "nobody"
         ? []
         : this.#firstPayment(accountId, payment, { lotId, isSame, atMs }),
@@ -261,9 +252,9 @@ export class Sales {
       readonly atMs: number;
     },
   ): Statement[] {
-    const active = onlyIfActive(inviter ?? "");
+    const active = isActive(inviter ?? "");
     const bonus = inviter === undefined ? [] : grantStatements({
-      lotId: `lot_payment_${accountId}`,
+      lotId: paymentBonusOf(accountId),
       accountId: inviter,
       source: "invite_payment",
       credits: this.#bonuses.inviteFirstPayment,
@@ -280,13 +271,6 @@ export class Sales {
         on conflict (account_id) do nothing`,
       args: [accountId, lotId, ...isSame.args],
     }];
-  }
-
-  async #inviterOf(account: Account): Promise<string | undefined> {
-    const row = await this.#database.one("select invited_by from accounts where id = ?", [
-      account.id,
-    ]);
-    return typeof row?.invited_by === "string" ? row.invited_by : undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
-import { announcedAddress, databaseBytes, MIGRATIONS } from "../database/mod.ts";
+import { announcedAddress, databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
@@ -135,7 +135,7 @@ async function database(context: CommandContext, config: Config): Promise<Findin
     await using parts = await context.openParts(config);
     const { database } = parts;
     const startedTick = performance.now();
-    await database.batch([{ sql: "update revisions set number = number where false" }]);
+    await probeWrite(database);
     const ms = performance.now() - startedTick;
     const embedded = databaseFile(config.settings) !== undefined;
     const about = [

@@ -14,6 +14,12 @@ export interface Statement {
   readonly first?: boolean;
 }
 
+/** A condition of a statement, with its positional arguments. */
+export interface Condition {
+  readonly sql: string;
+  readonly args: readonly Value[];
+}
+
 /**
  * A write that concurrent requests share: its statements run once for all items that are waiting.
  *

@@ -12,6 +12,7 @@
 export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./copies.ts";
 export { DatabaseClock } from "./clock.ts";
 export {
+  type Condition,
   type Database,
   DatabaseError,
   databaseRefusal,
@@ -26,6 +27,7 @@ export {
 } from "./database.ts";
 export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } from "./migrate.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
+export { probeWrite } from "./probe.ts";
 export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts";
 export { type Reading, readTogether } from "./reading.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "@hono/hono";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
-import { databaseRefusal } from "../database/mod.ts";
+import { databaseRefusal, probeWrite } from "../database/mod.ts";
 import { frontSpoken } from "../dialects/mod.ts";
 import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
@@ -39,10 +39,6 @@ export interface AppOptions extends InferenceOptions {
 interface Env {
   Bindings: RequestState;
 }
-
-/** A write that commits: a database that only reads is not ready. */
-const PROBE = `insert into revisions (noun, number) values ('probe', 1)
-  on conflict (noun) do update set number = number + 1`;
 
 /** The gateway as one function from request to response. */
 export class App {
@@ -160,7 +156,7 @@ export class App {
     if (this.#stopping) faults.push("the gateway is stopping");
     if (!this.#parts.upstreams.usable) faults.push("no upstream is usable");
     try {
-      await this.#parts.database.batch([{ sql: PROBE }]);
+      await probeWrite(this.#parts.database); // one that only reads is not ready
     } catch {
       faults.push("the database is not writable");
     }

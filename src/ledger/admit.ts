@@ -68,16 +68,17 @@ export function admit(database: Database, ask: HoldRequest): Promise<Decision> {
 
 function read(row: JsonObject | undefined): Decision {
   if (row === undefined) throw new TypeError("an admission was not decided");
-  const hasTier = Object.keys(SPANS).some((span) => row[`${span}_limit`] !== 0);
+  const { limits, used } = row as { limits: readonly number[]; used: readonly number[] };
+  const windows = WINDOWS.map(({ of, span }, at) => ({
+    of,
+    span,
+    limit: limits[at]!,
+    used: used[at]!,
+  }));
   return {
     verdict: row.verdict as Decision["verdict"],
     credits: Number(row.credits),
     balance: Number(row.balance),
-    windows: !hasTier ? [] : WINDOWS.map(({ of, span, name }) => ({
-      of,
-      span,
-      limit: Number(row[`${name}_limit`]),
-      used: Number(row[`${name}_used`]),
-    })),
+    windows: windows.every(({ of, limit }) => of !== "key" || limit === 0) ? [] : windows,
   };
 }

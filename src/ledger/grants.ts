@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Statement, Value } from "../database/mod.ts";
+import type { Condition, Database, Statement } from "../database/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import { type LotSource, NEVER } from "./credits.ts";
 
@@ -14,8 +14,8 @@ export interface Grant {
   readonly expiresAtMs: number | null;
   readonly note?: string;
   readonly atMs: number;
-  /** A condition in SQL: nothing is given where it does not hold. */
-  readonly onlyIf?: { readonly sql: string; readonly args: readonly Value[] };
+  /** Nothing is given where it does not hold. */
+  readonly onlyIf?: Condition;
 }
 
 /** A new id for a lot, such as `lot_h3KxTq8mPw2Nc5Ry`. */
@@ -66,4 +66,33 @@ export function grantStatements(grant: Grant): Statement[] {
       args: [lotId],
     },
   ];
+}
+
+/** Selects `source` and `granted` of a lot, for the transaction that grants it. */
+export function lotStatement(lotId: string): Statement {
+  return { sql: "select source, granted from lots where id = ?", args: [lotId] };
+}
+
+/** Holds for a lot that was granted with this source and this number of credits. */
+export function isGranted(
+  { lotId, source, credits }: Pick<Grant, "lotId" | "source" | "credits">,
+): Condition {
+  return {
+    sql: "exists (select 1 from lots where id = ? and source = ? and granted = ?)",
+    args: [lotId, source, credits],
+  };
+}
+
+/** What lots granted, less what was taken back of them, by lot id. Lots that do not exist are left out. */
+export async function keptGrants(
+  database: Database,
+  lotIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.all(
+    `select id, granted - coalesce(
+        (select sum(credits) from take_backs where lot_id = lots.id), 0) as kept
+      from lots where id in (select value from json_each(?))`,
+    [JSON.stringify(lotIds)],
+  );
+  return new Map(rows.map((row) => [String(row.id), Number(row.kept)]));
 }

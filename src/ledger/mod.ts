@@ -22,7 +22,15 @@ export {
   type LotSource,
 } from "./credits.ts";
 export { entriesOf, entriesOfCause, type Entry } from "./entries.ts";
-export { type Grant, grantStatements, idOfReference, newLotId } from "./grants.ts";
+export {
+  type Grant,
+  grantStatements,
+  idOfReference,
+  isGranted,
+  keptGrants,
+  lotStatement,
+  newLotId,
+} from "./grants.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
   type ChargePrices,
@@ -35,3 +43,4 @@ export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { RULES } from "./rules/mod.ts";
 export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type Tier, TierList } from "./tiers.ts";
+export { pruneWindows, settledRequests } from "./windows.ts";

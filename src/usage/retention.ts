@@ -1,4 +1,5 @@
 import type { Database } from "../database/mod.ts";
+import { pruneWindows, settledRequests } from "../ledger/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { delay } from "../std/mod.ts";
 
@@ -23,19 +24,8 @@ const PRUNE_RECORDS = `
   delete from usage_records where request_id in (
     select request_id from usage_records where request_id < ? order by request_id limit ?
   ) returning 1 as gone`;
-const PRUNE_WINDOWS = [["windows", "key_id"], ["account_windows", "account_id"]].map(
-  ([table, owner]) => `
-  delete from ${table} where (${owner}, span_ms, at_ms) in (
-    select ${owner}, span_ms, at_ms from ${table} where at_ms < ? order by span_ms desc limit ?
-  ) returning 1 as gone`,
-);
-/** Windows from before this are no longer complete; the audit looks at those from then on. */
-const WINDOWS_PRUNED =
-  "update pruned_windows set before_ms = max(before_ms, ?) where before_ms < ?";
-/** Every record is counted by its account, and when it is deleted. */
-const KEPT = `
-  select (select coalesce(sum(requests), 0) from balances) - (select records from pruned_records)
-    as n`;
+/** Every record was counted by its account, and is counted again when it is deleted. */
+const PRUNED = "select records from pruned_records";
 const NTH_OLDEST = "select request_id from usage_records order by request_id limit 1 offset ?";
 
 /** Deletes records that are old or too many, in small steps with pauses in between. */
@@ -62,20 +52,30 @@ export class Retention {
     await this.#running;
   }
 
-  /** Prunes what there is; answers how many records went. */
+  /**
+   * Prunes what there is.
+   *
+   * @returns how many records were deleted.
+   */
   async prune(): Promise<number> {
     const { database, log, now, days, rows } = this.#options;
+    let gone = 0;
+    const pruneRecords = (before: string) =>
+      this.#steps(async () => {
+        const [some] = await database.batch([{ sql: PRUNE_RECORDS, args: [before, STEP_ROWS] }]);
+        gone += some!.length;
+        return some!.length === STEP_ROWS;
+      });
     try {
-      const oldest = requestIdAt(now() - days * DAY_MS);
-      let gone = await this.#steps(PRUNE_RECORDS, oldest);
-      const tooMany = Number((await database.one(KEPT))!.n) - rows;
+      await pruneRecords(requestIdAt(now() - days * DAY_MS));
+      const settled = await settledRequests(database);
+      const tooMany = settled - Number((await database.one(PRUNED))!.records) - rows;
       if (tooMany > 0) {
         const first = await database.one(NTH_OLDEST, [tooMany]);
-        if (first !== undefined) gone += await this.#steps(PRUNE_RECORDS, String(first.request_id));
+        if (first !== undefined) await pruneRecords(String(first.request_id));
       }
-      const windowsBefore = now() - WINDOW_DAYS * DAY_MS;
-      await database.batch([{ sql: WINDOWS_PRUNED, args: [windowsBefore, windowsBefore] }]);
-      for (const sql of PRUNE_WINDOWS) await this.#steps(sql, windowsBefore);
+      const beforeMs = now() - WINDOW_DAYS * DAY_MS;
+      await this.#steps(() => pruneWindows(database, { beforeMs, limit: STEP_ROWS }));
       return gone;
     } catch (error) {
       log.warn("old records could not be pruned", { error: String(error) });
@@ -83,15 +83,11 @@ export class Retention {
     }
   }
 
-  async #steps(sql: string, before: string | number): Promise<number> {
-    let gone = 0;
-    while (!this.#stopped) {
-      const [rows] = await this.#options.database.batch([{ sql, args: [before, STEP_ROWS] }]);
-      gone += rows!.length;
-      if (rows!.length < STEP_ROWS) break;
+  /** @param step Returns whether there may be more to do. */
+  async #steps(step: () => Promise<boolean>): Promise<void> {
+    while (!this.#stopped && await step()) {
       await delay(PAUSE_MS);
     }
-    return gone;
   }
 }
 

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { audit } from "../../src/ledger/mod.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, statusOf, usageRecords } from "../fake/gateway.ts";
 import { sleep } from "../fake/temp.ts";
@@ -637,6 +638,8 @@ Deno.test("/healthz and /readyz", async () => {
     return reply.status;
   };
   assertEquals([await status("/healthz"), await status("/readyz")], [200, 200]);
+  // the write that readiness is probed by is none of the ledger's
+  assertEquals((await audit(gateway.gateway.database)).mismatches, []);
   gateway.gateway.app.stopTaking();
   assertEquals([await status("/healthz"), await status("/readyz")], [200, 503]);
   const refused = await gateway.chat("Hi");

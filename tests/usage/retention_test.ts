@@ -47,3 +47,24 @@ Deno.test("records go by age and by count, oldest first; roll-ups, entries and b
   assertEquals([balance, consumed, requests], [9_400, 600, 600]);
   assertEquals((await audit(bench.database)).mismatches, []);
 });
+
+Deno.test("windows of keys and of accounts go after eight days, however many there are", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, keyId } = await bench.account();
+  const fill = (table: string, owner: string, id: string, hours: number) => ({
+    // one for each hour until now
+    sql: `insert into ${table} (${owner}, span_ms, at_ms, used)
+      select ?, 3600000, ? - value * 3600000, 1 from generate_series(0, ?)`,
+    args: [id, NOW, hours - 1],
+  });
+  await bench.database.batch([
+    fill("windows", "key_id", keyId, 800),
+    fill("account_windows", "account_id", accountId, 300),
+  ]);
+  const options = { database: bench.database, log: SILENT, now: () => NOW, days: 90, rows: 10 };
+  assertEquals(await new Retention(options).prune(), 0, "no records");
+  const left = await bench.database.one(`select
+    (select count(*) from windows) as keys, (select count(*) from account_windows) as accounts,
+    (select before_ms from pruned_windows) as before_ms`);
+  assertEquals(left, { keys: 193, accounts: 193, before_ms: NOW - 8 * DAY });
+});

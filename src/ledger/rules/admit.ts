@@ -35,12 +35,13 @@ export const WINDOWS = OWNERS.flatMap(({ of, table, prefix }) =>
 
 const WINDOW_COLUMNS = WINDOWS.flatMap(({ name }) => [`${name}_limit`, `${name}_used`]);
 
-/** What was decided, by request, until the transaction ends. */
+/** What was decided, by request, until the transaction ends; `limits` and `used` in the order of the windows. */
 export const DECISIONS = {
-  read: `select json_group_array(json_object(${
-    ["request_id", "verdict", "credits", "balance", ...WINDOW_COLUMNS]
-      .map((column) => `'${column}', ${column}`).join(", ")
-  })) from json_each(?1) join decisions on request_id = value`,
+  read: `select json_group_array(json_object('request_id', request_id, 'verdict', verdict,
+      'credits', credits, 'balance', balance,
+      'limits', json_array(${WINDOWS.map(({ name }) => `${name}_limit`).join(", ")}),
+      'used', json_array(${WINDOWS.map(({ name }) => `${name}_used`).join(", ")})))
+    from json_each(?1) join decisions on request_id = value`,
   cleanUp: "delete from decisions",
 };
 

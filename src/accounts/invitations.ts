@@ -1,0 +1,28 @@
+import type { Condition, Database } from "../database/mod.ts";
+import { type Account, readAccount } from "./accounts.ts";
+
+/** Accounts that came with an account's invite code, oldest first. */
+export async function invitedBy(database: Database, account: Account): Promise<Account[]> {
+  const rows = await database.all(
+    "select * from accounts where invited_by = ? order by created_at_ms, id",
+    [account.id],
+  );
+  return rows.map(readAccount);
+}
+
+/** The id of the account whose invite code an account came with; undefined if it came without one. */
+export async function inviterIdOf(
+  database: Database,
+  account: Account,
+): Promise<string | undefined> {
+  const row = await database.one("select invited_by from accounts where id = ?", [account.id]);
+  return typeof row?.invited_by === "string" ? row.invited_by : undefined;
+}
+
+/** Holds for an account that exists and is not disabled. */
+export function isActive(accountId: string): Condition {
+  return {
+    sql: "exists (select 1 from accounts where id = ? and disabled_at_ms is null)",
+    args: [accountId],
+  };
+}

@@ -1,0 +1,29 @@
+/**
+ * Tables of this folder, and the views that take what its rules decide on: only its SQL reads and writes them
+ * (`tests/tables_test.ts`).
+ */
+export const TABLES = [
+  /** An account's sums. */
+  "balances",
+  /** What a key with a budget has spent and holds. */
+  "budgets",
+  "lots",
+  /** Each lot as it was granted. */
+  "grants",
+  "entries",
+  "take_backs",
+  "holds",
+  /** Requests of a key, and of an account, in each minute, hour and day. */
+  "windows",
+  "account_windows",
+  /** One row: before when windows were pruned. */
+  "pruned_windows",
+  "tiers",
+  /** Admissions of a transaction, until it ends. */
+  "decisions",
+  "expiries",
+  "admissions",
+  "growths",
+  "settlements",
+  "take_back_requests",
+] as const;

@@ -1,0 +1,11 @@
+/** Tables of this folder: only its SQL reads and writes them, and the rules (`tests/tables_test.ts`). */
+export const TABLES = [
+  "usage_records",
+  "usage_hours",
+  /** One row: how many records were pruned, and what was uncollected of them. */
+  "pruned_records",
+  /** Sums of pruned records. */
+  "pruned_hours",
+  /** One row: up to which record prices may be missing. */
+  "price_storage",
+] as const;

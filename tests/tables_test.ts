@@ -1,0 +1,162 @@
+/** Tables have owners: SQL on a table is written in the folder that owns it, and nowhere else. */
+
+import ts from "typescript";
+import { TABLES as ACCOUNTS } from "../src/accounts/tables.ts";
+import { TABLES as BILLING } from "../src/billing/tables.ts";
+import { TABLES as DATABASE } from "../src/database/tables.ts";
+import { TABLES as LEDGER } from "../src/ledger/tables.ts";
+import { TABLES as USAGE } from "../src/usage/tables.ts";
+import { assert, assertEquals } from "./assert.ts";
+import { ledgerBench } from "./fake/ledger.ts";
+
+const OWNED = {
+  accounts: ACCOUNTS,
+  billing: BILLING,
+  database: DATABASE,
+  ledger: LEDGER,
+  usage: USAGE,
+} as const;
+
+/** Files whose SQL goes across owners, and why. */
+const ACROSS: Readonly<Record<string, string>> = {
+  "ledger/rules/": "keep the tables of several nouns in step, in one transaction",
+  "ledger/audit/": "compares tables with each other",
+  "ledger/audit.ts": "compares tables with each other",
+  "database/migrations/": "make and change every table",
+};
+
+/** Files that put the name of a table of their own into a statement. */
+const COMPOSED: Readonly<Record<string, string>> = {
+  "ledger/standing.ts": "reads windows of keys and of accounts alike",
+  "ledger/feed.ts": "inserts into the view of any intake",
+};
+
+const SRC = new URL("../src/", import.meta.url);
+const OWNER_OF = new Map<string, string>(
+  Object.entries(OWNED).flatMap(([folder, tables]) => tables.map((table) => [table, folder])),
+);
+
+/** What stands for an expression in a template. */
+const HOLE = "\u0000";
+
+/** The texts of a source file: strings, and templates with a hole for each expression. */
+function textsOf(file: string, source: string): string[] {
+  const texts: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node)) texts.push(node.text);
+    else if (ts.isTemplateExpression(node)) {
+      texts.push(
+        [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join(HOLE),
+      );
+    }
+    ts.forEachChild(node, visit);
+  };
+  const kind = file.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest, false, kind));
+  return texts;
+}
+
+/** The tables that a text reads or writes if it is SQL; a hole for one that an expression names. */
+function tablesIn(text: string): string[] {
+  const tables: string[] = [];
+  const place = new RegExp(
+    `\\b(?:from|join|into|update|on|table|index)\\s+(${HOLE}|[a-z_]+${HOLE}?)`,
+    "gi",
+  );
+  for (const [, table] of text.matchAll(place)) tables.push(table!);
+  // from a, b
+  for (const [, list] of text.matchAll(/\bfrom\s+([a-z_]+(?:\s*,\s*[a-z_]+)+)/gi)) {
+    tables.push(...list!.split(/\s*,\s*/));
+  }
+  return tables;
+}
+
+const IS_SQL = /\b(select|insert into|update|delete from|exists|join|from)\b/i;
+/** A hole is looked at only where there is no doubt that the text is a statement. */
+const IS_STATEMENT = /^\s*(\(?select|insert|update|delete|with|create|drop|alter)\b/i;
+
+function faultsOf(file: string, source: string): string[] {
+  const folder = file.split("/")[0]!;
+  const faults = new Set<string>();
+  for (const text of textsOf(file, source)) {
+    if (!IS_SQL.test(text)) continue;
+    for (const table of tablesIn(text)) {
+      const owner = OWNER_OF.get(table);
+      if (owner !== undefined && owner !== folder) {
+        faults.add(`${file} uses ${table}, which ${owner}/ owns`);
+      }
+      if (table.includes(HOLE) && IS_STATEMENT.test(text)) {
+        faults.add(`${file} names a table by an expression`);
+      }
+    }
+  }
+  return [...faults];
+}
+
+/** Whether a file may do so. */
+function isExempt(file: string): boolean {
+  return [...Object.keys(ACROSS), ...Object.keys(COMPOSED)].some((one) => file.startsWith(one));
+}
+
+async function* files(folder = ""): AsyncGenerator<string> {
+  for await (const entry of Deno.readDir(new URL(folder, SRC))) {
+    if (entry.isDirectory) yield* files(`${folder}${entry.name}/`);
+    else if (/\.tsx?$/.test(entry.name)) yield `${folder}${entry.name}`;
+  }
+}
+
+Deno.test("SQL on a table is written in the folder that owns it", async () => {
+  const faults: string[] = [];
+  for await (const file of files()) {
+    if (!isExempt(file)) {
+      faults.push(...faultsOf(file, await Deno.readTextFile(new URL(file, SRC))));
+    }
+  }
+  assertEquals(faults, []);
+});
+
+Deno.test("what is exempt needs to be", async () => {
+  const faults: string[] = [];
+  for await (const file of files()) {
+    if (isExempt(file)) faults.push(...faultsOf(file, await Deno.readTextFile(new URL(file, SRC))));
+  }
+  for (const [exempt] of [...Object.entries(ACROSS), ...Object.entries(COMPOSED)]) {
+    assert(faults.some((fault) => fault.startsWith(exempt)), exempt);
+  }
+  // an owner's own tables are its own there as well
+  const composed = faults.filter((fault) => COMPOSED[fault.split(" ")[0]!] !== undefined);
+  assert(composed.every((fault) => fault.endsWith("by an expression")), composed.join(", "));
+});
+
+Deno.test("each table and view has one owner", async () => {
+  await using bench = await ledgerBench("file");
+  const rows = await bench.database.all(
+    "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\'",
+  );
+  const owned = Object.values<readonly string[]>(OWNED).flatMap((tables) => [...tables]);
+  assertEquals(rows.map(({ name }) => String(name)).toSorted(), owned.toSorted());
+});
+
+for (
+  const [what, sql] of Object.entries({
+    "a read": '"select id from lots where id = ?"',
+    "a join": "`select 1 from x left join entries on id = ${id}`",
+    "a second table": '"select 1 from x, holds"',
+    "an insert": '"insert into usage_records (a) values (1)"',
+    "an update": '"update budgets set spent = 0"',
+    "a delete": "`delete\n  from account_windows where ${clause}`",
+    "a condition": '"exists (select 1 from accounts where id = ?)"',
+    "a trigger": '"create trigger t after insert on entries begin select 1; end"',
+    "a name by an expression": "`delete from ${table} where id = ?`",
+  })
+) {
+  Deno.test(`tables: ${what} outside of its owner is found`, () => {
+    assertEquals(faultsOf("http/app.ts", `const sql = ${sql};`).length, 1);
+  });
+}
+
+Deno.test("tables: an owner's own tables and words that are no SQL are left alone", () => {
+  assertEquals(faultsOf("ledger/a.ts", '"select * from lots join entries on id = lot_id"'), []);
+  assertEquals(faultsOf("cli/a.ts", "`Cannot update ${name}: choose from ${list}`"), []);
+  assertEquals(faultsOf("console/a.tsx", '<select name="keys">Revoke keys</select>'), []);
+});
