@@ -80,7 +80,7 @@ export class Accounts {
       await this.#database.batch([insertAccount(account, invitedBy), ...also(account)]);
     } catch (error) {
       if (error instanceof DatabaseError && error.isDuplicate) {
-        throw new AccountError(`There is already an account ${account.email}`, { cause: error });
+        throw new AccountError(`Account ${account.email} already exists`, { cause: error });
       }
       throw error;
     }
@@ -98,7 +98,7 @@ export class Accounts {
     const account = await this.find(email);
     if (account === undefined) {
       throw new AccountError(
-        `There is no account ${JSON.stringify(email)}; see sluice account list`,
+        `Account ${JSON.stringify(email)} not found. List accounts with: sluice account list`,
       );
     }
     return account;
@@ -176,7 +176,7 @@ export class Accounts {
   async disable(email: string): Promise<Account> {
     const account = await this.get(email);
     if (account.role === "owner") {
-      throw new AccountError("Cannot disable the owner's account; revoke its keys instead");
+      throw new AccountError("The owner's account cannot be disabled: revoke its keys instead");
     }
     await this.#database.batch([
       { sql: DISABLE, args: [this.#now(), account.id] },
@@ -191,7 +191,7 @@ export function checkAccount({ email, name }: { email: string; name: string }): 
   mustNotMislead("email address", email);
   if (email.length > 254 || !emailAddress.safeParse(email).success) {
     throw new AccountError(
-      `Cannot create an account as ${JSON.stringify(email.slice(0, 300))} is not an email address`,
+      `Invalid email address ${JSON.stringify(email.slice(0, 300))}`,
     );
   }
   checkName(name);
@@ -206,7 +206,7 @@ export function mustNotMislead(what: string, text: string): void {
 /** @throws {AccountError} for a name that is too long or would show as something else than it is. */
 export function checkName(name: string): void {
   if (name.length > 200) {
-    throw new AccountError(`The name has ${name.length} characters: at most 200 are allowed`);
+    throw new AccountError(`Name too long: ${name.length} characters, the limit is 200`);
   }
   mustNotMislead("name", name);
 }

@@ -30,7 +30,7 @@ export class AccountDisabled extends Refusal {
   readonly caller: Caller;
 
   constructor(caller: Caller) {
-    super("permission_denied", "The account of this API key is disabled.");
+    super("permission_denied", "The account of this API key is disabled. Contact the operator.");
     this.caller = caller;
   }
 }
@@ -85,7 +85,7 @@ export class KeyRing {
     if (presented.length === 0) {
       throw new Refusal(
         "key_invalid",
-        "No API key was given. Send it as 'Authorization: Bearer sk-…' or as 'X-API-Key: sk-…'.",
+        "Missing API key. Send it as 'Authorization: Bearer sk-…' or as 'X-API-Key: sk-…'.",
       );
     }
     // A known and valid first key, nearly every request, needs no promise.
@@ -127,7 +127,7 @@ export class KeyRing {
     if (!KEY_PATTERN.test(secret)) {
       return new Refusal(
         "key_invalid",
-        "The API key is malformed: it must be 'sk-' followed by at least 32 letters, digits, '_' or '-'.",
+        "Malformed API key: it must be 'sk-' followed by at least 32 letters, digits, '_' or '-'.",
       );
     }
     const digest = digestOf(secret);
@@ -146,17 +146,17 @@ export class KeyRing {
     }
     return new Refusal(
       "key_invalid",
-      "The API key is not known here. Check it, or ask for a new one.",
+      "Unknown API key. Check the key, or create a new one.",
     );
   }
 
   #fault(caller: Caller): Refusal | undefined {
     if (caller.revokedAtMs !== null) {
-      return new Refusal("key_invalid", "The API key has been revoked. Use another one.");
+      return new Refusal("key_invalid", "This API key has been revoked. Use another key.");
     }
     if (caller.expiresAtMs !== null && caller.expiresAtMs <= this.#now()) {
       const when = new Date(caller.expiresAtMs).toISOString();
-      return new Refusal("key_invalid", `The API key expired at ${when}. Use another one.`);
+      return new Refusal("key_invalid", `This API key expired at ${when}. Use another key.`);
     }
     if (caller.disabledAtMs !== null) {
       return new AccountDisabled(caller);

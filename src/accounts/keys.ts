@@ -81,21 +81,21 @@ export class Keys {
     const now = this.#now();
     checkName(options.name ?? "");
     if (options.expiresAtMs !== undefined && options.expiresAtMs <= now) {
-      throw new AccountError("Cannot issue a key that has already expired");
+      throw new AccountError("The expiry of a key must be in the future");
     }
     if (options.expiresAtMs !== undefined && options.expiresAtMs > now + LONGEST_MS) {
-      throw new AccountError("Cannot issue a key that expires in more than 100 years");
+      throw new AccountError("The expiry of a key must be within 100 years");
     }
     const secret = newSecret();
     if (options.id !== undefined && !KEY_ID.test(options.id)) {
-      throw new AccountError("Cannot issue a key under such an id");
+      throw new AccountError("Invalid key ID");
     }
     const key = newKey(account, secret, now, options);
     try {
       await this.#database.batch([insertKey(key, secret, "issued")]);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
-      throw new KeyThere("Cannot issue a key that is there already");
+      throw new KeyThere("Key ID already exists");
     }
     return { ...key, secret };
   }
@@ -138,7 +138,9 @@ export class Keys {
     await this.#database.batch([{ sql: REVOKE, args: [this.#now(), id] }]);
     const row = await this.#database.one(BY_ID, [id]);
     if (row === undefined) {
-      throw new AccountError(`There is no key ${JSON.stringify(id)}; see sluice key list`);
+      throw new AccountError(
+        `Key ${JSON.stringify(id)} not found. List keys with: sluice key list`,
+      );
     }
     return read(row);
   }
@@ -150,7 +152,7 @@ export class Keys {
     const known = await this.#database.one(ENVIRONMENT_KEY, [digest]);
     if (known !== undefined && known.revoked_at_ms !== null) {
       throw new AccountError(
-        "Cannot use SLUICE_OWNER_KEY as that key has been revoked: choose another one",
+        "SLUICE_OWNER_KEY has been revoked: set it to another key",
       );
     }
     const statements: Statement[] = [

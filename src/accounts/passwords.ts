@@ -63,7 +63,7 @@ export class Passwords {
 /** Throws {@linkcode AccountError} for a password that cannot be taken. */
 export function checkPassword(password: string): void {
   if (password.length < MIN_LENGTH || password.length > MAX_LENGTH) {
-    throw new AccountError(`A password must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);
+    throw new AccountError(`The password must be ${MIN_LENGTH} to ${MAX_LENGTH} characters long`);
   }
 }
 

@@ -103,7 +103,7 @@ export class Sessions {
       },
     ]);
     if (made!.length === 0) {
-      throw new AccountError(`Cannot make a sign-in link as ${account.email} is disabled`);
+      throw new AccountError(`Cannot create a sign-in link: account ${account.email} is disabled`);
     }
     return token;
   }

@@ -178,7 +178,7 @@ function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs
     const seconds = Math.ceil((resetAtMs - nowMs) / 1_000);
     return new Refusal(
       "rate_exceeded",
-      `The limit of ${limit} requests per ${span} is reached for this ${of}. Please try again in ` +
+      `Rate limit reached: ${limit} requests per ${span} for this ${of}. Please try again in ` +
         `${seconds} s.`,
       { retryAfterMs: resetAtMs - nowMs },
     );
@@ -186,25 +186,27 @@ function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs
   if (verdict === "uncollected") {
     return new Refusal(
       "rate_exceeded",
-      "This account has charges that its balance did not cover, so it may run one request at a time. " +
-        "Wait until the request in progress has ended, or add credits to lift this limit.",
+      "This account has uncollected charges, so it is limited to one request at a time. " +
+        "Wait for the in-flight request to end, or add credits to lift the limit.",
       { retryAfterMs: UNCOLLECTED_RETRY_MS },
     );
   }
   if (verdict === "budget") {
     const message =
-      `The budget of this API key cannot pay for this request, which costs at least ` +
-      `${least} ${creditWord(least)}. Use another key, or one with a larger budget.`;
+      `The budget of this API key does not cover this request, which costs at least ` +
+      `${least} ${creditWord(least)}. Raise the budget, or use another key.`;
     return new Refusal("budget_spent", message);
   }
-  const has = `The balance of ${balance} ${creditWord(balance)}`;
+  const has = `balance of ${balance} ${creditWord(balance)}`;
   if (balance > 0 && windows.length === 0) {
-    return new Refusal("credits_short", `${has} is in no tier of request limits. Add credits.`);
+    return new Refusal("credits_short", `No rate-limit tier covers a ${has}. Add credits.`);
   }
-  const held = balance >= least ? ", as other requests hold the rest" : "";
+  const held = balance >= least ? ", because other requests hold part of it" : "";
   return new Refusal(
     "credits_short",
-    `${has} cannot pay for this request, which costs at least ${least}${held}. Add credits, or ` +
+    `This request costs at least ${least} ${
+      creditWord(least)
+    }, which the ${has} does not cover${held}. Add credits, or ` +
       "shorten the request.",
   );
 }

@@ -85,7 +85,9 @@ export class Registration {
     const inviter = await this.#accounts.byInviteCode(inviteCode);
     if (inviter !== undefined) return inviter;
     throw new AccountError(
-      `There is no invite code ${JSON.stringify(inviteCode.slice(0, 40))}; ask for it again`,
+      `Unknown invite code ${
+        JSON.stringify(inviteCode.slice(0, 40))
+      }. Check it, or ask for a new one`,
     );
   }
 

@@ -86,7 +86,7 @@ export class Sales {
     const found = this.#packages.find((one) => one.id === id);
     if (found === undefined) {
       const known = this.#packages.map((one) => one.id).join(", ");
-      throw new AccountError(`There is no package ${JSON.stringify(id)}; there are ${known}`);
+      throw new AccountError(`Unknown package ${JSON.stringify(id)}. Available packages: ${known}`);
     }
     return found;
   }
@@ -105,10 +105,10 @@ export class Sales {
     const now = this.#now();
     checkCredits(credits);
     if (expiresAtMs !== null && expiresAtMs <= now) {
-      throw new AccountError("Cannot grant credits that have already expired");
+      throw new AccountError("The expiry of a grant must be in the future");
     }
     if (expiresAtMs !== null && expiresAtMs > now + LONGEST_MS) {
-      throw new AccountError("Cannot grant credits that expire in more than 100 years");
+      throw new AccountError("The expiry of a grant must be within 100 years");
     }
     checkNote(note);
     checkReference(reference);
@@ -142,7 +142,7 @@ export class Sales {
   ): Promise<Granted> {
     const amount = bought.credits ?? credits;
     if (amount === undefined) {
-      throw new AccountError(`The package ${bought.id} has no number of credits: give one`);
+      throw new AccountError(`Package ${bought.id} has no fixed number of credits: specify one`);
     }
     checkCredits(amount);
     const text = note === "" ? bought.name : `${bought.name}: ${note}`;
@@ -176,7 +176,9 @@ export class Sales {
     if (credits !== undefined && credits < 1) {
       throw new AccountError("Cannot take back less than 1 credit");
     }
-    if (note === "") throw new AccountError("Give a note that says why credits are taken back");
+    if (note === "") {
+      throw new AccountError("A note is required: say why the credits are taken back");
+    }
     checkNote(note);
     checkReference(reference);
     const accountId = account.id;
@@ -186,9 +188,9 @@ export class Sales {
     if (taken === undefined) throw await this.#notTaken(account, lotId);
     if (taken.lotId !== lotId || taken.wanted !== credits) {
       throw new AccountError(
-        `The reference ${JSON.stringify(reference)} was used to take back ${
-          taken.wanted === undefined ? "all that was left" : plural(taken.wanted)
-        } of ${taken.lotId} already: use another one`,
+        `Reference ${JSON.stringify(reference)} was already used to take back ${
+          taken.wanted === undefined ? "all remaining credits" : plural(taken.wanted)
+        } of ${taken.lotId}. Use another reference`,
       );
     }
     return { ...taken, id, reference };
@@ -200,14 +202,14 @@ export class Sales {
       return new AccountError(
         `${account.email} has no lot ${
           JSON.stringify(lotId.slice(0, 60))
-        }; see sluice credits show`,
+        }. List lots with: sluice credits show`,
       );
     }
     return new AccountError(
       found.remaining === 0
-        ? `Cannot take credits back as ${lotId} has nothing left`
-        : `Cannot take credits back as what is left of ${lotId} is held by in-flight requests: ` +
-          "try again when they have ended",
+        ? `Nothing to take back: ${lotId} has no credits left`
+        : `Nothing to take back: the remaining credits of ${lotId} are held by in-flight requests. ` +
+          "Try again when they have ended",
     );
   }
 
@@ -241,9 +243,9 @@ export class Sales {
     const [made, , [lot]] = rows as [Row[], Row[], [Row]];
     if (lot.source !== gift.source || lot.granted !== gift.credits) {
       throw new AccountError(
-        `The reference ${JSON.stringify(reference)} was used for a ${
+        `Reference ${JSON.stringify(reference)} was already used for a ${
           lot.source === "package" ? "package" : "grant"
-        } of ${plural(Number(lot.granted))} already: use another one to ${
+        } of ${plural(Number(lot.granted))}. Use another reference to ${
           gift.source === "package" ? "record a package of" : "grant"
         } ${gift.credits.toLocaleString("en-US")}`,
       );
@@ -293,7 +295,9 @@ export class Sales {
 function checkCredits(credits: number): void {
   if (credits < 1) throw new AccountError("Cannot grant less than 1 credit");
   if (credits > MOST_CREDITS) {
-    throw new AccountError(`Cannot grant more than ${MOST_CREDITS} credits at once`);
+    throw new AccountError(
+      `Cannot grant more than ${MOST_CREDITS.toLocaleString("en-US")} credits at once`,
+    );
   }
 }
 
@@ -302,7 +306,7 @@ function checkNote(note: string): void {
   const { length } = note;
   if (length <= MAX_NOTE) return;
   throw new AccountError(
-    `Cannot grant credits as the note has ${length} characters: at most ${MAX_NOTE} are allowed`,
+    `Note too long: ${length} characters, the limit is ${MAX_NOTE}`,
   );
 }
 
@@ -311,7 +315,7 @@ function checkReference(reference: string): void {
   const { length } = reference;
   if (length >= 1 && length <= MAX_REFERENCE) return;
   throw new AccountError(
-    `A reference has 1 to ${MAX_REFERENCE} characters: this one has ${length}`,
+    `The reference must be 1 to ${MAX_REFERENCE} characters long: got ${length}`,
   );
 }
 

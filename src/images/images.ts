@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { following, forEachOf } from "../abort.ts";
 import { type Blobs, type LargeBodies, LEAST_CHARS } from "../blobs/mod.ts";
+import { humanBytes } from "../bytes.ts";
 import type { Asked, Dialect, ImageView } from "../dialects/mod.ts";
 import type { FairShare } from "../fair_share/mod.ts";
 import { examine } from "../pixels/mod.ts";
@@ -176,7 +177,7 @@ function encodedSize(bytes: number): number {
 /** Thrown when a request's images are too much together. */
 class TooMuch extends Error {
   constructor(maxEncodedChars: number) {
-    super(`The images of a request may have at most ${maxEncodedChars} characters of base64.`);
+    super(`Images too large: the limit is ${humanBytes(maxEncodedChars)} of base64 per request.`);
   }
 }
 

@@ -24,8 +24,8 @@ export function examine(bytes: Uint8Array): Examined {
 /** What is wrong with an image's structure; undefined when it is whole. */
 type Walk = (bytes: Uint8Array, view: DataView) => string | undefined;
 
-const TRUNCATED = "is not whole";
-const MORE = "has something else behind it";
+const TRUNCATED = "is truncated";
+const MORE = "has trailing data";
 
 const WALKS: Readonly<Record<Picture["kind"], Walk>> = {
   png: walkPng,
@@ -41,7 +41,7 @@ function walkPng(bytes: Uint8Array, view: DataView): string | undefined {
   while (at + 12 <= bytes.length) {
     const length = view.getUint32(at);
     const type = text(bytes, at + 4, 4);
-    if (at === 8 && length !== 13) return "has a broken header";
+    if (at === 8 && length !== 13) return "has an invalid header";
     at += 12 + length;
     if (at > bytes.length) return TRUNCATED;
     if (type === "IDAT") data = true;
@@ -66,7 +66,7 @@ function walkGif(bytes: Uint8Array): string | undefined {
   while (at < bytes.length) {
     const block = bytes[at];
     if (block === 0x3b) {
-      if (frames === 0) return "has no frame";
+      if (frames === 0) return "has no frames";
       return at + 1 === bytes.length ? undefined : MORE;
     }
     if (block === 0x21) at = skipBlocks(at + 2);
@@ -74,7 +74,7 @@ function walkGif(bytes: Uint8Array): string | undefined {
       if (at + 10 > bytes.length) return TRUNCATED;
       at = skipBlocks(at + 10 + tableBytes(bytes[at + 9]!) + 1);
       frames++;
-    } else return "has a broken block";
+    } else return "has an invalid block";
   }
   return TRUNCATED;
 }
@@ -118,7 +118,7 @@ function jpegEnd(bytes: Uint8Array, view: DataView, from: number): number | stri
   let at = from + 2;
   let scans = 0;
   while (at + 2 <= bytes.length) {
-    if (bytes[at] !== 0xff) return "has a broken segment";
+    if (bytes[at] !== 0xff) return "has an invalid segment";
     const marker = bytes[at + 1]!;
     if (marker === 0xff) {
       at++; // fill byte
@@ -129,7 +129,7 @@ function jpegEnd(bytes: Uint8Array, view: DataView, from: number): number | stri
     } else {
       if (at + 4 > bytes.length) return TRUNCATED;
       const length = view.getUint16(at + 2);
-      if (length < 2) return "has a broken segment";
+      if (length < 2) return "has an invalid segment";
       at += 2 + length;
       if (marker !== 0xda) continue;
       scans++;
