@@ -115,7 +115,7 @@ export class App {
   ): Response | Promise<Response> => {
     const base = this.#base(request, info?.remoteAddr);
     if (!hasSaneHost(request)) {
-      const message = "The Host header must be a host name with an optional port.";
+      const message = "Invalid Host header: it must be a host name with an optional port.";
       return this.#refuse(base, new Refusal("request_invalid", message));
     }
     if (isApiPath(base.path)) {
@@ -164,7 +164,9 @@ export class App {
     app.get("/openapi.json", (c) => c.json(openApiDocument()));
 
     app.notFound((c) => {
-      const message = `There is no endpoint ${c.req.method} ${c.env.path.slice(0, 200)}.`;
+      const message = `Unknown endpoint: ${c.req.method} ${
+        c.env.path.slice(0, 200)
+      }. GET /openapi.json lists the endpoints.`;
       return this.#refuse(c.env, new Refusal("path_unknown", message));
     });
     app.onError((error, c) => this.#answerError(error, c));
@@ -331,7 +333,7 @@ export class App {
 
   async #ready(c: Context<Env>): Promise<Response> {
     const faults: string[] = [];
-    if (this.#stopping) faults.push("the gateway is stopping");
+    if (this.#stopping) faults.push("the gateway is shutting down");
     if (!this.#parts.upstreams.usable) faults.push("no upstream is usable");
     try {
       await this.#parts.database.batch([{ sql: PROBE }]);
@@ -349,7 +351,8 @@ export class App {
     if (metricsToken !== undefined) {
       const given = presentedKeys(c.req.raw.headers);
       if (!given.some((one) => sameSecret(one, metricsToken))) {
-        const message = "Send the metrics token as 'Authorization: Bearer …' or as 'X-API-Key: …'.";
+        const message =
+          "Missing or wrong metrics token. Send it as 'Authorization: Bearer …' or as 'X-API-Key: …'.";
         return this.#refuse(c.env, new Refusal("key_invalid", message));
       }
     }
@@ -389,7 +392,7 @@ const EVENT_STREAM = {
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
 function stopping(): Refusal {
-  return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.", {
+  return new Refusal("gateway_unavailable", "The gateway is shutting down. Please try again.", {
     retryAfterMs: 2_000,
   });
 }
