@@ -161,14 +161,14 @@ export class Console {
     const length = Number(request.headers.get("content-length") ?? MAX_FORM_BYTES + 1);
     const type = request.headers.get("content-type") ?? "";
     if (length > MAX_FORM_BYTES || !type.startsWith("application/x-www-form-urlencoded")) {
-      return refused(c, "The form could not be read.");
+      return refused(c, "The form data could not be read.");
     }
-    if (!isSameOrigin(request)) return refused(c, "The form was not sent from this console.");
+    if (!isSameOrigin(request)) return refused(c, "The form was not submitted from this console.");
     let text: string;
     try {
       text = await until(request.text(), AbortSignal.timeout(FORM_MS));
     } catch {
-      return refused(c, "The form did not arrive."); // the visitor's connection, not a fault of ours
+      return refused(c, "The form was not received in full."); // the visitor's connection, not a fault of ours
     }
     const form = new FormFields(text);
     c.set("form", form);
@@ -177,7 +177,7 @@ export class Console {
       // signing in and registering again is not a write to this session
       const free = ["/console/sign-in", "/console/register"].includes(c.req.path);
       if (!free) {
-        return refused(c, "The form is out of date: go back, reload the page, and send it again.");
+        return refused(c, "This form has expired. Go back, reload the page, and submit it again.");
       }
     }
     return undefined;
@@ -206,9 +206,9 @@ function refused(c: PageRequest, text: string): Promise<Response> {
     c,
     <MessagePage
       page={pageOf(c)}
-      title="The form was refused"
+      title="Form rejected"
       text={text}
-      link={{ href: "/console/", words: "To the first page" }}
+      link={{ href: "/console/", words: "Back to the console" }}
     />,
     403,
   );

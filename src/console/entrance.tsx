@@ -14,7 +14,7 @@ import type { Visitor } from "./visitor.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
 
-const SIGN_IN_REFUSED = "The email or the password is not right.";
+const SIGN_IN_REFUSED = "Incorrect email or password.";
 
 /** Coming in and going out: passwords, links, registration, sessions. */
 export class Entrance {
@@ -54,7 +54,7 @@ export class Entrance {
     if (waitMs > 0) {
       const minutes = Math.ceil(waitMs / 60_000);
       c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
-      const wait = `Too many tries. Wait ${minutes} ${
+      const wait = `Too many attempts. Wait ${minutes} ${
         minutes === 1 ? "minute" : "minutes"
       }, or use a sign-in link.`;
       return this.signInPage(c, wait, email, 429);
@@ -79,7 +79,7 @@ export class Entrance {
       <MessagePage
         page={pageOf(c)}
         title="This link does not work"
-        text="It was used before, is older than a day, or is not whole. Ask for another one."
+        text="This link has been used, has expired, or is incomplete. Ask for a new one."
         link={{ href: "/console/sign-in", words: "Sign in" }}
       />,
       404,
@@ -130,12 +130,14 @@ export class Entrance {
       c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
       return this.registerPage(
         c,
-        `Too many tries from your address. Wait ${minutes} minutes.`,
+        `Too many attempts from your address. Wait ${minutes} minutes.`,
         429,
       );
     }
     try {
-      if (mode === "invite" && code === "") throw new AccountError("An invite code is needed here");
+      if (mode === "invite" && code === "") {
+        throw new AccountError("An invite code is required to register");
+      }
       // the same faults are told whether the address was used before or not
       checkPassword(password);
       checkAccount({ email, name });
@@ -186,11 +188,11 @@ export class Entrance {
     const { form } = c.var;
     if (!session.byLink && await passwords.isSet(account)) {
       if (this.#attempts.waitMs(account.email, address) > 0) {
-        return await this.accountPage(c, session, "Too many tries. Wait ten minutes.", 429);
+        return await this.accountPage(c, session, "Too many attempts. Wait 10 minutes.", 429);
       }
       if (!await passwords.matches(account, form.raw("current"))) {
         this.#attempts.failed(account.email, address);
-        return await this.accountPage(c, session, "The present password is not right.", 400);
+        return await this.accountPage(c, session, "Current password is incorrect.", 400);
       }
     }
     try {

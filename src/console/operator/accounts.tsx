@@ -41,7 +41,7 @@ export function AccountsPage(
       <Table<AccountRow>
         caption="Accounts"
         rows={rows}
-        empty={`No account has “${query}” in its address or name.`}
+        empty={`No accounts match “${query}”.`}
         columns={[
           {
             name: "email",
@@ -54,17 +54,17 @@ export function AccountsPage(
           { name: "balance", numeric: true, cell: ({ balance }) => number(balance) },
           { name: "spent", numeric: true, cell: ({ consumed }) => number(consumed) },
           { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
-          { name: "since", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },
+          { name: "created", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },
         ]}
       />
       {rows.length < most
         ? null
-        : <p class="quiet">The first {most} are shown: search for others.</p>}
-      <h2>Make an account</h2>
+        : <p class="quiet">Showing the first {most} accounts. Search to find others.</p>}
+      <h2>Create an account</h2>
       <Form action="/console/operator/accounts" csrf={csrf} class="card narrow">
         <Field label="Email" name="email" type="email" required autocomplete="off" />
         <Field label="Name" name="name" maxlength={200} autocomplete="off" />
-        <button type="submit">Make account</button>
+        <button type="submit">Create account</button>
       </Form>
     </Layout>
   );
@@ -120,7 +120,7 @@ export function AccountDetailPage(
       {link === undefined ? null : (
         <section class="card">
           <h2>Sign-in link</h2>
-          <p>It works once, within a day. Give it to {account.email} by a way that you trust.</p>
+          <p>It works once, within a day. Send it to {account.email} over a channel you trust.</p>
           <Copyable text={link} label="the sign-in link" />
         </section>
       )}
@@ -136,7 +136,7 @@ export function AccountDetailPage(
       </dl>
       <h2>Keys</h2>
       <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action={`${base}/keys`} />
-      <h2>Credits left</h2>
+      <h2>Remaining credits</h2>
       <LotTable lots={credits.lots} csrf={csrf} nowMs={nowMs} action={`${base}/take-back`} />
       <div class="grid">
         <section>
@@ -145,11 +145,11 @@ export function AccountDetailPage(
             <FormId />
             <Field label="Credits" name="credits" type="number" min={1} required />
             <Field
-              label="Expires after days"
+              label="Expires after (days)"
               name="days"
               type="number"
               min={1}
-              hint="Empty: never."
+              hint="Leave empty for no expiry."
             />
             <Field label="Note" name="note" maxlength={500} />
             <button type="submit">Grant</button>
@@ -170,7 +170,7 @@ export function AccountDetailPage(
             <p>
               <label>
                 <input type="checkbox" name="paid" value="yes" />
-                It was paid for
+                Paid
               </label>
             </p>
             <button type="submit">Record</button>
@@ -182,17 +182,17 @@ export function AccountDetailPage(
             {account.disabledAtMs !== null
               ? (
                 <Form action={`${base}/enable`} csrf={csrf}>
-                  <button type="submit">Enable the account again</button>
+                  <button type="submit">Enable account</button>
                 </Form>
               )
               : (
                 <>
                   <Form action={`${base}/link`} csrf={csrf}>
-                    <button type="submit" class="plain">Make a sign-in link</button>
+                    <button type="submit" class="plain">Create sign-in link</button>
                   </Form>
                   <Form action={`${base}/keys`} csrf={csrf}>
                     <input type="hidden" name="id" value={newKeyId()} />
-                    <button type="submit" class="plain">Make a key</button>
+                    <button type="submit" class="plain">Create key</button>
                   </Form>
                 </>
               )}
@@ -202,7 +202,7 @@ export function AccountDetailPage(
                 csrf={csrf}
                 confirm={`Disable ${account.email}? Its keys stop working within a second.`}
               >
-                <button type="submit" class="danger">Disable the account</button>
+                <button type="submit" class="danger">Disable account</button>
               </Form>
             )}
           </div>
@@ -225,14 +225,14 @@ function LotTable(
 ) {
   return (
     <Table<Lot>
-      caption="Lots, in the order in which they are spent"
+      caption="Lots, in the order they are spent"
       rows={lots}
-      empty="No credits are left."
+      empty="No credits left."
       columns={[
         { name: "lot", cell: ({ id }) => <code>{id}</code> },
-        { name: "from", cell: ({ source, note }) => note || SOURCES[source] },
+        { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
         { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
-        { name: "left", numeric: true, cell: ({ remaining }) => number(remaining) },
+        { name: "remaining", numeric: true, cell: ({ remaining }) => number(remaining) },
         {
           name: "expires",
           cell: ({ expiresAtMs }) => expiresAtMs === null ? "never" : relative(expiresAtMs, nowMs),
@@ -250,7 +250,7 @@ function LotTable(
                   name="credits"
                   type="number"
                   min={1}
-                  hint="Empty: all that is left and not held."
+                  hint="Leave empty to take back all credits that are not held."
                 />
                 <Field label="Note" name="note" maxlength={500} required />
                 <button type="submit" class="danger">Take back</button>

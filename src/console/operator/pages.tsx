@@ -20,12 +20,12 @@ export function LivePage(
     <Layout page={page} title="Live requests">
       <div id="live" data-refresh="2000">
         <p class="quiet">
-          {count(running.length, "request")} at <Time ms={nowMs} />; looks again every 2 s.
+          {count(running.length, "request")} at <Time ms={nowMs} />; refreshes every 2 s.
         </p>
         <Table<RunningRequest>
-          caption="Running requests, oldest first"
+          caption="In-flight requests, oldest first"
           rows={running}
-          empty="Nothing runs just now."
+          empty="No requests in flight."
           columns={[
             { name: "request", cell: ({ requestId }) => <code>{requestId}</code> },
             { name: "account", cell: ({ email }) => email },
@@ -35,7 +35,7 @@ export function LivePage(
               cell: ({ dialect, streamed }) => `${dialect}${streamed ? ", streamed" : ""}`,
             },
             {
-              name: "for",
+              name: "duration",
               numeric: true,
               cell: ({ startedAtMs }) => duration(nowMs - startedAtMs),
             },
@@ -61,7 +61,7 @@ export function UpstreamsPage(
         <Table<Upstream>
           caption="Upstreams"
           rows={upstreams}
-          empty="None is configured."
+          empty="No upstreams configured."
           columns={[
             { name: "name", cell: ({ name }) => name },
             { name: "host", cell: ({ name }) => hosts[name] ?? "built in" },
@@ -70,11 +70,11 @@ export function UpstreamsPage(
               name: "state",
               cell: ({ health }) =>
                 health.resting
-                  ? <Badge tone="bad">resting</Badge>
+                  ? <Badge tone="bad">cooling down</Badge>
                   : <Badge tone="good">usable</Badge>,
             },
             {
-              name: "last answer in",
+              name: "last latency",
               numeric: true,
               cell: ({ health }) =>
                 health.lastLatencyMs === undefined ? "–" : duration(health.lastLatencyMs),
@@ -83,14 +83,14 @@ export function UpstreamsPage(
               name: "last failure",
               cell: ({ health: { lastFailure } }) =>
                 lastFailure === undefined
-                  ? "none since the start"
+                  ? "none since start"
                   : `${relative(lastFailure.atMs, nowMs)}: ${lastFailure.detail}`,
             },
           ]}
         />
       </div>
       <p class="quiet">
-        <code>sluice doctor</code> asks each of them now and says what to do.
+        <code>sluice doctor</code> checks each upstream and says how to fix problems.
       </p>
     </Layout>
   );
@@ -101,9 +101,9 @@ export function RoutesPage({ page, routes }: { page: PageContext; routes: readon
   return (
     <Layout page={page} title="Routes">
       <Table<Route>
-        caption="Routes as they are in force"
+        caption="Effective routes"
         rows={routes}
-        empty="No route is served."
+        empty="No routes configured."
         columns={[
           { name: "model", cell: ({ id }) => <code>{id}</code> },
           {
@@ -112,8 +112,8 @@ export function RoutesPage({ page, routes }: { page: PageContext; routes: readon
               targets.map(({ upstream, model }) => `${upstream}: ${model}`).join(" → "),
           },
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
-          { name: "output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
-          { name: "at least", numeric: true, cell: ({ minimum }) => number(minimum) },
+          { name: "max output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
+          { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },
           {
             name: "in / cached / out",
             numeric: true,
@@ -134,7 +134,7 @@ export function SettingsPage(
   return (
     <Layout page={page} title="Settings">
       <Table<EffectiveSetting>
-        caption="Settings as they are in force"
+        caption="Effective settings"
         rows={settings}
         empty=""
         columns={[
@@ -143,7 +143,7 @@ export function SettingsPage(
             name: "value",
             cell: ({ value }) => typeof value === "object" ? JSON.stringify(value) : String(value),
           },
-          { name: "from", cell: ({ origin }) => origin },
+          { name: "source", cell: ({ origin }) => origin },
         ]}
       />
     </Layout>
@@ -171,8 +171,8 @@ export function InvitesPage(
         empty="Nobody has joined with an invite code yet."
         columns={[
           { name: "invited by", cell: ({ inviter }) => inviter },
-          { name: "joined", cell: ({ email }) => email },
-          { name: "when", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "invitee", cell: ({ email }) => email },
+          { name: "date", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
           { name: "earned", numeric: true, cell: ({ earned }) => number(earned) },
         ]}
       />
@@ -202,8 +202,8 @@ export function AuditPage(
       notice={report === undefined
         ? undefined
         : report.mismatches.length === 0
-        ? { tone: "good", text: "Everything adds up." }
-        : { tone: "bad", text: `${count(report.mismatches.length, "row")} do not add up.` }}
+        ? { tone: "good", text: "No mismatches found." }
+        : { tone: "bad", text: `${count(report.mismatches.length, "row")} do not match.` }}
     >
       {report === undefined ? null : (
         <>
@@ -213,15 +213,15 @@ export function AuditPage(
             <Stat name="Entries" value={report.entries} />
             <Stat name="Holds" value={report.holds} />
             <Stat
-              name="Not collected"
+              name="Uncollected"
               value={report.uncollected.credits}
               note={count(report.uncollected.requests, "request")}
             />
-            <Stat name="Took" value={duration(tookMs ?? 0)} />
+            <Stat name="Duration" value={duration(tookMs ?? 0)} />
           </dl>
           {report.mismatches.length === 0 ? null : (
             <Table<Mismatch>
-              caption="Rows that do not add up"
+              caption="Mismatches"
               rows={report.mismatches}
               empty=""
               columns={[
@@ -248,8 +248,8 @@ export function AuditPage(
           ? (
             <Form action="/console/operator/backup" csrf={csrf} class="card">
               <h2>Backup</h2>
-              <p>A copy of the whole database as of now, looked through before it is sent.</p>
-              <button type="submit">Download a backup</button>
+              <p>A consistent copy of the whole database, verified before it is sent.</p>
+              <button type="submit">Download backup</button>
             </Form>
           )
           : null}
