@@ -104,5 +104,5 @@ Deno.test("README: accounts and keys from the shell", async () => {
   );
   const out = await bash(script, {}, dir.path);
   assertStringIncludes(out, "Created ada@example.com");
-  assertStringIncludes(out, "This is the only time that the key is shown");
+  assertStringIncludes(out, "you won't be able to see it again");
 });
