@@ -298,8 +298,8 @@ export const settings = z.strictObject({
         "that one account may use.",
     ),
     idleConnectionMs: milliseconds.default(120_000).describe(
-      "Idle time after which a client connection without a request is closed; it takes one to two " +
-        "times as long. Linux only.",
+      "Idle time after which a client connection without a request is closed; ten times that while " +
+        "the client has not read everything it was sent. Linux only.",
     ),
     pingMs: milliseconds.default(15_000).describe(
       "Idle time of a stream after which the client is sent a ping.",
