@@ -1,15 +1,18 @@
 import { inspect, type Picture } from "./inspect.ts";
 
-/** What an image's bytes are: a whole picture, or what is wrong with them. */
+/** Result of {@linkcode examine}: a complete image, or what is wrong with it, to follow "the image". */
 export type Examined =
   | { readonly picture: Picture; readonly fault?: undefined }
   | { readonly fault: string };
 
 /**
- * Looks through an image from its first byte to its last.
+ * Checks an image from its first to its last byte.
  *
- * Taken is a whole PNG, JPEG, WEBP or GIF, animated or not, and nothing behind it: what hides in a file
- * of two kinds is for another reader.
+ * Accepts a complete PNG, JPEG, WEBP or GIF, animated or not, without trailing data: a file that is valid in two
+ * formats could hide data for another reader.
+ *
+ * @param bytes The whole file.
+ * @returns The format and size, or the fault: `is a PNG that is truncated`.
  */
 export function examine(bytes: Uint8Array): Examined {
   if (bytes.length === 0) return { fault: "is empty" };
@@ -21,7 +24,7 @@ export function examine(bytes: Uint8Array): Examined {
   return width === 0 || height === 0 ? { fault: "has no pixels" } : { picture };
 }
 
-/** What is wrong with an image's structure; undefined when it is whole. */
+/** Returns what is wrong with a file's structure, or `undefined` if the file is complete. */
 type Walk = (bytes: Uint8Array, view: DataView) => string | undefined;
 
 const TRUNCATED = "is truncated";
@@ -113,7 +116,7 @@ function walkJpeg(bytes: Uint8Array, view: DataView): string | undefined {
   return undefined;
 }
 
-/** Where the JPEG that begins at `from` ends. */
+/** Returns where the JPEG that begins at `from` ends, or what is wrong with it. */
 function jpegEnd(bytes: Uint8Array, view: DataView, from: number): number | string {
   let at = from + 2;
   let scans = 0;
@@ -125,7 +128,7 @@ function jpegEnd(bytes: Uint8Array, view: DataView, from: number): number | stri
     } else if (marker === 0xd9) {
       return scans === 0 ? "has no pixels" : at + 2;
     } else if (marker === 0x01 || marker >= 0xd0 && marker <= 0xd8) {
-      at += 2; // stands alone
+      at += 2; // a marker without a segment
     } else {
       if (at + 4 > bytes.length) return TRUNCATED;
       const length = view.getUint16(at + 2);
