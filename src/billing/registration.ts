@@ -4,23 +4,23 @@ import type { Database, Statement } from "../database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
 import { onlyIfActive } from "./sales.ts";
 
-/** Credits that are given away (`credits` of the settings). */
+/** Free credits (`credits` in the settings). */
 export interface Bonuses {
-  /** To a new account. */
+  /** For a new account. */
   readonly signup: number;
-  /** To whose invite code a new account came with. */
+  /** For the account whose invite code a new account used. */
   readonly inviteSignup: number;
-  /** To the same, at that account's first payment. */
+  /** For the same inviter, at the new account's first payment. */
   readonly inviteFirstPayment: number;
-  /** To the owner, at the first start. */
+  /** For the owner, at the first start. */
   readonly ownerGrant: number;
 }
 
-/** Somebody who came with an invite code. */
+/** An account that registered with an invite code. */
 export interface Invitation {
   readonly email: string;
   readonly joinedAtMs: number;
-  /** Credits that it earned whose code it was, less what was taken back of them. */
+  /** Credits that the inviter earned by it, without those taken back. */
   readonly earned: number;
 }
 
@@ -41,7 +41,7 @@ const INVITED = `
     on lots.id in ('lot_invite_' || accounts.id, 'lot_payment_' || accounts.id)
   where invited_by = ? group by accounts.id order by accounts.created_at_ms, accounts.id`;
 
-/** New accounts, with the credits that go with them. */
+/** Registers accounts and gives them their first credits. */
 export class Registration {
   readonly #database: Database;
   readonly #accounts: Accounts;
@@ -53,7 +53,13 @@ export class Registration {
     this.#bonuses = bonuses;
   }
 
-  /** Creates an account with its first credits. Throws {@linkcode AccountError}. */
+  /**
+   * Creates an account with its signup credits, and gives the inviter a bonus.
+   *
+   * @param account Email address, name, and the invite code that was used.
+   * @returns The new account.
+   * @throws {AccountError} If the address or name is invalid, the address in use, or the invite code unknown.
+   */
   async register(
     { email, name, inviteCode }: {
       readonly email: string;
@@ -79,7 +85,12 @@ export class Registration {
     );
   }
 
-  /** Whose invite code it is; nobody's without one. Throws {@linkcode AccountError} for a wrong one. */
+  /**
+   * Finds the account of an invite code.
+   *
+   * @returns The inviter, or `undefined` without a code.
+   * @throws {AccountError} If the code is unknown.
+   */
   async inviterOf(inviteCode: string | undefined): Promise<Account | undefined> {
     if (inviteCode === undefined) return undefined;
     const inviter = await this.#accounts.byInviteCode(inviteCode);
@@ -91,10 +102,15 @@ export class Registration {
     );
   }
 
-  /** The owner's account; the first call makes it, and gives it its credits. */
+  /**
+   * Gets the owner's account. The first call creates it and grants its credits.
+   *
+   * @param email Email address for a new owner's account.
+   * @returns The owner's account.
+   */
   async owner(email: string): Promise<Account> {
     const owner = await this.#accounts.owner() ?? await this.#makeOwner(email);
-    // once, whenever it is done: databases from before there were credits have an owner already
+    // idempotent: databases from before credits existed already have an owner
     await this.#database.batch(this.#ownerGrant(owner));
     return owner;
   }
@@ -109,12 +125,20 @@ export class Registration {
     }
   }
 
-  /** Who came with an account's invite code, oldest first. */
+  /**
+   * Lists the accounts that registered with an account's invite code.
+   *
+   * @returns Invitations, oldest first.
+   */
   async invitations(account: Account): Promise<Invitation[]> {
     return (await this.#database.all(INVITED, [account.id])).map((row) => invitationRow.parse(row));
   }
 
-  /** Whom each account brought, those that brought nobody left out. */
+  /**
+   * Lists all accounts whose invite code was used, with their invitations.
+   *
+   * @returns Inviters by email address, oldest first.
+   */
   async inviters(): Promise<{ readonly email: string; readonly joined: readonly Invitation[] }[]> {
     const all = await this.#accounts.inviters();
     return await Promise.all(

@@ -10,27 +10,27 @@ import {
 } from "../ledger/mod.ts";
 import type { Bonuses } from "./registration.ts";
 
-/** Credits that can be bought (`packages` of the settings). */
+/** A package of credits to buy (`packages` in the settings). */
 export interface CreditPackage {
   readonly id: string;
   readonly name: string;
-  /** Null for one that is agreed on by hand. */
+  /** `null`: by agreement. */
   readonly credits: number | null;
   readonly priceUsd: number | null;
-  /** Days after which what is left of it expires; null for never. */
+  /** Days until the remaining credits expire; `null`: never. */
   readonly validDays: number | null;
 }
 
-/** Credits that were given. */
+/** Result of a grant. */
 export interface Granted {
   readonly lotId: string;
-  /** Giving it again repeats this grant, which changes nothing. */
+  /** Identifies the grant: granting again with the same reference changes nothing. */
   readonly reference: string;
-  /** Whether an earlier grant of the same reference gave them. */
+  /** Whether an earlier grant with the same reference already gave the credits. */
   readonly isRepeated: boolean;
 }
 
-/** A condition of a statement. */
+/** A condition of an SQL statement. */
 interface Condition {
   readonly sql: string;
   readonly args: readonly Value[];
@@ -44,12 +44,16 @@ const LONGEST_MS = 36_525 * DAY_MS;
 /** A thousand such grants still add up exactly. */
 const MOST_CREDITS = 1e12;
 
-/** A reference that was not used yet, such as `ref_h3KxTq8mPw2Nc5Ry`. */
+/**
+ * Makes a new reference.
+ *
+ * @returns A random reference such as `ref_h3KxTq8mPw2Nc5Ry`.
+ */
 export function newReference(): string {
   return `ref_${randomText(16)}`;
 }
 
-/** Only for an account that is not disabled. */
+/** Returns the condition that an account is not disabled. */
 export function onlyIfActive(accountId: string): Condition {
   return {
     sql: "exists (select 1 from accounts where id = ? and disabled_at_ms is null)",
@@ -57,7 +61,7 @@ export function onlyIfActive(accountId: string): Condition {
   };
 }
 
-/** Grants by hand, packages, and taking them back. */
+/** Grants credits, sells packages, and takes credits back. All are idempotent by their reference. */
 export class Sales {
   readonly #database: Database;
   readonly #packages: readonly CreditPackage[];
@@ -76,12 +80,16 @@ export class Sales {
     this.#now = now;
   }
 
-  /** All that can be bought. */
+  /** The packages in the settings. */
   get packages(): readonly CreditPackage[] {
     return this.#packages;
   }
 
-  /** The package of an id. Throws {@linkcode AccountError}. */
+  /**
+   * Gets a package by its ID.
+   *
+   * @throws {AccountError} If the package is unknown.
+   */
   package(id: string): CreditPackage {
     const found = this.#packages.find((one) => one.id === id);
     if (found === undefined) {
@@ -91,14 +99,22 @@ export class Sales {
     return found;
   }
 
-  /** Gives credits. Throws {@linkcode AccountError}. */
+  /**
+   * Grants credits.
+   *
+   * @param account The account to grant to.
+   * @param grant Number of credits (1 to 10^12), expiry in milliseconds since the epoch (`null`: never), note and
+   *   reference.
+   * @returns The new lot, or that of an earlier grant with the same reference.
+   * @throws {AccountError} If a value is invalid, or the reference was used for something else.
+   */
   async grant(
     account: Account,
     { credits, expiresAtMs = null, note = "", reference = newReference() }: {
       readonly credits: number;
       readonly expiresAtMs?: number | null | undefined;
       readonly note?: string | undefined;
-      /** What this grant is called: the same reference gives an account its credits once. */
+      /** Identifies this grant: the same reference grants once per account. */
       readonly reference?: string | undefined;
     },
   ): Promise<Granted> {
@@ -124,11 +140,14 @@ export class Sales {
   }
 
   /**
-   * Gives a package. Throws {@linkcode AccountError}.
+   * Records the sale of a package and grants its credits.
    *
-   * @param paid The account has paid for it: its first payment earns its inviter a bonus.
-   * @param credits How many, for a package without a number of its own.
-   * @param reference The payment's own id: the same payment gives its credits once.
+   * @param account The account to grant to.
+   * @param bought The package.
+   * @param sale Whether the account paid (its first payment earns its inviter a bonus), the number of credits if the
+   *   package has none of its own, the payment's ID as reference, and a note.
+   * @returns The new lot, or that of an earlier sale with the same reference.
+   * @throws {AccountError} If a value is missing or invalid, or the reference was used for something else.
    */
   async sell(
     account: Account,
@@ -159,10 +178,14 @@ export class Sales {
   }
 
   /**
-   * Takes back what is left of a lot, or `credits` of it. Credits that in-flight requests hold are not taken.
-   * If it was the account's first payment and is taken back whole, so is what is left of the inviter's bonus.
+   * Takes back the remaining credits of a lot, or up to `credits` of them. Credits held by in-flight requests are not
+   * taken. If the lot was the account's first payment and is taken back completely, what remains of the inviter's
+   * bonus is taken back too.
    *
-   * @throws {AccountError} if nothing of it can be taken.
+   * @param account Owner of the lot.
+   * @param lot ID of the lot, max number of credits (default: all), note and reference.
+   * @returns The take-back with its entry's ID; with the same reference, the earlier one.
+   * @throws {AccountError} If nothing can be taken, a value is invalid, or the reference was used for something else.
    */
   async takeBack(
     account: Account,
@@ -213,7 +236,7 @@ export class Sales {
     );
   }
 
-  /** @param payment Whose code the account came with, if this is a payment. */
+  /** @param payment For a payment: ID of the inviter, or `undefined` if there is none. */
   async #give(
     { reference, ...gift }: {
       readonly accountId: string;
@@ -234,7 +257,7 @@ export class Sales {
     };
     const rows = await this.#database.batch([
       ...grantStatements({ lotId, ...gift, atMs }),
-      // read in the transaction itself: what comes after its commit may fail
+      // read in the same transaction, since a read after the commit could fail
       { sql: "select source, granted from lots where id = ?", args: [lotId] },
       ...payment === "nobody"
         ? []
@@ -253,7 +276,7 @@ export class Sales {
     return { lotId, reference, isRepeated: made.length === 0 };
   }
 
-  /** Keeps which payment was an account's first one, and gives its inviter the bonus for it. */
+  /** Returns statements that record an account's first payment and give its inviter the bonus. */
   #firstPayment(
     accountId: string,
     inviter: string | undefined,
