@@ -27,7 +27,7 @@ const ACROSS: Readonly<Record<string, string>> = {
 
 /** Files that put the name of a table of their own into a statement. */
 const COMPOSED: Readonly<Record<string, string>> = {
-  "ledger/standing.ts": "reads windows of keys and of accounts alike",
+  "ledger/account_status.ts": "reads windows of keys and of accounts alike",
   "ledger/feed.ts": "inserts into the view of any intake",
 };
 

@@ -18,10 +18,10 @@ const accountRow = z.object({
   disabledAtMs: row.disabled_at_ms,
 }));
 
-/** Somebody who uses the gateway. */
+/** A person or service that uses the gateway. Times are in milliseconds since the epoch. */
 export type Account = z.output<typeof accountRow>;
 
-/** Thrown for a command that cannot be carried out as asked; the message is for people. */
+/** Thrown if a command or form cannot be carried out. The message is shown to the user, without a final full stop. */
 export class AccountError extends Error {
   override readonly name = "AccountError";
 }
@@ -37,12 +37,12 @@ const INSERT = `insert into accounts (${COLUMNS}, invite_code, invited_by)
 const DISABLE =
   "update accounts set disabled_at_ms = ? where id = ? and disabled_at_ms is null and role <> 'owner'";
 
-/** Long enough that nobody guesses one, short enough to be read out. */
+/** Long enough to be unguessable, short enough to be read out. */
 const INVITE_CODE_LENGTH = 12;
 
 const emailAddress = z.email().or(z.literal("owner@localhost"));
 
-/** Accounts, by email address. */
+/** Creates, finds and disables accounts. */
 export class Accounts {
   readonly #database: Database;
   readonly #now: () => number;
@@ -53,9 +53,12 @@ export class Accounts {
   }
 
   /**
-   * Creates an account. Throws {@linkcode AccountError} for a bad or a used address.
+   * Creates an account.
    *
-   * @param also Statements of the same transaction.
+   * @param account Email address, display name, role (`user` by default), and the ID of the inviter.
+   * @param also Returns statements to run in the same transaction.
+   * @returns The new account.
+   * @throws {AccountError} If the email address or name is invalid, or the address is in use.
    */
   async create(
     { email, name = "", role = "user", invitedBy = null }: {
@@ -79,31 +82,46 @@ export class Accounts {
       await this.#database.batch([insertAccount(account, invitedBy), ...also(account)]);
     } catch (error) {
       if (error instanceof DatabaseError && error.isDuplicate) {
-        throw new AccountError(`There is already an account ${account.email}`, { cause: error });
+        throw new AccountError(`Account ${account.email} already exists`, { cause: error });
       }
       throw error;
     }
     return account;
   }
 
-  /** The account of an email address. */
+  /**
+   * Finds an account.
+   *
+   * @param email Email address; case does not matter.
+   * @returns The account, or `undefined`.
+   */
   async find(email: string): Promise<Account | undefined> {
     const row = await this.#database.one(BY_EMAIL, [email]);
     return row === undefined ? undefined : readAccount(row);
   }
 
-  /** The account of an email address. Throws {@linkcode AccountError} when there is none. */
+  /**
+   * Gets an account.
+   *
+   * @param email Email address; case does not matter.
+   * @returns The account.
+   * @throws {AccountError} If the account does not exist.
+   */
   async get(email: string): Promise<Account> {
     const account = await this.find(email);
     if (account === undefined) {
       throw new AccountError(
-        `There is no account ${JSON.stringify(email)}; see sluice account list`,
+        `Account ${JSON.stringify(email)} not found. List accounts with: sluice account list`,
       );
     }
     return account;
   }
 
-  /** Accounts whose invite code was used. */
+  /**
+   * Lists the accounts whose invite code was used.
+   *
+   * @returns Accounts, oldest first.
+   */
   async inviters(): Promise<Account[]> {
     const rows = await this.#database.all(
       `select ${COLUMNS} from accounts
@@ -113,13 +131,21 @@ export class Accounts {
     return rows.map(readAccount);
   }
 
-  /** The account whose invite code it is. */
+  /**
+   * Finds an account by its invite code.
+   *
+   * @returns The account, or `undefined`.
+   */
   async byInviteCode(code: string): Promise<Account | undefined> {
     const row = await this.#database.one(BY_INVITE_CODE, [code]);
     return row === undefined ? undefined : readAccount(row);
   }
 
-  /** An account's invite code. */
+  /**
+   * Gets an account's invite code. The first call creates it.
+   *
+   * @returns 12 letters and digits.
+   */
   async inviteCode(account: Account): Promise<string> {
     const known = await this.#database.one(INVITE_CODE, [account.id]);
     if (typeof known?.invite_code === "string") return known.invite_code;
@@ -130,19 +156,33 @@ export class Accounts {
     return String((await this.#database.one(INVITE_CODE, [account.id]))!.invite_code);
   }
 
-  /** The owner's account, once there is one. */
+  /**
+   * Finds the owner's account.
+   *
+   * @returns The account, or `undefined` before the first start.
+   */
   async owner(): Promise<Account | undefined> {
     const row = await this.#database.one(OWNER);
     return row === undefined ? undefined : readAccount(row);
   }
 
-  /** The account of an id. */
+  /**
+   * Finds an account by its ID.
+   *
+   * @returns The account, or `undefined`.
+   */
   async byId(id: string): Promise<Account | undefined> {
     const row = await this.#database.one(`select ${COLUMNS} from accounts where id = ?`, [id]);
     return row === undefined ? undefined : readAccount(row);
   }
 
-  /** Accounts whose address or name holds a text, oldest first. */
+  /**
+   * Searches accounts.
+   *
+   * @param text Part of an email address or name; case does not matter.
+   * @param limit Max number of results.
+   * @returns Accounts, oldest first.
+   */
   async search(text: string, limit: number): Promise<Account[]> {
     const rows = await this.#database.all(
       `select ${COLUMNS} from accounts where instr(lower(email || ' ' || name), lower(?)) > 0
@@ -152,16 +192,25 @@ export class Accounts {
     return rows.map(readAccount);
   }
 
-  /** Every account, oldest first. */
+  /**
+   * Lists all accounts.
+   *
+   * @returns Accounts, oldest first.
+   */
   async list(): Promise<Account[]> {
     return (await this.#database.all(ALL)).map(readAccount);
   }
 
-  /** Takes the account's keys again. Sessions and sign-in links from before stay ended. */
+  /**
+   * Enables a disabled account: its keys work again. Its earlier sessions and sign-in links stay ended.
+   *
+   * @returns The account.
+   * @throws {AccountError} If the account does not exist.
+   */
   async enable(email: string): Promise<Account> {
     const account = await this.get(email);
     await this.#database.batch([
-      // programs of before did not end them when they disabled an account
+      // older versions did not end them when an account was disabled
       ...endAccess(account),
       { sql: "update accounts set disabled_at_ms = null where id = ?", args: [account.id] },
     ]);
@@ -169,13 +218,15 @@ export class Accounts {
   }
 
   /**
-   * Refuses the account's keys from now on, and ends its sessions and sign-in links. The owner cannot be
-   * disabled.
+   * Disables an account: rejects its keys, and ends its sessions and sign-in links.
+   *
+   * @returns The account.
+   * @throws {AccountError} If the account does not exist or is the owner's.
    */
   async disable(email: string): Promise<Account> {
     const account = await this.get(email);
     if (account.role === "owner") {
-      throw new AccountError("Cannot disable the owner's account; revoke its keys instead");
+      throw new AccountError("The owner's account cannot be disabled: revoke its keys instead");
     }
     await this.#database.batch([
       { sql: DISABLE, args: [this.#now(), account.id] },
@@ -185,32 +236,46 @@ export class Accounts {
   }
 }
 
-/** Throws {@linkcode AccountError} for a bad address or a name that is too long. */
+/**
+ * Validates the email address and name of a new account.
+ *
+ * @throws {AccountError} If the address is invalid, or one of them is too long or misleading.
+ */
 export function checkAccount({ email, name }: { email: string; name: string }): void {
   mustNotMislead("email address", email);
   if (email.length > 254 || !emailAddress.safeParse(email).success) {
     throw new AccountError(
-      `Cannot create an account as ${JSON.stringify(email.slice(0, 300))} is not an email address`,
+      `Invalid email address ${JSON.stringify(email.slice(0, 300))}`,
     );
   }
   checkName(name);
 }
 
-/** @throws {AccountError} for a text that would show as something else than it is. */
+/**
+ * Rejects text that would be displayed as something else: control, bidirectional and zero-width characters.
+ *
+ * @param what Name of the text for the message: `email address`.
+ * @param text The text.
+ * @throws {AccountError} If the text contains such a character.
+ */
 export function mustNotMislead(what: string, text: string): void {
   const why = misleading(text);
   if (why !== undefined) throw new AccountError(`The ${what} ${why}`);
 }
 
-/** @throws {AccountError} for a name that is too long or would show as something else than it is. */
+/**
+ * Validates the name of an account or key.
+ *
+ * @throws {AccountError} If the name is longer than 200 characters or misleading.
+ */
 export function checkName(name: string): void {
   if (name.length > 200) {
-    throw new AccountError(`The name has ${name.length} characters: at most 200 are allowed`);
+    throw new AccountError(`Name too long: ${name.length} characters, the limit is 200`);
   }
   mustNotMislead("name", name);
 }
 
-/** Statements that end every session and sign-in link of an account that is disabled. */
+/** Returns statements that end all sessions and sign-in links of an account, if it is disabled. */
 function endAccess({ id }: Account): Statement[] {
   const whose = `where account_id in
     (select id from accounts where id = ? and disabled_at_ms is not null)`;
@@ -220,14 +285,14 @@ function endAccess({ id }: Account): Statement[] {
   ];
 }
 
-/** The statement that creates `account`. */
+/** Returns the statement that creates `account`. */
 function insertAccount(account: Account, invitedBy: string | null): Statement {
   const { id, email, name, role, createdAtMs } = account;
   const code = randomText(INVITE_CODE_LENGTH);
   return { sql: INSERT, args: [id, email, name, role, createdAtMs, code, invitedBy] };
 }
 
-/** A row of the table as an account. */
+/** Converts a row of the table to an account. */
 export function readAccount(row: Row): Account {
   return accountRow.parse(row);
 }

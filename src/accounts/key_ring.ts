@@ -15,22 +15,22 @@ const callerRow = z.object({
   accountId: row.account_id,
   email: row.email,
   keyId: row.key_id,
-  /** Routes that the key may use; null for all. */
+  /** Routes that the key may use; `null` allows all. */
   models: row.models === null ? null : new Set(z.array(z.string()).parse(JSON.parse(row.models))),
   expiresAtMs: row.expires_at_ms,
   revokedAtMs: row.revoked_at_ms,
   disabledAtMs: row.disabled_at_ms,
 }));
 
-/** Whose key it is, and what it allows. */
+/** The account and key behind a request, and what the key allows. */
 export type Caller = z.output<typeof callerRow>;
 
-/** The refusal of a good key whose account is disabled. */
+/** Thrown for a valid key whose account is disabled. */
 export class AccountDisabled extends Refusal {
   readonly caller: Caller;
 
   constructor(caller: Caller) {
-    super("permission_denied", "The account of this API key is disabled.");
+    super("permission_denied", "The account of this API key is disabled. Contact the operator.");
     this.caller = caller;
   }
 }
@@ -46,10 +46,10 @@ const MAX_KNOWN = 20_000;
 const MAX_UNKNOWN = 5_000;
 
 /**
- * Copies of keys in memory, so that a known key costs no database read.
+ * Authenticates API keys, with a cache in memory so that a known key costs no database read.
  *
- * All copies are dropped when the database reports that any key or account has changed, whoever
- * changed it: the revision is read every `pollMs`. Never used to decide about money.
+ * The cache is cleared when any key or account has changed, whichever process changed it: the revision is read every
+ * `pollMs`. The cache never decides about credits.
  */
 export class KeyRing {
   readonly #database: Database;
@@ -70,37 +70,39 @@ export class KeyRing {
     this.#timer = setInterval(() => void this.refresh(), pollMs);
   }
 
-  /** Number of keys held. */
+  /** Number of cached keys. */
   get size(): number {
     return this.#known.size;
   }
 
   /**
-   * Who presents these keys; the first valid one counts.
+   * Authenticates a request.
    *
-   * @param presented What the key headers held, in the order of their precedence.
-   * @throws {Refusal} `key_invalid`, saying what was wrong with the first of them.
+   * @param presented Values of the key headers, in order of precedence. The first valid key is used.
+   * @returns The caller; a promise only if the key is not cached.
+   * @throws {Refusal} `key_invalid`, for the first key, if none is valid.
+   * @throws {AccountDisabled} If the account of the first key is disabled.
    */
   identify(presented: readonly string[]): Caller | Promise<Caller> {
     if (presented.length === 0) {
       throw new Refusal(
         "key_invalid",
-        "No API key was given. Send it as 'Authorization: Bearer sk-…' or as 'X-API-Key: sk-…'.",
+        "Missing API key. Send it as 'Authorization: Bearer sk-…' or as 'X-API-Key: sk-…'.",
       );
     }
-    // A known and valid first key, nearly every request, needs no promise.
+    // Nearly every request has a cached, valid first key: no promise is needed.
     const first = this.#held(presented[0]!);
     if (first !== undefined && this.#fault(first) === undefined) return first;
     return this.#search(presented);
   }
 
-  /** Drops the copies if the database has changed. */
+  /** Clears the cache if a key or account has changed. Never rejects. */
   refresh(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => this.#polling = undefined);
     return this.#polling;
   }
 
-  /** Stops watching the database. */
+  /** Stops polling the database. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#polling;
@@ -118,7 +120,7 @@ export class KeyRing {
   }
 
   #held(secret: string): Caller | undefined {
-    // A database that has stopped answering must not keep revoked keys alive.
+    // An unavailable database must not keep revoked keys valid.
     if (performance.now() - this.#lastSeenMs > this.#staleMs) return undefined;
     return this.#known.get(digestOf(secret));
   }
@@ -127,7 +129,7 @@ export class KeyRing {
     if (!KEY_PATTERN.test(secret)) {
       return new Refusal(
         "key_invalid",
-        "The API key is malformed: it must be 'sk-' followed by at least 32 letters, digits, '_' or '-'.",
+        "Malformed API key: it must be 'sk-' followed by at least 32 letters, digits, '_' or '-'.",
       );
     }
     const digest = digestOf(secret);
@@ -146,17 +148,17 @@ export class KeyRing {
     }
     return new Refusal(
       "key_invalid",
-      "The API key is not known here. Check it, or ask for a new one.",
+      "Unknown API key. Check the key, or create a new one.",
     );
   }
 
   #fault(caller: Caller): Refusal | undefined {
     if (caller.revokedAtMs !== null) {
-      return new Refusal("key_invalid", "The API key has been revoked. Use another one.");
+      return new Refusal("key_invalid", "This API key has been revoked. Use another key.");
     }
     if (caller.expiresAtMs !== null && caller.expiresAtMs <= this.#now()) {
       const when = new Date(caller.expiresAtMs).toISOString();
-      return new Refusal("key_invalid", `The API key expired at ${when}. Use another one.`);
+      return new Refusal("key_invalid", `This API key expired at ${when}. Use another key.`);
     }
     if (caller.disabledAtMs !== null) {
       return new AccountDisabled(caller);
@@ -174,7 +176,7 @@ export class KeyRing {
       this.#known.clear();
       this.#unknown.clear();
     } catch {
-      // the copies grow stale and are not used; requests then see the database's own error
+      // the cache becomes stale and is not used; requests then get the database's own error
     }
   }
 }

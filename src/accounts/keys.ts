@@ -20,7 +20,7 @@ const keyRow = z.object({
   id: row.id,
   accountId: row.account_id,
   name: displayed(row.name),
-  /** The key's first and last characters, to tell keys apart. */
+  /** First and last characters of the key, to tell keys apart. */
   hint: row.hint,
   models: row.models === null ? null : modelList.parse(JSON.parse(row.models)),
   budgetCredits: row.budget_credits,
@@ -29,7 +29,7 @@ const keyRow = z.object({
   revokedAtMs: row.revoked_at_ms,
 }));
 
-/** An API key, without the key itself: only its digest is kept. */
+/** An API key without its secret, of which only the digest is stored. Times are in milliseconds since the epoch. */
 export type Key = z.output<typeof keyRow>;
 
 const COLUMNS =
@@ -47,25 +47,25 @@ const ENVIRONMENT_KEY = "select revoked_at_ms from keys where digest = ?";
 /** 100 years. */
 const LONGEST_MS = 36_525 * 86_400_000;
 
-/** What every key looks like. */
+/** Format of API keys: `sk-` and 32 to 200 letters, digits, `_` or `-`. */
 export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{32,200}$/;
 
-/** How a new key is limited. */
+/** Name and restrictions of a new key. */
 export interface KeyOptions {
-  /** From {@linkcode newKeyId}: issuing again under it makes no second key. */
+  /** ID from {@linkcode newKeyId}, which makes issuing idempotent. Default: a new one. */
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly expiresAtMs?: number | undefined;
-  /** Route ids; undefined allows all. */
+  /** Route IDs that the key may use. Default: all. */
   readonly models?: readonly string[] | undefined;
-  /** Credits that the key may spend in all; undefined for no limit of its own. */
+  /** Total credits that the key may spend. Default: no limit. */
   readonly budgetCredits?: number | undefined;
 }
 
-/** Thrown when a key is issued under the id of another one. */
+/** Thrown if the ID of a new key is already in use. */
 export class DuplicateKey extends AccountError {}
 
-/** API keys: issued, listed, revoked. */
+/** Issues, lists and revokes API keys. */
 export class Keys {
   readonly #database: Database;
   readonly #now: () => number;
@@ -75,31 +75,43 @@ export class Keys {
     this.#now = now;
   }
 
-  /** Issues a key. `secret` is the key itself and cannot be shown again. */
+  /**
+   * Issues a key.
+   *
+   * @param account Owner of the key.
+   * @param options Name and restrictions.
+   * @returns The key with its `secret`, which cannot be read again.
+   * @throws {AccountError} If an option is invalid.
+   * @throws {DuplicateKey} If `options.id` is already in use.
+   */
   async issue(account: Account, options: KeyOptions = {}): Promise<Key & { secret: string }> {
     const now = this.#now();
     checkName(options.name ?? "");
     if (options.expiresAtMs !== undefined && options.expiresAtMs <= now) {
-      throw new AccountError("Cannot issue a key that has already expired");
+      throw new AccountError("The expiry of a key must be in the future");
     }
     if (options.expiresAtMs !== undefined && options.expiresAtMs > now + LONGEST_MS) {
-      throw new AccountError("Cannot issue a key that expires in more than 100 years");
+      throw new AccountError("The expiry of a key must be within 100 years");
     }
     const secret = newSecret();
     if (options.id !== undefined && !KEY_ID.test(options.id)) {
-      throw new AccountError("Cannot issue a key under such an id");
+      throw new AccountError("Invalid key ID");
     }
     const key = newKey(account, secret, now, options);
     try {
       await this.#database.batch([insertKey(key, secret, "issued")]);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
-      throw new DuplicateKey("Cannot issue a key that is there already");
+      throw new DuplicateKey("Key ID already exists");
     }
     return { ...key, secret };
   }
 
-  /** Issues a key for an account that never had one; undefined when it had. */
+  /**
+   * Issues a key if the account never had one.
+   *
+   * @returns The key's secret, or `undefined` if the account has or had a key.
+   */
   async issueFirst(account: Account): Promise<string | undefined> {
     const secret = newSecret();
     const key = newKey(account, secret, this.#now(), { name: "first key" });
@@ -112,18 +124,30 @@ export class Keys {
     return row === undefined ? undefined : secret;
   }
 
-  /** Keys of an account, oldest first. */
+  /**
+   * Lists the keys of an account, including revoked and expired ones.
+   *
+   * @returns Keys, oldest first.
+   */
   async list(account: Account): Promise<Key[]> {
     return (await this.#database.all(OF_ACCOUNT, [account.id])).map(read);
   }
 
-  /** The key of an id. */
+  /**
+   * Finds a key.
+   *
+   * @returns The key, or `undefined`.
+   */
   async byId(id: string): Promise<Key | undefined> {
     const row = await this.#database.one(BY_ID, [id]);
     return row === undefined ? undefined : read(row);
   }
 
-  /** When the latest request of each of an account's keys began, by key id. Unused keys are left out. */
+  /**
+   * Reads when each key of an account was last used.
+   *
+   * @returns Start of the latest request by key ID, in milliseconds since the epoch, without unused keys.
+   */
   async lastUse(account: Account): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.all(
       `select id, last_used_at_ms from keys join key_uses on key_id = id where account_id = ?`,
@@ -132,24 +156,37 @@ export class Keys {
     return new Map(rows.map((row) => [String(row.id), Number(row.last_used_at_ms)]));
   }
 
-  /** Revokes a key for good. Throws {@linkcode AccountError} when there is none. */
+  /**
+   * Revokes a key permanently. Revoking it again changes nothing.
+   *
+   * @returns The key.
+   * @throws {AccountError} If the key does not exist.
+   */
   async revoke(id: string): Promise<Key> {
     await this.#database.batch([{ sql: REVOKE, args: [this.#now(), id] }]);
     const row = await this.#database.one(BY_ID, [id]);
     if (row === undefined) {
-      throw new AccountError(`There is no key ${JSON.stringify(id)}; see sluice key list`);
+      throw new AccountError(
+        `Key ${JSON.stringify(id)} not found. List keys with: sluice key list`,
+      );
     }
     return read(row);
   }
 
-  /** Makes the key that the environment gives valid for the owner, and an earlier such key invalid. */
+  /**
+   * Makes the key from `SLUICE_OWNER_KEY` valid for the owner, and revokes an earlier one.
+   *
+   * @param owner The owner's account.
+   * @param secret The key.
+   * @throws {AccountError} If this key was revoked before.
+   */
   async adopt(owner: Account, secret: string): Promise<void> {
     const digest = digestOf(secret);
     const now = this.#now();
     const known = await this.#database.one(ENVIRONMENT_KEY, [digest]);
     if (known !== undefined && known.revoked_at_ms !== null) {
       throw new AccountError(
-        "Cannot use SLUICE_OWNER_KEY as that key has been revoked: choose another one",
+        "SLUICE_OWNER_KEY has been revoked: set it to another key",
       );
     }
     const statements: Statement[] = [
@@ -167,15 +204,23 @@ function newSecret(): string {
   return `sk-${randomText(43)}`;
 }
 
-/** The digest that stands for a key in the database: SHA-256, hexadecimal. */
+/**
+ * Digests a secret for storage.
+ *
+ * @returns SHA-256 in hexadecimal.
+ */
 export function digestOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
-/** A key for `account`, not yet stored. */
+/** Format of the IDs that {@linkcode newKeyId} returns. */
 const KEY_ID = /^key_[A-Za-z0-9]{16}$/;
 
-/** An id for a key that is still to be issued. */
+/**
+ * Makes an ID for a key that is still to be issued.
+ *
+ * @returns `key_` and 16 letters and digits.
+ */
 export function newKeyId(): string {
   return newId("key");
 }
@@ -194,7 +239,7 @@ function newKey(account: Account, secret: string, nowMs: number, options: KeyOpt
   };
 }
 
-/** The statement that stores `key`. */
+/** Returns the statement that stores `key`. */
 function insertKey(key: Key, secret: string, source: "issued" | "environment"): Statement {
   const models = key.models === null ? null : JSON.stringify(key.models);
   return {

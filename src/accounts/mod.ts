@@ -1,8 +1,8 @@
 /**
- * Accounts, their API keys, and signing in to the console.
+ * Manages accounts, API keys, passwords and console sessions.
  *
- * Promise: a key is shown once and stored as a digest; a revoked key or a disabled account is
- * refused within a second, whoever revoked it; a known key costs no database read.
+ * Promise: a key is shown once and stored as a digest; a revoked key or a disabled account is rejected within a
+ * second, whichever process revoked it; a known key costs no database read.
  * Leaves to others: what a caller may spend (`ledger/`, `admission/`).
  *
  * @module

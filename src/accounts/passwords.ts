@@ -4,22 +4,22 @@ import type { Database } from "../database/mod.ts";
 import { type Account, AccountError } from "./accounts.ts";
 
 /**
- * scrypt with 32 MB, three times over: one of the settings that the OWASP Password Storage Cheat Sheet
- * calls equal. The platform computes it beside the thread that serves.
+ * scrypt with 32 MB and three lanes: one of the equivalent settings of the OWASP Password Storage Cheat Sheet. The
+ * platform computes it off the serving thread.
  */
 const COST = { N: 32_768, r: 8, p: 3, maxmem: 64 * 1_048_576 } as const;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
-/** Hashes computed at once, so that signing in cannot fill the memory. */
+/** Max hashes computed concurrently, so that sign-ins cannot exhaust memory. */
 const AT_ONCE = 2;
 
 const MIN_LENGTH = 10;
 const MAX_LENGTH = 200;
 
-/** Of a password that nobody has: for accounts that are not there the same work is done. */
+/** Hash of no password, so that unknown accounts take the same time. */
 const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${"A".repeat(22)}==$${"A".repeat(43)}=`;
 
-/** Passwords of accounts; only their hashes are kept. */
+/** Sets and checks passwords. Only hashes are stored. */
 export class Passwords {
   readonly #database: Database;
   readonly #now: () => number;
@@ -29,12 +29,18 @@ export class Passwords {
     this.#now = now;
   }
 
-  /** Whether the account has one. */
+  /**
+   * Returns whether an account has a password.
+   */
   async isSet(account: Account): Promise<boolean> {
     return await this.#hashOf(account) !== undefined;
   }
 
-  /** Gives the account a password. Throws {@linkcode AccountError} for one that is too short. */
+  /**
+   * Sets or replaces an account's password.
+   *
+   * @throws {AccountError} If the password is too short or too long.
+   */
   async set(account: Account, password: string): Promise<void> {
     checkPassword(password);
     await this.#database.batch([{
@@ -45,7 +51,13 @@ export class Passwords {
     }]);
   }
 
-  /** Whether it is the account's password; takes as long for an account that is not there. */
+  /**
+   * Checks a password, in the same time for unknown accounts.
+   *
+   * @param account The account, or `undefined` if the email address is unknown.
+   * @param password The password to check.
+   * @returns Whether the account exists, has a password, and it is this one.
+   */
   async matches(account: Account | undefined, password: string): Promise<boolean> {
     const hash = account === undefined ? undefined : await this.#hashOf(account);
     const right = await isRight(password.slice(0, MAX_LENGTH), hash ?? NOBODY);
@@ -60,10 +72,14 @@ export class Passwords {
   }
 }
 
-/** Throws {@linkcode AccountError} for a password that cannot be taken. */
+/**
+ * Validates a new password.
+ *
+ * @throws {AccountError} If the password has fewer than 10 or more than 200 characters.
+ */
 export function checkPassword(password: string): void {
   if (password.length < MIN_LENGTH || password.length > MAX_LENGTH) {
-    throw new AccountError(`A password must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);
+    throw new AccountError(`The password must be ${MIN_LENGTH} to ${MAX_LENGTH} characters long`);
   }
 }
 

@@ -3,23 +3,23 @@ import { randomText } from "../platform/mod.ts";
 import { type Account, AccountError, readAccount } from "./accounts.ts";
 import { digestOf } from "./keys.ts";
 
-/** 57 characters to choose from: 186 bits. */
+/** 32 of 57 characters: 186 bits. */
 const TOKEN_LENGTH = 32;
 const SESSION_MS = 30 * 86_400_000;
-/** How long a session that a link began may replace the password without the one before. */
+/** How long a session started by a link may replace the password without the current one. */
 const LINK_SESSION_MS = 3_600_000;
 const LINK_MS = 24 * 3_600_000;
 
-/** Somebody who is signed in. */
+/** A console session. */
 export interface Session {
   readonly account: Account;
-  /** Ties forms to this session. */
+  /** Token that every form of this session must carry. */
   readonly csrfToken: string;
-  /** Whether a sign-in link began it just now: then a forgotten password can be replaced. */
+  /** Whether a sign-in link started the session within the last hour: a forgotten password can be replaced. */
   readonly byLink: boolean;
 }
 
-/** Sessions of the console, and links that begin one. Only digests of their tokens are kept. */
+/** Manages console sessions and sign-in links. Only digests of their tokens are stored. */
 export class Sessions {
   readonly #database: Database;
   readonly #now: () => number;
@@ -30,9 +30,11 @@ export class Sessions {
   }
 
   /**
-   * Begins a session and ends the one from before.
+   * Starts a session of 30 days, and ends the previous one.
    *
-   * @returns the new session's token; it is worth nothing if the account was disabled meanwhile.
+   * @param account The account that signed in.
+   * @param options Token of the session to end, and whether a sign-in link was used.
+   * @returns The new session's token. It is invalid if the account was disabled meanwhile.
    */
   async begin(
     account: Account,
@@ -52,7 +54,12 @@ export class Sessions {
     return token;
   }
 
-  /** Whose token it is, while the session lasts and the account is not disabled. */
+  /**
+   * Finds a session.
+   *
+   * @param token The session's token.
+   * @returns The session, or `undefined` if it has ended or its account is disabled.
+   */
   async find(token: string): Promise<Session | undefined> {
     const row = await this.#database.one(
       `select accounts.*, by_link, sessions.created_at_ms as begun_at_ms from sessions join accounts on accounts.id = account_id
@@ -66,14 +73,20 @@ export class Sessions {
     };
   }
 
-  /** Ends one session. */
+  /** Ends a session. Does nothing if the token is unknown. */
   async end(token: string): Promise<void> {
     await this.#database.batch([
       { sql: "delete from sessions where digest = ?", args: [digestOf(token)] },
     ]);
   }
 
-  /** Ends every session and link of an account, but for the one of `except`. Answers how many. */
+  /**
+   * Ends all sessions and sign-in links of an account.
+   *
+   * @param account The account.
+   * @param except Token of a session to keep.
+   * @returns The number of ended sessions.
+   */
   async endAll(account: Account, except = ""): Promise<number> {
     const sql = "from sessions where account_id = ? and digest <> ?";
     const args = [account.id, digestOf(except)];
@@ -86,10 +99,10 @@ export class Sessions {
   }
 
   /**
-   * Makes a link that signs the account in once, within a day.
+   * Creates a link that signs the account in once, within a day.
    *
-   * @returns its token.
-   * @throws {AccountError} for a disabled account.
+   * @returns The link's token.
+   * @throws {AccountError} If the account is disabled.
    */
   async makeLink(account: Account): Promise<string> {
     const token = randomText(TOKEN_LENGTH);
@@ -103,14 +116,19 @@ export class Sessions {
       },
     ]);
     if (made!.length === 0) {
-      throw new AccountError(`Cannot make a sign-in link as ${account.email} is disabled`);
+      throw new AccountError(`Cannot create a sign-in link: account ${account.email} is disabled`);
     }
     return token;
   }
 
-  /** Whose link it is; nobody's the second time. */
+  /**
+   * Uses up a sign-in link.
+   *
+   * @param token The link's token.
+   * @returns The account to sign in, or `undefined` if the link is unknown, used or expired.
+   */
   async useLink(token: string): Promise<Account | undefined> {
-    // one statement: of two who use a link at once, one finds it
+    // one statement: of two concurrent uses of a link, one succeeds
     const [found] = await this.#database.batch([{
       sql: "delete from sign_in_links where digest = ? returning account_id, expires_at_ms",
       args: [digestOf(token)],

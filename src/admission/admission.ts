@@ -20,52 +20,52 @@ import type { Log } from "../telemetry/mod.ts";
 import { Hold, STEP_TOKENS } from "./hold.ts";
 import { nearestWindow } from "./windows.ts";
 
-/** When an account that may run one request at a time should try again. */
+/** `Retry-After` for an account that is limited to one request at a time. */
 const UNCOLLECTED_RETRY_MS = 2_000;
 
-/** What admission needs from outside. */
+/** Dependencies and settings of {@linkcode Admission}. */
 export interface AdmissionOptions {
   readonly database: Database;
   readonly tierList: TierList;
-  /** This gateway among those that share the database; the same after a restart. */
+  /** ID of this gateway among those that share the database. Stays the same after a restart. */
   readonly gatewayId: string;
-  /** How long a hold is kept after its gateway was last heard of. */
+  /** Time after which a hold is released if its gateway does not renew it, in milliseconds. */
   readonly leaseMs: number;
   readonly log: Log;
-  /** The database's clock, as far as it is known. */
+  /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Compares it with the database's again. */
+  /** Measures the offset to the database's clock again. */
   readonly syncClock?: () => Promise<void>;
 }
 
-/** A request that wants to run. */
+/** A request to be admitted. */
 export interface AdmissionRequest {
   readonly requestId: string;
   readonly caller: Caller;
   readonly route: Route;
   readonly stream: boolean;
-  /** Input as counted here. */
+  /** Input tokens, as counted by the gateway. */
   readonly inputTokens: number;
-  /** Output tokens that one answer may have, as far as the route and the context window go. */
+  /** Max output tokens of one choice, by the route and the context window. */
   readonly permittedOutput: number;
-  /** Answers wanted. */
+  /** Number of choices (`n`). */
   readonly choices: number;
 }
 
-/** A request that may run. */
+/** An admitted request. */
 export interface AdmittedRequest {
-  /** Output tokens that one answer may have, as far as the balance goes too. */
+  /** Max output tokens of one choice, also limited by the balance. */
   readonly permittedOutput: number;
   readonly hold: Hold;
 }
 
-/** Decides who may run. */
+/** Admits requests and keeps the leases of their holds. */
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #running = new SlotMap<string>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #keeping: Promise<void> = Promise.resolve();
-  /** When leases were last renewed, and since when they have been without a gap (`performance.now()`). */
+  /** Time of the last renewal, and since when there was no gap (`performance.now()`). */
   #keptTick = -Infinity;
   #steadyTick = 0;
 
@@ -73,7 +73,7 @@ export class Admission {
     this.#options = options;
   }
 
-  /** Releases what this gateway held when it last died, and begins to keep its leases. */
+  /** Releases holds left by an earlier run of this gateway, and starts renewing leases. */
   async start(): Promise<void> {
     const { database, tierList, gatewayId, leaseMs } = this.#options;
     await database.batch(tierList.statements);
@@ -83,15 +83,18 @@ export class Admission {
     }, leaseMs / 4);
   }
 
+  /** Stops renewing leases. Resolves when the renewal in progress has ended. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#keeping;
   }
 
   /**
-   * Counts the request in the windows of its key and its account and holds what it may cost.
+   * Counts the request in the rate windows of its key and account, and holds the credits it may cost.
    *
-   * @param stands Called with where the caller stands, admitted or not.
+   * @param asking The request.
+   * @param stands Called with the balance and rate windows of the caller, whether the request is admitted or not.
+   * @returns The permitted output and the hold. End the hold when the request is over.
    * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.
    */
   async admit(
@@ -100,10 +103,10 @@ export class Admission {
   ): Promise<AdmittedRequest> {
     const { database, gatewayId, leaseMs, tierList, now } = this.#options;
     const { requestId, caller, route, choices, permittedOutput } = asking;
-    // each answer may have to be asked for on its own, and then each reads the whole input
+    // each choice may need a request of its own, which reads the whole input
     const inputTokens = asking.inputTokens * choices;
     const mostOutput = permittedOutput * choices;
-    // a route may be free: it holds a credit all the same, so that who has none cannot use it
+    // even a free route holds a credit, so that an account without credits cannot use it
     const price = (outputTokens: number) =>
       Math.max(1, priceOf(route, { inputTokens, cachedTokens: 0, outputTokens }));
     const least = price(choices);
@@ -125,7 +128,7 @@ export class Admission {
     onStatus({ balance: decision.balance, windows });
     if (!admitted) throw refusalOf(decision, least, nowMs);
 
-    // a stream's hold may grow, but never beyond the balance
+    // a stream's hold can grow, up to the balance
     const most = asking.stream ? decision.balance : decision.credits;
     const permitted = Math.min(
       permittedOutput,
@@ -141,23 +144,28 @@ export class Admission {
     return { permittedOutput: permitted, hold };
   }
 
-  /** Where a caller stands, without counting anything. */
+  /**
+   * Reads the balance and rate windows of a caller, without counting a request.
+   *
+   * @param caller IDs of the account and the key.
+   * @returns The balance in credits, and the windows of key and account.
+   */
   accountStatus(caller: Pick<Caller, "accountId" | "keyId">): Promise<AccountStatus> {
     const { database, tierList, now } = this.#options;
     return accountStatusOf(database, caller, tierList, now());
   }
 
   /**
-   * Renews the leases of what runs here, releases holds whose gateway is gone, compares the clock with the
-   * database's, expires lots, keeps the tiers known.
+   * Renews the leases of in-flight requests, releases holds of gateways that are gone, measures the clock's offset,
+   * expires lots, and stores the tiers. Called every quarter of a lease. Failures are logged, not thrown.
    */
   async keep(): Promise<void> {
     const { database, tierList, leaseMs, log, now, syncClock } = this.#options;
     const tick = performance.now();
-    // When the database was away, others have not renewed their leases yet: they are given time to.
+    // After a database outage, give other gateways time to renew their leases.
     if (tick - this.#keptTick > leaseMs / 2) this.#steadyTick = tick;
     try {
-      await database.batch(tierList.statements); // the file may have been replaced by another's
+      await database.batch(tierList.statements); // the file may have been replaced
       await renewHolds(database, this.#running.all(), leaseMs);
       // others may have waited as long as this did
       const waited = performance.now() - tick > leaseMs / 4;
@@ -181,7 +189,7 @@ function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs
     const seconds = Math.ceil((resetAtMs - nowMs) / 1_000);
     return new Refusal(
       "rate_exceeded",
-      `The limit of ${limit} requests per ${span} is reached for this ${of}. Please try again in ` +
+      `Rate limit reached: ${limit} requests per ${span} for this ${of}. Please try again in ` +
         `${seconds} s.`,
       { retryAfterMs: resetAtMs - nowMs },
     );
@@ -189,25 +197,27 @@ function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs
   if (verdict === "uncollected") {
     return new Refusal(
       "rate_exceeded",
-      "This account has charges that its balance did not cover, so it may run one request at a time. " +
-        "Wait until the request in progress has ended, or add credits to lift this limit.",
+      "This account has uncollected charges, so it is limited to one request at a time. " +
+        "Wait for the in-flight request to end, or add credits to lift the limit.",
       { retryAfterMs: UNCOLLECTED_RETRY_MS },
     );
   }
   if (verdict === "budget") {
     const message =
-      `The budget of this API key cannot pay for this request, which costs at least ` +
-      `${least} ${creditWord(least)}. Use another key, or one with a larger budget.`;
+      `The budget of this API key does not cover this request, which costs at least ` +
+      `${least} ${creditWord(least)}. Raise the budget, or use another key.`;
     return new Refusal("budget_spent", message);
   }
-  const has = `The balance of ${balance} ${creditWord(balance)}`;
+  const has = `balance of ${balance} ${creditWord(balance)}`;
   if (balance > 0 && windows.length === 0) {
-    return new Refusal("credits_short", `${has} is in no tier of request limits. Add credits.`);
+    return new Refusal("credits_short", `No rate-limit tier covers a ${has}. Add credits.`);
   }
-  const held = balance >= least ? ", as other requests hold the rest" : "";
+  const held = balance >= least ? ", because other requests hold part of it" : "";
   return new Refusal(
     "credits_short",
-    `${has} cannot pay for this request, which costs at least ${least}${held}. Add credits, or ` +
+    `This request costs at least ${least} ${
+      creditWord(least)
+    }, which the ${has} does not cover${held}. Add credits, or ` +
       "shorten the request.",
   );
 }

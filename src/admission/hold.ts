@@ -1,31 +1,31 @@
 import { affordableOutput, priceOf, type Route } from "../catalog/mod.ts";
 
-/** Output tokens that a stream's hold covers at first, and by which it grows. */
+/** Output tokens of a stream that a hold covers initially, and by which it grows. */
 export const STEP_TOKENS = 4_096;
-/** So many tokens before a hold is used up the next step is asked for. */
+/** Remaining tokens of a hold at which the next step is requested. */
 const AHEAD_TOKENS = 1_024;
 
 /**
- * Upstreams count otherwise than we do. One that goes on beyond its limit by more than this part of it,
- * and by more than this number of tokens, does not keep to it.
+ * Tolerance for upstreams that count tokens differently: one that exceeds its limit by more than this fraction and
+ * by more than this number of tokens is cut off.
  */
 const OVERSHOOT = 1 / 4;
 const MIN_OVERSHOOT_TOKENS = 64;
 
-/** What a hold is for. */
+/** What a hold pays for. */
 export interface HoldTerms {
   readonly route: Route;
-  /** All input that may be charged. */
+  /** Input tokens that may be charged, over all choices. */
   readonly inputTokens: number;
-  /** All output that the caller may have, over all answers. */
+  /** Max output tokens, over all choices. */
   readonly maxOutput: number;
-  /** Answers wanted. */
+  /** Number of choices (`n`). */
   readonly choices: number;
-  /** When the request was admitted, by the gateway's clock. */
+  /** Time of admission by the gateway's clock, in milliseconds since the epoch. */
   readonly admittedAtMs: number;
 }
 
-/** The credits that a running request may spend, and the output that they pay for. */
+/** The credits that an in-flight request may spend, and the output tokens they pay for. */
 export class Hold {
   readonly #terms: HoldTerms;
   readonly #grow: (wanted: number) => Promise<number>;
@@ -34,8 +34,9 @@ export class Hold {
   #growing: Promise<void> | undefined;
 
   /**
-   * @param credits Held now.
-   * @param grow Holds up to so many in all; answers how many it holds then.
+   * @param terms What the hold pays for.
+   * @param credits Credits held initially.
+   * @param grow Raises the hold towards this many credits; resolves with the credits held then.
    * @param ended Called when the request is over.
    */
   constructor(
@@ -50,16 +51,17 @@ export class Hold {
     this.#ended = ended;
   }
 
+  /** Credits held now. */
   get credits(): number {
     return this.#credits;
   }
 
-  /** When the request was admitted, by the gateway's clock. */
+  /** Time of admission by the gateway's clock, in milliseconds since the epoch. */
   get admittedAtMs(): number {
     return this.#terms.admittedAtMs;
   }
 
-  /** Output tokens that the caller may have at the most, over all answers. */
+  /** Max output tokens, over all choices. */
   get maxOutput(): number {
     return this.#terms.maxOutput;
   }
@@ -81,18 +83,24 @@ export class Hold {
     return affordableOutput(route, { inputTokens, credits: this.#credits });
   }
 
-  /** Asks for the next step in good time, without waiting for it. */
+  /**
+   * Starts growing the hold if it is nearly used up, without waiting.
+   *
+   * @param usedTokens Output tokens delivered so far.
+   */
   lookAhead(usedTokens: number): void {
     const paid = this.#paid;
     if (paid >= this.#terms.maxOutput || usedTokens + AHEAD_TOKENS <= paid) return;
     if (this.#growing !== undefined) return;
     this.#growing = this.#step();
-    this.#growing.catch(() => {}); // whoever needs the step asks again
+    this.#growing.catch(() => {}); // extend() tries again
   }
 
   /**
-   * Waits until more than `usedTokens` of output are paid for. Answers how many are: not more when the
-   * balance has nothing left to give.
+   * Waits until more than `usedTokens` of output are paid for.
+   *
+   * @param usedTokens Output tokens delivered so far.
+   * @returns Output tokens that may be delivered; not more than `usedTokens` if the balance is used up.
    */
   async extend(usedTokens: number): Promise<number> {
     await this.#growing?.catch(() => {}); // if it failed, the next one may not
@@ -101,7 +109,7 @@ export class Hold {
     return this.outputTokens;
   }
 
-  /** The request is over: the hold is not kept any longer. */
+  /** Ends the hold's lease. Call this when the request is over. */
   end(): void {
     this.#ended();
   }

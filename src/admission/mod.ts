@@ -1,9 +1,9 @@
 /**
- * May this request run, and on how many credits?
+ * Decides whether a request may run, and on how many credits.
  *
- * Promise: windows and hold are decided together by the database; a request holds what it may cost
- * before anything is sent; a hold ends with its request, or with its lease when the gateway dies.
- * Leaves to others: what tokens cost (`catalog/`), how holds and entries are kept (`ledger/`).
+ * Promise: the database decides rate windows and the hold together; a request holds the credits it may cost before
+ * anything is sent; a hold ends with its request, or with its lease if the gateway dies.
+ * Leaves to others: prices (`catalog/`), storage of holds and entries (`ledger/`).
  *
  * @module
  */

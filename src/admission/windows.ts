@@ -6,20 +6,24 @@ const SPAN_MS: Readonly<Record<Span, number>> = {
   day: 86_400_000,
 };
 
-/** A request window as a caller sees it. */
+/** A rate window, as reported to a caller. */
 export interface Window {
-  /** Whether it counts the requests of one key, or of its account over all keys. */
+  /** Whether the window counts the requests of one key, or of all keys of its account. */
   readonly of: WindowState["of"];
   readonly span: Span;
   readonly limit: number;
   readonly remaining: number;
-  /** When it begins anew: the next minute, hour or day of UTC. */
+  /** Start of the next minute, hour or day (UTC), in milliseconds since the epoch. */
   readonly resetAtMs: number;
 }
 
 /**
- * The window with the fewest requests left; of several the one that lasts longest, since its end is
- * what the caller waits for. Undefined when there are none.
+ * Finds the window with the fewest requests remaining. Of several, the one that ends last is returned, since the
+ * caller has to wait for its end.
+ *
+ * @param windows Windows with their counts.
+ * @param nowMs Current time in milliseconds since the epoch.
+ * @returns The nearest window, or `undefined` if `windows` is empty.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
- * How credits come to accounts: registration, invitations, packages, grants.
+ * Gives credits to accounts: registration, invitations, packages and grants.
  *
- * Promise: each bonus is given once, whatever is repeated; an account and its first credits are one
- * transaction. Leaves to others: how credits are kept and spent (`ledger/`).
+ * Promise: each bonus is given once, whatever is repeated; an account and its first credits are created in one
+ * transaction. Leaves to others: how credits are stored and spent (`ledger/`).
  *
  * @module
  */

@@ -2,23 +2,23 @@ import { type Account, AccountError, type Accounts, invitedBy, isActive } from "
 import type { Database, Statement } from "../database/mod.ts";
 import { grantStatements, keptGrants } from "../ledger/mod.ts";
 
-/** Credits that are given away (`credits` of the settings). */
+/** Free credits (`credits` in the settings). */
 export interface Bonuses {
-  /** To a new account. */
+  /** For a new account. */
   readonly signup: number;
-  /** To whose invite code a new account came with. */
+  /** For the account whose invite code a new account used. */
   readonly inviteSignup: number;
-  /** To the same, at that account's first payment. */
+  /** For the same inviter, at the new account's first payment. */
   readonly inviteFirstPayment: number;
-  /** To the owner, at the first start. */
+  /** For the owner, at the first start. */
   readonly ownerGrant: number;
 }
 
-/** Somebody who came with an invite code. */
+/** An account that registered with an invite code. */
 export interface Invitation {
   readonly email: string;
   readonly joinedAtMs: number;
-  /** Credits that it earned whose code it was, less what was taken back of them. */
+  /** Credits that the inviter earned by it, without those taken back. */
   readonly earned: number;
 }
 
@@ -32,7 +32,7 @@ export function paymentBonusOf(accountId: string): string {
   return `lot_payment_${accountId}`;
 }
 
-/** New accounts, with the credits that go with them. */
+/** Registers accounts and gives them their first credits. */
 export class Registration {
   readonly #database: Database;
   readonly #accounts: Accounts;
@@ -44,7 +44,13 @@ export class Registration {
     this.#bonuses = bonuses;
   }
 
-  /** Creates an account with its first credits. Throws {@linkcode AccountError}. */
+  /**
+   * Creates an account with its signup credits, and gives the inviter a bonus.
+   *
+   * @param account Email address, name, and the invite code that was used.
+   * @returns The new account.
+   * @throws {AccountError} If the address or name is invalid, the address in use, or the invite code unknown.
+   */
   async register(
     { email, name, inviteCode }: {
       readonly email: string;
@@ -70,20 +76,32 @@ export class Registration {
     );
   }
 
-  /** Whose invite code it is; nobody's without one. Throws {@linkcode AccountError} for a wrong one. */
+  /**
+   * Finds the account of an invite code.
+   *
+   * @returns The inviter, or `undefined` without a code.
+   * @throws {AccountError} If the code is unknown.
+   */
   async inviterOf(inviteCode: string | undefined): Promise<Account | undefined> {
     if (inviteCode === undefined) return undefined;
     const inviter = await this.#accounts.byInviteCode(inviteCode);
     if (inviter !== undefined) return inviter;
     throw new AccountError(
-      `There is no invite code ${JSON.stringify(inviteCode.slice(0, 40))}; ask for it again`,
+      `Unknown invite code ${
+        JSON.stringify(inviteCode.slice(0, 40))
+      }. Check it, or ask for a new one`,
     );
   }
 
-  /** The owner's account; the first call makes it, and gives it its credits. */
+  /**
+   * Gets the owner's account. The first call creates it and grants its credits.
+   *
+   * @param email Email address for a new owner's account.
+   * @returns The owner's account.
+   */
   async owner(email: string): Promise<Account> {
     const owner = await this.#accounts.owner() ?? await this.#makeOwner(email);
-    // once, whenever it is done: databases from before there were credits have an owner already
+    // idempotent: databases from before credits existed already have an owner
     await this.#database.batch(this.#ownerGrant(owner));
     return owner;
   }
@@ -98,7 +116,11 @@ export class Registration {
     }
   }
 
-  /** Who came with an account's invite code, oldest first. */
+  /**
+   * Lists the accounts that registered with an account's invite code.
+   *
+   * @returns Invitations, oldest first.
+   */
   async invitations(account: Account): Promise<Invitation[]> {
     const joined = await invitedBy(this.#database, account);
     const lotIds = joined.map(({ id }) => [signupBonusOf(id), paymentBonusOf(id)]);
@@ -110,7 +132,11 @@ export class Registration {
     }));
   }
 
-  /** Whom each account brought, those that brought nobody left out. */
+  /**
+   * Lists all accounts whose invite code was used, with their invitations.
+   *
+   * @returns Inviters by email address, oldest first.
+   */
   async inviters(): Promise<{ readonly email: string; readonly joined: readonly Invitation[] }[]> {
     const all = await this.#accounts.inviters();
     return await Promise.all(

@@ -18,23 +18,23 @@ import {
 } from "../ledger/mod.ts";
 import { type Bonuses, paymentBonusOf } from "./registration.ts";
 
-/** Credits that can be bought (`packages` of the settings). */
+/** A package of credits to buy (`packages` in the settings). */
 export interface CreditPackage {
   readonly id: string;
   readonly name: string;
-  /** Null for one that is agreed on by hand. */
+  /** `null`: by agreement. */
   readonly credits: number | null;
   readonly priceUsd: number | null;
-  /** Days after which what is left of it expires; null for never. */
+  /** Days until the remaining credits expire; `null`: never. */
   readonly validDays: number | null;
 }
 
-/** Credits that were given. */
+/** Result of a grant. */
 export interface Granted {
   readonly lotId: string;
-  /** Giving it again repeats this grant, which changes nothing. */
+  /** Identifies the grant: granting again with the same reference changes nothing. */
   readonly reference: string;
-  /** Whether an earlier grant of the same reference gave them. */
+  /** Whether an earlier grant with the same reference already gave the credits. */
   readonly isRepeated: boolean;
 }
 
@@ -46,12 +46,16 @@ const LONGEST_MS = 36_525 * DAY_MS;
 /** A thousand such grants still add up exactly. */
 const MOST_CREDITS = 1e12;
 
-/** A reference that was not used yet, such as `ref_h3KxTq8mPw2Nc5Ry`. */
+/**
+ * Makes a new reference.
+ *
+ * @returns A random reference such as `ref_h3KxTq8mPw2Nc5Ry`.
+ */
 export function newReference(): string {
   return `ref_${randomText(16)}`;
 }
 
-/** Grants by hand, packages, and taking them back. */
+/** Grants credits, sells packages, and takes credits back. All are idempotent by their reference. */
 export class Sales {
   readonly #database: Database;
   readonly #packages: readonly CreditPackage[];
@@ -70,39 +74,51 @@ export class Sales {
     this.#now = now;
   }
 
-  /** All that can be bought. */
+  /** The packages in the settings. */
   get packages(): readonly CreditPackage[] {
     return this.#packages;
   }
 
-  /** The package of an id. Throws {@linkcode AccountError}. */
+  /**
+   * Gets a package by its ID.
+   *
+   * @throws {AccountError} If the package is unknown.
+   */
   package(id: string): CreditPackage {
     const found = this.#packages.find((one) => one.id === id);
     if (found === undefined) {
       const known = this.#packages.map((one) => one.id).join(", ");
-      throw new AccountError(`There is no package ${JSON.stringify(id)}; there are ${known}`);
+      throw new AccountError(`Unknown package ${JSON.stringify(id)}. Available packages: ${known}`);
     }
     return found;
   }
 
-  /** Gives credits. Throws {@linkcode AccountError}. */
+  /**
+   * Grants credits.
+   *
+   * @param account The account to grant to.
+   * @param grant Number of credits (1 to 10^12), expiry in milliseconds since the epoch (`null`: never), note and
+   *   reference.
+   * @returns The new lot, or that of an earlier grant with the same reference.
+   * @throws {AccountError} If a value is invalid, or the reference was used for something else.
+   */
   async grant(
     account: Account,
     { credits, expiresAtMs = null, note = "", reference = newReference() }: {
       readonly credits: number;
       readonly expiresAtMs?: number | null | undefined;
       readonly note?: string | undefined;
-      /** What this grant is called: the same reference gives an account its credits once. */
+      /** Identifies this grant: the same reference grants once per account. */
       readonly reference?: string | undefined;
     },
   ): Promise<Granted> {
     const now = this.#now();
     checkCredits(credits);
     if (expiresAtMs !== null && expiresAtMs <= now) {
-      throw new AccountError("Cannot grant credits that have already expired");
+      throw new AccountError("The expiry of a grant must be in the future");
     }
     if (expiresAtMs !== null && expiresAtMs > now + LONGEST_MS) {
-      throw new AccountError("Cannot grant credits that expire in more than 100 years");
+      throw new AccountError("The expiry of a grant must be within 100 years");
     }
     checkNote(note);
     checkReference(reference);
@@ -118,11 +134,14 @@ export class Sales {
   }
 
   /**
-   * Gives a package. Throws {@linkcode AccountError}.
+   * Records the sale of a package and grants its credits.
    *
-   * @param paid The account has paid for it: its first payment earns its inviter a bonus.
-   * @param credits How many, for a package without a number of its own.
-   * @param reference The payment's own id: the same payment gives its credits once.
+   * @param account The account to grant to.
+   * @param bought The package.
+   * @param sale Whether the account paid (its first payment earns its inviter a bonus), the number of credits if the
+   *   package has none of its own, the payment's ID as reference, and a note.
+   * @returns The new lot, or that of an earlier sale with the same reference.
+   * @throws {AccountError} If a value is missing or invalid, or the reference was used for something else.
    */
   async sell(
     account: Account,
@@ -136,7 +155,7 @@ export class Sales {
   ): Promise<Granted> {
     const amount = bought.credits ?? credits;
     if (amount === undefined) {
-      throw new AccountError(`The package ${bought.id} has no number of credits: give one`);
+      throw new AccountError(`Package ${bought.id} has no fixed number of credits: specify one`);
     }
     checkCredits(amount);
     const text = note === "" ? bought.name : `${bought.name}: ${note}`;
@@ -153,10 +172,14 @@ export class Sales {
   }
 
   /**
-   * Takes back what is left of a lot, or `credits` of it. Credits that in-flight requests hold are not taken.
-   * If it was the account's first payment and is taken back whole, so is what is left of the inviter's bonus.
+   * Takes back the remaining credits of a lot, or up to `credits` of them. Credits held by in-flight requests are not
+   * taken. If the lot was the account's first payment and is taken back completely, what remains of the inviter's
+   * bonus is taken back too.
    *
-   * @throws {AccountError} if nothing of it can be taken.
+   * @param account Owner of the lot.
+   * @param lot ID of the lot, max number of credits (default: all), note and reference.
+   * @returns The take-back with its entry's ID; with the same reference, the earlier one.
+   * @throws {AccountError} If nothing can be taken, a value is invalid, or the reference was used for something else.
    */
   async takeBack(
     account: Account,
@@ -170,7 +193,9 @@ export class Sales {
     if (credits !== undefined && credits < 1) {
       throw new AccountError("Cannot take back less than 1 credit");
     }
-    if (note === "") throw new AccountError("Give a note that says why credits are taken back");
+    if (note === "") {
+      throw new AccountError("A note is required: say why the credits are taken back");
+    }
     checkNote(note);
     checkReference(reference);
     const accountId = account.id;
@@ -180,9 +205,9 @@ export class Sales {
     if (taken === undefined) throw await this.#notTaken(account, lotId);
     if (taken.lotId !== lotId || taken.wanted !== credits) {
       throw new AccountError(
-        `The reference ${JSON.stringify(reference)} was used to take back ${
-          taken.wanted === undefined ? "all that was left" : plural(taken.wanted)
-        } of ${taken.lotId} already: use another one`,
+        `Reference ${JSON.stringify(reference)} was already used to take back ${
+          taken.wanted === undefined ? "all remaining credits" : plural(taken.wanted)
+        } of ${taken.lotId}. Use another reference`,
       );
     }
     return { ...taken, id, reference };
@@ -194,18 +219,18 @@ export class Sales {
       return new AccountError(
         `${account.email} has no lot ${
           JSON.stringify(lotId.slice(0, 60))
-        }; see sluice credits show`,
+        }. List lots with: sluice credits show`,
       );
     }
     return new AccountError(
       found.remaining === 0
-        ? `Cannot take credits back as ${lotId} has nothing left`
-        : `Cannot take credits back as what is left of ${lotId} is held by in-flight requests: ` +
-          "try again when they have ended",
+        ? `Nothing to take back: ${lotId} has no credits left`
+        : `Nothing to take back: the remaining credits of ${lotId} are held by in-flight requests. ` +
+          "Try again when they have ended",
     );
   }
 
-  /** @param payment Whose code the account came with, if this is a payment. */
+  /** @param payment For a payment: ID of the inviter, or `undefined` if there is none. */
   async #give(
     { reference, ...gift }: {
       readonly accountId: string;
@@ -223,7 +248,7 @@ export class Sales {
     const isSame = isGranted({ lotId, source: gift.source, credits: gift.credits });
     const rows = await this.#database.batch([
       ...grantStatements({ lotId, ...gift, atMs }),
-      // read in the transaction itself: what comes after its commit may fail
+      // read in the same transaction, since a read after the commit could fail
       lotStatement(lotId),
       ...payment === "nobody"
         ? []
@@ -232,9 +257,9 @@ export class Sales {
     const [made, , [lot]] = rows as [Row[], Row[], [Row]];
     if (lot.source !== gift.source || lot.granted !== gift.credits) {
       throw new AccountError(
-        `The reference ${JSON.stringify(reference)} was used for a ${
+        `Reference ${JSON.stringify(reference)} was already used for a ${
           lot.source === "package" ? "package" : "grant"
-        } of ${plural(Number(lot.granted))} already: use another one to ${
+        } of ${plural(Number(lot.granted))}. Use another reference to ${
           gift.source === "package" ? "record a package of" : "grant"
         } ${gift.credits.toLocaleString("en-US")}`,
       );
@@ -242,7 +267,7 @@ export class Sales {
     return { lotId, reference, isRepeated: made.length === 0 };
   }
 
-  /** Keeps which payment was an account's first one, and gives its inviter the bonus for it. */
+  /** Returns statements that record an account's first payment and give its inviter the bonus. */
   #firstPayment(
     accountId: string,
     inviter: string | undefined,
@@ -277,7 +302,9 @@ export class Sales {
 function checkCredits(credits: number): void {
   if (credits < 1) throw new AccountError("Cannot grant less than 1 credit");
   if (credits > MOST_CREDITS) {
-    throw new AccountError(`Cannot grant more than ${MOST_CREDITS} credits at once`);
+    throw new AccountError(
+      `Cannot grant more than ${MOST_CREDITS.toLocaleString("en-US")} credits at once`,
+    );
   }
 }
 
@@ -286,7 +313,7 @@ function checkNote(note: string): void {
   const { length } = note;
   if (length <= MAX_NOTE) return;
   throw new AccountError(
-    `Cannot grant credits as the note has ${length} characters: at most ${MAX_NOTE} are allowed`,
+    `Note too long: ${length} characters, the limit is ${MAX_NOTE}`,
   );
 }
 
@@ -295,7 +322,7 @@ function checkReference(reference: string): void {
   const { length } = reference;
   if (length >= 1 && length <= MAX_REFERENCE) return;
   throw new AccountError(
-    `A reference has 1 to ${MAX_REFERENCE} characters: this one has ${length}`,
+    `The reference must be 1 to ${MAX_REFERENCE} characters long: got ${length}`,
   );
 }
 

@@ -10,8 +10,8 @@ export const DEFAULT_UPSTREAM = "default";
 export const SIMULATOR = "simulator";
 
 const NO_ROUTES =
-  "no route is served: give routes targets (routes.ID.targets), since which of several " +
-  "upstreams answers is not guessed";
+  "no models are configured: with several upstreams, add `targets` to at least one route " +
+  "(routes.ID.targets)";
 
 const NEW_ROUTE = {
   context: 128_000,
@@ -53,11 +53,11 @@ export class Catalog {
       if (route === undefined) {
         const known = this.routes.map((one) => one.id);
         faults.push(
-          `aliases.${name}: there is no route ${id}; ` +
-            (known.length === 0 ? NO_ROUTES : `the nearest known is ${closestString(id, known)}`),
+          `aliases.${name}: unknown route '${id}'; ` +
+            (known.length === 0 ? NO_ROUTES : `did you mean '${closestString(id, known)}'?`),
         );
       } else if (this.routes.some((known) => known.id === name)) {
-        faults.push(`aliases.${name}: there is a route of that name`);
+        faults.push(`aliases.${name}: a route with this name already exists`);
       } else if (name.endsWith("*")) {
         this.#byPrefix.push({ prefix: name.slice(0, -1), route });
       } else {
@@ -81,13 +81,13 @@ export class Catalog {
     if (route !== undefined) return route;
     const names = [...this.#byName.keys()];
     const near = names.length === 0
-      ? "No model is served: give routes targets."
-      : `The nearest is '${
+      ? "No models are configured: add `targets` to at least one route."
+      : `Did you mean '${
         closestString(model.slice(0, 100), names)
-      }'; GET /v1/models lists them all.`;
+      }'? GET /v1/models lists the available models.`;
     throw new Refusal(
       "model_unknown",
-      `The model '${model.slice(0, 100)}' does not exist here. ${near}`,
+      `Unknown model '${model.slice(0, 100)}'. ${near}`,
       { param: "model" },
     );
   }
@@ -109,11 +109,13 @@ function routesOf(settings: Settings, faults: string[]): Route[] {
   const known = new Set([SIMULATOR, ...Object.keys(settings.upstreams)]);
   if (settings.upstream.url !== undefined) known.add(DEFAULT_UPSTREAM);
   if (Object.hasOwn(settings.upstreams, SIMULATOR)) {
-    faults.push(`upstreams.${SIMULATOR}: this name is the built-in upstream's; choose another`);
+    faults.push(
+      `upstreams.${SIMULATOR}: this name is reserved for the built-in upstream; choose another name`,
+    );
   }
   if (settings.upstream.url !== undefined && Object.hasOwn(settings.upstreams, DEFAULT_UPSTREAM)) {
     faults.push(
-      `upstreams.${DEFAULT_UPSTREAM}: this name is taken by upstream.url (SLUICE_UPSTREAM_URL)`,
+      `upstreams.${DEFAULT_UPSTREAM}: this name is used by upstream.url (SLUICE_UPSTREAM_URL); choose another name`,
     );
   }
   const ids = [...new Set([...Object.keys(BUILTIN_ROUTES), ...Object.keys(settings.routes)])];
@@ -123,8 +125,8 @@ function routesOf(settings: Settings, faults: string[]): Route[] {
       if (known.has(target.upstream)) return;
       const near = closestString(target.upstream, [...known]);
       faults.push(
-        `routes.${id}.targets[${index}].upstream: there is no upstream ${target.upstream}; ` +
-          `the nearest known is ${near}`,
+        `routes.${id}.targets[${index}].upstream: unknown upstream '${target.upstream}'; ` +
+          `did you mean '${near}'?`,
       );
     });
     const targets = own?.targets ??
@@ -145,12 +147,12 @@ function routeOf(
   const maxInput = own?.maxInput ?? Math.min(base?.maxInput ?? context, context);
   if (maxOutput > context) {
     faults.push(
-      `routes.${id}.maxOutput: must be at most the context of ${context}: got ${maxOutput}`,
+      `routes.${id}.maxOutput: must not exceed the context of ${context} tokens: got ${maxOutput}`,
     );
   }
   if (maxInput > context) {
     faults.push(
-      `routes.${id}.maxInput: must be at most the context of ${context}: got ${maxInput}`,
+      `routes.${id}.maxInput: must not exceed the context of ${context} tokens: got ${maxInput}`,
     );
   }
   return {

@@ -19,16 +19,19 @@ export interface RouteUse {
 export function checkMedia(route: Route, use: RouteUse): void {
   const [video] = use.videos;
   if (video !== undefined) {
-    throw invalid(video, `${video} is a video: no model here takes video input.`);
+    throw invalid(video, `${video} is a video: no model supports video input.`);
   }
   for (const { param, source } of use.images) {
     if (route.images === "none") {
-      throw invalid(param, `${param} is an image: the model '${route.id}' takes text only.`);
+      throw invalid(
+        param,
+        `${param} is an image: the model '${route.id}' does not support image input.`,
+      );
     }
     if (source === "remote" && route.images !== "remote") {
       throw invalid(
         param,
-        `${param} is a remote image: the model '${route.id}' takes images only as base64 data.`,
+        `${param} is a remote image: the model '${route.id}' supports images only as base64 data.`,
       );
     }
   }

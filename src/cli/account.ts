@@ -19,13 +19,16 @@ interface Options extends PlaceOptions {
 
 /** `sluice account …` */
 export function accountCommand(program: Command, context: CommandContext): void {
-  const account = program.command("account").description("accounts: who may use the gateway");
+  const account = program.command("account").description("manage accounts");
 
   withJson(withPlace(
     account.command("create").description("create an account")
-      .requiredOption("--email <address>", "email address, also its name in other commands")
-      .option("--name <name>", "for people", "")
-      .option("--invite <code>", "the invite code of whoever recommended the gateway"),
+      .requiredOption(
+        "--email <address>",
+        "email address; identifies the account in other commands",
+      )
+      .option("--name <name>", "display name", "")
+      .option("--invite <code>", "invite code of the account that invited this one"),
   )).addHelpText("after", "\nExample:\n  sluice account create --email ada@example.com --name Ada")
     .action((options: Options & { email: string; name: string; invite?: string }) =>
       withParts(context, options, async ({ registration }) => {
@@ -49,7 +52,7 @@ export function accountCommand(program: Command, context: CommandContext): void 
   withJson(withPlace(
     account.command("show").description("show one account").argument(
       "<email>",
-      "its email address",
+      "email address of the account",
     ),
   )).action((email: string, options: Options) =>
     withParts(context, options, async ({ accounts, keys, database, clock }) => {
@@ -72,7 +75,10 @@ export function accountCommand(program: Command, context: CommandContext): void 
     said: (email: string) => string,
   ) =>
     withJson(withPlace(
-      account.command(name).description(description).argument("<email>", "its email address"),
+      account.command(name).description(description).argument(
+        "<email>",
+        "email address of the account",
+      ),
     )).action((email: string, options: Options) =>
       withParts(context, options, async ({ accounts }) => {
         print(context, options, plain(await accounts[name](email)), (value) => said(value.email));
@@ -80,19 +86,23 @@ export function accountCommand(program: Command, context: CommandContext): void 
     );
   change(
     "disable",
-    "refuse an account's keys, and end its sessions and sign-in links",
-    (email) => `Disabled ${email}. A running gateway refuses its keys within a second.\n`,
+    "disable an account: reject its keys, end its sessions and sign-in links",
+    (email) => `Disabled ${email}. A running gateway rejects its keys within a second.\n`,
   );
-  change("enable", "take a disabled account's keys again", (email) => `Enabled ${email}.\n`);
+  change(
+    "enable",
+    "enable a disabled account: accept its keys again",
+    (email) => `Enabled ${email}.\n`,
+  );
   linkCommand(account, context);
 }
 
 function linkCommand(account: Command, context: CommandContext): void {
   withJson(withPlace(
     account.command("link").description(
-      "make a link that signs in to the console once, within a day",
+      "create a one-time link that signs in to the console (valid for one day)",
     )
-      .argument("[email]", "whose (default: the owner's)"),
+      .argument("[email]", "account email (default: owner)"),
   )).action((email: string | undefined, options: Options) =>
     withParts(context, options, async (parts, config) => {
       const found = await activeAccount(parts, email);

@@ -24,17 +24,16 @@ interface Options extends PlaceOptions {
   readonly json?: boolean;
 }
 
-const SERVER =
-  "as the database is a libSQL server: use that server's own means (its operator's page tells)";
+const SERVER = "a libSQL server: use the server's own backup tools";
 
 /** `sluice backup` and `sluice restore` */
 export function backupCommands(program: Command, context: CommandContext): void {
   withJson(withPlace(
-    program.command("backup").description("copy the database, while the gateway runs")
-      .argument("<file>", "where to; an older backup of that name is replaced"),
+    program.command("backup").description("copy the database; the gateway may keep running")
+      .argument("<file>", "path of the copy; an existing backup is replaced"),
   )).addHelpText(
     "after",
-    "\nThe copy is of one moment, and is looked through before it gets its name.\n" +
+    "\nThe copy is a consistent snapshot, verified before it is renamed into place.\n" +
       "\nExample:\n  sluice backup /backups/sluice-$(date +%F).db",
   ).action((name: string, options: Options) =>
     withParts(context, options, async ({ database }, config) => {
@@ -53,11 +52,11 @@ export function backupCommands(program: Command, context: CommandContext): void 
   );
 
   withJson(withPlace(
-    program.command("restore").description("put a backup in the place of the database")
-      .argument("<file>", "made by sluice backup"),
+    program.command("restore").description("replace the database with a backup")
+      .argument("<file>", "path of a file made by sluice backup"),
   )).addHelpText(
     "after",
-    "\nThe gateway must be stopped. The database that was there is kept beside it.\n" +
+    "\nStop the gateway first. The previous database is kept beside the restored one.\n" +
       "\nExample:\n  sluice restore /backups/sluice-2026-11-20.db",
   ).action(async (name: string, options: Options) => {
     const config = await readSettings(context, options);
@@ -67,12 +66,12 @@ export function backupCommands(program: Command, context: CommandContext): void 
     if (from === file) throw new Error(`Cannot restore ${from} onto itself`);
     await Deno.stat(from).catch((error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
-      throw new Error(`Cannot restore ${from} as there is no such file`, { cause: error });
+      throw new Error(`Cannot restore ${from}: file not found`, { cause: error });
     });
     await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const running = (error: unknown) => {
       if (!(error instanceof DirectoryInUse)) throw error;
-      throw new Error(`Cannot restore while a gateway runs on ${file}: stop it first`, {
+      throw new Error(`Cannot restore: a gateway is running on ${file}. Stop it first`, {
         cause: error,
       });
     };
@@ -85,7 +84,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
       { file, bytes, schema, before: before ?? null },
       () =>
         `Restored ${size(bytes)} to ${file} (schema ${schema}).\n` +
-        (before === undefined ? "" : `What was there is kept as ${before}.\n`) +
+        (before === undefined ? "" : `The previous database was kept as ${before}.\n`) +
         "Check it with: sluice credits audit\n",
     );
   });

@@ -12,8 +12,8 @@ interface Node {
 
 /** `sluice completion` */
 export function completionCommand(program: Command, context: CommandContext): void {
-  program.command("completion").description("print completion for a shell")
-    .addArgument(new Argument("<shell>", "which").choices(SHELLS))
+  program.command("completion").description("print a shell completion script")
+    .addArgument(new Argument("<shell>", "name of the shell").choices(SHELLS))
     .addHelpText(
       "after",
       '\nExamples:\n  eval "$(sluice completion bash)"\n  sluice completion zsh > "${fpath[1]}/_sluice"\n' +
@@ -27,7 +27,7 @@ function nodesOf(command: Command, path: readonly string[]): Node[] {
   const words = [
     ...commands.map((one) => ({ word: one.name(), about: one.description() })),
     ...command.options.map((one) => ({ word: one.long!, about: one.description })),
-    { word: "--help", about: "explain" },
+    { word: "--help", about: "show help" },
   ];
   return [
     { path, words },

@@ -11,9 +11,9 @@ interface Options extends PlaceOptions {
 
 /** `sluice config …` */
 export function configCommand(program: Command, context: CommandContext): void {
-  const config = program.command("config").description("settings: check, show, schema");
+  const config = program.command("config").description("check and show the settings");
 
-  withJson(withPlace(config.command("check").description("say whether the settings can be used")))
+  withJson(withPlace(config.command("check").description("validate the settings")))
     .action(async (options: Options) => {
       const loaded = await readSettings(context, options);
       const { routes, warnings } = new Catalog(loaded.settings);
@@ -28,14 +28,14 @@ export function configCommand(program: Command, context: CommandContext): void {
         options,
         value,
         ({ file, warnings }) =>
-          `The settings are good (${file ?? "no settings file"}; ${routes.length} routes).\n` +
+          `Settings OK (${file ?? "no settings file"}; ${routes.length} routes).\n` +
           warnings.map((warning) => `Warning: ${warning}\n`).join(""),
       );
     });
 
   withJson(withPlace(
     config.command("show").description(
-      "effective settings and where each came from; secrets masked",
+      "show the effective settings and their origins; secrets are masked",
     ),
   )).action(async (options: Options) => {
     const effective = effectiveSettings(await readSettings(context, options));
@@ -47,8 +47,10 @@ export function configCommand(program: Command, context: CommandContext): void {
       }))));
   });
 
-  withJson(config.command("schema").description("JSON Schema of the settings file, for editors"))
-    .option("--markdown", "a table for people instead")
+  withJson(
+    config.command("schema").description("print the JSON Schema of the settings file, for editors"),
+  )
+    .option("--markdown", "print a Markdown table instead")
     .addHelpText("after", "\nExample:\n  sluice config schema > sluice.schema.json")
     .action(({ markdown }: { markdown?: boolean }) =>
       context.out(

@@ -38,21 +38,24 @@ interface TakeBackOptions extends Options {
 
 const REFERENCE = [
   "--reference <text>",
-  "what this is called, such as an invoice number: repeating it moves no credits twice",
+  "idempotency reference, e.g. an invoice number: the same reference never takes effect twice",
 ] as const;
 
 /** `sluice credits …` and `sluice invite …` */
 export function creditCommands(program: Command, context: CommandContext): void {
-  const credits = program.command("credits").description("the prepaid ledger");
+  const credits = program.command("credits").description("manage prepaid credits");
 
   withJson(withPlace(
-    credits.command("grant").description("give credits to an account")
-      .requiredOption("--account <email>", "who gets them")
-      .option("--credits <number>", "how many")
-      .option("--expires <duration>", "valid for so long: 12h, 30d, 8w; without it for ever")
-      .option("--note <text>", "why")
-      .option("--package <id>", "a package of the settings, with its credits and validity")
-      .option("--paid", "the package was paid for: a first payment earns the inviter a bonus")
+    credits.command("grant").description("grant credits to an account")
+      .requiredOption("--account <email>", "account email")
+      .option("--credits <number>", "number of credits")
+      .option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)")
+      .option("--note <text>", "reason, shown to the account")
+      .option("--package <id>", "grant a package from the settings, with its credits and lifetime")
+      .option(
+        "--paid",
+        "mark the package as paid: an account's first payment earns its inviter a bonus",
+      )
       .option(...REFERENCE),
   )).addHelpText(
     "after",
@@ -62,21 +65,21 @@ export function creditCommands(program: Command, context: CommandContext): void 
   ).action((options: GrantOptions) =>
     moving(context, options, "granted", async ({ accounts, sales, database, clock }, moved) => {
       if (options.credits === undefined && options.package === undefined) {
-        throw new UsageError("give --credits or --package");
+        throw new UsageError("pass --credits or --package");
       }
       if (options.package !== undefined && options.credits !== undefined) {
         const own = sales.package(options.package).credits;
         if (own !== null) {
           throw new UsageError(
-            `--credits is the package's own (${own}): leave it out with --package`,
+            `--package sets the credits (${own}): omit --credits`,
           );
         }
       }
       if (options.package !== undefined && options.expires !== undefined) {
-        throw new UsageError("--expires is the package's own: leave it out with --package");
+        throw new UsageError("--package sets the lifetime: omit --expires");
       }
       if (options.paid && options.package === undefined) {
-        throw new UsageError("--paid goes with --package");
+        throw new UsageError("--paid requires --package");
       }
       const account = await accounts.get(options.account);
       const amount = options.credits === undefined ? undefined : parseCount(options.credits);
@@ -116,7 +119,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
         },
         ({ balance }) =>
           (isRepeated
-            ? `The credits were granted before under this reference, in ${lotId}.\n`
+            ? `Already granted under this reference, in ${lotId}. Nothing changed.\n`
             : `Granted ${what} to ${account.email}, in ${lotId}.\n`) +
           afterwards(account, balance, options.reference, reference),
       );
@@ -124,15 +127,15 @@ export function creditCommands(program: Command, context: CommandContext): void 
   );
 
   withJson(withPlace(
-    credits.command("take-back").description("take back what is left of a grant")
-      .requiredOption("--account <email>", "whose credits")
-      .requiredOption("--lot <id>", "lot_…, as credits show lists it")
-      .requiredOption("--note <text>", "why; the account sees it")
-      .option("--credits <number>", "how many (default: all that is left)")
+    credits.command("take-back").description("take back the remaining credits of a grant")
+      .requiredOption("--account <email>", "account email")
+      .requiredOption("--lot <id>", "lot ID (lot_…), as listed by sluice credits show")
+      .requiredOption("--note <text>", "reason, shown to the account")
+      .option("--credits <number>", "number of credits (default: all that remain)")
       .option(...REFERENCE),
   )).addHelpText(
     "after",
-    "\nCredits that in-flight requests hold are not taken." +
+    "\nCredits held by in-flight requests are not taken." +
       "\n\nExample:\n  sluice credits take-back --account ada@example.com --lot lot_… " +
       '--note "granted twice"',
   ).action((options: TakeBackOptions) =>
@@ -164,20 +167,20 @@ export function creditCommands(program: Command, context: CommandContext): void 
           (taken.isRepeated
             ? `${
               taken.credits.toLocaleString("en-US")
-            } credits were taken back before under this ` +
-              "reference.\n"
+            } credits were already taken back under this ` +
+              "reference. Nothing changed.\n"
             : `Took back ${taken.credits.toLocaleString("en-US")} credits of ${taken.lotId}.\n`) +
           (taken.bonusCredits === 0
             ? ""
-            : `The inviter's bonus for it was undone: ${taken.bonusCredits} credits.\n`) +
+            : `Also took back the inviter's bonus: ${taken.bonusCredits} credits.\n`) +
           afterwards(account, balance, options.reference, reference),
       );
     })
   );
 
   withJson(withPlace(
-    credits.command("show").description("an account's balance and what it is made of")
-      .option("--account <email>", "whose (default: the owner's)"),
+    credits.command("show").description("show an account's balance and lots")
+      .option("--account <email>", "account email (default: owner)"),
   )).action((options: Options & { account?: string }) =>
     withParts(context, options, async (parts) => {
       const { database, clock } = parts;
@@ -216,20 +219,20 @@ export function creditCommands(program: Command, context: CommandContext): void 
         (uncollected.requests === 0
           ? ""
           : `\n${uncollected.credits} credits of ${uncollected.requests} requests were not ` +
-            "collected: their price was above what was left.\n") +
+            "collected: the charge exceeded the balance.\n") +
         (mismatches.length === 0
-          ? "\nEverything adds up.\n"
+          ? "\nNo mismatches found.\n"
           : `\n${table(mismatches.map((one) => ({ ...one })))}`));
       if (report.mismatches.length > 0) {
-        throw new Error(`${report.mismatches.length} rows do not add up`);
+        throw new Error(`${report.mismatches.length} rows do not match`);
       }
     })
   );
 
-  const invite = program.command("invite").description("invite codes");
+  const invite = program.command("invite").description("manage invite codes");
   withJson(withPlace(
-    invite.command("show").description("an account's invite code and who used it")
-      .option("--account <email>", "whose (default: the owner's)"),
+    invite.command("show").description("show an account's invite code and who used it")
+      .option("--account <email>", "account email (default: owner)"),
   )).action((options: Options & { account?: string }) =>
     withParts(context, options, async (parts) => {
       const { accounts, registration } = parts;
@@ -268,8 +271,8 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
     if (isMistake(error)) throw error;
     throw new Error(
       `${error instanceof Error ? error.message : String(error)}\n` +
-        "It is not certain whether credits were moved. To be sure, repeat the command with " +
-        `--reference ${JSON.stringify(reference)}: it moves them once.`,
+        "It is unknown whether the credits moved. To be sure, repeat the command with " +
+        `--reference ${JSON.stringify(reference)}: it takes effect only once.`,
     );
   }
 }
@@ -287,7 +290,7 @@ async function moving(
   } catch (error) {
     if (!isMoved) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    context.err(`sluice: The credits were ${done}; what followed failed: ${why}\n`);
+    context.err(`sluice: The credits were ${done}, but a later step failed: ${why}\n`);
   }
 }
 
@@ -316,7 +319,7 @@ function afterwards(
   return (balance === null
     ? ""
     : `${account.email} has ${balance.toLocaleString("en-US")} credits now.\n`) +
-    (given === undefined ? `To repeat this safely: --reference ${reference}\n` : "");
+    (given === undefined ? `To repeat this command safely, add: --reference ${reference}\n` : "");
 }
 
 function plain(lot: Lot) {

@@ -24,12 +24,14 @@ const RUN_KEY_MS = 7 * 86_400_000;
 /** `sluice env` and `sluice run`: the settings that clients and coding tools read. */
 export function environmentCommands(program: Command, context: CommandContext): void {
   withJson(withPlace(
-    program.command("env").description("print the environment for clients, to eval")
-      .option("--account <email>", "whose key (default: the owner's)")
-      .option("--expires <duration>", "how long the key is valid", "30d"),
+    program.command("env").description(
+      "print environment variables for clients, to eval in a shell",
+    )
+      .option("--account <email>", "account email (default: owner)")
+      .option("--expires <duration>", "lifetime of the key, e.g. 12h, 30d, 8w", "30d"),
   )).addHelpText(
     "after",
-    '\nIssues a key, or prints SLUICE_OWNER_KEY where that is set.\n\nExample:\n  eval "$(sluice env)"',
+    '\nCreates a key, or prints SLUICE_OWNER_KEY if it is set.\n\nExample:\n  eval "$(sluice env)"',
   ).action((options: Options & { json?: boolean; expires: string }) =>
     withParts(context, options, async (parts, config) => {
       const lifeMs = parseDuration(options.expires);
@@ -45,20 +47,22 @@ export function environmentCommands(program: Command, context: CommandContext): 
       );
       if (!answers) {
         context.err(
-          `sluice: no gateway runs on ${config.settings.data} yet; start it with: sluice\n`,
+          `sluice: no gateway is running on ${config.settings.data}; start one with: sluice\n`,
         );
       }
     }, { make: true })
   );
 
   withPlace(
-    program.command("run").description("start a coding tool with that environment")
+    program.command("run").description(
+      "run a coding tool with the environment that sluice env prints",
+    )
       .usage("[options] -- PROGRAM [ARGS…]")
-      .argument("<program>", "what to run").argument("[args...]", "its arguments")
-      .option("--account <email>", "whose key (default: the owner's)"),
+      .argument("<program>", "program to run").argument("[args...]", "arguments of the program")
+      .option("--account <email>", "account email (default: owner)"),
   ).addHelpText(
     "after",
-    "\nThe key lasts as long as the program. When no gateway runs, one runs beside it and ends with it;\nfor several programs at once start one yourself: sluice\n" +
+    "\nThe key is revoked when the program ends. If no gateway is running, one is started for the\nprogram and stopped with it. To run several programs, start a gateway first: sluice\n" +
       "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
   ).action(async (name: string, args: string[], options: Options) => {
     const status = await withParts(
@@ -93,7 +97,7 @@ async function runWithKey(context: CommandContext, run: Run): Promise<number> {
       return await context.runProgram(name, args, clientEnvironment(config, url, key.secret));
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
-      throw new Error(`Cannot run ${name} as there is no such program`, { cause: error });
+      throw new Error(`Cannot run ${name}: program not found`, { cause: error });
     } finally {
       await close();
     }
@@ -115,7 +119,7 @@ async function reachable(
   );
   const own = gateway.listen().url;
   context.err(
-    `sluice: no gateway runs on ${config.settings.data}; one runs at ${own} until the program ends\n`,
+    `sluice: no gateway is running on ${config.settings.data}; started one at ${own} until the program ends\n`,
   );
   return { url: own, close: () => gateway.stop() };
 }

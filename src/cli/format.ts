@@ -46,7 +46,7 @@ export function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   if (amount === undefined || Number(amount) === 0) {
     throw new UsageError(
-      `'${text}' is not a duration: write a number and m, h, d or w, such as 30d`,
+      `invalid duration '${text}': use a number and a unit (m, h, d or w), e.g. 30d`,
     );
   }
   return Number(amount) * UNITS[unit!]!;
@@ -54,7 +54,9 @@ export function parseDuration(text: string): number {
 
 /** A whole number that is not negative. */
 export function parseCount(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`'${text}' is not a whole number`);
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new UsageError(`invalid number '${text}': must be a whole number`);
+  }
   return Number(text);
 }
 
@@ -62,7 +64,7 @@ export function parseCount(text: string): number {
 export function parseList(text: string): string[] {
   const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
   if (words.length === 0) {
-    throw new UsageError("the list is empty: write names with commas in between");
+    throw new UsageError("empty list: use comma-separated names");
   }
   return words;
 }

@@ -17,14 +17,14 @@ const SCHEMA_FILE = "sluice.schema.json";
 
 /** `sluice init` */
 export function initCommand(program: Command, context: CommandContext): void {
-  program.command("init").description(`look for upstreams and write a ${FILE} with them`)
-    .option("--yes", "without questions: take everything that is found")
-    .option("--force", `replace a ${FILE} that is there`)
+  program.command("init").description(`find upstreams and write them to ${FILE}`)
+    .option("--yes", "do not ask: use every upstream found")
+    .option("--force", `replace an existing ${FILE}`)
     .addHelpText(
       "after",
-      "\nLooks for Ollama, vLLM and LM Studio on their usual ports of this machine, and for keys in\n" +
+      "\nLooks for Ollama, vLLM and LM Studio on their default local ports, and for API keys in\n" +
         "MOONSHOT_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY.\n" +
-        "Keys stay in the environment: the file names the variables.\n" +
+        "Keys stay in the environment: the file refers to the variables by name.\n" +
         "\nExample:\n  sluice init --yes && sluice doctor",
     )
     .action((options: Options) => run(context, options));
@@ -34,13 +34,15 @@ async function run(context: CommandContext, options: Options): Promise<void> {
   const { directory, env, now, out } = context;
   const file = resolvePath(directory, FILE);
   if (!options.force && await exists(file)) {
-    throw new Error(`There is a ${FILE} here already: edit it, or replace it with --force`);
+    throw new Error(
+      `${FILE} already exists in this directory: edit it, or replace it with --force`,
+    );
   }
   const found = await discoverUpstreams({ env, now });
   for (const one of found) out(`Found ${describe(one)}.\n`);
   if (found.length === 0) {
     out(
-      "Found no upstream: the file shows how one is written, and the simulator answers until then.\n",
+      "No upstreams found. The file contains an example; until you edit it, the simulator replies.\n",
     );
   }
   const agreedOn = found.filter((one) => agreed(context, options, `Use ${one.preset.title}?`));
@@ -71,13 +73,17 @@ async function withModels(
 function agreed(context: CommandContext, { yes }: Options, question: string): boolean {
   if (yes) return true;
   const answer = context.confirm(question);
-  if (answer === undefined) throw new UsageError("there is no terminal to ask on; use --yes");
+  if (answer === undefined) {
+    throw new UsageError("cannot ask for confirmation without a terminal: use --yes");
+  }
   return answer;
 }
 
 /** Where an upstream was found, for people. */
 export function describe({ preset, models }: Discovered): string {
-  if (preset.keyVariable !== undefined) return `a key for ${preset.title} in ${preset.keyVariable}`;
+  if (preset.keyVariable !== undefined) {
+    return `an API key for ${preset.title} in ${preset.keyVariable}`;
+  }
   return `${preset.title} at ${new URL(preset.url).host} with ${models.slice(0, 3).join(", ")}` +
     (models.length > 3 ? ` and ${models.length - 3} more` : "");
 }
@@ -87,17 +93,17 @@ function settingsText(found: readonly Discovered[]): string {
   return `{
   "$schema": "./${SCHEMA_FILE}",
 
-  // Who answers. \${NAME} is read from the environment.
+  // Where requests are sent. \${NAME} is read from the environment.
   "upstreams": {
 ${found.length === 0 ? EXAMPLE_UPSTREAM : found.map(upstreamText).join(",\n")}
   },
 
-  // Which upstream answers a model, in failover order, and by what name it knows it.
+  // The upstreams of each model, in failover order, and the model's name there.
   "routes": {
 ${found.length === 0 ? EXAMPLE_ROUTE : routesText(found)}
   },
 
-  // Other names for models: a whole one, or a beginning and *.
+  // Other names for models: exact, or a prefix ending in *.
   "aliases": {
     // "gpt-*": "svc-k3"
   }
@@ -110,7 +116,7 @@ ${found.length === 0 ? EXAMPLE_ROUTE : routesText(found)}
 const EXAMPLE_UPSTREAM =
   `    // "local": { "url": "http://127.0.0.1:11434/v1", "dialect": "chat" }`;
 const EXAMPLE_ROUTE =
-  `    // "svc-k3": { "targets": [{ "upstream": "local", "model": "a model of its own" }] }`;
+  `    // "svc-k3": { "targets": [{ "upstream": "local", "model": "llama3" }] }`;
 
 function upstreamText({ preset }: Discovered): string {
   const { name, url, dialect, quirks, keyVariable, source } = preset;
@@ -128,8 +134,8 @@ function upstreamText({ preset }: Discovered): string {
 function routesText(found: readonly Discovered[]): string {
   const notes = found.map(({ preset, models }) =>
     models.length > 0
-      ? `    // ${preset.title} has ${models.slice(0, 12).join(", ")}\n`
-      : `    // ${preset.title} did not tell its models: write targets with them yourself\n`
+      ? `    // Models of ${preset.title}: ${models.slice(0, 12).join(", ")}\n`
+      : `    // ${preset.title} did not list its models: add its targets yourself\n`
   );
   const routes = Object.keys(BUILTIN_ROUTES).map((id) => {
     const targets = found.flatMap((one) => {

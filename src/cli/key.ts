@@ -27,15 +27,15 @@ interface CreateOptions extends Options {
 
 /** `sluice key …` */
 export function keyCommand(program: Command, context: CommandContext): void {
-  const key = program.command("key").description("API keys of an account");
+  const key = program.command("key").description("manage API keys");
 
   withJson(withPlace(
-    key.command("create").description("issue a key; it is shown once")
-      .option("--account <email>", "whose key it is (default: the owner's)")
-      .option("--name <name>", "for people", "")
-      .option("--expires <duration>", "valid for so long: 12h, 30d, 8w")
-      .option("--models <ids>", "only these routes, with commas in between")
-      .option("--budget <credits>", "credits that the key may spend in all"),
+    key.command("create").description("create an API key; it is shown once")
+      .option("--account <email>", "account email (default: owner)")
+      .option("--name <name>", "display name", "")
+      .option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)")
+      .option("--models <ids>", "comma-separated model IDs (default: all)")
+      .option("--budget <credits>", "total credits the key may spend (default: no limit)"),
   )).addHelpText(
     "after",
     "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3",
@@ -58,14 +58,14 @@ export function keyCommand(program: Command, context: CommandContext): void {
         options,
         { ...plain(made), key: made.secret },
         (value) =>
-          `${value.key}\n\nThis is the only time that the key is shown. Its id is ${value.id}.\n`,
+          `${value.key}\n\nCopy the key now: you won't be able to see it again. Its ID is ${value.id}.\n`,
       );
     }, { make: true })
   );
 
   withJson(withPlace(
     key.command("list").description("list an account's keys")
-      .option("--account <email>", "whose keys (default: the owner's)"),
+      .option("--account <email>", "account email (default: owner)"),
   )).action((options: Options & { account?: string }) =>
     withParts(context, options, async (parts) => {
       const account = await accountOrOwner(parts, options.account);
@@ -81,11 +81,14 @@ export function keyCommand(program: Command, context: CommandContext): void {
   );
 
   withJson(withPlace(
-    key.command("revoke").description("make a key invalid for good").argument("<id>", "key_…"),
+    key.command("revoke").description("revoke a key permanently").argument(
+      "<id>",
+      "key ID (key_…)",
+    ),
   )).action((id: string, options: Options) =>
     withParts(context, options, async ({ keys }) => {
       print(context, options, plain(await keys.revoke(id)), (value) =>
-        `Revoked ${value.id}. A running gateway refuses it within a second.\n`);
+        `Revoked ${value.id}. A running gateway rejects it within a second.\n`);
     })
   );
 }
@@ -96,7 +99,7 @@ function routeIds(names: readonly string[], catalog: Catalog): string[] {
     const route = catalog.find(name);
     if (route === undefined) {
       const known = catalog.routes.map(({ id }) => id).join(", ");
-      throw new UsageError(`there is no model '${name}'; there are ${known}`);
+      throw new UsageError(`unknown model '${name}'. Available models: ${known}`);
     }
     return route.id;
   });

@@ -20,9 +20,9 @@ interface Options extends PlaceOptions {
 /** `sluice usage` and `sluice models`. */
 export function reportCommands(program: Command, context: CommandContext): void {
   withJson(withPlace(
-    program.command("usage").description("what an account has used")
-      .option("--account <email>", "whose use (default: the owner's)")
-      .addOption(new Option("--by <grouping>", "one row per").choices(GROUPINGS).default("day")),
+    program.command("usage").description("show an account's usage")
+      .option("--account <email>", "account email (default: owner)")
+      .addOption(new Option("--by <grouping>", "group by").choices(GROUPINGS).default("day")),
   )).addHelpText("after", "\nExample:\n  sluice usage --account ada@example.com --by model")
     .action((options: Options & { account?: string; by: Grouping }) =>
       withParts(context, options, async (parts) => {
@@ -39,7 +39,7 @@ export function reportCommands(program: Command, context: CommandContext): void 
     );
 
   withJson(withPlace(
-    program.command("models").description("routes with limits, prices and targets"),
+    program.command("models").description("list the models with limits, prices and targets"),
   )).action(async (options: Options) => {
     const { settings } = await readSettings(context, options);
     print(context, options, new Catalog(settings).routes, (routes) =>

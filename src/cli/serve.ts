@@ -18,7 +18,7 @@ export function serveCommand(program: Command, context: CommandContext): void {
   withPlace(
     program.command("serve", { isDefault: true }).description("run the gateway (the default)")
       .option("--host <host>", "address to listen on (default: 127.0.0.1)")
-      .option("--port <port>", "0 picks a free one (default: 8787)"),
+      .option("--port <port>", "port to listen on; 0 picks a free one (default: 8787)"),
   ).addHelpText("after", "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice")
     .action(async (options: Options) => run(context, await readSettings(context, options)));
 }
@@ -57,7 +57,7 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     found: await unusedUpstreams(context, catalog),
   }));
   const signal = await context.stopRequested();
-  log.info("stopping: new requests are refused, running ones finish", { signal });
+  log.info("shutting down: new requests are rejected, in-flight requests finish", { signal });
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
@@ -69,9 +69,9 @@ function tryPort({ host, port }: { readonly host: string; readonly port: number 
     Deno.listen({ hostname: host, port }).close();
   } catch (error) {
     const why = error instanceof Deno.errors.AddrInUse
-      ? "the port is in use: choose another with --port (0 picks a free one)"
-      : `${error instanceof Error ? error.message : error}: correct --host or --port`;
-    throw new Error(`Cannot listen on ${host}:${port} as ${why}`, { cause: error });
+      ? "the port is in use. Choose another with --port (0 picks a free one)"
+      : `${error instanceof Error ? error.message : error}. Check --host and --port`;
+    throw new Error(`Cannot listen on ${host}:${port}: ${why}`, { cause: error });
   }
 }
 

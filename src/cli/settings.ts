@@ -12,13 +12,13 @@ export interface PlaceOptions {
 /** Adds the options that say which gateway a command is about. */
 export function withPlace(command: Command): Command {
   return command
-    .option("--config <file>", "settings file (default: sluice.jsonc here, or SLUICE_CONFIG)")
-    .option("--data <dir>", "directory of the database (default: ./data)");
+    .option("--config <file>", "settings file (default: SLUICE_CONFIG, or ./sluice.jsonc)")
+    .option("--data <dir>", "data directory (default: SLUICE_DATA, or ./data)");
 }
 
 /** Adds `--json`. */
 export function withJson(command: Command): Command {
-  return command.option("--json", "print JSON instead of text for people");
+  return command.option("--json", "print JSON");
 }
 
 /** Settings as file, environment and the command's own options give them. */
@@ -44,7 +44,7 @@ export async function readSettings(
  */
 export function portOf(given: string): number {
   if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
-  throw new UsageError(`'${given}' is not a port: give a number up to 65535, 0 picks a free one`);
+  throw new UsageError(`invalid port '${given}': must be 0 to 65535 (0 picks a free one)`);
 }
 
 /**
@@ -62,13 +62,13 @@ export async function withParts<T>(
   const file = databaseFile(config.settings);
   if (!make && file !== undefined && !await exists(file)) {
     throw new Error(
-      `There is no database ${file}: start the gateway once, or correct --data (SLUICE_DATA)`,
+      `No database at ${file}: start the gateway once, or fix --data (SLUICE_DATA)`,
     );
   }
   const isNew = file !== undefined && !await exists(file);
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
-  if (isNew) context.err(`sluice: made a new database, ${file}\n`);
+  if (isNew) context.err(`sluice: created a new database at ${file}\n`);
   return await work(parts, config);
 }
 
@@ -98,7 +98,7 @@ export async function activeAccount(
   const account = await accountOrOwner(parts, email);
   if (account.disabledAtMs !== null) {
     throw new Error(
-      `The account ${account.email} is disabled; enable it with: sluice account enable ${account.email}`,
+      `Account ${account.email} is disabled. Enable it with: sluice account enable ${account.email}`,
     );
   }
   return account;

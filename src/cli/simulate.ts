@@ -5,9 +5,9 @@ import { portOf } from "./settings.ts";
 
 /** `sluice simulate` */
 export function simulateCommand(program: Command, context: CommandContext): void {
-  program.command("simulate").description("run the simulated upstream as a server of its own")
+  program.command("simulate").description("run the simulated upstream as a standalone server")
     .option("--host <host>", "address to listen on", "127.0.0.1")
-    .option("--port <port>", "0 picks a free one", "8788")
+    .option("--port <port>", "port to listen on; 0 picks a free one", "8788")
     .addHelpText(
       "after",
       "\nExample:\n  sluice simulate --port 9000\n  SLUICE_UPSTREAM_URL=http://127.0.0.1:9000/v1 sluice",
@@ -18,7 +18,7 @@ export function simulateCommand(program: Command, context: CommandContext): void
         simulateHttp,
       );
       context.out(
-        `The simulated upstream listens on http://${host}:${server.addr.port}/v1\n` +
+        `The simulated upstream is listening on http://${host}:${server.addr.port}/v1\n` +
           `  SLUICE_UPSTREAM_URL=http://${host}:${server.addr.port}/v1\n`,
       );
       await context.stopRequested();

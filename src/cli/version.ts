@@ -8,7 +8,7 @@ const LIBSQL = "0.5.29";
 
 /** `sluice version` */
 export function versionCommand(program: Command, context: CommandContext): void {
-  withJson(program.command("version").description("versions of Sluice, Deno and libSQL"))
+  withJson(program.command("version").description("print the versions of Sluice, Deno and libSQL"))
     .action((options: { json?: boolean }) =>
       print(
         context,

@@ -26,27 +26,28 @@ export function welcome(
 ): string {
   const lines = [
     `Sluice ${VERSION} is listening on ${listening}${
-      listening === address ? "" : `, for users ${address}`
+      listening === address ? "" : ` (public address: ${address})`
     }`,
     "",
     `  database  ${place}`,
     ...answering(config, catalog),
-    ...found.map((one) => `            Found ${one}: sluice init writes it into a sluice.jsonc.`),
+    ...found.map((one) => `            Found ${one}: run sluice init to use it.`),
   ];
   const ownKey = config.settings.owner.key instanceof Secret;
   if (firstKey !== undefined) {
     lines.push(
       `  owner     ${ownerEmail}`,
       `  API key   ${firstKey}`,
-      "            shown this once; make others with: sluice key create --account " + ownerEmail,
+      "            Save it now: it is not shown again. Create more: sluice key create --account " +
+        ownerEmail,
     );
   }
   lines.push(
     signInToken === undefined
-      ? `  console   ${address}/console/ (sign in with: sluice account link)`
+      ? `  console   ${address}/console/ (sign-in link: sluice account link)`
       : `  console   ${address}/console/link/${signInToken}`,
     ...(signInToken === undefined ? [] : [
-      "            signs you in once, within a day; another one: sluice account link",
+      "            The link signs you in once, within a day. For another: sluice account link",
     ]),
   );
   const model = catalog.example("svc-k2");
@@ -67,12 +68,12 @@ function answering(config: Config, catalog: Catalog): string[] {
     return own?.url === undefined ? name : `${name} (${new URL(own.url).host}, ${own.dialect})`;
   });
   if (targets.size === 0) {
-    return ["  upstream  no route leads to one: give routes targets (sluice init writes some)"];
+    return ["  upstream  none: no route has a target (sluice init finds upstreams)"];
   }
   if (!targets.has("simulator")) return [`  upstream  ${names.join(", ")}`];
   return [
     `  upstream  ${
-      targets.size === 1 ? "none configured: the built-in simulator answers" : names.join(", ")
+      targets.size === 1 ? "none configured: the built-in simulator replies" : names.join(", ")
     }`,
     "            Simulated replies carry the header X-Sluice-Simulated. For a real model set",
     "            SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY, or write a sluice.jsonc.",

@@ -30,9 +30,9 @@ export class ConfigError extends Error {
 
   constructor(faults: readonly string[]) {
     super(
-      `Cannot use the settings as ${faults.length} of them ${
-        faults.length === 1 ? "is" : "are"
-      } wrong:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+      `Invalid settings: ${faults.length} ${faults.length === 1 ? "error" : "errors"}\n${
+        faults.map((fault) => `  - ${fault}`).join("\n")
+      }`,
     );
     this.faults = faults;
   }
@@ -150,7 +150,7 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
     text = await Deno.readTextFile(path);
   } catch (error) {
     if (asked === undefined && error instanceof Deno.errors.NotFound) return undefined;
-    const why = error instanceof Deno.errors.NotFound ? "there is no such file" : String(error);
+    const why = error instanceof Deno.errors.NotFound ? "file not found" : String(error);
     faults.push(`Cannot read the settings file ${name}: ${why}`);
     return undefined;
   }
@@ -158,7 +158,7 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
     const plain = text.replace(/^\uFEFF/, ""); // some editors begin a file with it
     const value = plain.trim() === "" ? {} : parseJsonc(plain);
     if (!isRecord(value)) {
-      faults.push(`The settings file ${name} must hold an object: { … }`);
+      faults.push(`The settings file ${name} must contain a JSON object: { … }`);
       return undefined;
     }
     return { name, path, value };
@@ -185,7 +185,7 @@ async function withCertificates(
       if (text === undefined) {
         faults.push(`upstreams.${name}.caCert: cannot read ${path}`);
       } else if (!text.includes("-----BEGIN CERTIFICATE-----")) {
-        faults.push(`upstreams.${name}.caCert: must hold a certificate in PEM`);
+        faults.push(`upstreams.${name}.caCert: must contain a PEM certificate`);
       }
       return [name, { ...upstream, caCert: path }] as const;
     }),
@@ -205,7 +205,7 @@ function expandVariables(
         const found = env[name];
         if (found) return found;
         if (serving) {
-          faults.push(`${path} names the environment variable ${name}, which is not set`);
+          faults.push(`${path}: environment variable ${name} is not set`);
         }
         return whole; // not empty, so that it is no second fault
       });
@@ -264,13 +264,13 @@ function describe(issue: z.core.$ZodIssue, origins: ReadonlyMap<string, Origin>)
     return issue.keys.map((key) => {
       const whole = path === "" ? key : `${path}.${key}`;
       const near = known.length === 0 ? undefined : closestString(key, known);
-      return `${whole} is not a setting${
-        near === undefined ? "" : `; the nearest known is ${near}`
-      }`;
+      return `${whole}: unknown setting${near === undefined ? "" : `; did you mean '${near}'?`}`;
     });
   }
   const origin = origins.get(path);
-  return [`${path || "the file"}: ${issue.message}${origin === undefined ? "" : ` (${origin})`}`];
+  return [
+    `${path || "settings file"}: ${issue.message}${origin === undefined ? "" : ` (${origin})`}`,
+  ];
 }
 
 /** The keys that the schema knows at a path. */
@@ -307,7 +307,7 @@ function misspeltVariables(env: Readonly<Record<string, string>>): string[] {
     .flatMap((name) => {
       const near = closestString(name, known);
       return levenshteinDistance(name, near) <= 2
-        ? [`The environment variable ${name} is not read; did you mean ${near}?`]
+        ? [`Unknown environment variable ${name}; did you mean ${near}?`]
         : [];
     });
 }

@@ -31,7 +31,7 @@ export function settingsReference(): string {
       variables.has(path) ? `\`${variables.get(path)}\`` : "",
     ].filter((text) => text !== "").join(" "),
   ]);
-  return table([["setting", "what it is", "default", ""], ...rows]);
+  return table([["setting", "type", "default", "description"], ...rows]);
 }
 
 function leavesOf(schema: Schema, path: string): { path: string; schema: Schema }[] {

@@ -17,9 +17,12 @@ export const quirkName = z.enum([
 ]);
 export type QuirkName = z.infer<typeof quirkName>;
 
-const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// address" });
+const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
 /** A key as a header can hold it; one that was read from a file often ends with a line's end. */
-const secret = z.string().trim().min(1).regex(/^[\x20-\x7e]*$/, "must be plain characters")
+const secret = z.string().trim().min(1).regex(
+  /^[\x20-\x7e]*$/,
+  "must contain only printable ASCII characters",
+)
   .transform((value) => new Secret(value));
 const milliseconds = z.int().positive().max(24 * 3_600_000);
 const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
@@ -27,19 +30,19 @@ const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 const credits = count.max(1e12, "must be at most 1,000,000,000,000 credits");
 const identifier = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,
-  "must be 1 to 128 letters, digits or . _ : / - and begin with a letter or digit",
+  "must be 1 to 128 letters, digits or any of . _ : / -, starting with a letter or digit",
 );
 
 const timeouts = z.strictObject({
   connectMs: milliseconds.default(30_000).describe(
-    "Maximum time to establish a connection, TLS included.",
+    "Maximum time to establish a connection, including TLS.",
   ),
   readMs: milliseconds.default(600_000).describe(
-    "Maximum time from a request to the first byte of its response.",
+    "Maximum time from sending a request to the first byte of the response.",
   ),
   headersMs: milliseconds.default(60_000).describe(
-    "Maximum time to the first output while another target of the route can be asked instead; as " +
-      "long again for each 2,000 output tokens of a response that is not streamed.",
+    "Maximum time to the first output while the route has another target to fail over to. A " +
+      "response that is not streamed gets as much again for each 2,000 permitted output tokens.",
   ),
   streamMs: milliseconds.default(600_000).describe(
     "Maximum time between two chunks of a response.",
@@ -48,27 +51,30 @@ const timeouts = z.strictObject({
 });
 
 export const upstreamSettings = z.strictObject({
-  url: httpUrl.describe("Base that /chat/completions or /messages is appended to."),
-  key: secret.optional().describe("Sent as the upstream's API key; ${NAME} reads NAME."),
-  dialect: dialectName.default("chat"),
+  url: httpUrl.describe("Base URL that /chat/completions or /messages is appended to."),
+  key: secret.optional().describe(
+    "API key of the upstream. ${NAME} is replaced by the environment variable NAME.",
+  ),
+  dialect: dialectName.default("chat").describe("Wire format that the upstream speaks."),
   headers: z.record(
     z.string().regex(
       /^(?!(?:host|connection|content-length|transfer-encoding)$)[!#$%&'*+.^_`|~0-9A-Za-z-]+$/i,
-      "must be the name of a header that is not the connection's own",
+      "must be a valid header name other than Host, Connection, Content-Length, Transfer-Encoding",
     ),
-    z.string().regex(/^[\x20-\x7e\x80-\xff]*$/, "must be what a header can hold"),
-  ).default({}).describe("Sent with every request."),
+    z.string().regex(/^[\x20-\x7e\x80-\xff]*$/, "must be a valid header value"),
+  ).default({}).describe("Extra headers sent with every request. Values are treated as secrets."),
   timeouts: timeouts.prefault({}),
   caCert: z.string().optional().describe(
-    "PEM text, or the path of a PEM file (from the settings file), to trust as well.",
+    "Additional certificate authority: PEM text, or the path of a PEM file relative to the " +
+      "settings file.",
   ),
-  quirks: quirkName.optional().describe("Departures from the dialect."),
+  quirks: quirkName.optional().describe("Known deviations of the upstream from its dialect."),
 });
 export type UpstreamSettings = z.output<typeof upstreamSettings>;
 
 const target = z.strictObject({
-  upstream: identifier.describe("A name under `upstreams`, or `simulator`."),
-  model: z.string().min(1).describe("The model's name there."),
+  upstream: identifier.describe("Name of an upstream under `upstreams`, or `simulator`."),
+  model: z.string().min(1).describe("Name of the model at that upstream."),
 });
 
 const prices = z.strictObject({
@@ -78,135 +84,181 @@ const prices = z.strictObject({
 });
 
 export const routeSettings = z.strictObject({
-  targets: z.array(target).min(1).optional().describe("In failover order."),
-  displayName: z.string().min(1).optional(),
-  context: z.int().positive().optional().describe("Tokens of input and output together."),
-  maxInput: z.int().positive().optional().describe("Tokens of input, when less than `context`."),
-  maxOutput: z.int().positive().optional().describe("Tokens generated per answer."),
-  minimum: count.optional().describe("Credits that any charged request costs at least."),
+  targets: z.array(target).min(1).optional().describe(
+    "Upstreams and models to send requests to, in failover order.",
+  ),
+  displayName: z.string().min(1).optional().describe("Name shown in model lists."),
+  context: z.int().positive().optional().describe(
+    "Context window: maximum input and output tokens together.",
+  ),
+  maxInput: z.int().positive().optional().describe("Maximum input tokens, if less than `context`."),
+  maxOutput: z.int().positive().optional().describe("Maximum output tokens per response."),
+  minimum: count.optional().describe("Minimum charge of a request, in credits."),
   prices: prices.optional(),
-  images: z.enum(["none", "inline", "remote"]).optional(),
-  reasoning: z.enum(["none", "thinking", "always", "effort"]).optional(),
+  images: z.enum(["none", "inline", "remote"]).optional().describe(
+    "Image input: none, only inline base64, or also remote URLs.",
+  ),
+  reasoning: z.enum(["none", "thinking", "always", "effort"]).optional().describe(
+    "Reasoning: none, switched on by `thinking`, always on, or always on with effort levels.",
+  ),
 });
 export type RouteSettings = z.output<typeof routeSettings>;
 
 const accountLimit = (span: string) =>
   z.int().positive().optional().describe(
-    `Requests of an account over all its keys in ${span}; default: five times the key's.`,
+    `Maximum requests per ${span} for all keys of an account. Default: five times the key's limit.`,
   );
 
 const tier = z.strictObject({
-  above: count.describe("Holds for balances strictly above this many credits."),
-  minute: z.int().positive().describe("Requests of one key in a minute of UTC."),
-  hour: z.int().positive().describe("Requests of one key in an hour."),
-  day: z.int().positive().describe("Requests of one key in a day."),
+  above: count.describe("The tier applies to balances above this many credits."),
+  minute: z.int().positive().describe("Maximum requests per minute (UTC) for one key."),
+  hour: z.int().positive().describe("Maximum requests per hour for one key."),
+  day: z.int().positive().describe("Maximum requests per day for one key."),
   account: z.strictObject({
-    minute: accountLimit("a minute"),
-    hour: accountLimit("an hour"),
-    day: accountLimit("a day"),
+    minute: accountLimit("minute"),
+    hour: accountLimit("hour"),
+    day: accountLimit("day"),
   }).optional(),
 });
 
 const creditPackage = z.strictObject({
-  id: identifier,
-  name: z.string().min(1),
-  credits: credits.nullable().describe("null: by agreement."),
-  priceUsd: z.number().nonnegative().nullable(),
-  validDays: z.int().positive().nullable().describe("null: never expires."),
+  id: identifier.describe("ID for `sluice credits grant --package`."),
+  name: z.string().min(1).describe("Name shown in the console."),
+  credits: credits.nullable().describe("Number of credits; null: by agreement."),
+  priceUsd: z.number().nonnegative().nullable().describe(
+    "Price shown, in US dollars; null: by agreement.",
+  ),
+  validDays: z.int().positive().nullable().describe(
+    "Lifetime of the credits in days; null: never expires.",
+  ),
 });
 
 /** The settings file as an operator writes it (`z.input`) and as the code uses it (`z.output`). */
 export const settings = z.strictObject({
-  $schema: z.string().optional().describe("For editors; not read."),
+  $schema: z.string().optional().describe("JSON Schema for editors; ignored by Sluice."),
   host: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
-  port: z.int().min(0).max(65_535).default(8787).describe("0 picks a free one."),
-  data: z.string().min(1).default("./data").describe("Directory of the database."),
+  port: z.int().min(0).max(65_535).default(8787).describe("Port to listen on; 0 picks a free one."),
+  data: z.string().min(1).default("./data").describe("Data directory, which holds the database."),
   database: z.strictObject({
     url: z.string().regex(
       /^(file|https?|libsql):/,
-      "must begin with file:, http(s):// or libsql://",
+      "must start with file:, http://, https:// or libsql://",
     )
-      .optional(),
-    token: secret.optional(),
-  }).prefault({}).describe("A libSQL server shared by several gateways, or another file."),
+      .optional().describe(
+        "libSQL server shared by several gateways, or a file: URL. Default: sluice.db in `data`.",
+      ),
+    token: secret.optional().describe("Auth token for the libSQL server."),
+  }).prefault({}).describe("The database."),
   durability: z.enum(["full", "normal"]).default("full").describe(
-    "full: an acknowledged charge survives power loss; normal: only the death of the process.",
+    "full: a committed charge survives power loss; normal: it survives only a crash of the process.",
   ),
   owner: z.strictObject({
-    email: z.email().or(z.literal("owner@localhost")).default("owner@localhost"),
+    email: z.email().or(z.literal("owner@localhost")).default("owner@localhost").describe(
+      "Email address of the owner's account.",
+    ),
     key: z.string().regex(
       /^sk-[A-Za-z0-9_-]{32,200}$/,
-      "must be sk- and 32 to 200 of A-Z a-z 0-9 _ -",
+      "must be 'sk-' followed by 32 to 200 letters, digits, '_' or '-'",
     )
-      .transform((value) => new Secret(value)).optional(),
+      .transform((value) => new Secret(value)).optional().describe(
+        "API key of the owner. Default: generated and printed at the first start.",
+      ),
   }).prefault({}),
   upstream: z.strictObject({
-    url: httpUrl.optional(),
-    key: secret.optional(),
-    dialect: dialectName.default("chat"),
-  }).prefault({}).describe("One upstream for every route that names no targets."),
+    url: httpUrl.optional().describe(
+      "Base URL of one upstream for every route without targets.",
+    ),
+    key: secret.optional().describe("API key of that upstream."),
+    dialect: dialectName.default("chat").describe("Wire format that the upstream speaks."),
+  }).prefault({}).describe("One upstream for every route without targets."),
   trustedProxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
     error: "must be an IP address, or a range such as 10.0.0.0/8",
   })).default([]).describe(
-    "Addresses and ranges of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+    "IP addresses and ranges of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.",
   ),
-  log: z.enum(["pretty", "json"]).optional().describe("Default: pretty on a terminal, else json."),
-  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
-  publicUrl: httpUrl.optional().describe("Base address shown to users."),
-  registration: z.enum(["open", "invite", "closed"]).default("invite"),
-  metricsToken: secret.optional(),
+  log: z.enum(["pretty", "json"]).optional().describe(
+    "Log format. Default: pretty on a terminal, otherwise json.",
+  ),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info").describe(
+    "Minimum level of logged messages.",
+  ),
+  publicUrl: httpUrl.optional().describe(
+    "Base URL shown to users. Default: taken from the request.",
+  ),
+  registration: z.enum(["open", "invite", "closed"]).default("invite").describe(
+    "Who may register in the console: anyone, people with an invite code, or nobody.",
+  ),
+  metricsToken: secret.optional().describe("Bearer token required for /metrics."),
   upstreams: z.record(identifier, upstreamSettings).default({}),
   routes: z.record(identifier, routeSettings).default({}),
   aliases: z.record(
-    z.string().min(1).regex(/^[^*]*\*?$/, "must be a name, or a prefix that ends in *"),
+    z.string().min(1).regex(/^[^*]*\*?$/, "must be a name, or a prefix ending in *"),
     identifier,
   ).default({}).describe(
-    "A name, or a prefix ending in *, to a route.",
+    "Other names for models: maps a name, or a prefix ending in *, to a route.",
   ),
   tiers: z.array(tier).min(1).refine(
     (all) => new Set(all.map(({ above }) => above)).size === all.length,
-    "must have each `above` once",
+    "must not repeat a value of `above`",
   ).default([
     { above: 0, minute: 20, hour: 600, day: 5_000 },
     { above: 100, minute: 60, hour: 2_000, day: 20_000 },
     { above: 1_000, minute: 200, hour: 6_000, day: 50_000 },
     { above: 10_000, minute: 500, hour: 15_000, day: 100_000 },
-  ]).describe("Request windows by balance; replaces the built-in list."),
+  ]).describe("Rate limits by balance. Replaces the built-in list."),
   packages: z.array(creditPackage).refine(
     (all) => new Set(all.map(({ id }) => id)).size === all.length,
-    "must have each `id` once",
+    "must not repeat an `id`",
   ).default([
     { id: "starter", name: "Starter", credits: 500, priceUsd: 4.99, validDays: null },
     { id: "standard", name: "Standard", credits: 5_000, priceUsd: 29.99, validDays: 30 },
     { id: "premium", name: "Premium", credits: 20_000, priceUsd: 59.99, validDays: 30 },
     { id: "enterprise", name: "Enterprise", credits: null, priceUsd: null, validDays: null },
-  ]),
+  ]).describe("Packages of credits shown in the console."),
   credits: z.strictObject({
-    signup: credits.default(10),
-    inviteSignup: credits.default(50),
-    inviteFirstPayment: credits.default(500),
-    ownerGrant: credits.default(1_000_000),
+    signup: credits.default(10).describe("Credits of a new account."),
+    inviteSignup: credits.default(50).describe(
+      "Bonus for the inviter when an account registers with their code.",
+    ),
+    inviteFirstPayment: credits.default(500).describe(
+      "Bonus for the inviter at that account's first payment.",
+    ),
+    ownerGrant: credits.default(1_000_000).describe(
+      "Credits of the owner's account at the first start.",
+    ),
   }).prefault({}),
   images: z.strictObject({
-    maxBytes: z.int().positive().default(6 * 1_048_576).describe("Raw bytes of one image."),
-    maxEncodedChars: z.int().positive().default(8 * 1_048_576).describe("base64 of one request."),
-    maxPixels: z.int().positive().default(100_000_000).describe("Width times height of one image."),
+    maxBytes: z.int().positive().default(6 * 1_048_576).describe(
+      "Maximum size of one image, decoded, in bytes.",
+    ),
+    maxEncodedChars: z.int().positive().default(8 * 1_048_576).describe(
+      "Maximum base64 characters of all images of a request.",
+    ),
+    maxPixels: z.int().positive().default(100_000_000).describe(
+      "Maximum width times height of one image.",
+    ),
     allowPrivateHosts: z.array(z.string().min(1)).default([]).describe(
-      "Hosts (host or host:port) that may be private and on any port.",
+      "Hosts (host or host:port) that images may be fetched from although private, and on any port.",
     ),
     ports: z.array(z.int().min(1).max(65_535)).default([]).describe(
-      "Ports of public hosts besides 80 and 443.",
+      "Allowed ports of public hosts besides 80 and 443.",
     ),
-    connectMs: milliseconds.default(5_000),
+    connectMs: milliseconds.default(5_000).describe(
+      "Maximum time to connect to an image's host.",
+    ),
     totalMs: milliseconds.default(20_000).describe(
-      "For names, redirects and transfer of one image.",
+      "Maximum time to fetch one image, including DNS and redirects.",
     ),
     maxImages: z.int().positive().default(100).describe("Maximum number of images in one request."),
     waitMs: milliseconds.default(10_000).describe(
-      "Maximum time that an image waits to be fetched.",
+      "Maximum time an image waits for a free download slot.",
     ),
-    fetchesPerRequest: z.int().positive().default(4),
-    fetches: z.int().positive().default(16).describe("Images fetched at once by the gateway."),
+    fetchesPerRequest: z.int().positive().default(4).describe(
+      "Maximum concurrent image downloads of one request.",
+    ),
+    fetches: z.int().positive().default(16).describe(
+      "Maximum concurrent image downloads of the gateway.",
+    ),
   }).prefault({}),
   limits: z.strictObject({
     bodyBytes: z.int().positive().default(64 * 1_048_576).describe(
@@ -217,80 +269,91 @@ export const settings = z.strictObject({
     ),
     bodyMs: milliseconds.default(900_000).describe("Maximum time for a whole request body."),
     bodyMinBytesPerSecond: z.int().nonnegative().default(1_024).describe(
-      "Minimum average speed of a request body once bodyIdleMs have passed.",
+      "Minimum average speed of a request body once `bodyIdleMs` has passed.",
     ),
     bodyDepth: z.int().positive().max(200).default(100).describe(
-      "Maximum nesting of arrays and objects in a request body.",
+      "Maximum nesting depth of arrays and objects in a request body.",
     ),
     bodyValues: z.int().positive().default(200_000).describe(
       "Maximum number of JSON values in a request body.",
     ),
     bodyKeys: z.int().positive().default(10_000).describe(
-      "Maximum number of keys of one object in a request body.",
+      "Maximum number of keys in one object of a request body.",
     ),
     unbilledBytesPerMinute: z.int().positive().default(256 * 1_048_576).describe(
-      "Bytes of rejected request bodies and of count_tokens requests, per API key and minute.",
+      "Maximum bytes of rejected request bodies and count_tokens requests per API key and minute.",
     ),
     largeBodiesBytes: z.int().positive().default(256 * 1_048_576).describe(
-      "Memory (bytes) for request bodies over 1 MB and fetched images in progress; further ones " +
-        "wait up to bodyIdleMs.",
+      "Memory budget (bytes) for large bodies and fetched images in progress; further ones wait " +
+        "up to `bodyIdleMs`.",
     ),
     openRequests: z.int().positive().optional().describe(
-      "Maximum number of API requests in progress. Default: what the limit of open files allows, " +
-        "at most 16,384.",
+      "Maximum number of in-flight API requests. Default: derived from the open file limit, " +
+        "up to 16,384.",
     ),
     openRequestsPerKey: z.int().positive().optional().describe(
-      "Maximum number of API requests in progress with one API key. Default: the account's share.",
+      "Maximum number of in-flight API requests of one API key. Default: the account's share.",
     ),
     accountShare: z.number().gt(0).max(1).default(0.5).describe(
-      "Part of each shared resource (openRequests, largeBodiesBytes, images.fetches) that one " +
-        "account may use.",
+      "Fraction of each shared resource (`openRequests`, `largeBodiesBytes`, `images.fetches`) " +
+        "that one account may use.",
     ),
     idleConnectionMs: milliseconds.default(120_000).describe(
-      "How long a client's connection may stay open without a request; it is closed after one to " +
-        "two times this. On Linux only.",
+      "Idle time after which a client connection without a request is closed; ten times that while " +
+        "the client has not read everything it was sent. Linux only.",
     ),
     pingMs: milliseconds.default(15_000).describe(
-      "Time without anything for a stream's caller after which it is sent a ping.",
+      "Idle time of a stream after which the client is sent a ping.",
     ),
     countsPerMinute: z.int().positive().default(600).describe(
-      "count_tokens requests per API key and minute.",
+      "Maximum count_tokens requests per API key and minute.",
     ),
     followMs: milliseconds.default(60_000).describe(
-      "How long an answer whose caller left is followed for its usage (onClientDisconnect: drain).",
+      "Maximum time to wait for the upstream's usage after a client disconnects " +
+        '(`onClientDisconnect: "drain"`).',
     ),
     holdLeaseMs: milliseconds.default(60_000).describe(
-      "How long credits of running requests are held after their gateway died.",
+      "Time after which the holds of a crashed gateway's requests are released.",
     ),
-    drainMs: milliseconds.default(30_000).describe("For running requests when stopping."),
+    drainMs: milliseconds.default(30_000).describe(
+      "Maximum time for in-flight requests to finish at shutdown.",
+    ),
   }).prefault({}),
   replies: z.strictObject({
     bytes: z.int().positive().default(32 * 1_048_576).describe(
-      "Maximum size of an upstream's response that is not streamed, in bytes.",
+      "Maximum size of an upstream's non-streamed response, in bytes.",
     ),
     values: z.int().positive().default(500_000).describe(
-      "Maximum number of JSON values in such a response.",
+      "Maximum number of JSON values in a non-streamed response.",
     ),
     streamBytes: z.int().positive().default(256 * 1_048_576).describe(
       "Maximum size of a streamed response, decoded, in bytes.",
     ),
-    events: z.int().positive().default(2_000_000).describe("Maximum number of events of a stream."),
+    events: z.int().positive().default(2_000_000).describe("Maximum number of events in a stream."),
     eventValues: z.int().positive().default(20_000).describe(
       "Maximum number of JSON values in one event.",
     ),
     silentBytes: z.int().positive().default(1_048_576).describe(
-      "Maximum number of bytes without an event, such as comments.",
+      "Maximum number of bytes between two events, such as comments.",
     ),
-  }).prefault({}).describe("Bounds of what upstreams send; more is an upstream_unavailable error."),
+  }).prefault({}).describe(
+    "Limits on upstream responses. Exceeding one is an upstream_unavailable error.",
+  ),
   cors: z.strictObject({
-    origins: z.array(z.string().min(1)).default(["*"]).describe("Browser origins served."),
+    origins: z.array(z.string().min(1)).default(["*"]).describe(
+      "Browser origins allowed to call the API; * allows any.",
+    ),
   }).prefault({}),
-  onClientDisconnect: z.enum(["abort", "drain"]).default("abort"),
+  onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
+    "When a client disconnects: abort the upstream request, or drain it for its usage.",
+  ),
   payments: z.looseObject({}).optional(),
   retention: z.strictObject({
-    requestDays: z.int().positive().default(90),
-    requestRows: z.int().positive().default(5_000_000),
-  }).prefault({}).describe("How long single request records are kept; roll-ups stay."),
+    requestDays: z.int().positive().default(90).describe("Days to keep request records."),
+    requestRows: z.int().positive().default(5_000_000).describe(
+      "Maximum number of request records to keep.",
+    ),
+  }).prefault({}).describe("How long request records are kept. Hourly roll-ups are kept always."),
 });
 
 /** What an operator may write. */

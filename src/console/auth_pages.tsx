@@ -23,7 +23,7 @@ import type { Visitor } from "./visitor.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
 
-const SIGN_IN_REFUSED = "The email or the password is not right.";
+const SIGN_IN_REFUSED = "Incorrect email or password.";
 
 /** Coming in and going out: passwords, links, registration, sessions. */
 export class AuthPages {
@@ -63,7 +63,7 @@ export class AuthPages {
     if (waitMs > 0) {
       const minutes = Math.ceil(waitMs / 60_000);
       c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
-      const wait = `Too many tries. Wait ${minutes} ${
+      const wait = `Too many attempts. Wait ${minutes} ${
         minutes === 1 ? "minute" : "minutes"
       }, or use a sign-in link.`;
       return this.signInPage(c, wait, email, STATUS_CODE.TooManyRequests);
@@ -88,7 +88,7 @@ export class AuthPages {
       <MessagePage
         page={pageOf(c)}
         title="This link does not work"
-        text="It was used before, is older than a day, or is not whole. Ask for another one."
+        text="This link has been used, has expired, or is incomplete. Ask for a new one."
         link={{ href: "/console/sign-in", words: "Sign in" }}
       />,
       STATUS_CODE.NotFound,
@@ -147,12 +147,14 @@ export class AuthPages {
       c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
       return this.registerPage(
         c,
-        `Too many tries from your address. Wait ${minutes} minutes.`,
+        `Too many attempts from your address. Wait ${minutes} minutes.`,
         STATUS_CODE.TooManyRequests,
       );
     }
     try {
-      if (mode === "invite" && code === "") throw new AccountError("An invite code is needed here");
+      if (mode === "invite" && code === "") {
+        throw new AccountError("An invite code is required to register");
+      }
       // the same faults are told whether the address was used before or not
       checkPassword(password);
       checkAccount({ email, name });
@@ -206,7 +208,7 @@ export class AuthPages {
         return await this.accountPage(
           c,
           session,
-          "Too many tries. Wait ten minutes.",
+          "Too many attempts. Wait 10 minutes.",
           STATUS_CODE.TooManyRequests,
         );
       }
@@ -215,7 +217,7 @@ export class AuthPages {
         return await this.accountPage(
           c,
           session,
-          "The present password is not right.",
+          "Current password is incorrect.",
           STATUS_CODE.BadRequest,
         );
       }

@@ -159,7 +159,7 @@ export function BarChart(
   return (
     <figure class="chart">
       <figcaption>
-        {title} <span class="quiet">{number(total)} {unit}, at most {number(most)}</span>
+        {title} <span class="quiet">{number(total)} {unit}, max {number(most)}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}

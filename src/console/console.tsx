@@ -161,9 +161,9 @@ export class Console {
     const request = c.req.raw;
     const type = request.headers.get("content-type") ?? "";
     if (request.body === null || !type.startsWith("application/x-www-form-urlencoded")) {
-      return refused(c, "The form could not be read.");
+      return refused(c, "The form data could not be read.");
     }
-    if (!isSameOrigin(request)) return refused(c, "The form was not sent from this console.");
+    if (!isSameOrigin(request)) return refused(c, "The form was not submitted from this console.");
     const bounded = request.body.pipeThrough(
       new LimitedBytesTransformStream(MAX_FORM_BYTES, { error: true }),
     );
@@ -172,8 +172,12 @@ export class Console {
       text = await until(toText(bounded), AbortSignal.timeout(FORM_MS));
     } catch (error) {
       // else the visitor's connection, not a fault of ours
-      const why = error instanceof RangeError ? "could not be read" : "did not arrive";
-      return refused(c, `The form ${why}.`);
+      return refused(
+        c,
+        error instanceof RangeError
+          ? "The form data could not be read."
+          : "The form was not received in full.",
+      );
     }
     const form = new FormFields(text);
     c.set("form", form);
@@ -182,7 +186,7 @@ export class Console {
       // signing in and registering again is not a write to this session
       const free = ["/console/sign-in", "/console/register"].includes(c.req.path);
       if (!free) {
-        return refused(c, "The form is out of date: go back, reload the page, and send it again.");
+        return refused(c, "This form has expired. Go back, reload the page, and submit it again.");
       }
     }
     return undefined;
@@ -211,9 +215,9 @@ function refused(c: PageRequest, text: string): Promise<Response> {
     c,
     <MessagePage
       page={pageOf(c)}
-      title="The form was refused"
+      title="Form rejected"
       text={text}
-      link={{ href: "/console/", words: "To the first page" }}
+      link={{ href: "/console/", words: "Back to the console" }}
     />,
     STATUS_CODE.Forbidden,
   );

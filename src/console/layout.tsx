@@ -74,7 +74,7 @@ export function Layout(
         {script === undefined ? null : <script type="module" src={`/console/assets/${script}`} />}
       </head>
       <body>
-        <a class="skip" href="#main">Skip to the content</a>
+        <a class="skip" href="#main">Skip to content</a>
         <header>
           <a class="brand" href="/console/">Sluice</a>
           <nav aria-label="Main">

@@ -103,16 +103,16 @@ export class FormFields {
 
 /** What a page says after a write, by the word in its address. */
 const DONE: Readonly<Record<string, string>> = {
-  registered: "If the address was not used before, the account is there now. Sign in.",
-  "signed-out": "You are signed out.",
-  "signed-out-everywhere": "Every session of the account has ended.",
-  revoked: "The key is revoked: it stops working within a second.",
-  password: "The password is saved.",
-  granted: "The credits are granted.",
-  recorded: "The package is recorded.",
-  "taken-back": "The credits are taken back.",
-  enabled: "The account is enabled again.",
-  disabled: "The account is disabled: its keys stop working within a second.",
+  registered: "If the address is new, the account has been created. Sign in.",
+  "signed-out": "You have been signed out.",
+  "signed-out-everywhere": "All sessions have been signed out.",
+  revoked: "Key revoked. It stops working within a second.",
+  password: "Password saved.",
+  granted: "Credits granted.",
+  recorded: "Package recorded.",
+  "taken-back": "Credits taken back.",
+  enabled: "Account enabled.",
+  disabled: "Account disabled. Its keys stop working within a second.",
 };
 
 /** A page as an answer. */
@@ -141,9 +141,9 @@ export function notFound(c: PageRequest): Promise<Response> {
     c,
     <MessagePage
       page={pageOf(c)}
-      title="There is no such page"
-      text="The address is not whole, or what it was about is gone."
-      link={{ href: "/console/", words: "To the first page" }}
+      title="Page not found"
+      text="The link is incomplete, or the item no longer exists."
+      link={{ href: "/console/", words: "Back to the console" }}
     />,
     STATUS_CODE.NotFound,
   );

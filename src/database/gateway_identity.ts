@@ -32,7 +32,7 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
   if (!await locked(file)) {
     file.close();
     throw new DirectoryInUse(
-      `Cannot run as another gateway uses the directory ${directory}: stop it, or choose another ` +
+      `Another gateway is running on ${directory}: stop it, or choose another ` +
         "directory with --data",
     );
   }

@@ -2,34 +2,35 @@ import type { CoarseTimers } from "../platform/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { RoundRobin } from "./round_robin.ts";
 
-/** The size of a pool, and how it is shared. */
+/** The size of a pool and how it is shared. */
 export interface FairShareOptions {
-  /** What the units are, in the plural, for messages: `large request bodies`. */
+  /** Plural name of the resource for error messages: `large request bodies`. */
   readonly resource: string;
-  /** Whose shares they are, for messages; `account` by default. */
+  /** Name of the owner of a share for error messages. Default: `account`. */
   readonly owner?: "account" | "API key";
-  /** Units in all. */
+  /** Total units. */
   readonly capacity: number;
-  /** Units that one account may hold; `capacity` when larger. */
+  /** Max units that one account may hold, capped at `capacity`. */
   readonly perAccount: number;
-  /** How long a request waits for units; 0 rejects it at once. */
+  /** Max time to wait for units, in milliseconds; 0 rejects immediately. */
   readonly waitMs: number;
   readonly timers: CoarseTimers;
 }
 
-/** Units that a request holds. */
+/** Units held by one request. Disposing releases them. */
 export interface Share extends Disposable {
   /** Units held now. */
   readonly units: number;
   /**
-   * Raises the share to `units`; growing comes before new shares of the same account.
+   * Raises the share to `units`. Growing takes precedence over new shares of the same account.
    *
-   * @throws {Refusal} `gateway_unavailable` when the units are not free in time.
+   * @param signal Ends the wait and rejects with its reason.
+   * @throws {Refusal} `gateway_unavailable` if the units are not free in time.
    */
   grow(units: number, signal?: AbortSignal): Promise<void>;
-  /** Returns what is above `units` to the pool. */
+  /** Returns all but `units` to the pool. */
   shrink(units: number): void;
-  /** Returns everything to the pool; later calls do nothing. */
+  /** Returns all units to the pool. Later calls do nothing. */
   release(): void;
 }
 
@@ -39,13 +40,18 @@ interface Waiter {
   readonly granted: () => void;
 }
 
-/** Requests that wait have memory, too: that of their connection, and what they sent before. */
+/** Waiting requests use memory, too: for their connection and the bytes received so far. */
 const MAX_WAITING_PER_ACCOUNT = 128;
 const RETRY_AFTER_MS = 2_000;
-/** Accounts that hold nothing are forgotten from this many on. */
+/** Accounts without units are removed once the table is larger than this. */
 const MAX_IDLE_ACCOUNTS = 1_000;
 
-/** A pool of something scarce that no account can exhaust alone. */
+/**
+ * A pool of a scarce resource that no account can exhaust alone.
+ *
+ * Units are taken in the order of requests, but account by account: an account with a thousand waiting requests
+ * delays another account by one.
+ */
 export class FairShare {
   readonly #options: FairShareOptions;
   readonly #perAccount: number;
@@ -60,22 +66,24 @@ export class FairShare {
     this.#free = options.capacity;
   }
 
-  /** Units that are held. */
+  /** Units in use. */
   get used(): number {
     return this.#options.capacity - this.#free;
   }
 
-  /** Requests that wait for units. */
+  /** Number of requests waiting for units. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Takes units, waiting for them if needed. A request for more than an account's share takes the
-   * whole share.
+   * Takes units, and waits for them if needed.
    *
-   * @param signal The caller disconnected: ends the wait, and rejects with the signal's reason.
-   * @throws {Refusal} `gateway_unavailable` when the units are not free in time.
+   * @param account ID of the account that is charged with the units.
+   * @param units Number of units; more than an account's share takes the whole share.
+   * @param signal Aborted when the caller disconnects: ends the wait, and rejects with the signal's reason.
+   * @returns The share; release it when the work is done.
+   * @throws {Refusal} `gateway_unavailable` if the units are not free in time.
    */
   async take(account: string, units: number, signal?: AbortSignal): Promise<Share> {
     const share = new PooledShare(this, account);
@@ -84,9 +92,12 @@ export class FairShare {
   }
 
   /**
-   * Takes units that are free now.
+   * Takes units without waiting.
    *
-   * @throws {Refusal} `gateway_unavailable` when they are not.
+   * @param account ID of the account that is charged with the units.
+   * @param units Number of units.
+   * @returns The share; release it when the work is done.
+   * @throws {Refusal} `gateway_unavailable` if the units are not free now.
    */
   takeNow(account: string, units: number): Share {
     const share = new PooledShare(this, account);
@@ -94,7 +105,7 @@ export class FairShare {
     return share;
   }
 
-  /** Raises a share of this pool; shares call it. */
+  /** Raises a share of this pool. Called by shares only. */
   raise(
     share: PooledShare,
     wanted: number,
@@ -111,7 +122,7 @@ export class FairShare {
     return this.#wait(share, to, first, signal);
   }
 
-  /** Returns units of a share; shares call it. */
+  /** Lowers a share of this pool. Called by shares only. */
   lower(share: PooledShare, to: number): void {
     const { account } = share;
     const returned = share.units - to;
@@ -155,7 +166,7 @@ export class FairShare {
         },
       };
       this.#waiting.add(account, waiter, { first });
-      this.#serve(); // those before it may all wait for their own account's units
+      this.#serve(); // everyone ahead may be waiting for their own account's share
     });
   }
 
@@ -174,7 +185,7 @@ export class FairShare {
     return true;
   }
 
-  /** Serves who waits, account by account. Who has to wait for the pool is never overtaken. */
+  /** Serves waiting requests, account by account. A request that waits for the pool is never overtaken. */
   #serve(): void {
     while (this.#waiting.size > 0) {
       const next = this.#waiting.take(({ share, units }) => {

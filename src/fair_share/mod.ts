@@ -1,9 +1,10 @@
 /**
- * Sharing what is scarce: memory for large bodies, image fetches, worker time, open requests.
+ * Shares scarce resources fairly between accounts: memory for large bodies, image downloads, worker time,
+ * in-flight requests.
  *
- * Promise: one account never takes all of a resource; accounts that wait are served in turn; no wait
- * outlives its deadline or its caller.
- * Leaves to others: what the units are, and how many there are.
+ * Promise: no account takes all of a resource; waiting accounts are served in turn; no wait outlives its deadline
+ * or its caller.
+ * Leaves to others: what a unit is, and how many there are.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Queues of several owners, taken from in turn: an owner with a thousand items delays another owner's
- * item by one, not by a thousand.
+ * A queue per owner, served in turn: an owner with a thousand items delays another owner's item by one, not by a
+ * thousand.
  *
  * @example
  * ```ts
@@ -14,24 +14,28 @@
  * ```
  */
 export class RoundRobin<Item> {
-  /** In the order of their next turn. */
+  /** Queues in the order of their next turn. */
   readonly #queues = new Map<string, Item[]>();
   #size = 0;
 
-  /** Items in all queues. */
+  /** Number of items in all queues. */
   get size(): number {
     return this.#size;
   }
 
-  /** Items of one owner. */
+  /**
+   * Counts the items of one owner.
+   *
+   * @returns The number of queued items.
+   */
   sizeOf(owner: string): number {
     return this.#queues.get(owner)?.length ?? 0;
   }
 
   /**
-   * Queues an item.
+   * Adds an item to its owner's queue.
    *
-   * @param first Whether it comes before the owner's other items.
+   * @param first Whether to put it before the owner's other items.
    */
   add(owner: string, item: Item, { first = false }: { readonly first?: boolean } = {}): void {
     const queue = this.#queues.get(owner);
@@ -42,10 +46,11 @@ export class RoundRobin<Item> {
   }
 
   /**
-   * Takes the next item.
+   * Removes and returns the next item.
    *
-   * @param accepts Owners whose first item it rejects keep their turn; `"stop"` ends the search.
-   * @returns undefined when there is none.
+   * @param accepts Called with the first item of each owner. `false` skips the owner, who keeps the turn; `"stop"`
+   *   ends the search.
+   * @returns The item, or `undefined` if none was accepted.
    */
   take(accepts: (item: Item, owner: string) => boolean | "stop" = () => true): Item | undefined {
     for (const [owner, queue] of this.#queues) {
@@ -61,7 +66,7 @@ export class RoundRobin<Item> {
     return undefined;
   }
 
-  /** Removes an item, if it is still queued. */
+  /** Removes an item from its owner's queue; does nothing if it is no longer queued. */
   remove(owner: string, item: Item): void {
     const queue = this.#queues.get(owner);
     const at = queue?.indexOf(item) ?? -1;

@@ -73,7 +73,7 @@ export class App {
   ): Response | Promise<Response> => {
     const state = this.#stateOf(request, info?.remoteAddr);
     if (!hasSaneHost(request)) {
-      const message = "The Host header must be a host name with an optional port.";
+      const message = "Invalid Host header: it must be a host name with an optional port.";
       return this.#refuse(state, new Refusal("request_invalid", message));
     }
     if (isApiPath(state.path)) {
@@ -125,7 +125,9 @@ export class App {
     });
 
     app.notFound((c) => {
-      const message = `There is no endpoint ${c.req.method} ${c.env.path.slice(0, 200)}.`;
+      const message = `Unknown endpoint: ${c.req.method} ${
+        c.env.path.slice(0, 200)
+      }. GET /openapi.json lists the endpoints.`;
       return this.#refuse(c.env, new Refusal("path_unknown", message));
     });
     app.onError((error, { env }) => this.#fail(error, env));
@@ -153,7 +155,7 @@ export class App {
 
   async #ready(c: Context<Env>): Promise<Response> {
     const faults: string[] = [];
-    if (this.#stopping) faults.push("the gateway is stopping");
+    if (this.#stopping) faults.push("the gateway is shutting down");
     if (!this.#parts.upstreams.usable) faults.push("no upstream is usable");
     try {
       await probeWrite(this.#parts.database); // one that only reads is not ready
@@ -173,7 +175,8 @@ export class App {
     if (metricsToken !== undefined) {
       const given = presentedKeys(c.req.raw.headers);
       if (!given.some((one) => sameSecret(one, metricsToken))) {
-        const message = "Send the metrics token as 'Authorization: Bearer …' or as 'X-API-Key: …'.";
+        const message =
+          "Missing or wrong metrics token. Send it as 'Authorization: Bearer …' or as 'X-API-Key: …'.";
         return this.#refuse(c.env, new Refusal("key_invalid", message));
       }
     }
@@ -206,7 +209,7 @@ export class App {
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
 function stopping(): Refusal {
-  return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.", {
+  return new Refusal("gateway_unavailable", "The gateway is shutting down. Please try again.", {
     retryAfterMs: 2_000,
   });
 }

@@ -5,7 +5,7 @@ import {
   type LargeBodies,
   MIN_CHARS,
 } from "../large_bodies/mod.ts";
-import type { CoarseTimers } from "../platform/mod.ts";
+import { type CoarseTimers, humanBytes } from "../platform/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { type JsonBounds, type JsonExcess, jsonExcess, parseJson } from "../json/mod.ts";
 import type { Share } from "../fair_share/mod.ts";
@@ -50,7 +50,7 @@ export async function readJson(
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw invalid(
       undefined,
-      `The request body must not be compressed: its content-encoding is '${
+      `Compressed request bodies are not supported: send the body without Content-Encoding '${
         encoding.slice(0, 40)
       }'.`,
     );
@@ -138,7 +138,7 @@ async function readBytes(
   } catch (cause) {
     if (cause instanceof Refusal) throw cause;
     // The connection ended, or its framing is broken: not a fault of ours.
-    const message = "The request body ended before it was complete.";
+    const message = "Request body incomplete: the connection ended early.";
     throw new Refusal("request_invalid", message, { cause });
   }
 }
@@ -217,7 +217,7 @@ class IncomingBody {
       this.#owner.received(piece.byteLength);
     }
     if (declared !== undefined && size < declared) {
-      throw invalid(undefined, "The request body is shorter than its Content-Length.");
+      throw invalid(undefined, "Request body incomplete: it is shorter than its Content-Length.");
     }
     share?.shrink(size);
     return new Uint8Array(buffer, 0, size);
@@ -270,11 +270,11 @@ class IncomingBody {
     const dueBytes = bodyMinBytesPerSecond * this.#sendingMs / 1_000;
     if (value !== undefined && this.#sendingMs > bodyIdleMs && received < dueBytes) {
       this.#cancel();
-      throw tooSlow(`at least ${bodyMinBytesPerSecond} bytes per second are expected`);
+      throw tooSlow(`the minimum speed is ${bodyMinBytesPerSecond} bytes per second`);
     }
     if (this.#sendingMs > bodyMs) {
       this.#cancel();
-      throw tooSlow(`it must arrive within ${seconds(bodyMs)}`);
+      throw tooSlow(`the limit for the whole body is ${seconds(bodyMs)}`);
     }
     return value;
   }
@@ -294,13 +294,6 @@ function tooSlow(why: string): Refusal {
 
 function tooLarge({ bodyBytes }: BodyLimits): Refusal {
   return invalid(undefined, `Request body too large: the limit is ${humanBytes(bodyBytes)}.`);
-}
-
-/** Bytes in the largest unit that leaves a whole number. */
-function humanBytes(bytes: number): string {
-  if (bytes % 1_048_576 === 0) return `${bytes / 1_048_576} MiB`;
-  if (bytes % 1_024 === 0) return `${bytes / 1_024} KiB`;
-  return `${bytes} bytes`;
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });

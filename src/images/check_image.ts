@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { examine, type Examined, type Picture } from "../pixels/mod.ts";
+import { humanBytes } from "../platform/mod.ts";
 import { ImageFault } from "./fault.ts";
 
 /** What one image may be. */
@@ -35,7 +36,7 @@ export function checkImage(
   { size, declared, examine }: Suspect,
   { maxBytes, maxPixels }: PictureLimits,
 ): Checked {
-  if (size > maxBytes) throw new ImageFault("large", `is larger than ${maxBytes} bytes`);
+  if (size > maxBytes) throw new ImageFault("large", `is larger than ${humanBytes(maxBytes)}`);
   const refuse = (why: string) => new ImageFault("content", why);
   if (
     declared !== "" &&
@@ -48,7 +49,9 @@ export function checkImage(
   const { picture } = examined;
   const { kind, width, height } = picture;
   if (width * height > maxPixels) {
-    throw refuse(`has ${width} × ${height} pixels: at most ${maxPixels} are taken`);
+    throw refuse(
+      `has ${width} × ${height} pixels: the limit is ${maxPixels.toLocaleString("en-US")}`,
+    );
   }
   return { ...picture, mediaType: `image/${kind}` };
 }

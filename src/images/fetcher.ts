@@ -1,5 +1,5 @@
 import type { buildConnector, Dispatcher } from "undici";
-import { following, until } from "../platform/mod.ts";
+import { following, humanBytes, until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toArrayBuffer } from "../std/mod.ts";
 import { isPublicAddress } from "./address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
@@ -57,9 +57,13 @@ export class ImageFetcher {
       return await this.#follow(address, either.signal);
     } catch (error) {
       if (late.aborted && !signal.aborted) {
-        throw new ImageFault("late", `did not arrive within ${this.#options.totalMs} ms`, {
-          cause: error,
-        });
+        throw new ImageFault(
+          "late",
+          `could not be downloaded within ${this.#options.totalMs / 1_000} s`,
+          {
+            cause: error,
+          },
+        );
       }
       throw error instanceof ImageFault ? error : unreachable(error);
     }
@@ -71,7 +75,7 @@ export class ImageFetcher {
       const result = await this.#hop(target, signal);
       if ("bytes" in result) return result;
       if (hop === MAX_REDIRECTS) {
-        throw new ImageFault("unreachable", `is redirected more than ${MAX_REDIRECTS} times`);
+        throw new ImageFault("unreachable", `has more than ${MAX_REDIRECTS} redirects`);
       }
       target = this.#next(target, result.location);
     }
@@ -79,7 +83,7 @@ export class ImageFetcher {
 
   /** Where a redirect leads, judged like the first address. */
   #next(from: Target, location: string): Target {
-    if (hasOddCharacters(location)) throw unreachable("a redirect that is not an address");
+    if (hasOddCharacters(location)) throw unreachable("a redirect to an invalid URL");
     let url: URL;
     try {
       url = new URL(location, from.url);
@@ -164,7 +168,7 @@ export class ImageFetcher {
     signal: AbortSignal,
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { maxBytes } = this.#options;
-    const tooLarge = () => new ImageFault("large", `is larger than ${maxBytes} bytes`);
+    const tooLarge = () => new ImageFault("large", `is larger than ${humanBytes(maxBytes)}`);
     if (Number(headers.get("content-length")) > maxBytes) throw tooLarge();
     if (body === null) return new Uint8Array();
     const bounded = body.pipeThrough(new LimitedBytesTransformStream(maxBytes, { error: true }));
@@ -185,9 +189,9 @@ export class ImageFetcher {
       either.signal,
     );
     const [first] = addresses;
-    if (first === undefined) throw unreachable("a name without addresses");
+    if (first === undefined) throw unreachable("a host name without addresses");
     if (!trusted && !addresses.every(isPublicAddress)) {
-      throw unreachable("a name that is not public");
+      throw unreachable("a host name that is not public");
     }
     return first;
   }

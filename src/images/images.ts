@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { following, forEachOf } from "../platform/mod.ts";
+import { following, forEachOf, humanBytes } from "../platform/mod.ts";
 import { type DetachedBase64, type LargeBodies, MIN_CHARS } from "../large_bodies/mod.ts";
 import type { Front, ImageView, ParsedRequest } from "../dialects/mod.ts";
 import type { FairShare } from "../fair_share/mod.ts";
@@ -186,7 +186,7 @@ function encodedSize(bytes: number): number {
 /** Thrown when a request's images are too much together. */
 class TooMuch extends Error {
   constructor(maxEncodedChars: number) {
-    super(`The images of a request may have at most ${maxEncodedChars} characters of base64.`);
+    super(`Images too large: the limit is ${humanBytes(maxEncodedChars)} of base64 per request.`);
   }
 }
 

@@ -47,10 +47,10 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  */
 export function checkAddress(text: string, rules: TargetRules): Target {
   const refuse = (why: string) =>
-    new ImageFault("address", `has an address that is not fetched: ${why}`);
+    new ImageFault("address", `has a URL that is not allowed: ${why}`);
   if (text.length > MAX_URL) throw refuse(`it is longer than ${MAX_URL} characters`);
   if (hasOddCharacters(text)) {
-    throw refuse("it has spaces, control characters or backslashes");
+    throw refuse("it contains spaces, control characters or backslashes");
   }
   let url: URL;
   try {
@@ -59,12 +59,12 @@ export function checkAddress(text: string, rules: TargetRules): Target {
     throw refuse("it is not a valid URL");
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw refuse("only http and https are");
+    throw refuse("its scheme must be http or https");
   }
   // The raw text as well: an empty user before an @ is gone after parsing.
   const authority = /^[a-z]+:\/*([^/?#]*)/i.exec(text)?.[1] ?? "";
   if (url.username !== "" || url.password !== "" || authority.includes("@")) {
-    throw refuse("it has a user name or password");
+    throw refuse("it contains a user name or password");
   }
   const host = url.hostname.replace(/\.$/, "");
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
@@ -74,7 +74,7 @@ export function checkAddress(text: string, rules: TargetRules): Target {
   const own = url.protocol === "https:" ? 443 : 80;
   const other = url.protocol === "https:" ? 80 : 443;
   if (port === other || port !== own && !rules.ports.includes(port)) {
-    throw refuse(`its port is not ${[own, ...rules.ports].join(" or ")}`);
+    throw refuse(`its port must be ${[own, ...rules.ports].join(" or ")}`);
   }
   if (address !== undefined) {
     if (!isPublicAddress(address)) throw refuse("its host is not public");

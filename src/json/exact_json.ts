@@ -1,9 +1,9 @@
-/** A run of digits that may be a number beyond 2^53: rare, and quickly looked for. */
+/** A run of digits that may be an integer beyond 2^53. Rare, and quick to search for. */
 const MANY_DIGITS = /\d{16}/;
-/** Values that are looked at one by one, which costs about a microsecond each; beyond that numbers are rounded. */
+/** Max values passed to the reviver, which takes about a microsecond each. In longer texts, numbers are rounded. */
 const MOST_VALUES = 20_000;
 
-/** What the platform has and its types do not know yet (ECMAScript proposal "JSON.parse source text access"). */
+/** Methods that the platform has but its types lack (ECMAScript proposal "JSON.parse source text access"). */
 const platform = JSON as unknown as {
   parse(
     text: string,
@@ -14,11 +14,13 @@ const platform = JSON as unknown as {
 };
 
 /**
- * Parses JSON so that whole numbers beyond 2^53, such as ids, are written again as they were read; as numbers
- * they would be rounded. In what is parsed they are objects that only `JSON.stringify` understands. They are
- * rounded all the same in a text of more than {@linkcode MOST_VALUES} values.
+ * Parses JSON and keeps integers beyond 2^53, such as IDs, exact. As numbers they would be rounded, so they are
+ * represented by objects that only `JSON.stringify` understands. Texts of more than {@linkcode MOST_VALUES} values
+ * are parsed as usual, with rounding.
  *
- * @throws {SyntaxError} as `JSON.parse` does.
+ * @param text A JSON text.
+ * @returns The parsed value.
+ * @throws {SyntaxError} If the text is not valid JSON.
  *
  * @example
  * ```ts
@@ -33,7 +35,12 @@ export function parseJson(text: string): unknown {
     : JSON.parse(text);
 }
 
-/** Whether a parsed value is such a number. */
+/**
+ * Returns whether a value is an exact integer made by {@linkcode parseJson}.
+ *
+ * @param value A parsed value.
+ * @returns `true` for the object that represents an integer beyond 2^53.
+ */
 export function isLargeNumber(value: unknown): boolean {
   return platform.isRawJSON(value);
 }
@@ -52,7 +59,7 @@ const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
 const OPEN_OBJECT = 123;
 
-/** Whether many digits stand outside of the texts, among values that are few enough. */
+/** Whether there is a long run of digits outside of strings, in a text of at most {@linkcode MOST_VALUES} values. */
 function holdsLargeNumber(json: string): boolean {
   let values = 0;
   let digits = 0;
@@ -72,7 +79,12 @@ function holdsLargeNumber(json: string): boolean {
   return found;
 }
 
-/** The position of the quote that ends the text whose opening quote is at `start`; the length when it has no end. */
+/**
+ * Finds the end of a JSON string.
+ *
+ * @param start Index of the opening quote.
+ * @returns Index of the closing quote, or the length of the text if there is none.
+ */
 export function endOfText(json: string, start: number): number {
   let end = json.indexOf('"', start + 1);
   while (end > 0 && isEscaped(json, end)) end = json.indexOf('"', end + 1);

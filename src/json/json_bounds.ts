@@ -1,16 +1,16 @@
 import { endOfText } from "./exact_json.ts";
 
-/** Bounds of a JSON text, checked before it is parsed. */
+/** Limits on a JSON text, checked before it is parsed. */
 export interface JsonBounds {
-  /** Levels of arrays and objects. */
+  /** Max nesting depth of arrays and objects. */
   readonly depth: number;
-  /** Values of all kinds: arrays, objects, texts, numbers. An empty one with white space in it counts as two. */
+  /** Max number of values of any kind. An empty array or object that contains white space counts as two. */
   readonly values: number;
-  /** Members of one object. */
+  /** Max number of members of one object. */
   readonly members: number;
 }
 
-/** Which bound a text exceeds. */
+/** The limit that a text exceeds. */
 export type JsonExcess = keyof JsonBounds;
 
 const QUOTE = 34;
@@ -22,11 +22,12 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
 /**
- * Finds the first bound that a JSON text exceeds, in one pass without allocation: parsing a few megabytes
- * of `[{},{},…]` takes gigabytes and seconds, and so does walking them.
+ * Finds the first limit that a JSON text exceeds, in one pass without allocation. Parsing a few megabytes of
+ * `[{},{},…]` first would take gigabytes and seconds.
  *
- * @param json Need not be valid; decoded as UTF-8, or as Latin-1 for speed.
- * @returns undefined when the text is within bounds.
+ * @param json The text, which need not be valid. It may be decoded as UTF-8 or, for speed, as Latin-1.
+ * @param bounds The limits.
+ * @returns The exceeded limit, or `undefined` if the text is within all of them.
  *
  * @example
  * ```ts
@@ -56,7 +57,7 @@ export function jsonExcess(json: string, bounds: JsonBounds): JsonExcess | undef
       case OPEN_OBJECT:
         if (++depth > bounds.depth) return "depth";
         members[depth] = 0;
-        // each comma stands for one more value, and the opening for the first, if there is one
+        // each comma counts one more value, and the opening bracket the first one, if any
         if (isEmpty(json, at)) break;
         if (++values > bounds.values) return "values";
         break;
@@ -68,7 +69,7 @@ export function jsonExcess(json: string, bounds: JsonBounds): JsonExcess | undef
   return undefined;
 }
 
-/** Whether what is opened is closed at once. */
+/** Whether the array or object opened at `at` is closed by the next character. */
 function isEmpty(json: string, at: number): boolean {
   const next = json.charCodeAt(at + 1);
   return next === CLOSE_ARRAY || next === CLOSE_OBJECT;

@@ -1,7 +1,7 @@
 /**
- * JSON texts: parsed so that no number is rounded, and measured before they are parsed.
+ * Parses JSON without rounding large integers, and checks the size of a JSON text before it is parsed.
  *
- * Promise: what is written again is what was read; work is bounded by a text's length.
+ * Promise: `JSON.stringify` of a parsed value reproduces every integer; work is linear in the length of the text.
  * Leaves to others: what a value means.
  *
  * @module

@@ -1,15 +1,18 @@
 import { inspect, type Picture } from "./inspect.ts";
 
-/** What an image's bytes are: a whole picture, or what is wrong with them. */
+/** Result of {@linkcode examine}: a complete image, or what is wrong with it, to follow "the image". */
 export type Examined =
   | { readonly picture: Picture; readonly fault?: undefined }
   | { readonly fault: string };
 
 /**
- * Looks through an image from its first byte to its last.
+ * Checks an image from its first to its last byte.
  *
- * Taken is a whole PNG, JPEG, WEBP or GIF, animated or not, and nothing behind it: what hides in a file
- * of two kinds is for another reader.
+ * Accepts a complete PNG, JPEG, WEBP or GIF, animated or not, without trailing data: a file that is valid in two
+ * formats could hide data for another reader.
+ *
+ * @param bytes The whole file.
+ * @returns The format and size, or the fault: `is a PNG that is truncated`.
  */
 export function examine(bytes: Uint8Array): Examined {
   if (bytes.length === 0) return { fault: "is empty" };
@@ -21,11 +24,11 @@ export function examine(bytes: Uint8Array): Examined {
   return width === 0 || height === 0 ? { fault: "has no pixels" } : { picture };
 }
 
-/** What is wrong with an image's structure; undefined when it is whole. */
+/** Returns what is wrong with a file's structure, or `undefined` if the file is complete. */
 type Walk = (bytes: Uint8Array, view: DataView) => string | undefined;
 
-const TRUNCATED = "is not whole";
-const MORE = "has something else behind it";
+const TRUNCATED = "is truncated";
+const MORE = "has trailing data";
 
 const WALKS: Readonly<Record<Picture["kind"], Walk>> = {
   png: walkPng,
@@ -41,7 +44,7 @@ function walkPng(bytes: Uint8Array, view: DataView): string | undefined {
   while (at + 12 <= bytes.length) {
     const length = view.getUint32(at);
     const type = text(bytes, at + 4, 4);
-    if (at === 8 && length !== 13) return "has a broken header";
+    if (at === 8 && length !== 13) return "has an invalid header";
     at += 12 + length;
     if (at > bytes.length) return TRUNCATED;
     if (type === "IDAT") data = true;
@@ -66,7 +69,7 @@ function walkGif(bytes: Uint8Array): string | undefined {
   while (at < bytes.length) {
     const block = bytes[at];
     if (block === 0x3b) {
-      if (frames === 0) return "has no frame";
+      if (frames === 0) return "has no frames";
       return at + 1 === bytes.length ? undefined : MORE;
     }
     if (block === 0x21) at = skipBlocks(at + 2);
@@ -74,7 +77,7 @@ function walkGif(bytes: Uint8Array): string | undefined {
       if (at + 10 > bytes.length) return TRUNCATED;
       at = skipBlocks(at + 10 + tableBytes(bytes[at + 9]!) + 1);
       frames++;
-    } else return "has a broken block";
+    } else return "has an invalid block";
   }
   return TRUNCATED;
 }
@@ -113,23 +116,23 @@ function walkJpeg(bytes: Uint8Array, view: DataView): string | undefined {
   return undefined;
 }
 
-/** Where the JPEG that begins at `from` ends. */
+/** Returns where the JPEG that begins at `from` ends, or what is wrong with it. */
 function jpegEnd(bytes: Uint8Array, view: DataView, from: number): number | string {
   let at = from + 2;
   let scans = 0;
   while (at + 2 <= bytes.length) {
-    if (bytes[at] !== 0xff) return "has a broken segment";
+    if (bytes[at] !== 0xff) return "has an invalid segment";
     const marker = bytes[at + 1]!;
     if (marker === 0xff) {
       at++; // fill byte
     } else if (marker === 0xd9) {
       return scans === 0 ? "has no pixels" : at + 2;
     } else if (marker === 0x01 || marker >= 0xd0 && marker <= 0xd8) {
-      at += 2; // stands alone
+      at += 2; // a marker without a segment
     } else {
       if (at + 4 > bytes.length) return TRUNCATED;
       const length = view.getUint16(at + 2);
-      if (length < 2) return "has a broken segment";
+      if (length < 2) return "has an invalid segment";
       at += 2 + length;
       if (marker !== 0xda) continue;
       scans++;

@@ -1,11 +1,16 @@
-/** What an image's own bytes say of it. */
+/** Format and pixel size of an image, as its bytes say. */
 export interface Picture {
   readonly kind: "png" | "jpeg" | "gif" | "webp";
   readonly width: number;
   readonly height: number;
 }
 
-/** Reads kind and pixel size from the first bytes of an image; undefined when they are of none. */
+/**
+ * Reads the format and pixel size of an image from its header.
+ *
+ * @param bytes The start of the file; a JPEG's header may need up to 64 KiB.
+ * @returns The format and size, or `undefined` if the bytes are not a PNG, JPEG, WEBP or GIF header.
+ */
 export function inspect(bytes: Uint8Array): Picture | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return png(bytes, view) ?? gif(bytes, view) ?? webp(bytes, view) ?? jpeg(bytes, view);

@@ -1,8 +1,8 @@
 /**
- * Kind, pixel size and wholeness of an image, from its own bytes.
+ * Detects the format and pixel size of an image from its bytes, and checks that the file is complete.
  *
- * Promise: never more than the bytes say, and never a throw, whatever the bytes are.
- * Leaves to others: whether an image is let in (`images/`).
+ * Promise: functions never throw, whatever the bytes are.
+ * Leaves to others: which images are accepted (`images/`).
  *
  * @module
  */

@@ -1,3 +1,15 @@
+/**
+ * A number of bytes in the largest binary unit that leaves a whole number.
+ *
+ * @param bytes A whole number.
+ * @returns Such as `64 MiB`, `1 KiB` or `1000 bytes`.
+ */
+export function humanBytes(bytes: number): string {
+  if (bytes % 1_048_576 === 0) return `${bytes / 1_048_576} MiB`;
+  if (bytes % 1_024 === 0) return `${bytes / 1_024} KiB`;
+  return `${bytes} bytes`;
+}
+
 /** Bytes in all pieces. */
 export function sizeOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);

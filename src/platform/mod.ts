@@ -7,7 +7,7 @@
  */
 
 export { following, type FollowingSignal, forEachOf, until } from "./abort.ts";
-export { joinBytes, sizeOf } from "./bytes.ts";
+export { humanBytes, joinBytes, sizeOf } from "./bytes.ts";
 export { CoarseTimers } from "./coarse_timers.ts";
 export { displayed, misleading } from "./display_text.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";

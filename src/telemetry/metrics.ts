@@ -71,7 +71,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = this.#counter(
     "sluice_requests_total",
-    "Requests that were admitted and have ended.",
+    "AdmittedRequest requests that have ended.",
     ["dialect", "route", "status", "ending"],
   );
   readonly #errors = this.#counter(
@@ -81,10 +81,10 @@ export class Metrics {
   );
   readonly #unhandled = this.#counter(
     "sluice_unhandled_errors_total",
-    "Errors that nothing caught. Each is a bug; the log has its stack.",
+    "Uncaught errors and unhandled rejections. Each is a bug; the log has its stack trace.",
     [],
   );
-  readonly #tokens = this.#counter("sluice_tokens_total", "Tokens of requests that were charged.", [
+  readonly #tokens = this.#counter("sluice_tokens_total", "Tokens of charged requests.", [
     "route",
     "kind",
   ]);
@@ -96,42 +96,42 @@ export class Metrics {
   );
   readonly #duration = this.#histogram(
     "sluice_request_duration_seconds",
-    "From a request's arrival to the commit of its charge.",
+    "Time from a request's arrival to the commit of its charge.",
     ["route", "streamed"],
     SECONDS,
   );
   readonly #firstToken = this.#histogram(
     "sluice_time_to_first_token_seconds",
-    "From a request's arrival to its first output.",
+    "Time from a request's arrival to its first output.",
     ["route", "streamed"],
     SECONDS,
   );
   readonly #attempts = this.#counter(
     "sluice_upstream_attempts_total",
-    "Requests to upstreams, by what came of them.",
+    "Requests sent to upstreams, by outcome.",
     ["upstream", "outcome"],
   );
   readonly #attemptSeconds = this.#histogram(
     "sluice_upstream_first_byte_seconds",
-    "From a request to an upstream to the beginning of its answer.",
+    "Time from sending a request to an upstream to the first byte of its response.",
     ["upstream"],
     SECONDS,
   );
   readonly #commits = this.#histogram(
     "sluice_database_commit_seconds",
-    "Commits of the database's writer; durable ones wait for the disk.",
+    "Duration of database commits. Durable ones wait for the disk.",
     ["durable"],
     COMMIT_SECONDS,
   );
   readonly #commitItems = this.#histogram(
     "sluice_database_commit_items",
-    "Writes that share a commit.",
+    "Writes per commit.",
     ["durable"],
     BATCH_ITEMS,
   );
   readonly #commitFaults = this.#counter(
     "sluice_database_commit_faults_total",
-    "Commits that failed.",
+    "Failed commits.",
     [],
   );
 
@@ -139,19 +139,25 @@ export class Metrics {
   constructor(present: () => Present | Promise<Present>) {
     const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
       new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
-    const inFlight = gauge("sluice_requests_in_flight", "Requests that are being answered.");
-    const waiting = gauge("sluice_database_writes_waiting", "Writes that wait for a commit.");
-    const bytes = gauge("sluice_database_bytes", "Size of the embedded database.");
+    const inFlight = gauge("sluice_requests_in_flight", "In-flight requests.");
+    const waiting = gauge("sluice_database_writes_waiting", "Writes waiting for a commit.");
+    const bytes = gauge("sluice_database_bytes", "Size of the embedded database in bytes.");
     const resting = gauge(
       "sluice_upstream_resting",
-      "1 while an upstream rests after failing: others are asked before it.",
+      "1 while an upstream is in cooldown after failures: other targets are tried first.",
       ["upstream"],
     );
-    const resident = gauge("process_resident_memory_bytes", "Resident memory.");
-    const heap = gauge("sluice_heap_used_bytes", "JavaScript heap in use.");
-    gauge("process_start_time_seconds", "When the process began, Unix time.")
+    const resident = gauge("process_resident_memory_bytes", "Resident memory in bytes.");
+    const heap = gauge("sluice_heap_used_bytes", "JavaScript heap in use, in bytes.");
+    gauge(
+      "process_start_time_seconds",
+      "Start time of the process, in seconds since the Unix epoch.",
+    )
       .set(Math.round(performance.timeOrigin / 1_000));
-    gauge("sluice_build_info", "1, labelled with the versions.", ["version", "deno"])
+    gauge("sluice_build_info", "Always 1, labelled with the versions of Sluice and Deno.", [
+      "version",
+      "deno",
+    ])
       .set({ version: VERSION, deno: Deno.version.deno }, 1);
     this.text = async () => {
       const now = await present();

@@ -1,6 +1,6 @@
 import { CHARACTERS, COSTS, PAIRS, RUNS } from "./weights.ts";
 
-/** What the counter looks up, unpacked from `weights.ts`. */
+/** Lookup tables of the counter, unpacked from `weights.ts`. */
 export interface Weights {
   /** Quarter tokens of a lone character: of each of the BMP and emoji, of 16 others each. */
   readonly characters: Uint8Array;
@@ -12,13 +12,13 @@ export interface Weights {
   readonly costs: Int32Array;
 }
 
-/** Counts are kept as multiples of 1/1024 token, which add up without rounding. */
+/** Counts are integers in units of 1/1024 token, so that sums are exact. */
 const UNIT = 1024;
 
 /** Levels of a pair. A larger number means a more readily merged pair. */
 export const PAIR_LEVELS = 14;
 
-/** The level of a space behind anything: it merges with what follows. */
+/** The level of a space after any character: it merges with what follows. */
 const SPACE = PAIR_LEVELS;
 
 /** Levels that the fit distinguishes. */
@@ -42,7 +42,7 @@ const MAX_PART = 1 << 16;
 
 const BMP = 0x10000;
 
-/** Emoji are told apart by the character; of the other characters beyond the BMP 16 share an entry. */
+/** Each emoji has its own entry; other characters beyond the BMP share one entry per 16. */
 const EMOJI = 0x1f000;
 const EMOJI_END = 0x20000;
 const OTHERS = BMP + EMOJI_END - EMOJI;
@@ -160,14 +160,14 @@ const WEIGHTS = unpackWeights({
 });
 
 /**
- * Counts tokens as text goes by, close to what current tokenizers count, without their vocabulary.
+ * Counts the tokens of a stream of text, without a tokenizer's vocabulary.
  *
- * A character costs what it takes on its own, less what it saves by merging with the one before it,
- * which depends on how many tokens of o200k_base contain the two, and on how long a token already
- * is. The count is within about 10 % of o200k_base on English prose and TypeScript and between 0.6 and
- * 1.7 times it on text in any script, random text included (`docs/counting.md`).
+ * Each character costs the tokens it takes on its own, minus what it saves by merging with the previous one. The
+ * saving depends on how many tokens of o200k_base contain both characters, and on the length of the current token.
+ * The count is within about 10 % of o200k_base for English prose and TypeScript, and 0.6 to 1.7 times it for text
+ * in any script, random text included (`docs/counting.md`).
  *
- * Memory is constant, and the same text gives the same count however it is cut into pieces.
+ * Memory is constant, and the count does not depend on how the text is split.
  */
 export class TokenCounter {
   readonly #weights: Weights;
@@ -182,12 +182,16 @@ export class TokenCounter {
   /** A high surrogate that waits for its low one, or 0. */
   #high = 0;
 
-  /** @param weights For `deno task weights`, which fits them. */
+  /** @param weights Other weights than the built-in ones, for `deno task weights`, which fits them. */
   constructor(weights: Weights = WEIGHTS) {
     this.#weights = weights;
   }
 
-  /** Adds a piece of text. */
+  /**
+   * Adds a piece of text.
+   *
+   * @param text Any piece; it may begin or end within a surrogate pair.
+   */
   add(text: string): void {
     // in parts whose counts fit into 32 bits, which V8 adds faster
     for (let start = 0; start < text.length; start += MAX_PART) {
@@ -252,7 +256,7 @@ export class TokenCounter {
     this.#high = high;
   }
 
-  /** Tokens so far, rounded up. */
+  /** Tokens counted so far, rounded up. */
   get tokens(): number {
     return Math.ceil(this.#count / UNIT);
   }
@@ -262,7 +266,19 @@ function isBlank(code: number): boolean {
   return code === 32 || code === 9;
 }
 
-/** @returns the tokens of a whole text, see {@linkcode TokenCounter}. */
+/**
+ * Counts the tokens of a whole text.
+ *
+ * @param text The text.
+ * @returns The number of tokens, rounded up; see {@linkcode TokenCounter} for the accuracy.
+ *
+ * @example
+ * ```ts
+ * import { countTokens } from "./mod.ts";
+ *
+ * countTokens("Hello, world!"); // 4
+ * ```
+ */
 export function countTokens(text: string): number {
   const counter = new TokenCounter();
   counter.add(text);

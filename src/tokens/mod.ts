@@ -1,8 +1,8 @@
 /**
- * Counting tokens locally, where no upstream has counted them.
+ * Counts tokens locally, without a tokenizer's vocabulary.
  *
- * Promise: deterministic, constant memory, the same however a text is cut.
- * Leaves to others: which texts of a request count (`dialects/`).
+ * Promise: deterministic; constant memory; the count does not depend on how a text is split.
+ * Leaves to others: which texts of a request are counted (`dialects/`).
  *
  * @module
  */

@@ -54,7 +54,7 @@ for (const [what, failing] of Object.entries(FAILURES)) {
       for (const back of silent) back();
       await until(() => ring.refresh().then(() => true));
       const refusal = await assertRejects(async () => await ring.identify([secret]), Error);
-      assertEquals(refusal.message, "The API key has been revoked. Use another one.");
+      assertEquals(refusal.message, "This API key has been revoked. Use another key.");
     } finally {
       away.is = false;
       for (const back of silent) back();

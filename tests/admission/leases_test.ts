@@ -74,7 +74,7 @@ Deno.test("a database that was away: who comes back first leaves the others time
   await sleep(LEASE_MS / 3);
   second.way.open = true;
   for (let times = 0; times < 6; times++) {
-    await assertRejects(() => first.admit(10), Refusal, "other requests hold the rest");
+    await assertRejects(() => first.admit(10), Refusal, "other requests hold part of it");
     await sleep(LEASE_MS / 4);
   }
   assertEquals(hold.credits, 100);

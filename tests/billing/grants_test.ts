@@ -58,12 +58,12 @@ for (const kind of ["file", "server"] as const) {
     await assertRejects(
       () => grant(101),
       Error,
-      'The reference "INV-7" was used for a grant of 100 credits already: use another one to grant 101',
+      'Reference "INV-7" was already used for a grant of 100 credits. Use another reference to grant 101',
     );
     await assertRejects(
       () => all.sales.sell(ada, all.sales.package("starter"), { paid: false, reference: "INV-7" }),
       Error,
-      'The reference "INV-7" was used for a grant of 100 credits already',
+      'Reference "INV-7" was already used for a grant of 100 credits',
     );
     // of another account it is another one
     await all.sales.grant(bob, { credits: 5, reference: "INV-7" });
@@ -104,11 +104,11 @@ Deno.test("a lot is taken back: part of it, then the rest, each once", async () 
   const again = await take(30, "r1");
   assertEquals([again.credits, again.isRepeated], [30, true]);
   assertEquals(await all.balance("ada@example.com"), 130);
-  await assertRejects(() => take(31, "r1"), Error, 'The reference "r1" was used to take back');
+  await assertRejects(() => take(31, "r1"), Error, 'Reference "r1" was already used to take back');
   const rest = await take(undefined, "r2");
   assertEquals([rest.credits, rest.isRepeated], [70, false]);
   assertEquals((await take(undefined, "r2")).credits, 70);
-  await assertRejects(() => take(undefined, "r3"), Error, "has nothing left");
+  await assertRejects(() => take(undefined, "r3"), Error, "has no credits left");
   await assertRejects(
     () => all.sales.takeBack(bob, { lotId, note: "not his" }),
     Error,
@@ -155,7 +155,7 @@ Deno.test("held credits are never taken back, and what has expired is not either
 
   const short = await all.sales.grant(ada, { credits: 40, expiresAtMs: NOW + DAY });
   all.pass(DAY);
-  await assertRejects(() => take(short.lotId), Error, "has nothing left");
+  await assertRejects(() => take(short.lotId), Error, "has no credits left");
   assertEquals(await all.balance("ada@example.com"), 0);
   await all.assertClean();
 });

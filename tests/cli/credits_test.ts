@@ -32,10 +32,10 @@ Deno.test("sluice credits grant --reference grants once; an automatic reference 
   const [first, second] = [await at.json(...grant), await at.json(...grant)];
   assertEquals([first.balance, first.repeated, first.reference], [110, false, "INV 7"]);
   assertEquals([second.balance, second.repeated, second.lot], [110, true, first.lot]);
-  assertStringIncludes((await at.run(...grant)).out, "were granted before under this reference");
+  assertStringIncludes((await at.run(...grant)).out, "Already granted under this reference");
   const other = await at.run(...grant.with(5, "101"));
   assertEquals([other.code, other.out], [1, ""]);
-  assertStringIncludes(other.err, "was used for a grant of 100 credits already");
+  assertStringIncludes(other.err, "was already used for a grant of 100 credits");
 
   const plain = await at.run("credits", "grant", ...ADA, "--credits", "5");
   const [, reference] = /--reference (ref_\w{16})/.exec(plain.out)!;
@@ -61,7 +61,7 @@ Deno.test("sluice credits take-back takes a lot back, by an entry with its note"
   assertMatch(people.out, /--reference ref_\w{16}/);
   const nothing = await at.run(...take);
   assertEquals([nothing.code, nothing.out], [1, ""]);
-  assertStringIncludes(nothing.err, "has nothing left");
+  assertStringIncludes(nothing.err, "has no credits left");
   assertEquals((await at.run("credits", "take-back", ...ADA, "--lot", lot)).code, 2, "no note");
   assertEquals((await at.json("credits", "show", ...ADA)).balance, 10);
   assertEquals((await at.json("credits", "audit")).mismatches, []);

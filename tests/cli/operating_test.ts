@@ -51,7 +51,7 @@ Deno.test("env: with SLUICE_OWNER_KEY nothing is issued, and a gateway that is n
   });
   assertEquals(code, 0);
   assertStringIncludes(out, `export OPENAI_API_KEY='${KEY}'`);
-  assertStringIncludes(err, `no gateway runs on ${dir.path}/data yet`);
+  assertStringIncludes(err, `no gateway is running on ${dir.path}/data;`);
   assertEquals(JSON.parse(await succeeded(shell(dir.path)("key", "list", "--json"))), []);
 });
 
@@ -94,7 +94,7 @@ Deno.test("run: a gateway beside the program, its key gone afterwards, its statu
   assertMatch(key.revoked_at, /T/);
   const missing = await run("run", "--", "no-such-program-here");
   assertEquals(missing.code, 1);
-  assertStringIncludes(missing.err, "there is no such program");
+  assertStringIncludes(missing.err, "program not found");
   assertEquals((await run("run")).code, 2);
 });
 
@@ -107,8 +107,8 @@ Deno.test("another data directory's gateway is not taken for one's own", async (
   const ran = await run("run", "--", "sh", "-c", "echo $OPENAI_BASE_URL");
   assertEquals(ran.code, 0, ran.err);
   assert(!ran.out.includes(url!), ran.out);
-  assertStringIncludes(ran.err, "no gateway runs on");
-  assertStringIncludes((await run("env")).err, "no gateway runs on");
+  assertStringIncludes(ran.err, "no gateway is running on");
+  assertStringIncludes((await run("env")).err, "no gateway is running on");
   const { findings } = JSON.parse((await run("doctor", "--local", "--json")).out);
   const found = findings.find(({ check }: { check: string }) => check === "gateway");
   assertEquals(found.state, "warning");
@@ -118,14 +118,19 @@ Deno.test("a gateway is found whose public address does not answer", async () =>
   await using dir = await tempDir();
   const options = { directory: dir.path, env: { SLUICE_PUBLIC_URL: "https://gateway.invalid" } };
   await using gateway = startCommand(["--port", "0"], options);
-  const [, url] = await gateway.waitFor(/listening on (\S+), for users https:\/\/gateway\.invalid/);
+  const [, url] = await gateway.waitFor(
+    /listening on (\S+) \(public address: https:\/\/gateway\.invalid\)/,
+  );
   const run = shell(dir.path, options.env);
   const ran = await succeeded(run("run", "--", "sh", "-c", "echo $OPENAI_BASE_URL"));
   assertEquals(ran, `${url}/v1\n`);
   const { findings } = JSON.parse((await run("doctor", "--local", "--json")).out);
   const { state, detail } = findings.find(({ check }: { check: string }) => check === "gateway");
   assertEquals(state, "warning");
-  assertStringIncludes(detail, `answers at ${url}, but not at https://gateway.invalid`);
+  assertStringIncludes(
+    detail,
+    `running at ${url}, but not reachable at the public address https://gateway.invalid`,
+  );
 });
 
 Deno.test("the printed calls ask a model that is served; without one that is said", async () => {
@@ -143,7 +148,7 @@ Deno.test("the printed calls ask a model that is served; without one that is sai
     await gateway.waitFor(/curl[^\n]*"model":"own"[^\n]*\n[\s\S]*"model":"own"/);
   }
   await using gateway = await start({});
-  const [, url] = await gateway.waitFor(/listening on (\S+)[\s\S]*no route leads to one/);
+  const [, url] = await gateway.waitFor(/listening on (\S+)[\s\S]*no route has a target/);
   const reply = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${KEY}` },
@@ -151,7 +156,7 @@ Deno.test("the printed calls ask a model that is served; without one that is sai
   });
   const { error } = await reply.json();
   assertEquals([reply.status, error.code], [404, "model_not_found"]);
-  assertStringIncludes(error.message, "No model is served");
+  assertStringIncludes(error.message, "No models are configured");
 });
 
 Deno.test("key create and key list are about the owner unless an account is named", async () => {
@@ -168,11 +173,11 @@ Deno.test("init finds keys and local servers, and what it writes is used", async
   await using dir = await tempDir();
   const run = shell(dir.path, { OPENAI_API_KEY: "sk-test-not-a-key" });
   const found = await succeeded(run("init", "--yes"));
-  assertStringIncludes(found, "a key for OpenAI in OPENAI_API_KEY");
+  assertStringIncludes(found, "an API key for OpenAI in OPENAI_API_KEY");
   const text = await Deno.readTextFile(`${dir.path}/sluice.jsonc`);
   assertStringIncludes(text, '"key": "${OPENAI_API_KEY}"');
   assert(!text.includes("sk-test-not-a-key"));
-  assertStringIncludes(await succeeded(run("config", "check")), "The settings are good");
+  assertStringIncludes(await succeeded(run("config", "check")), "Settings OK");
   const again = await run("init", "--yes");
   assertEquals(again.code, 1);
   assertStringIncludes(again.err, "--force");
@@ -202,9 +207,9 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   assertEquals(of("database").state, "ok");
   assertEquals(of("upstream good").state, "ok");
   assertEquals(of("upstream refused").state, "failed");
-  assertStringIncludes(of("upstream refused").advice, "start it");
+  assertStringIncludes(of("upstream refused").advice, "start the upstream");
   assertEquals(of("upstream nowhere").state, "failed");
-  assertStringIncludes(of("upstream nowhere").advice, "name");
+  assertStringIncludes(of("upstream nowhere").advice, "host not found");
   // without the key that only answering needs, everything else is looked at
   await Deno.writeTextFile(
     `${dir.path}/sluice.jsonc`,
@@ -219,7 +224,7 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, `{ "prot": 1 }`);
   const wrong = await shell(dir.path)("doctor");
   assertEquals(wrong.code, 1);
-  assertStringIncludes(wrong.out, "the nearest known is port");
+  assertStringIncludes(wrong.out, "did you mean 'port'?");
 });
 
 Deno.test("backup under load, restored elsewhere: no committed charge is lost, twice the same", async () => {
@@ -264,13 +269,13 @@ Deno.test("backup under load, restored elsewhere: no committed charge is lost, t
 
   const refused = await run("restore", file);
   assertEquals(refused.code, 1);
-  assertStringIncludes(refused.err, "while a gateway runs");
+  assertStringIncludes(refused.err, "a gateway is running");
 
   const there = shell(elsewhere.path);
   const states: string[] = [];
   for (let round = 0; round < 2; round++) {
     await succeeded(there("restore", file));
-    assertStringIncludes(await succeeded(there("credits", "audit")), "Everything adds up.");
+    assertStringIncludes(await succeeded(there("credits", "audit")), "No mismatches found.");
     states.push(
       await succeeded(there("credits", "show", "--account", "owner@localhost", "--json")),
     );
@@ -299,7 +304,7 @@ Deno.test("restore: what is no backup, a damaged or a newer one changes nothing"
     ["text.db", "not a database", "backup"],
     ["spoilt.db", spoilt, "backup"],
     ["newer.db", undefined, "newer Sluice"],
-    ["absent.db", undefined, "there is no such file"],
+    ["absent.db", undefined, "file not found"],
   ];
   for (const [name, content, says] of cases) {
     if (typeof content === "string") await Deno.writeTextFile(`${dir.path}/${name}`, content);
@@ -358,7 +363,7 @@ Deno.test("a database that a gateway with another data directory uses: no second
   await gateway.waitFor(/listening on/);
   await using second = startCommand(["--port", "0", "--data", "two"], options);
   assertEquals((await second.status).code, 1);
-  assertStringIncludes(second.err(), "another gateway uses");
+  assertStringIncludes(second.err(), "Another gateway is running");
   const { code, err } = await sluice(["restore", "copy.db", "--data", "two"], options);
   assertEquals(code, 1);
   assertStringIncludes(err, "gateway");
@@ -376,8 +381,8 @@ Deno.test("keys of upstreams are needed for answering, not for a backup", async 
   assertEquals(code, 1);
   assertEquals(
     err,
-    "sluice: Cannot use the settings as 1 of them is wrong:\n" +
-      "  - upstream.key names the environment variable NOT_SET, which is not set\n",
+    "sluice: Invalid settings: 1 error\n" +
+      "  - upstream.key: environment variable NOT_SET is not set\n",
   );
 });
 

@@ -92,20 +92,20 @@ Deno.test("loadConfig names every fault at once, and the nearest known name", as
   });
   const all = found.join("\n");
   assertEquals(found.length, 6, all);
-  assertStringIncludes(all, "prot is not a setting; the nearest known is port");
-  assertStringIncludes(all, "upstreams.x.tiemouts is not a setting; the nearest known is timeouts");
-  assertStringIncludes(all, "upstreams.x.url: must be an http:// or https:// address");
+  assertStringIncludes(all, "prot: unknown setting; did you mean 'port'?");
+  assertStringIncludes(all, "upstreams.x.tiemouts: unknown setting; did you mean 'timeouts'?");
+  assertStringIncludes(all, "upstreams.x.url: must be an http:// or https:// URL");
   assertStringIncludes(all, "(environment SLUICE_PORT)");
-  assertStringIncludes(all, "owner.key: must be sk-");
+  assertStringIncludes(all, "owner.key: must be 'sk-'");
   assertStringIncludes(all, "logLevel:");
 });
 
 const FAULTS: readonly { file: string; says: string }[] = [
-  { file: "[]", says: "must hold an object" },
+  { file: "[]", says: "must contain a JSON object" },
   { file: '{"port": }', says: "not valid JSONC" },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "key": "${NOT_SET}"}}}',
-    says: "NOT_SET, which is not set",
+    says: "NOT_SET is not set",
   },
   { file: '{"port": 70000}', says: "port" },
   {
@@ -114,7 +114,7 @@ const FAULTS: readonly { file: string; says: string }[] = [
   },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "caCert": "sluice.jsonc"}}}',
-    says: "upstreams.x.caCert: must hold a certificate",
+    says: "upstreams.x.caCert: must contain a PEM certificate",
   },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "headers": {"Bad Name": "1"}}}}',
@@ -122,15 +122,15 @@ const FAULTS: readonly { file: string; says: string }[] = [
   },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "headers": {"X-A": "日"}}}}',
-    says: "must be what a header can hold",
+    says: "must be a valid header value",
   },
   { file: '{"aliases": {"g*4": "svc-k3"}}', says: "aliases.g*4" },
   {
     file: '{"tiers": [{"above": 0, "minute": 1, "hour": 1, "day": 1}, ' +
       '{"above": 0, "minute": 2, "hour": 2, "day": 2}]}',
-    says: "must have each `above` once",
+    says: "must not repeat a value of `above`",
   },
-  { file: '{"__proto__": {"port": 1}}', says: "__proto__ is not a setting" },
+  { file: '{"__proto__": {"port": 1}}', says: "__proto__: unknown setting" },
   {
     file: '{"tiers": [{"above": 0, "minute": 1, "hour": 1, "day": 1, "week": 1}]}',
     says: "tiers.0.week",
@@ -183,8 +183,8 @@ Deno.test("Catalog refuses targets and aliases that lead nowhere, all at once", 
   });
   const { faults } = assertThrows(() => new Catalog(settings), ConfigError);
   assertEquals(faults.length, 2);
-  assertStringIncludes(faults.join(), "there is no upstream locale; the nearest known is local");
-  assertStringIncludes(faults.join(), "there is no route svc-k22; the nearest known is svc-k2");
+  assertStringIncludes(faults.join(), "unknown upstream 'locale'; did you mean 'local'?");
+  assertStringIncludes(faults.join(), "unknown route 'svc-k22'; did you mean 'svc-k2'?");
 });
 
 Deno.test("effectiveSettings names origins and masks secrets", async () => {

@@ -51,10 +51,10 @@ inBrowser(
     });
     const { page, faults } = await open(context);
     await page.goto(link);
-    await page.getByText("Three steps to the first answer").waitFor();
-    await page.getByRole("link", { name: "Make a key" }).click();
+    await page.getByText("Three steps to your first response").waitFor();
+    await page.getByRole("link", { name: "Create a key" }).click();
     await page.getByLabel("Name").fill("laptop");
-    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
     const key = (await page.locator("#new-key code").first().textContent())!;
     assertMatch(key, /^sk-\w{43}$/);
     await page.locator("#new-key [data-copy]").first().click();
@@ -65,7 +65,7 @@ inBrowser(
     assertStringIncludes(new TextDecoder().decode(stdout), "You said");
 
     await page.reload(); // sends the form again
-    await page.getByRole("heading", { name: "Make a key" }).waitFor();
+    await page.getByRole("heading", { name: "Create a key" }).waitFor();
     assertEquals(await page.locator("#new-key").count(), 0);
     assertEquals(await page.getByText("laptop", { exact: true }).count(), 1, "no second key");
 
@@ -175,7 +175,7 @@ inBrowser(
     await owner.page.getByRole("link", { name: ada.email }).click();
     await owner.page.getByLabel("Credits", { exact: true }).fill("500");
     await owner.page.getByRole("button", { name: "Grant", exact: true }).click();
-    await owner.page.getByText("The credits are granted.").waitFor();
+    await owner.page.getByText("Credits granted.").waitFor();
     await user.page.getByRole("link", { name: "Home" }).click();
     const balance = String(await ada.balance()); // what was asked while the key was still taken is paid
     await user.page.locator(".stat").getByText(balance, { exact: true }).first().waitFor();
@@ -186,7 +186,8 @@ inBrowser(
       await guesser.page.getByLabel("Email").fill(ada.email);
       await guesser.page.getByLabel("Password").fill(`wrong password ${round}`);
       await guesser.page.getByRole("button", { name: "Sign in" }).click();
-      await guesser.page.getByText(round < 5 ? "is not right" : "Too many tries").waitFor();
+      await guesser.page.getByText(round < 5 ? "Incorrect email or password" : "Too many attempts")
+        .waitFor();
     }
     assertEquals([...user.faults, ...owner.faults], []);
   },
@@ -204,7 +205,7 @@ inBrowser("without scripts: sign-in, keys, usage and credits work", async (brows
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("link", { name: "Keys" }).click();
   await page.getByLabel("Name").fill("plain");
-  await page.getByRole("button", { name: "Make key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   assertMatch((await page.locator("#new-key code").first().textContent())!, /^sk-/);
   await page.getByRole("link", { name: "Usage" }).click();
   await page.getByRole("link", { name: "by model" }).click();
@@ -212,7 +213,7 @@ inBrowser("without scripts: sign-in, keys, usage and credits work", async (brows
   await page.getByRole("link", { name: "Credits", exact: true }).click();
   await page.locator("td").getByText("Owner's grant").waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByText("You are signed out.").waitFor();
+  await page.getByText("You have been signed out.").waitFor();
 });
 
 /** What a page tries that somebody got a text into; programs for the browser are written as texts. */

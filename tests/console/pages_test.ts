@@ -385,7 +385,7 @@ Deno.test("a request's page explains its price; a backup downloads whole", async
   const text = await page.text();
   assertStringIncludes(text, reply.headers.get("x-sluice-ignored")!);
   const exact = (usage.input_tokens * 500 + usage.output_tokens * 2_500) / 1e6;
-  assertStringIncludes(text, `Together ${exact.toFixed(6)}`);
+  assertStringIncludes(text, `Total ${exact.toFixed(6)}`);
   assertStringIncludes(text, "this model costs at least 3");
   assert(!text.includes("Hello"), "what was said is not there");
 
@@ -396,9 +396,9 @@ Deno.test("a request's page explains its price; a backup downloads whole", async
     return await (await browser.get(`/console/requests/${reply.headers.get("request-id")}`)).text();
   };
   const before = await priced("input_price = 1000000, output_price = 0, minimum_credits = 2");
-  assertStringIncludes(before, `Together ${Number(usage.input_tokens).toFixed(6)}`);
-  assert(!before.includes("current ones"));
-  assertStringIncludes(await priced("input_price = null"), "those shown are the current ones");
+  assertStringIncludes(before, `Total ${Number(usage.input_tokens).toFixed(6)}`);
+  assert(!before.includes("current prices"));
+  assertStringIncludes(await priced("input_price = null"), "current prices are shown");
 
   const backup = await browser.post("/console/operator/backup", {}, {
     from: "/console/operator/audit",
@@ -476,7 +476,7 @@ Deno.test("a form that moves credits moves them once, however often it is posted
   assertEquals([granted.statuses, await ada.balance()], [[303, 303, 303], 110]);
   const changed = await operator.post(`${path}/grant`, { ...granted.hidden, credits: "200" });
   assertEquals(changed.status, 400);
-  assertStringIncludes(await changed.text(), "was used for a grant of 100 credits already");
+  assertStringIncludes(await changed.text(), "was already used for a grant of 100 credits");
   const again = await post("grant", { credits: "100" }); // the page was loaded anew
   assertEquals([again.statuses, await ada.balance()], [[303, 303, 303], 210]);
   await post("package", { package: "starter", paid: "yes" });

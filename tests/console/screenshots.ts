@@ -31,7 +31,7 @@ await shoot("home-dark-phone", "/console/", ada, {
 });
 await shoot("keys", "/console/keys", ada, {}, async (page) => {
   await page.getByLabel("Name").fill("laptop");
-  await page.getByRole("button", { name: "Make key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
 });
 await shoot("usage", "/console/usage?by=day", ada);
 await shoot("request", "/console/requests", ada, {}, async (page) => {

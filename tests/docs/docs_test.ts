@@ -82,8 +82,14 @@ for (const page of pages) {
 }
 
 Deno.test("pages lead to files that are there", async () => {
+  const decisions = (await Array.fromAsync(Deno.readDir(new URL("docs/decisions/", ROOT))))
+    .map(({ name }) => name).toSorted();
   for (
-    const [folder, names] of [["docs/", pages], ["", ["README.md", "CONTRIBUTING.md"]]] as const
+    const [folder, names] of [
+      ["docs/", pages],
+      ["docs/decisions/", decisions],
+      ["", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]],
+    ] as const
   ) {
     for (const name of names) {
       const text = await read(`${folder}${name}`);
@@ -104,7 +110,7 @@ Deno.test("docs/settings.md is what the schema says", async () => {
   assertStringIncludes(
     await read("docs/settings.md"),
     settingsReference(),
-    "write it anew with: sluice config schema --markdown",
+    "replace its table with the output of: sluice config schema --markdown",
   );
 });
 

@@ -222,7 +222,7 @@ Deno.test("two gateways on one data directory: the second is told so", async () 
   await first.waitFor(/listening on/);
   await using second = startCommand(["--port", "0"], { directory: dir.path });
   assertEquals((await second.status).code, 1);
-  assertStringIncludes(second.err(), "another gateway uses the directory");
+  assertStringIncludes(second.err(), "Another gateway is running on");
 });
 
 /** A disk of its own, if this system lets us have one. */

@@ -182,11 +182,11 @@ Deno.test("a bad image is named, and costs nothing", async () => {
   const wrong: [string, string][] = [
     [images.url("/text"), "is not a PNG, JPEG, WEBP or GIF"],
     [images.url("/missing"), "could not be fetched"],
-    ["http://169.254.169.254/latest/meta-data/", "has an address that is not fetched"],
-    ["http://localhost:1/a.png", "has an address that is not fetched"],
-    ["ftp://host.example/a.png", "has an address that is not fetched"],
+    ["http://169.254.169.254/latest/meta-data/", "has a URL that is not allowed"],
+    ["http://localhost:1/a.png", "has a URL that is not allowed"],
+    ["ftp://host.example/a.png", "has a URL that is not allowed"],
     ["data:image/png;base64,!!!!", "is not valid base64"],
-    [`data:image/png;base64,${base64(png.subarray(0, 100))}`, "is a PNG that is not whole"],
+    [`data:image/png;base64,${base64(png.subarray(0, 100))}`, "is a PNG that is truncated"],
     [`data:text/html;base64,${base64(png)}`, "is declared as text/html"],
     ["data:image/png,plain", "must be a base64 data URL"],
   ];

@@ -439,7 +439,8 @@ Deno.test("a balance that cannot pay the minimum and the input is refused; nothi
     });
   const refused = await post("svc-k3"); // its minimum is 3
   assertEquals([refused.status, (await refused.json()).error], [403, {
-    message: "The balance of 2 credits cannot pay for this request, which costs at least 3. " +
+    message:
+      "This request costs at least 3 credits, which the balance of 2 credits does not cover. " +
       "Add credits, or shorten the request.",
     type: "insufficient_quota",
     code: "insufficient_credits",
@@ -667,7 +668,7 @@ Deno.test("windows: a 429 by the account's window says so, whichever key it is",
       message,
     ]);
   }
-  const refused = "The limit of 4 requests per minute is reached for this account. " +
+  const refused = "Rate limit reached: 4 requests per minute for this account. " +
     "Please try again in 30 s.";
   assertEquals(seen, [
     [200, "3", "2", undefined],

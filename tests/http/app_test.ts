@@ -53,14 +53,14 @@ const REFUSALS: readonly Row[] = [
     key: "hello",
     status: 401,
     code: "invalid_api_key",
-    says: "malformed",
+    says: "Malformed",
   },
   {
     when: "an unknown key",
     key: unknownKey,
     status: 401,
     code: "invalid_api_key",
-    says: "not known",
+    says: "Unknown API key",
   },
   {
     when: "a key in the query string",
@@ -294,7 +294,7 @@ const REFUSALS: readonly Row[] = [
     headers: { "content-encoding": "gzip" },
     status: 400,
     code: "invalid_request",
-    says: "compressed",
+    says: "Compressed",
   },
   {
     when: "an unknown path",
@@ -726,5 +726,5 @@ Deno.test("a balance in no tier of request limits is told so", async () => {
   const reply = await gateway.chat("Hi");
   const { error } = await reply.json();
   assertEquals([reply.status, error.code], [403, "insufficient_credits"]);
-  assertStringIncludes(error.message, "balance of 50 credits is in no tier of request limits");
+  assertStringIncludes(error.message, "No rate-limit tier covers a balance of 50 credits");
 });

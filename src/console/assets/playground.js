@@ -17,7 +17,7 @@ form.addEventListener("submit", async (event) => {
     await ask(await requestOf(new FormData(form)), running.signal);
   } catch (error) {
     if (error.name !== "AbortError") {
-      shown("answer").textContent = `It did not work: ${error.message}`;
+      shown("answer").textContent = `Request failed: ${error.message}`;
     }
   } finally {
     running = undefined;
@@ -124,7 +124,7 @@ async function ownKey() {
     method: "POST",
     body: new URLSearchParams({ csrf: form.elements.csrf.value }),
   });
-  if (!reply.ok) throw new Error("no key could be made; sign in again");
+  if (!reply.ok) throw new Error("could not create a key; sign in again");
   return key = (await reply.json()).key;
 }
 

@@ -88,7 +88,7 @@ function AccountsPage(
       <Table<AccountRow>
         caption="Accounts"
         rows={rows}
-        empty={`No account has “${query}” in its address or name.`}
+        empty={`No accounts match “${query}”.`}
         columns={[
           {
             name: "email",
@@ -101,17 +101,17 @@ function AccountsPage(
           { name: "balance", numeric: true, cell: ({ balance }) => number(balance) },
           { name: "spent", numeric: true, cell: ({ consumed }) => number(consumed) },
           { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
-          { name: "since", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },
+          { name: "created", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },
         ]}
       />
       {rows.length < most
         ? null
-        : <p class="quiet">The first {most} are shown: search for others.</p>}
-      <h2>Make an account</h2>
+        : <p class="quiet">Showing the first {most} accounts. Search to find others.</p>}
+      <h2>Create an account</h2>
       <Form action="/console/operator/accounts" csrf={csrf} class="card narrow">
         <Field label="Email" name="email" type="email" required autocomplete="off" />
         <Field label="Name" name="name" maxlength={200} autocomplete="off" />
-        <button type="submit">Make account</button>
+        <button type="submit">Create account</button>
       </Form>
     </Layout>
   );

@@ -123,7 +123,7 @@ function AuditPage(
           ? (
             <Form action="/console/operator/backup" csrf={csrf} class="card">
               <h2>Backup</h2>
-              <p>A copy of the whole database as of now, looked through before it is sent.</p>
+              <p>A copy of the whole database as of now, verified before it is sent.</p>
               <button type="submit">Download a backup</button>
             </Form>
           )

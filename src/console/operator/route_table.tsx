@@ -13,12 +13,12 @@ export function routeTableRoutes(app: OperatorApp, { catalog }: ConsoleParts): v
   );
 }
 
-/** Routes and prices as they are in force. */
+/** Routes and prices as they are in effect. */
 function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Route[] }) {
   return (
     <Layout page={page} title="Routes">
       <Table<Route>
-        caption="Routes as they are in force"
+        caption="Routes as they are in effect"
         rows={routes}
         empty="No route is served."
         columns={[

@@ -14,14 +14,14 @@ export function settingsRoutes(app: OperatorApp, { config }: ConsoleParts): void
   );
 }
 
-/** Settings as they are in force, secrets masked. */
+/** Settings as they are in effect, secrets masked. */
 function SettingsPage(
   { page, settings }: { page: PageContext; settings: readonly EffectiveSetting[] },
 ) {
   return (
     <Layout page={page} title="Settings">
       <Table<EffectiveSetting>
-        caption="Settings as they are in force"
+        caption="Settings as they are in effect"
         rows={settings}
         empty=""
         columns={[

@@ -23,13 +23,13 @@ export function AccountPage(
         <dt>Role</dt>
         <dd>{account.role === "owner" ? "operator" : "user"}</dd>
       </dl>
-      <h2>{hasPassword ? "Change the password" : "Choose a password"}</h2>
+      <h2>{hasPassword ? "Change password" : "Set a password"}</h2>
       <Form action="/console/account/password" csrf={csrfToken} class="card narrow">
         <input type="hidden" name="username" autocomplete="username" value={account.email} />
         {hasPassword && !byLink
           ? (
             <Field
-              label="Present password"
+              label="Current password"
               name="current"
               type="password"
               required
@@ -45,13 +45,13 @@ export function AccountPage(
           minlength={10}
           maxlength={200}
           autocomplete="new-password"
-          hint="At least 10 characters. Every other session ends."
+          hint="At least 10 characters. Saving signs out all other sessions."
         />
         <button type="submit">Save</button>
       </Form>
       <h2>Sessions</h2>
       <Form action="/console/account/sign-out-everywhere" csrf={csrfToken} class="card narrow">
-        <p>Ends every session of this account, this one too.</p>
+        <p>Signs out every session of this account, including this one.</p>
         <button type="submit" class="danger">Sign out everywhere</button>
       </Form>
     </Layout>

@@ -37,29 +37,31 @@ export function CreditsPage(
           <section class="card">
             <h2>{name}</h2>
             <p>
-              <strong>{credits === null ? "As agreed" : `${number(credits)} credits`}</strong>
+              <strong>{credits === null ? "By agreement" : `${number(credits)} credits`}</strong>
             </p>
             <p class="quiet">
-              {priceUsd === null ? "Price as agreed" : `${priceUsd.toFixed(2)} USD`},{" "}
+              {priceUsd === null ? "Price by agreement" : `${priceUsd.toFixed(2)} USD`},{" "}
               {validDays === null ? "never expires" : `valid for ${validDays} days`}
             </p>
           </section>
         ))}
       </div>
       <p>
-        Payments are not set up here: to buy a package, write to {operator.includes("@localhost")
-          ? "whoever runs this gateway"
+        Online payment is not available. To buy a package, contact {operator.includes("@localhost")
+          ? "the operator of this gateway"
           : <a href={`mailto:${operator}`}>{operator}</a>}.
       </p>
       <h2>Invite others</h2>
-      <p>Whoever registers with your code brings you credits, and more with a first payment.</p>
+      <p>
+        You earn credits for everyone who registers with your code, and more at their first payment.
+      </p>
       <div class="grid">
         <Copyable text={invite.code} label="your invite code" />
         <Copyable text={invite.link} label="your invite link" />
       </div>
-      <h2>Who joined</h2>
+      <h2>Invited people</h2>
       <Table<Invitation>
-        caption="Who joined with your code"
+        caption="People who joined with your code"
         rows={joined}
         empty="Nobody has joined with your code yet."
         columns={[
@@ -85,10 +87,10 @@ export function EntryTable({ entries }: { entries: readonly Entry[] }) {
     <Table<Entry>
       caption="Entries, newest first"
       rows={entries}
-      empty="No credits have moved yet."
+      empty="No entries yet."
       columns={[
-        { name: "when", cell: ({ atMs }) => <Time ms={atMs} /> },
-        { name: "what", cell: (entry) => <What entry={entry} /> },
+        { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
+        { name: "description", cell: (entry) => <What entry={entry} /> },
         {
           name: "credits",
           numeric: true,

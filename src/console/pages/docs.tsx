@@ -36,7 +36,8 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
     <Layout page={page} title="API">
       <p>{info.description}</p>
       <p>
-        Machines read <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1). Send a key as{" "}
+        The OpenAPI 3.1 document is at <a href="/openapi.json">/openapi.json</a>. Send an API key as
+        {" "}
         <code>Authorization: Bearer KEY</code> or <code>X-API-Key: KEY</code>.
       </p>
       <h2>Endpoints</h2>
@@ -75,7 +76,7 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
           </dl>
         </details>
       ))}
-      <h2>Headers of answers</h2>
+      <h2>Response headers</h2>
       <dl class="facts card">
         {Object.entries(components.headers).map(([name, { description }]) => (
           <>
@@ -86,7 +87,7 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
           </>
         ))}
       </dl>
-      <h2>Shapes</h2>
+      <h2>Schemas</h2>
       {Object.entries(components.schemas).map(([name, schema]) => (
         <details class="card" id={`schema-${name}`}>
           <summary>

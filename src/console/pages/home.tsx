@@ -29,12 +29,12 @@ export function HomePage(
         <Stat
           name="Balance"
           value={credits.balance}
-          note={credits.held > 0 ? `${number(credits.held)} held by running requests` : "credits"}
+          note={credits.held > 0 ? `${number(credits.held)} held by in-flight requests` : "credits"}
         />
         <Stat name="Today" value={sum(ofToday)} note={count(requests(ofToday), "request")} />
         <Stat name="This month" value={sum(ofMonth)} note={count(requests(ofMonth), "request")} />
         <Stat
-          name="Ever spent"
+          name="Total spent"
           value={credits.consumed}
           note={count(credits.requests, "request")}
         />
@@ -52,14 +52,14 @@ export function HomePage(
       )}
       <div class="grid">
         <section class="card">
-          <h2>What the balance is made of</h2>
+          <h2>Balance by lot</h2>
           <Table<Lot>
-            caption="Lots, in the order in which they are spent"
+            caption="Lots, in the order they are spent"
             rows={credits.lots}
-            empty="No credits. Your operator can grant some, or buy a package."
+            empty="No credits. Ask your operator for a grant, or buy a package."
             columns={[
-              { name: "from", cell: ({ source, note }) => note || SOURCES[source] },
-              { name: "left", numeric: true, cell: ({ remaining }) => number(remaining) },
+              { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
+              { name: "remaining", numeric: true, cell: ({ remaining }) => number(remaining) },
               {
                 name: "expires",
                 cell: ({ expiresAtMs }) =>
@@ -69,13 +69,13 @@ export function HomePage(
           />
         </section>
         <section class="card">
-          <h2>Limits now</h2>
+          <h2>Rate limits</h2>
           {limits.length === 0
             ? (
               <p class="quiet">
                 {credits.balance === 0
-                  ? "Without credits no request is admitted."
-                  : "Each key has its own; there is none yet."}
+                  ? "Requests are rejected while the balance is 0."
+                  : "Rate limits apply per key. You have no keys yet."}
               </p>
             )
             : limits.map(({ key, accountStatus }) => (
@@ -101,7 +101,7 @@ export function HomePage(
         </section>
       </div>
       <p class="quiet">
-        Days and windows are those of UTC. It is <Time ms={nowMs} />.
+        Days and rate windows are in UTC. It is now <Time ms={nowMs} />.
       </p>
     </Layout>
   );
@@ -112,7 +112,7 @@ export const SOURCES: Readonly<Record<Lot["source"], string>> = {
   signup: "Welcome",
   owner: "Owner's grant",
   invite_signup: "Invite used",
-  invite_payment: "Invited's first payment",
+  invite_payment: "Invitee's first payment",
   package: "Package",
   grant: "Grant",
 };
@@ -120,19 +120,20 @@ export const SOURCES: Readonly<Record<Lot["source"], string>> = {
 function FirstSteps({ keys, balance }: { keys: number; balance: number }) {
   return (
     <section class="card">
-      <h2>Three steps to the first answer</h2>
+      <h2>Three steps to your first response</h2>
       <ol class="steps">
         <li>
           {balance > 0
-            ? `You have ${count(balance, "credit")} to begin with.`
+            ? `You have ${count(balance, "credit")} to start with.`
             : "Ask your operator for credits."}
         </li>
         <li>
-          {keys > 0 ? "You have a key; " : ""}
-          <a href="/console/keys">Make a key</a> and copy a ready snippet: curl, SDKs, Claude Code.
+          {keys > 0 ? "You have a key. " : ""}
+          <a href="/console/keys">Create a key</a>{" "}
+          and copy a ready-made snippet for curl, an SDK or Claude Code.
         </li>
         <li>
-          Or ask here at once, in the <a href="/console/playground">playground</a>.
+          Or try a model right away in the <a href="/console/playground">playground</a>.
         </li>
       </ol>
     </section>

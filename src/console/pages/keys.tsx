@@ -24,7 +24,7 @@ export function KeysPage(
     <Layout page={page} title="Keys" notice={noticeOf({ error, done })}>
       {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
       <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action="/console/keys" />
-      <h2>Make a key</h2>
+      <h2>Create a key</h2>
       <Form action="/console/keys" csrf={csrf} class="card narrow">
         <input type="hidden" name="id" value={newKeyId()} />
         <Field
@@ -32,7 +32,7 @@ export function KeysPage(
           name="name"
           maxlength={200}
           placeholder="laptop"
-          hint="To tell keys apart."
+          hint="Helps you tell keys apart."
         />
         <label class="field">
           <span>Expires</span>
@@ -42,7 +42,7 @@ export function KeysPage(
           </select>
         </label>
         <fieldset class="field">
-          <legend>Models (none chosen: all)</legend>
+          <legend>Models (all if none is selected)</legend>
           {models.map((id) => (
             <label>
               <input type="checkbox" name="models" value={id} />
@@ -56,9 +56,9 @@ export function KeysPage(
           name="budget"
           type="number"
           min={0}
-          hint="Credits that it may spend in all."
+          hint="Total credits this key may spend."
         />
-        <button type="submit">Make key</button>
+        <button type="submit">Create key</button>
       </Form>
     </Layout>
   );
@@ -71,7 +71,7 @@ export function NewKey(
   return (
     <section class="card" id="new-key">
       <h2>Your new key</h2>
-      <p>This is the only time that it is shown. Copy it now.</p>
+      <p>Copy it now. You won't be able to see it again.</p>
       <Copyable text={secret} label="the key" />
       <h2>Use it</h2>
       {snippets(address, secret, models).map(({ name, text }, at) => (
@@ -98,7 +98,7 @@ export function KeyTable(
     <Table<Key>
       caption="Keys"
       rows={keys}
-      empty="There is no key yet."
+      empty="No keys yet."
       columns={[
         { name: "name", cell: ({ name, id }) => name || id },
         { name: "key", cell: ({ hint }) => <code>{hint}</code> },
@@ -125,7 +125,9 @@ export function KeyTable(
               <Form
                 action={`${action}/${id}/revoke`}
                 csrf={csrf}
-                confirm={`Revoke ${name || hint}? What uses it stops working within a second.`}
+                confirm={`Revoke ${
+                  name || hint
+                }? Programs that use it stop working within a second.`}
               >
                 <button type="submit" class="danger" aria-label={`Revoke ${name || hint}`}>
                   Revoke

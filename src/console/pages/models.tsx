@@ -3,12 +3,12 @@ import { Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
-const IMAGES = { none: "no", inline: "in the request", remote: "also by address" } as const;
+const IMAGES = { none: "no", inline: "inline", remote: "inline or by URL" } as const;
 const REASONING = {
   none: "no",
   thinking: "optional",
   always: "always",
-  effort: "always, by effort",
+  effort: "always, with effort levels",
 } as const;
 
 /** The public table of prices and capabilities. */
@@ -18,23 +18,25 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
       <Table<Route>
         caption="Models with prices in credits per million tokens"
         rows={routes}
-        empty="No model is served: the operator has to give routes a target."
+        empty="No models are available: the operator must add targets to at least one route."
         columns={[
           { name: "model", cell: ({ id }) => <code>{id}</code> },
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
-          { name: "generates", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
+          { name: "max output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
           { name: "images", cell: ({ images }) => IMAGES[images] },
           { name: "reasoning", cell: ({ reasoning }) => REASONING[reasoning] },
-          { name: "at least", numeric: true, cell: ({ minimum }) => number(minimum) },
+          { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },
           { name: "input", numeric: true, cell: ({ prices }) => number(prices.input) },
           { name: "cached", numeric: true, cell: ({ prices }) => number(prices.cached) },
           { name: "output", numeric: true, cell: ({ prices }) => number(prices.output) },
         ]}
       />
       <p>
-        Prices are credits per million tokens; a request costs at least what <em>at least</em>{" "}
-        says, and whole credits. Every model answers both dialects; in Claude Code its name is{" "}
-        <code>claude-</code> and the model.
+        Prices are in credits per million tokens. A request costs at least the <em>minimum</em>,
+        {" "}
+        rounded up to whole credits. Every model is available in both dialects; Claude Code shows
+        {" "}
+        it with the prefix <code>claude-</code>.
       </p>
     </Layout>
   );

@@ -9,7 +9,7 @@ export function PlaygroundPage(
     <Layout page={page} title="Playground" script="playground.js">
       <noscript>
         <p class="notice bad">
-          The playground needs scripts. The snippets beside your keys do without.
+          The playground requires JavaScript. The snippets on the Keys page do not.
         </p>
       </noscript>
       <form id="play" class="play" hidden>
@@ -43,7 +43,7 @@ export function PlaygroundPage(
             <input type="file" name="image" accept="image/png,image/jpeg,image/webp,image/gif" />
           </label>
           <label class="field">
-            <span>Output tokens at most</span>
+            <span>Max output tokens</span>
             <input type="number" name="max_tokens" min="1" max="128000" value="500" />
           </label>
           <p>
@@ -58,19 +58,19 @@ export function PlaygroundPage(
             </label>
           </p>
           <button type="submit">Send</button>
-          <p class="quiet">It is charged like any request, to a key that lasts an hour.</p>
+          <p class="quiet">Requests are charged as usual, to a key that expires in an hour.</p>
         </div>
         <div>
-          <section class="card" aria-label="Answer" aria-live="polite">
+          <section class="card" aria-label="Response" aria-live="polite">
             <div id="reasoning" class="reasoning" />
             <div id="answer" class="answer" />
           </section>
           <details open>
-            <summary>Facts</summary>
-            <pre id="facts" role="group" tabindex={0} aria-label="Facts" />
+            <summary>Status and headers</summary>
+            <pre id="facts" role="group" tabindex={0} aria-label="Status and headers" />
           </details>
           <details>
-            <summary>Events as they came</summary>
+            <summary>Raw events</summary>
             <pre id="events" class="raw" role="group" tabindex={0} aria-label="Events" />
           </details>
           <details>
@@ -79,11 +79,11 @@ export function PlaygroundPage(
           </details>
           <details>
             <summary>As curl</summary>
-            <CopyableSlot id="curl" label="the curl line" />
+            <CopyableSlot id="curl" label="the curl command" />
           </details>
           <details>
             <summary>With the SDK</summary>
-            <CopyableSlot id="sdk" label="the program" />
+            <CopyableSlot id="sdk" label="the SDK code" />
           </details>
         </div>
       </form>

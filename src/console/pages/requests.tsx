@@ -11,9 +11,9 @@ import { Layout, type PageContext } from "../layout.tsx";
 const ENDINGS: Readonly<Record<string, { words: string; tone: "good" | "bad" | "warn" | "calm" }>> =
   {
     complete: { words: "complete", tone: "good" },
-    refused: { words: "refused upstream", tone: "warn" },
+    refused: { words: "rejected", tone: "warn" },
     upstream_failed: { words: "upstream failed", tone: "bad" },
-    client_left: { words: "caller left", tone: "calm" },
+    client_left: { words: "client disconnected", tone: "calm" },
   };
 
 function EndingBadge({ ending }: { ending: string }) {
@@ -49,10 +49,10 @@ export function RequestsPage(
       <Table<RequestRecord>
         caption="Requests, newest first"
         rows={records}
-        empty="No request of this kind was recorded."
+        empty="No matching requests."
         columns={[
           {
-            name: "when",
+            name: "time",
             cell: ({ requestId, startedAtMs }) => (
               <a href={`/console/requests/${requestId}`}>
                 <Time ms={startedAtMs} />
@@ -61,10 +61,10 @@ export function RequestsPage(
           },
           { name: "model", cell: ({ route }) => route },
           { name: "key", cell: ({ keyId }) => names.get(keyId) ?? keyId },
-          { name: "end", cell: ({ ending }) => <EndingBadge ending={ending} /> },
+          { name: "outcome", cell: ({ ending }) => <EndingBadge ending={ending} /> },
           { name: "input", numeric: true, cell: ({ inputTokens }) => number(inputTokens) },
           { name: "output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
-          { name: "took", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
+          { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
           { name: "credits", numeric: true, cell: ({ chargedCredits }) => number(chargedCredits) },
         ]}
       />
@@ -113,20 +113,20 @@ export function RequestPage(
   const facts: [string, unknown][] = [
     ["Request", <code>{record.requestId}</code>],
     ...(email === undefined ? [] : [["Account", email] as [string, unknown]]),
-    ["Begun", <Time ms={record.startedAtMs} />],
+    ["Started", <Time ms={record.startedAtMs} />],
     ["Dialect", `${record.dialect}${record.streamed ? ", streamed" : ""}`],
     ["Model", record.route],
     ["Key", keyName],
     [
-      "Answered by",
-      record.upstream === null ? "nobody" : `${record.upstream} as ${record.upstreamModel}`,
+      "Upstream",
+      record.upstream === null ? "none" : `${record.upstream} as ${record.upstreamModel}`,
     ],
     ["Attempts", number(record.attempts)],
     ["Status", `${record.status} ${STATUS_TEXT[record.status] ?? ""}`],
-    ["End", <EndingBadge ending={record.ending} />],
+    ["Outcome", <EndingBadge ending={record.ending} />],
     ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
-    ["Took", duration(record.durationMs)],
-    ["Not carried", record.ignored || "nothing"],
+    ["Duration", duration(record.durationMs)],
+    ["Dropped fields", record.ignored || "none"],
   ];
   return (
     <Layout page={page} title="Request">
@@ -146,9 +146,9 @@ export function RequestPage(
       <Table<Entry>
         caption="Entries of this request"
         rows={entries}
-        empty="No entry: nothing was taken."
+        empty="No entries: nothing was charged."
         columns={[
-          { name: "when", cell: ({ atMs }) => <Time ms={atMs} /> },
+          { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
           { name: "lot", cell: ({ lotId }) => <code>{lotId}</code> },
           { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
         ]}
@@ -170,7 +170,7 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
   if (record.usageSource === null) {
     return (
       <p class="empty">
-        Nothing is charged for a request that ended like this ({ENDINGS[record.ending]?.words}).
+        Requests that end this way are not charged ({ENDINGS[record.ending]?.words}).
       </p>
     );
   }
@@ -179,14 +179,14 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
   if (prices === undefined) {
     return (
       <p class="empty">
-        Charged {number(record.chargedCredits)}; the model is not served any more.
+        Charged {number(record.chargedCredits)}; the model is no longer available.
       </p>
     );
   }
   const { minimum } = prices;
   const lines: PriceLine[] = [
     { what: "input", tokens: record.inputTokens - record.cachedTokens, rate: prices.input },
-    { what: "input from the cache", tokens: record.cachedTokens, rate: prices.cached },
+    { what: "cached input", tokens: record.cachedTokens, rate: prices.cached },
     { what: "output", tokens: record.outputTokens, rate: prices.output },
   ];
   const sum = lines.reduce((all, { tokens, rate }) => all + tokens * rate, 0) / 1e6;
@@ -194,7 +194,7 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
   return (
     <>
       <Table<PriceLine>
-        caption="The price line by line"
+        caption="Price breakdown"
         rows={lines}
         empty=""
         columns={[
@@ -209,21 +209,21 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
         ]}
       />
       <p>
-        Together {sum.toFixed(6)}, rounded up to {number(Math.ceil(sum))}
+        Total {sum.toFixed(6)}, rounded up to {number(Math.ceil(sum))}
         {Math.ceil(sum) < minimum ? `; this model costs at least ${number(minimum)}` : ""}. Price:
         {" "}
-        <strong>{number(record.priceCredits)}</strong>, taken:{" "}
+        <strong>{number(record.priceCredits)}</strong>, charged:{" "}
         <strong>{number(record.chargedCredits)}</strong>
-        {unpaid > 0 ? ` (${number(unpaid)} was above what was left and is not collected)` : ""}.
+        {unpaid > 0 ? ` (${number(unpaid)} exceeded the balance and was not collected)` : ""}.
         {record.reasoningTokens > 0
-          ? ` ${number(record.reasoningTokens)} of the output were reasoning.`
+          ? ` ${number(record.reasoningTokens)} of the output tokens were reasoning.`
           : ""}
       </p>
       <p class="quiet">
         Tokens were{" "}
         {record.usageSource === "upstream" ? "reported by the upstream" : "counted by the gateway"}.
         {record.prices === undefined
-          ? " The prices of this charge were not stored: those shown are the current ones."
+          ? " The prices of this charge were not stored; current prices are shown."
           : ""}
       </p>
     </>

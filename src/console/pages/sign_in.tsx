@@ -41,7 +41,7 @@ export function SignInPage(
         </p>
       )}
       <p class="quiet">
-        No password, or forgotten? Ask your operator for a sign-in link (<code>
+        No password, or forgot it? Ask your operator for a sign-in link (<code>
           sluice account link
         </code>).
       </p>

@@ -102,9 +102,9 @@ export function UsagePage(
         />
       )}
       <Table<ReportRow>
-        caption={`Use by ${by}, ${words}`}
+        caption={`Usage by ${by}, ${words}`}
         rows={by === "day" || by === "hour" ? rows.toReversed() : rows}
-        empty="Nothing was asked in this time."
+        empty="No requests in this period."
         columns={[
           { name: by, cell: ({ group }) => name(group) },
           { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },

@@ -7,37 +7,44 @@ type Json = Record<string, unknown>;
 
 const HEADERS: Readonly<Record<string, { description: string; type: string }>> = {
   "X-Request-Id": {
-    description: "The caller's own X-Request-Id if it sent a sane one, else ours.",
+    description: "The client's `X-Request-Id` if valid; otherwise the gateway's.",
     type: "string",
   },
   "request-id": {
-    description: "Our id of the request, as logs and records name it.",
+    description: "The gateway's ID of the request, as in logs and usage records.",
     type: "string",
   },
   "ETag": { description: "The body's tag, for `If-None-Match`.", type: "string" },
   "X-Credits-Remaining": {
-    description: "Balance after this request's charge; on a stream, at its admission.",
+    description:
+      "Credit balance after this request's charge. On a stream: the balance at admission.",
     type: "integer",
   },
   "X-RateLimit-Limit": {
-    description: "Requests that the window nearest to exhaustion allows.",
+    description: "Request limit of the rate window nearest to exhaustion.",
     type: "integer",
   },
-  "X-RateLimit-Remaining": { description: "Requests that are left of it.", type: "integer" },
-  "X-RateLimit-Reset": { description: "When it begins anew, Unix seconds.", type: "integer" },
-  "X-Sluice-Upstream": { description: "The upstream that answered.", type: "string" },
-  "X-Sluice-Credits": { description: "Credits charged; not on a stream.", type: "integer" },
+  "X-RateLimit-Remaining": { description: "Requests remaining in that window.", type: "integer" },
+  "X-RateLimit-Reset": {
+    description: "Time when that window resets, in Unix seconds.",
+    type: "integer",
+  },
+  "X-Sluice-Upstream": { description: "Name of the upstream that replied.", type: "string" },
+  "X-Sluice-Credits": {
+    description: "Credits charged for this request. Not sent on streams.",
+    type: "integer",
+  },
   "X-Sluice-Ignored": {
-    description: "Request fields that the upstream's dialect cannot say, with commas in between.",
+    description: "Comma-separated request fields that the upstream's dialect does not support.",
     type: "string",
   },
   "X-Sluice-Simulated": {
-    description: "true where the built-in simulator answered.",
+    description: "`true` if the built-in simulator replied.",
     type: "string",
   },
-  "Retry-After": { description: "Seconds after which to ask again.", type: "integer" },
+  "Retry-After": { description: "Seconds to wait before retrying.", type: "integer" },
   "x-should-retry": {
-    description: "false where the same request cannot succeed.",
+    description: "`false` if the same request cannot succeed when repeated.",
     type: "string",
   },
 };
@@ -86,18 +93,17 @@ export function openApiDocument(): Json {
     info: {
       title: "Sluice",
       version: VERSION,
-      summary: "An LLM gateway that speaks the chat-completions and the messages dialect.",
-      description:
-        "Requests are charged in whole credits from a prepaid balance. Unknown request " +
-        "fields are carried to an upstream of the same dialect untouched.",
+      summary: "An LLM gateway with a chat-completions and a messages API.",
+      description: "Requests are charged in whole credits to a prepaid balance. Unknown request " +
+        "fields are passed unmodified to upstreams of the same dialect.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }, { apiKey: [] }],
     tags: [
-      { name: "inference", description: "Both dialects over every model." },
+      { name: "inference", description: "Both dialects, for every model." },
       { name: "account", description: "The caller's own credits." },
-      { name: "operation", description: "For whoever runs the gateway." },
+      { name: "operation", description: "Health, metrics and API description, for operators." },
     ],
     paths: paths(),
     components: {
@@ -122,14 +128,15 @@ function paths(): Json {
     "/v1/chat/completions": {
       post: {
         operationId: "createChatCompletion",
-        summary: "Answer in the chat dialect",
+        summary: "Create a chat completion",
         tags: ["inference"],
         parameters: [CLIENT_REQUEST_ID],
         requestBody: jsonBody("ChatCompletionRequest"),
         responses: {
           200: {
-            description: "The answer; with `stream: true` as events, each a ChatCompletionChunk, " +
-              "and `[DONE]` at the end.",
+            description:
+              "The completion. With `stream: true`, server-sent events, each a ChatCompletionChunk, " +
+              "followed by `[DONE]`.",
             headers: headerRefs(ANSWERED),
             content: { ...json("ChatCompletion"), ...eventStream("ChatCompletionChunk") },
           },
@@ -140,13 +147,14 @@ function paths(): Json {
     "/v1/messages": {
       post: {
         operationId: "createMessage",
-        summary: "Answer in the messages dialect",
+        summary: "Create a message",
         tags: ["inference"],
         parameters: [CLIENT_REQUEST_ID, ...VERSIONS],
         requestBody: jsonBody("MessageRequest"),
         responses: {
           200: {
-            description: "The answer; with `stream: true` as events, each a MessageEvent.",
+            description:
+              "The message. With `stream: true`, server-sent events, each a MessageEvent.",
             headers: headerRefs(ANSWERED),
             content: { ...json("Message"), ...eventStream("MessageEvent") },
           },
@@ -157,12 +165,16 @@ function paths(): Json {
     "/v1/messages/count_tokens": {
       post: {
         operationId: "countTokens",
-        summary: "Count a request's input; never charged, never sent upstream",
+        summary: "Count the input tokens of a request",
         tags: ["inference"],
         parameters: VERSIONS,
         requestBody: jsonBody("CountTokensRequest"),
         responses: {
-          200: ok("Counted here.", "CountTokens", [...IDS, ...STANDING]),
+          200: ok(
+            "The count, made by the gateway: never charged and never sent upstream.",
+            "CountTokens",
+            [...IDS, ...STANDING],
+          ),
           ...errors("messages", [...KEYED, ...WITH_BODY, "rate_exceeded"]),
         },
       },
@@ -170,8 +182,8 @@ function paths(): Json {
     "/v1/models": {
       get: {
         operationId: "listModels",
-        summary: "All models, in one page",
-        description: "With an `anthropic-version` header, other names of models as well.",
+        summary: "List all models",
+        description: "With an `anthropic-version` header, the list includes aliases.",
         tags: ["inference"],
         security: [],
         parameters: [IF_NONE_MATCH, ...VERSIONS],
@@ -185,14 +197,14 @@ function paths(): Json {
     "/v1/models/{id}": {
       get: {
         operationId: "getModel",
-        summary: "One model",
+        summary: "Get a model",
         tags: ["inference"],
         security: [],
         parameters: [{
           name: "id",
           in: "path",
           required: true,
-          description: "A model's id or another name of it.",
+          description: "ID or alias of a model.",
           schema: { type: "string" },
         }, IF_NONE_MATCH],
         responses: {
@@ -205,11 +217,16 @@ function paths(): Json {
     "/user/credits": {
       get: {
         operationId: "getCredits",
-        summary: "The caller's credits, lots and recent use",
+        summary: "Get the caller's credits, lots and recent usage",
         tags: ["account"],
         parameters: [
-          period("days", "Days of UTC in `usage_by_day`, today included.", 30, 366),
-          period("hours", "Hours in `usage_by_hour`, this one included.", 48, 744),
+          period("days", "Number of UTC days in `usage_by_day`, including today.", 30, 366),
+          period(
+            "hours",
+            "Number of hours in `usage_by_hour`, including the current one.",
+            48,
+            744,
+          ),
         ],
         responses: {
           200: ok("The credits.", "CreditUsage", [...IDS, ...STANDING]),
@@ -220,22 +237,29 @@ function paths(): Json {
     "/healthz": {
       get: {
         operationId: "getHealth",
-        summary: "Whether the process is up",
+        summary: "Check that the process is up",
         tags: ["operation"],
         security: [],
-        responses: { 200: ok("It is.", "Health", IDS), ...errors("chat", ["request_invalid"]) },
+        responses: {
+          200: ok("The process is up.", "Health", IDS),
+          ...errors("chat", ["request_invalid"]),
+        },
       },
     },
     "/readyz": {
       get: {
         operationId: "getReadiness",
-        summary: "Whether requests can be answered",
+        summary: "Check that requests can be served",
         tags: ["operation"],
         security: [],
         responses: {
-          200: ok("The database is writable and an upstream is usable.", "Readiness", IDS),
+          200: ok(
+            "The database is writable and at least one upstream is usable.",
+            "Readiness",
+            IDS,
+          ),
           503: {
-            description: "What is wrong; also while stopping.",
+            description: "Not ready; the body lists the reasons. Also during shutdown.",
             headers: headerRefs([...IDS, "Retry-After"]),
             content: json("Readiness"),
           },
@@ -246,12 +270,12 @@ function paths(): Json {
     "/metrics": {
       get: {
         operationId: "getMetrics",
-        summary: "Numbers for Prometheus",
+        summary: "Get Prometheus metrics",
         tags: ["operation"],
         security: [{ metricsToken: [] }, {}],
         responses: {
           200: {
-            description: "Prometheus text, version 0.0.4.",
+            description: "Metrics in the Prometheus text format, version 0.0.4.",
             content: { "text/plain": { schema: { type: "string" } } },
           },
           ...errors("chat", ["key_invalid"]),
@@ -261,7 +285,7 @@ function paths(): Json {
     "/openapi.json": {
       get: {
         operationId: "getOpenApi",
-        summary: "This document",
+        summary: "Get this document",
         tags: ["operation"],
         security: [],
         parameters: [IF_NONE_MATCH],
@@ -283,7 +307,7 @@ const CLIENT_REQUEST_ID = {
   name: "X-Request-Id",
   in: "header",
   required: false,
-  description: "The caller's own id of the request: kept in the answer and in the log.",
+  description: "The client's ID of the request. It is returned in the response and logged.",
   schema: { type: "string", pattern: "^[A-Za-z0-9._:/+=@-]{1,128}$" },
 };
 
@@ -299,7 +323,7 @@ const VERSIONS = ["anthropic-version", "anthropic-beta"].map((name) => ({
   name,
   in: "header",
   required: false,
-  description: "Carried to an upstream of the messages dialect; none is refused.",
+  description: "Passed to upstreams of the messages dialect. Every value is accepted.",
   schema: { type: "string" },
 }));
 
@@ -362,7 +386,7 @@ function eventStream(schema: SchemaName): Json {
     "text/event-stream": {
       schema: {
         type: "string",
-        description: `Server-sent events; each one's data is a ${schema}.`,
+        description: `Server-sent events; the data of each is a ${schema}.`,
       },
     },
   };

@@ -24,13 +24,13 @@ export const SECTIONS: readonly {
 const INTRODUCTION = `# Faults and abuse
 
 Use this page to look up what happens when a caller, an image host, an upstream or the gateway's own machine
-misbehaves: what the client sees, what is charged, and what the log says. The tables show the error codes of the
-chat dialect; statuses are the same in both dialects, and every 429 and 503 has a \`Retry-After\` header.
+misbehaves: what the client sees, what is charged, and what is logged. The tables show the error codes of the
+chat dialect. Statuses are the same in both dialects, and every 429 and 503 has a \`Retry-After\` header.
 
 Each row is a test that checks every column (\`tests/flow/abuse_test.ts\`), and this page is generated from the
 same data. "Not recorded" means that the request is rejected before admission: it has no usage record and does
-not count in the account's request windows. Log lines have level \`info\` unless the table says otherwise;
-nothing else is logged. [All settings](settings.md) are listed with their defaults.
+not count towards rate limits. Log lines have level \`info\` unless the table says otherwise; nothing else is
+logged. The [settings](settings.md) page lists the defaults.
 `;
 
 /** Whether a row is known not to hold. */
@@ -63,7 +63,10 @@ function seenText(seen: ClientSees): string {
   return code.startsWith("(") ? `${status} ${code}` : `${status} \`${code}\``;
 }
 
-const CREDITS_BY = { upstream: "by the upstream's usage", counted: "by our own count" } as const;
+const CREDITS_BY = {
+  upstream: "by the upstream's usage",
+  counted: "by the gateway's count",
+} as const;
 
 function chargedText({ record, by }: Charged): string {
   if (record === undefined) return "nothing; not recorded";
