@@ -6,15 +6,16 @@ import { ImageFault, unreachable } from "./fault.ts";
 import type { Resolve } from "./resolve.ts";
 import { hasOddCharacters, judgeTarget, type Target, type TargetRules } from "./target.ts";
 
-/** How images are fetched. */
+/** Dependencies and limits of {@linkcode ImageFetcher}. */
 export interface ImageFetcherOptions extends TargetRules {
   readonly resolve: Resolve;
-  /** Bytes of one image, decoded. */
+  /** Max bytes of one image, decoded. */
   readonly maxBytes: number;
+  /** Max time to connect, in milliseconds. */
   readonly connectMs: number;
-  /** For all of it: names, connections, redirects, transfer. */
+  /** Max total time, including DNS, redirects and transfer, in milliseconds. */
   readonly totalMs: number;
-  /** Connects to an address that was judged; tests lead it elsewhere. */
+  /** Connects to a checked address. Tests replace it. */
   readonly connect?: buildConnector.connector;
 }
 
@@ -22,18 +23,18 @@ const MAX_REDIRECTS = 3;
 const FOLLOWED = new Set([301, 302, 303, 307, 308]);
 const RESOLVE_MS = 5_000;
 
-/** What came from an address. */
+/** A downloaded file. */
 export interface Fetched {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The declared media type, without parameters; empty when there was none. */
+  /** Declared media type without parameters; empty if there is none. */
   readonly declared: string;
 }
 
 /**
- * Fetches images of strangers by the web-standard `fetch`.
+ * Fetches remote images with undici's `fetch`.
  *
- * A name is resolved once for each hop, all of its addresses are judged, and the connection is made to
- * one of those: the dispatcher below is told the address and never resolves anything.
+ * Each host name is resolved once per hop and all its addresses are checked. The dispatcher gets one of these addresses
+ * and never resolves a name itself.
  */
 export class ImageFetcher {
   readonly #options: ImageFetcherOptions;
@@ -44,8 +45,10 @@ export class ImageFetcher {
   /**
    * Fetches an image.
    *
-   * @param signal The caller has left.
-   * @throws {ImageFault}
+   * @param address URL of the image, as the caller sent it.
+   * @param signal Aborted when the caller disconnects.
+   * @returns The bytes and the declared media type; both are still to be checked.
+   * @throws {ImageFault} `address`, `unreachable`, `late` or `large`.
    */
   async fetch(address: string, signal: AbortSignal): Promise<Fetched> {
     const late = AbortSignal.timeout(this.#options.totalMs);
@@ -78,7 +81,7 @@ export class ImageFetcher {
     }
   }
 
-  /** Where a redirect leads, judged like the first address. */
+  /** Checks the target of a redirect like the first URL. */
   #next(from: Target, location: string): Target {
     if (hasOddCharacters(location)) throw unreachable("a redirect to an invalid URL");
     let url: URL;
@@ -93,7 +96,7 @@ export class ImageFetcher {
     try {
       return judgeTarget(url.href, this.#options);
     } catch (cause) {
-      throw unreachable(cause); // where it leads is not the caller's to know
+      throw unreachable(cause); // the caller must not learn where the redirect leads
     }
   }
 
@@ -102,7 +105,7 @@ export class ImageFetcher {
     signal: AbortSignal,
   ): Promise<Fetched | { readonly location: string }> {
     const address = await this.#addressOf(target, signal);
-    // loaded with the first image that is fetched: few gateways ever need all of it
+    // loaded with the first remote image, since few gateways need the whole package
     const { Agent, buildConnector, DecoratorHandler, fetch } = await import("undici");
     const { connectMs, connect = buildConnector({ timeout: connectMs }) } = this.#options;
     const agent = new Agent({
@@ -116,7 +119,7 @@ export class ImageFetcher {
       headersTimeout: this.#options.totalMs,
       bodyTimeout: this.#options.totalMs,
     });
-    // Under Deno the body of a transfer that breaks off stays silent, so it is noticed below it.
+    // On Deno, the body of an interrupted transfer never ends, so the dispatcher reports it.
     using broken = following(signal);
     const noticing = agent.compose((dispatch) => (options, handler) =>
       dispatch(
@@ -149,18 +152,18 @@ export class ImageFetcher {
       const declared = (reply.headers.get("content-type") ?? "").split(";")[0]!.trim()
         .toLowerCase();
       const length = reply.headers.get("content-length");
-      // the library's own type of the web-standard stream
+      // undici has its own type of the web-standard stream
       const body = reply.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
       return { bytes: await this.#read(body, length, broken.signal), declared };
     } finally {
-      // the reply, if any is left, and its connection with it
+      // closes the connection, and drops the rest of the reply
       agent.destroy().catch(() => {});
     }
   }
 
   /**
-   * Counts what was decoded, whatever the headers say, and stops the transfer at the limit. Each read
-   * heeds the signal by itself: under Deno an aborted body stays silent.
+   * Counts decoded bytes, whatever the headers say, and stops the transfer at the limit. Each read checks the signal,
+   * since on Deno an aborted body never ends.
    */
   async #read(
     body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
@@ -183,7 +186,7 @@ export class ImageFetcher {
     return joinBytes(pieces, size);
   }
 
-  /** The one address to connect to. Any answer that is not public spoils them all. */
+  /** Returns the one address to connect to. One address that is not public rejects the host. */
   async #addressOf({ url, trusted, address }: Target, signal: AbortSignal): Promise<string> {
     if (address !== undefined) return address;
     const late = AbortSignal.timeout(Math.min(RESOLVE_MS, this.#options.totalMs));
