@@ -1,21 +1,23 @@
 import type { Database } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 
-/** How long single request records are kept. Roll-ups and entries stay. */
+/** How long request records are kept. Roll-ups and entries are kept forever. */
 export interface RetentionOptions {
   readonly database: Database;
   readonly log: Log;
   readonly now: () => number;
+  /** Max age of records, in days. */
   readonly days: number;
+  /** Max number of records. */
   readonly rows: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Rows in one step: a few milliseconds of the writer's time. */
+/** Rows per step, which take the writer a few milliseconds. */
 const STEP_ROWS = 200;
 const PAUSE_MS = 100;
 const EVERY_MS = 15 * 60_000;
-/** Request windows are kept for as long as a clock may be wrong. */
+/** Rate windows are kept this long, in case a clock is wrong. */
 const WINDOW_DAYS = 8;
 
 const PRUNE_RECORDS = `
@@ -28,16 +30,16 @@ const PRUNE_WINDOWS = [["windows", "key_id"], ["account_windows", "account_id"]]
     select ${owner}, span_ms, at_ms from ${table} where at_ms < ? order by span_ms desc limit ?
   ) returning 1 as gone`,
 );
-/** Windows from before this are no longer complete; the audit looks at those from then on. */
+/** Older windows are incomplete: the audit only checks later ones. */
 const WINDOWS_PRUNED =
   "update pruned_windows set before_ms = max(before_ms, ?) where before_ms < ?";
-/** Every record is counted by its account, and when it is deleted. */
+/** Number of records: all requests of all accounts, minus the pruned ones. */
 const KEPT = `
   select (select coalesce(sum(requests), 0) from balances) - (select records from pruned_records)
     as n`;
 const NTH_OLDEST = "select request_id from usage_records order by request_id limit 1 offset ?";
 
-/** Deletes records that are old or too many, in small steps with pauses in between. */
+/** Deletes old and surplus request records in small steps with pauses. */
 export class Retention {
   readonly #options: RetentionOptions;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -48,20 +50,25 @@ export class Retention {
     this.#options = options;
   }
 
-  /** Begins to prune, now and then. */
+  /** Starts pruning every 15 minutes. */
   start(): void {
     this.#timer = setInterval(() => {
       this.#running = this.#running.then(() => this.prune());
     }, EVERY_MS);
   }
 
+  /** Stops pruning. Resolves when the step in progress has ended. */
   async close(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
     await this.#running;
   }
 
-  /** Prunes what there is; answers how many records went. */
+  /**
+   * Prunes now. Failures are logged, not thrown.
+   *
+   * @returns The number of deleted records; 0 after a failure.
+   */
   async prune(): Promise<number> {
     const { database, log, now, days, rows } = this.#options;
     try {
@@ -94,7 +101,7 @@ export class Retention {
   }
 }
 
-/** What sorts before every request id of that time and after: ids begin with their time. */
+/** Returns a text that sorts before every request ID of that time and later, since IDs begin with their time. */
 function requestIdAt(ms: number): string {
   return `req_${Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0")}`;
 }
