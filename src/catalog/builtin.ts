@@ -5,7 +5,7 @@ type BuiltinRoute = Omit<Route, "id" | "targets">;
 const K2 = { input: 100, cached: 25, output: 400 };
 const K2_CODE = { input: 150, cached: 40, output: 650 };
 
-/** The six routes of the service. Prices are ours, in credits per million tokens, and are settings. */
+/** The six built-in routes by ID. Prices are defaults of the settings, in credits per million tokens. */
 export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
   "svc-k2": {
     displayName: "K2",

@@ -4,9 +4,9 @@ import { closestString } from "../std/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
 import type { Route, Target } from "./route.ts";
 
-/** The upstream that `upstream.url` (`SLUICE_UPSTREAM_URL`) configures. */
+/** Name of the upstream that `upstream.url` (`SLUICE_UPSTREAM_URL`) configures. */
 export const DEFAULT_UPSTREAM = "default";
-/** The built-in upstream. */
+/** Name of the built-in upstream. */
 export const SIMULATOR = "simulator";
 
 const NO_ROUTES =
@@ -22,27 +22,31 @@ const NEW_ROUTE = {
   reasoning: "none",
 } as const;
 
-/** A name that leads to a route without being its id. */
+/** Another name of a route. */
 export interface Alias {
   readonly name: string;
   readonly route: Route;
 }
 
-/** Routes and the names that lead to them. */
+/** Routes and their names. */
 export class Catalog {
-  /** What an operator should know: with several upstreams and no targets nothing is served. */
+  /** Problems that an operator should know about, such as routes without targets. */
   get warnings(): readonly string[] {
     return this.routes.length === 0 ? [NO_ROUTES] : [];
   }
 
-  /** Served routes, in the order in which they are listed. */
+  /** Available routes, in the order they are listed. */
   readonly routes: readonly Route[];
-  /** Aliases that are whole names, in the order in which they are listed. */
+  /** Aliases that are exact names, in the order they are listed. */
   readonly aliases: readonly Alias[];
   readonly #byName = new Map<string, Route>();
   readonly #byPrefix: { prefix: string; route: Route }[] = [];
 
-  /** @throws {ConfigError} for targets and aliases that lead nowhere. */
+  /**
+   * @param settings The settings.
+   * @throws {ConfigError} If a target names an unknown upstream, an alias an unknown route, or a limit exceeds the
+   *   context.
+   */
   constructor(settings: Settings) {
     const faults: string[] = [];
     this.routes = routesOf(settings, faults);
@@ -75,7 +79,13 @@ export class Catalog {
     if (faults.length > 0) throw new ConfigError(faults);
   }
 
-  /** The route that a caller's `model` names. Throws `model_unknown`. */
+  /**
+   * Resolves the `model` of a request.
+   *
+   * @param model A route ID, alias, or name that matches a prefix pattern.
+   * @returns The route.
+   * @throws {Refusal} `model_unknown` if the name is unknown.
+   */
   resolve(model: string): Route {
     const route = this.find(model);
     if (route !== undefined) return route;
@@ -92,12 +102,21 @@ export class Catalog {
     );
   }
 
-  /** A route for an example: the first of these that is served, else any; undefined when none is. */
+  /**
+   * Picks a model for an example.
+   *
+   * @param preferred Route IDs in order of preference.
+   * @returns The first that is available, otherwise any route's ID, or `undefined` if there are no routes.
+   */
   example(...preferred: readonly string[]): string | undefined {
     return preferred.find((id) => this.#byName.has(id)) ?? this.routes[0]?.id;
   }
 
-  /** The route that a name leads to: an id, then an alias, then the longest prefix pattern. */
+  /**
+   * Finds the route of a name: by ID, then alias, then the longest matching prefix pattern.
+   *
+   * @returns The route, or `undefined`.
+   */
   find(model: string): Route | undefined {
     return this.#byName.get(model) ??
       this.#byPrefix.find(({ prefix }) => model.startsWith(prefix))?.route;
@@ -170,9 +189,8 @@ function routeOf(
 }
 
 /**
- * Who answers a route without targets of its own: the one upstream there is, else the simulator
- * when there is none. With several upstreams nobody does, and the route is not served: guessing
- * would send prompts to a provider that the operator did not choose for them.
+ * Returns the upstream for routes without targets: the only one, or the simulator if there is none. With several
+ * upstreams, such routes are not available: guessing would send prompts to a provider that the operator did not choose.
  */
 function fallbackUpstream(settings: Settings): string | undefined {
   if (settings.upstream.url !== undefined) return DEFAULT_UPSTREAM;

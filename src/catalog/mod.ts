@@ -1,8 +1,8 @@
 /**
- * Routes: what a caller names as `model`, with limits, prices, capabilities and targets.
+ * Resolves model names to routes, which have limits, prices, capabilities and targets.
  *
- * Promise: rules and prices are data and pure functions; a name leads to the same route for
- * everybody. Leaves to others: who may use a route (`admission/`), who answers it (`upstreams/`).
+ * Promise: rules and prices are data and pure functions; a name resolves to the same route for every caller.
+ * Leaves to others: which caller may use a route (`admission/`), which upstream serves it (`upstreams/`).
  *
  * @module
  */

@@ -1,6 +1,6 @@
 import type { Route } from "./route.ts";
 
-/** Tokens of one request. `inputTokens` includes the cached ones. */
+/** Token counts of one request. `inputTokens` includes cached ones. */
 export interface TokenUse {
   readonly inputTokens: number;
   readonly cachedTokens: number;
@@ -8,8 +8,11 @@ export interface TokenUse {
 }
 
 /**
- * What a request costs, in whole credits: the larger of the route's minimum and the tokens' price,
- * rounded up.
+ * Computes the price of a request: the route's minimum, or the price of the tokens rounded up, whichever is higher.
+ *
+ * @param route The route, for its prices and minimum.
+ * @param use Token counts.
+ * @returns Whole credits.
  *
  * @example
  * ```ts
@@ -21,7 +24,7 @@ export interface TokenUse {
  */
 export function priceOf(route: Route, use: TokenUse): number {
   const { input, cached, output } = route.prices;
-  // Bigints: a token count times a price may pass 2^53.
+  // bigint, since a token count times a price can exceed 2^53
   const millionths = BigInt(use.inputTokens - use.cachedTokens) * BigInt(input) +
     BigInt(use.cachedTokens) * BigInt(cached) + BigInt(use.outputTokens) * BigInt(output);
   const credits = (millionths + 999_999n) / 1_000_000n;
@@ -29,8 +32,11 @@ export function priceOf(route: Route, use: TokenUse): number {
 }
 
 /**
- * Output tokens that so many credits pay for beside the input, none of it cached; infinite where
- * output is free.
+ * Computes how many output tokens an amount of credits covers in addition to the input, none of it cached.
+ *
+ * @param route The route, for its prices and minimum.
+ * @param budget Input tokens, and the available credits.
+ * @returns Output tokens; 0 if the credits do not cover the input or the minimum, `Infinity` if output is free.
  *
  * @example
  * ```ts

@@ -7,30 +7,30 @@ export interface Prices {
   readonly output: number;
 }
 
-/** One upstream's model that can answer a route. */
+/** A model of an upstream that can serve a route. */
 export interface Target {
   readonly upstream: string;
   readonly model: string;
 }
 
-/** What a route accepts as images: none, only those in the request, or also remote addresses. */
+/** Which images a route accepts: none, only inline ones, or also remote URLs. */
 export type ImageInput = "none" | "inline" | "remote";
 
-/** What a caller names as `model`: limits, prices, capabilities, and who can answer. */
+/** A model that callers can use: limits, prices, capabilities and targets. */
 export interface Route {
   readonly id: string;
   readonly displayName: string;
-  /** Tokens of input and output together. */
+  /** Context window: max input and output tokens together. */
   readonly context: number;
-  /** Tokens of input. */
+  /** Max input tokens. */
   readonly maxInput: number;
-  /** Tokens generated per answer. */
+  /** Max output tokens per choice. */
   readonly maxOutput: number;
-  /** Credits that any charged request costs at least. */
+  /** Minimum charge of a request, in credits. */
   readonly minimum: number;
   readonly prices: Prices;
   readonly images: ImageInput;
   readonly reasoning: Reasoning;
-  /** In failover order. */
+  /** Upstreams and models, in failover order. */
   readonly targets: readonly Target[];
 }

@@ -1,21 +1,27 @@
 import { invalid, Refusal } from "../refusal.ts";
 import type { Route } from "./route.ts";
 
-/** Where an image of a request comes from. */
+/** An image of a request. */
 export interface ImageUse {
-  /** The field that holds it, as a path. */
+  /** Path of the request field: `messages[0].content[1].image_url`. */
   readonly param: string;
   readonly source: "inline" | "remote";
 }
 
-/** What the rules of a route look at, in any dialect. */
+/** The media of a request, in any dialect. */
 export interface RouteUse {
   readonly images: readonly ImageUse[];
-  /** Fields that hold a video. */
+  /** Paths of request fields with a video. */
   readonly videos: readonly string[];
 }
 
-/** Refuses images and videos that the route does not take. */
+/**
+ * Checks that a route supports the media of a request.
+ *
+ * @param route The route.
+ * @param use Images and videos of the request.
+ * @throws {Refusal} `request_invalid`, naming the field of the first unsupported image or video.
+ */
 export function checkMedia(route: Route, use: RouteUse): void {
   const [video] = use.videos;
   if (video !== undefined) {
@@ -38,12 +44,13 @@ export function checkMedia(route: Route, use: RouteUse): void {
 }
 
 /**
- * How many tokens an answer may have: what was asked for, within the route's maximum and within
- * what the input leaves of the context window.
+ * Computes the output limit of a request: the caller's, capped by the route's maximum and by the room that the input
+ * leaves in the context window.
  *
- * @param inputTokens The input as counted or estimated.
- * @param asked The caller's `max_tokens`.
- * @throws {Refusal} `context_exceeded` when no room is left.
+ * @param route The route, for its limits.
+ * @param tokens Counted or estimated input tokens, and the caller's output limit (`max_tokens`).
+ * @returns Max output tokens per choice, at least 1.
+ * @throws {Refusal} `context_exceeded` if the input leaves no room.
  *
  * @example
  * ```ts
@@ -60,7 +67,7 @@ export function permittedOutput(
 ): number {
   const room = route.context - inputTokens;
   if (inputTokens > route.maxInput || room < 1) {
-    // Coding tools recognise this sentence and compact their conversation.
+    // Coding tools recognize this sentence and compact the conversation.
     const maximum = Math.min(route.maxInput, route.context - 1);
     throw new Refusal(
       "context_exceeded",

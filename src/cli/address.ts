@@ -1,26 +1,26 @@
 import { type Config, databaseFile } from "../config/mod.ts";
 import { announcedAddress } from "../database/mod.ts";
 
-/** A gateway on this machine answers at once, or is not there. */
+/** Max time to wait for a gateway on this machine. */
 const PATIENCE_MS = 2_000;
 
-/** Where clients reach a gateway. */
+/** Address of a gateway. */
 export interface GatewayAddress {
-  /** Base address for users, without a slash at its end. */
+  /** Base URL for users, without a trailing slash. */
   readonly url: string;
-  /** Where it is reached from this machine. */
+  /** Base URL from this machine. */
   readonly local: string;
-  /** Whether a gateway answers there now. */
+  /** Whether a gateway is running there. */
   readonly answers: boolean;
 }
 
 /**
- * Where the gateway of these settings is reached: as its operator says (`publicUrl`), as it says itself while
- * it runs, or where it would listen.
+ * Finds the gateway of these settings: at `publicUrl`, at the address that a running gateway wrote into the data
+ * directory, or where it would listen.
  *
- * One that answers at the right port may be another's, with keys of its own. So of a database in a file only
- * the gateway counts that has left its address in the data directory; of a server's, which may run on any
- * machine, the one at the address.
+ * A gateway on the right port may belong to someone else, with other keys. With an embedded database, only the gateway
+ * that wrote its address into the data directory counts. With a libSQL server, the gateway can run on any machine, so
+ * the one at the address counts.
  */
 export async function gatewayAddress({ settings }: Config): Promise<GatewayAddress> {
   const { host, port, data } = settings;
@@ -35,7 +35,7 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
   return { url, local: url, answers };
 }
 
-/** Whether a gateway answers at an address. */
+/** Returns whether a gateway responds at a base URL. */
 export async function answersAt(url: string): Promise<boolean> {
   try {
     const reply = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(PATIENCE_MS) });

@@ -4,7 +4,7 @@ import type { CommandContext } from "./context.ts";
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = typeof SHELLS[number];
 
-/** What may follow a command's words: its path, its subcommands and its options. */
+/** A command's path, and its subcommands and options, which can follow it. */
 interface Node {
   readonly path: readonly string[];
   readonly words: readonly { readonly word: string; readonly about: string }[];
@@ -89,7 +89,7 @@ compdef _sluice sluice
     ).join(""),
 };
 
-/** A text between single quotes, which the three shells read alike but for a quote itself. */
+/** Quotes a text. The three shells agree on single quotes, except for a quote inside. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "’")}'`;
 }

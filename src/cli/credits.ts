@@ -254,8 +254,9 @@ export function creditCommands(program: Command, context: CommandContext): void 
 }
 
 /**
- * Moves credits. As the same reference moves them once, it is tried again after a fault of the database; one
- * that stays says how to repeat the command.
+ * Moves credits, and retries once after a database error, which is safe as the same reference takes effect once.
+ *
+ * @throws {Error} After a second failure, with the command's reference to repeat it with.
  */
 async function repeatable<T>(reference: string, move: () => Promise<T>): Promise<T> {
   const isMistake = (error: unknown) =>
@@ -277,7 +278,7 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
   }
 }
 
-/** Runs a command that moves credits: what goes wrong after they were moved is told, but is no failure. */
+/** Runs a command that moves credits. An error after they moved is reported, but does not fail the command. */
 async function moving(
   context: CommandContext,
   options: PlaceOptions,
@@ -294,7 +295,7 @@ async function moving(
   }
 }
 
-/** The balance after credits were moved; null, with a warning, if it cannot be read: they were moved. */
+/** Reads the balance after credits moved. Warns and returns `null` if that fails. */
 async function balanceAfter(
   context: CommandContext,
   database: CommandParts["database"],

@@ -19,12 +19,12 @@ interface Options extends PlaceOptions {
   readonly json?: boolean;
 }
 
-/** One thing that was looked at. */
+/** Result of one check. */
 interface Finding {
   readonly check: string;
   readonly state: "ok" | "warning" | "failed";
   readonly detail: string;
-  /** What to do about it. */
+  /** How to fix a problem. */
   readonly advice?: string;
 }
 
@@ -71,7 +71,7 @@ async function examine(
   let catalog: Catalog;
   try {
     config = await readSettings(context, options).catch(async (error) => {
-      // what only answering needs, such as an upstream's key, keeps nothing else from being looked at
+      // a missing key that only serving needs does not prevent the other checks
       const rest = await readSettings(context, options, { serving: false }).catch(() => undefined);
       if (rest === undefined) throw error;
       findings.push(
@@ -188,7 +188,7 @@ async function space({ settings }: Config): Promise<Finding> {
   }
 }
 
-/** Whether the gateway of a data directory answers, by the address that it left there. */
+/** Checks that the gateway of a data directory responds at the address it wrote there. */
 async function answering({ settings }: Config): Promise<Finding> {
   const url = await announcedAddress(settings.data);
   return url !== undefined && await answersAt(url)
@@ -285,7 +285,7 @@ function adviceFor(message: string): string {
   return "check the URL, firewalls, and whether the upstream is up";
 }
 
-/** Compares with whatever clocks the upstreams showed. */
+/** Compares the clock with the upstreams' clocks. */
 function clock(probes: readonly { readonly probe: Probe; readonly atMs: number }[]): Finding {
   const off = probes.flatMap(({ probe: { clockMs, latencyMs }, atMs }) =>
     clockMs === undefined ? [] : [atMs - (latencyMs ?? 0) / 2 - clockMs]

@@ -18,10 +18,10 @@ interface Options extends PlaceOptions {
   readonly account?: string;
 }
 
-/** A key that `run` leaves behind when it is killed ends by itself. */
+/** Lifetime of the key that `run` creates, in case it is killed before it can revoke the key. */
 const RUN_KEY_MS = 7 * 86_400_000;
 
-/** `sluice env` and `sluice run`: the settings that clients and coding tools read. */
+/** `sluice env` and `sluice run`. */
 export function environmentCommands(program: Command, context: CommandContext): void {
   withJson(withPlace(
     program.command("env").description(
@@ -85,7 +85,7 @@ interface Run {
 
 async function runWithKey(context: CommandContext, run: Run): Promise<number> {
   const { parts, config, options, name, args } = run;
-  // before a gateway starts, which would make the owner a first key and show it to nobody
+  // before a gateway starts, which would create the owner's first key without showing it
   const key = given(config, options) ?? await issue(parts, options, {
     name: `sluice run ${name}`.slice(0, 100),
     lifeMs: RUN_KEY_MS,
@@ -106,7 +106,7 @@ async function runWithKey(context: CommandContext, run: Run): Promise<number> {
   }
 }
 
-/** The gateway that runs, or one of our own for as long as it is needed. */
+/** Returns the running gateway, or starts one that runs until `close()`. */
 async function reachable(
   context: CommandContext,
   config: Config,
@@ -124,7 +124,7 @@ async function reachable(
   return { url: own, close: () => gateway.stop() };
 }
 
-/** The key that the environment gives the owner: nothing is issued then. */
+/** Returns the owner's key from the settings, if the command is about the owner; then no key is created. */
 function given(
   { settings: { owner } }: Config,
   { account }: Options,
@@ -143,15 +143,13 @@ async function issue(
 }
 
 /**
- * What clients read, by SDK:
+ * Returns the variables that clients read:
  *
  * - OpenAI SDKs and most tools: `OPENAI_BASE_URL` (with `/v1`), `OPENAI_API_KEY`.
- * - Anthropic SDKs: `ANTHROPIC_BASE_URL` (without), `ANTHROPIC_AUTH_TOKEN`.
- * - Claude Code: the same, and models that are served here; a name that it does not know needs
- *   `ANTHROPIC_MODEL`.
+ * - Anthropic SDKs: `ANTHROPIC_BASE_URL` (without `/v1`), `ANTHROPIC_AUTH_TOKEN`.
+ * - Claude Code: the same, and available models, since unknown names need `ANTHROPIC_MODEL`.
  *
- * `ANTHROPIC_API_KEY` is emptied: Claude Code would ask a person about it, and an earlier one must
- * not go to this gateway beside ours.
+ * `ANTHROPIC_API_KEY` is set to empty: Claude Code would ask the user about it, and an older key must not be sent as well.
  */
 function clientEnvironment(
   { settings }: Config,

@@ -56,7 +56,7 @@ async function run(context: CommandContext, options: Options): Promise<void> {
   out(`Wrote ${FILE}. Next: sluice doctor\n`);
 }
 
-/** A service's models are asked for with the key that its owner has just agreed to use. */
+/** Lists the models of a service with the key that the user agreed to use. */
 async function withModels(
   found: Discovered,
   env: CommandContext["env"],
@@ -79,7 +79,7 @@ function agreed(context: CommandContext, { yes }: Options, question: string): bo
   return answer;
 }
 
-/** Where an upstream was found, for people. */
+/** Describes where an upstream was found. */
 export function describe({ preset, models }: Discovered): string {
   if (preset.keyVariable !== undefined) {
     return `an API key for ${preset.title} in ${preset.keyVariable}`;
@@ -88,7 +88,7 @@ export function describe({ preset, models }: Discovered): string {
     (models.length > 3 ? ` and ${models.length - 3} more` : "");
 }
 
-/** A commented settings file over these upstreams. */
+/** Returns a commented settings file for these upstreams. */
 function settingsText(found: readonly Discovered[]): string {
   return `{
   "$schema": "./${SCHEMA_FILE}",
@@ -130,7 +130,7 @@ function upstreamText({ preset }: Discovered): string {
   return `    // ${source}\n    "${name}": {\n${body.join(",\n")}\n    }`;
 }
 
-/** Each route at each upstream that told its models. */
+/** Returns the routes, with targets at each upstream that listed its models. */
 function routesText(found: readonly Discovered[]): string {
   const notes = found.map(({ preset, models }) =>
     models.length > 0
@@ -151,12 +151,12 @@ function routesText(found: readonly Discovered[]): string {
   return notes.join("") + routes.join(",\n");
 }
 
-/** Names of models that embed, rank, hear or draw. */
+/** Names of models for embeddings, ranking, speech or images. */
 const NOT_FOR_CHAT = /embed|rerank|whisper|tts|bge-|diffusion/i;
 
 /**
- * The model that a route is named after (svc-k3 is kimi-k3 elsewhere). Of a server on this machine else
- * the first that it has; a service's first may be one that does not chat.
+ * Picks the model that a route is named after (svc-k3 is kimi-k3 elsewhere). A local server falls back to its first
+ * model; a service does not, since its first model may not support chat.
  */
 function modelFor(route: string, { preset, models }: Discovered): string | undefined {
   const named = route.replace(/^svc-/, "");

@@ -93,7 +93,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
   );
 }
 
-/** Route ids that are served, aliases resolved. */
+/** Resolves names and aliases to route IDs. @throws If a name is unknown. */
 function routeIds(names: readonly string[], catalog: Catalog): string[] {
   return names.map((name) => {
     const route = catalog.find(name);

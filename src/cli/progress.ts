@@ -1,17 +1,17 @@
 import type { CommandContext } from "./context.ts";
 
-/** Progress of long work, for a person who waits. */
+/** Progress indicator of long work. */
 export interface Progress extends Disposable {
-  /** Says how much is done: a part from 0 to 1, or what is being done. */
+  /** Shows progress: a fraction from 0 to 1, or the current step. */
   readonly tell: (done: number | string) => void;
-  /** Takes the line away. */
+  /** Clears the line. */
   end(): void;
 }
 
 const WIDTH = 24;
 const CLEAR_LINE = "\r\x1b[K";
 
-/** One line on standard error that is written over; nothing where no terminal is. */
+/** Shows progress in one line on standard error, which is overwritten; shows nothing without a terminal. */
 export function progress({ err, colour }: CommandContext, what: string): Progress {
   let shown = false;
   const end = () => {

@@ -33,7 +33,7 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     write,
   });
   for (const warning of config.warnings) log.warn(warning);
-  tryPort(settings); // before a first start makes a key that it could not show
+  tryPort(settings); // before a first start creates a key that it could not show
   const gateway = await context.openGateway(config, log);
   gateway.guardProcess();
   let url: string;
@@ -63,7 +63,7 @@ async function run(context: CommandContext, config: Config): Promise<void> {
   write.flush();
 }
 
-/** Makes sure that the port can be listened on. */
+/** Checks that the port is free. @throws If listening fails. */
 function tryPort({ host, port }: { readonly host: string; readonly port: number }): void {
   try {
     Deno.listen({ hostname: host, port }).close();
@@ -75,7 +75,7 @@ function tryPort({ host, port }: { readonly host: string; readonly port: number 
   }
 }
 
-/** What could answer instead of the simulator, for people. */
+/** Describes upstreams that could be used instead of the simulator. */
 async function unusedUpstreams({ env, now }: CommandContext, catalog: Catalog): Promise<string[]> {
   const simulated = catalog.routes.every(({ targets }) =>
     targets.every(({ upstream }) => upstream === SIMULATOR)

@@ -3,13 +3,13 @@ import type { Account } from "../accounts/mod.ts";
 import { type Config, databaseFile, loadConfig } from "../config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 
-/** Options that say which gateway a command is about. */
+/** Options that select the gateway of a command. */
 export interface PlaceOptions {
   readonly config?: string;
   readonly data?: string;
 }
 
-/** Adds the options that say which gateway a command is about. */
+/** Adds `--config` and `--data`. */
 export function withPlace(command: Command): Command {
   return command
     .option("--config <file>", "settings file (default: SLUICE_CONFIG, or ./sluice.jsonc)")
@@ -21,7 +21,11 @@ export function withJson(command: Command): Command {
   return command.option("--json", "print JSON");
 }
 
-/** Settings as file, environment and the command's own options give them. */
+/**
+ * Loads the settings from file, environment and a command's options.
+ *
+ * @throws {ConfigError} If they are invalid.
+ */
 export async function readSettings(
   context: CommandContext,
   options: PlaceOptions & { readonly host?: string; readonly port?: string },
@@ -38,9 +42,9 @@ export async function readSettings(
 }
 
 /**
- * A port as a flag names it.
+ * Parses a port.
  *
- * @throws {UsageError} for anything else.
+ * @throws {UsageError} If the text is not a port.
  */
 export function portOf(given: string): number {
   if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
@@ -48,9 +52,9 @@ export function portOf(given: string): number {
 }
 
 /**
- * Runs `work` with the database open, and closes it.
+ * Opens the database, runs `work`, and closes it.
  *
- * @param make Whether a database that is not there yet is made; else that is a mistyped `--data`.
+ * @param make Whether to create a missing database. Otherwise it is an error, since `--data` is probably wrong.
  */
 export async function withParts<T>(
   context: CommandContext,
@@ -72,7 +76,7 @@ export async function withParts<T>(
   return await work(parts, config);
 }
 
-/** Prints `value` as JSON, or what `text` makes of it. */
+/** Prints `value` as JSON with `--json`, or as formatted by `text`. */
 export function print<T>(
   context: CommandContext,
   options: { readonly json?: boolean },
@@ -82,7 +86,7 @@ export function print<T>(
   context.out(options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value));
 }
 
-/** The account of an address; the owner's when none is given. */
+/** Gets an account by email address; the owner's without one. */
 export async function accountOrOwner(
   { accounts, owner }: CommandParts,
   email: string | undefined,
@@ -90,7 +94,7 @@ export async function accountOrOwner(
   return email === undefined ? await owner() : await accounts.get(email);
 }
 
-/** The same, to be given a key. */
+/** Gets an account that may get a key. @throws If it is disabled. */
 export async function activeAccount(
   parts: CommandParts,
   email: string | undefined,
@@ -104,7 +108,7 @@ export async function activeAccount(
   return account;
 }
 
-/** Whether there is something of that name. */
+/** Returns whether a path exists. */
 export async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }

@@ -3,7 +3,7 @@ import { VERSION } from "../platform/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { print, withJson } from "./settings.ts";
 
-/** The libSQL driver's version; the same as in the import map. */
+/** Version of the libSQL driver, as in the import map. */
 const LIBSQL = "0.5.29";
 
 /** `sluice version` */

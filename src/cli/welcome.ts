@@ -2,25 +2,25 @@ import type { Catalog } from "../catalog/mod.ts";
 import { type Config, Secret } from "../config/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 
-/** What the start-up text tells. */
+/** Content of the start-up text. */
 export interface Welcome {
   readonly config: Config;
   readonly catalog: Catalog;
-  /** Base address shown to users. */
+  /** Base URL shown to users. */
   readonly address: string;
-  /** Where it listens. */
+  /** Base URL that the gateway listens on. */
   readonly listening: string;
   readonly place: string;
   readonly ownerEmail: string;
-  /** The key that was made just now, if one was. */
+  /** The owner's key, if it was created at this start. */
   readonly firstKey: string | undefined;
-  /** Of a link that signs the owner in to the console once; made with the first key. */
+  /** Token of a one-time sign-in link, created together with the first key. */
   readonly signInToken: string | undefined;
-  /** Upstreams that are there and not used, for people. */
+  /** Descriptions of upstreams that were found but are not used. */
   readonly found: readonly string[];
 }
 
-/** The start-up text: where, who answers, and at the first start the key and a call that works. */
+/** Returns the start-up text: addresses, upstreams, and at the first start the key and working `curl` commands. */
 export function welcome(
   { config, catalog, address, listening, place, ownerEmail, firstKey, signInToken, found }: Welcome,
 ): string {
@@ -80,7 +80,7 @@ function answering(config: Config, catalog: Catalog): string[] {
   ];
 }
 
-/** One line that works as pasted. */
+/** Returns a `curl` command that works as pasted. */
 function curl(
   { address, key, model }: { address: string; key: string; model: string },
   dialect: "chat" | "messages",

@@ -9,23 +9,24 @@ import {
 } from "../std/mod.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 
-/** Where a setting's value came from, for people: `file sluice.jsonc`, `environment SLUICE_PORT`. */
+/** Origin of a setting, to be displayed: `file sluice.jsonc`, `environment SLUICE_PORT`. */
 export type Origin = string;
 
-/** Settings ready for use, and where each of them came from. */
+/** Settings and the origin of each. */
 export interface Config {
   readonly settings: Settings;
-  /** Dotted path of every setting that is not a default, and its origin. */
+  /** Origin by dotted path, for every setting that is not a default. */
   readonly origins: ReadonlyMap<string, Origin>;
-  /** The settings file that was read, if any. */
+  /** Path of the settings file, if there is one. */
   readonly file: string | undefined;
-  /** Things that are not wrong but probably not meant. */
+  /** Valid but probably unintended settings, such as misspelt variables. */
   readonly warnings: readonly string[];
 }
 
-/** Everything that is wrong with the settings, all at once. */
+/** Thrown for invalid settings, with all errors. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
+  /** One line per error, beginning with the path of the setting. */
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
@@ -38,24 +39,26 @@ export class ConfigError extends Error {
   }
 }
 
-/** Values given on the command line, by dotted path. */
+/** Values from the command line, by dotted path. */
 export type Flags = Readonly<Record<string, string | number | undefined>>;
 
-/** What loading reads from its surroundings; tests pass their own. */
+/** Environment that settings are loaded from. */
 export interface Surroundings {
+  /** Environment variables. */
   readonly env: Readonly<Record<string, string>>;
+  /** Working directory, for relative paths. */
   readonly directory: string;
   /** `--config FILE`. */
   readonly file?: string | undefined;
   readonly flags?: Flags | undefined;
   /**
-   * Whether the settings are for answering requests (the default). Else keys of upstreams that the
-   * environment does not hold are no fault: a backup has to work without them.
+   * Whether the settings are for serving requests (the default). Otherwise, missing environment variables of upstream
+   * keys are not an error: a backup must work without them.
    */
   readonly serving?: boolean | undefined;
 }
 
-/** Environment variable → dotted path of the setting. */
+/** Dotted path of the setting by environment variable. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_HOST: "host",
   SLUICE_TRUSTED_PROXIES: "trustedProxies",
@@ -75,21 +78,23 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_METRICS_TOKEN: "metricsToken",
 };
 
-/** Settings whose value in the environment is more than a text. */
+/** Parsers for environment variables that are not plain text. */
 const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
   port: numeric,
   trustedProxies: (text) => text.split(",").map((one) => one.trim()),
 };
 
-/** Names of the environment that are read elsewhere. */
+/** Environment variables that are read elsewhere. */
 const OTHER_NAMES = ["SLUICE_CONFIG"];
 
 const DEFAULT_FILE = "sluice.jsonc";
 
 /**
- * Reads the settings: file, then environment, then flags; later wins.
+ * Loads the settings: file, then environment, then flags; later ones win.
  *
- * @throws {ConfigError} naming every fault found.
+ * @param around Environment variables, working directory, settings file and flags.
+ * @returns The settings with defaults filled in, and where each came from.
+ * @throws {ConfigError} With all errors.
  */
 export async function loadConfig(around: Surroundings): Promise<Config> {
   const faults: string[] = [];
@@ -133,7 +138,11 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
   };
 }
 
-/** JSON Schema (2020-12) of the settings file, for editors. */
+/**
+ * Makes a JSON Schema of the settings file, for editors.
+ *
+ * @returns The schema, draft 2020-12.
+ */
 export function settingsJsonSchema(): Record<string, unknown> {
   return {
     title: "Sluice settings",
@@ -155,7 +164,7 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
     return undefined;
   }
   try {
-    const plain = text.replace(/^\uFEFF/, ""); // some editors begin a file with it
+    const plain = text.replace(/^\uFEFF/, ""); // some editors write a byte order mark
     const value = plain.trim() === "" ? {} : parseJsonc(plain);
     if (!isRecord(value)) {
       faults.push(`The settings file ${name} must contain a JSON object: { … }`);
@@ -169,7 +178,7 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
   }
 }
 
-/** Upstreams with the paths of their certificates as seen from the settings file; what is wrong with them. */
+/** Resolves paths of certificates relative to the settings file, and checks the certificates. */
 async function withCertificates(
   upstreams: Settings["upstreams"],
   directory: string,
@@ -207,7 +216,7 @@ function expandVariables(
         if (serving) {
           faults.push(`${path}: environment variable ${name} is not set`);
         }
-        return whole; // not empty, so that it is no second fault
+        return whole; // not empty, so that it causes only one error
       });
     }
     if (Array.isArray(inner)) return inner.map((item, index) => expand(item, `${path}[${index}]`));
@@ -221,7 +230,11 @@ function expandVariables(
   return expand(value, "") as Record<string, unknown>;
 }
 
-/** The leaves of a tree of objects; an array or an empty object is one leaf. */
+/**
+ * Lists the leaves of a tree of objects. Arrays and empty objects are leaves.
+ *
+ * @returns Path and value of each leaf.
+ */
 export function leaves(
   value: object,
   path: readonly string[] = [],
@@ -243,7 +256,7 @@ function setPath(root: Record<string, unknown>, path: readonly string[], value: 
   define(at, path[path.length - 1]!, value);
 }
 
-/** Sets an own property even where the key is `__proto__`, so that it is refused like any other. */
+/** Sets an own property even if the key is `__proto__`, so that it is rejected like any unknown key. */
 function define(at: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(at, key, { value, enumerable: true, writable: true, configurable: true });
 }
@@ -256,7 +269,7 @@ function numeric(text: string): number | string {
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 
-/** One line per fault: what is wrong, where it was set, what would be right. */
+/** Describes an error: path, message, origin, and the nearest known name. */
 function describe(issue: z.core.$ZodIssue, origins: ReadonlyMap<string, Origin>): string[] {
   const path = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys") {
@@ -273,7 +286,7 @@ function describe(issue: z.core.$ZodIssue, origins: ReadonlyMap<string, Origin>)
   ];
 }
 
-/** The keys that the schema knows at a path. */
+/** Lists the keys that the schema knows at a path. */
 function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodObject) {
@@ -297,9 +310,9 @@ function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
 }
 
 /**
- * Variables that look like ours and are not.
+ * Finds probably misspelt environment variables.
  *
- * Only near misses: an orchestrator may set `SLUICE_SERVICE_HOST` and the like by itself.
+ * Only near misses are reported, since orchestrators set variables such as `SLUICE_SERVICE_HOST`.
  */
 function misspeltVariables(env: Readonly<Record<string, string>>): string[] {
   const known = [...Object.keys(ENVIRONMENT), ...OTHER_NAMES];
@@ -312,7 +325,12 @@ function misspeltVariables(env: Readonly<Record<string, string>>): string[] {
     });
 }
 
-/** The path of the embedded database file, or undefined when a server is used. */
+/**
+ * Returns the path of the embedded database.
+ *
+ * @param settings The settings.
+ * @returns An absolute path, or `undefined` if a libSQL server is used.
+ */
 export function databaseFile(settings: Settings): string | undefined {
   const url = settings.database.url;
   if (url === undefined) return joinPath(settings.data, "sluice.db");

@@ -1,9 +1,9 @@
 /**
- * Settings: what an operator may write, what the code uses, and where each value came from.
+ * Loads and validates the settings, and records the origin of each value.
  *
- * Promise: settings are read once, at the start, from file, environment and flags; a fault stops
- * the start and names everything that is wrong at once. Nothing else reads the environment.
- * Leaves to others: what routes and upstreams mean (`catalog/`, `upstreams/`).
+ * Promise: settings are read once, at the start, from file, environment and flags; an invalid setting prevents the start,
+ * and all errors are reported together. Nothing else reads the environment.
+ * Leaves to others: the meaning of routes and upstreams (`catalog/`, `upstreams/`).
  *
  * @module
  */

@@ -1,6 +1,6 @@
 import { ENVIRONMENT, settingsJsonSchema } from "./load.ts";
 
-/** A JSON Schema as far as the settings use it. */
+/** The part of JSON Schema that the settings use. */
 interface Schema {
   readonly type?: string;
   readonly description?: string;
@@ -16,10 +16,14 @@ interface Schema {
   readonly pattern?: string;
 }
 
-/** Bounds that only say that a number is a safe integer. */
+/** A bound that only says that a number is a safe integer. */
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
-/** Every setting as a table in Markdown, from the schema that they are held against. */
+/**
+ * Documents all settings.
+ *
+ * @returns A Markdown table of paths, types, defaults and descriptions, formatted as `deno fmt` does.
+ */
 export function settingsReference(): string {
   const variables = new Map(Object.entries(ENVIRONMENT).map(([name, path]) => [path, name]));
   const rows = leavesOf(settingsJsonSchema() as Schema, "").map(({ path, schema }) => [
@@ -66,7 +70,7 @@ function escaped(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
-/** Aligned, as the formatter leaves it. */
+/** Aligns columns as `deno fmt` does. */
 function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, at) => Math.max(3, ...rows.map((row) => [...row[at]!].length)));
   const line = (row: readonly string[]) =>

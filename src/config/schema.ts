@@ -5,7 +5,7 @@ import { Secret } from "./secret.ts";
 /** One of the wire formats. */
 export const dialectName = z.enum(DIALECT_NAMES);
 
-/** Departures of an upstream from its dialect, by name; see `upstreams/quirks.ts`. */
+/** Known deviations of upstreams from their dialect, by name; see `upstreams/quirks.ts`. */
 export const quirkName = z.enum([
   "moonshot",
   "openai",
@@ -15,10 +15,11 @@ export const quirkName = z.enum([
   "vllm",
   "ollama",
 ]);
+/** Name of a known deviation. */
 export type QuirkName = z.infer<typeof quirkName>;
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
-/** A key as a header can hold it; one that was read from a file often ends with a line's end. */
+/** A key that fits in a header. Trimmed, since keys read from files often end with a line break. */
 const secret = z.string().trim().min(1).regex(
   /^[\x20-\x7e]*$/,
   "must contain only printable ASCII characters",
@@ -26,7 +27,7 @@ const secret = z.string().trim().min(1).regex(
   .transform((value) => new Secret(value));
 const milliseconds = z.int().positive().max(24 * 3_600_000);
 const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
-/** Thousands of such sums still add up exactly. */
+/** Thousands of such amounts still add up exactly. */
 const credits = count.max(1e12, "must be at most 1,000,000,000,000 credits");
 const identifier = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,
@@ -50,6 +51,7 @@ const timeouts = z.strictObject({
   totalMs: milliseconds.default(3_600_000).describe("Maximum time for a whole response."),
 });
 
+/** Schema of one upstream. */
 export const upstreamSettings = z.strictObject({
   url: httpUrl.describe("Base URL that /chat/completions or /messages is appended to."),
   key: secret.optional().describe(
@@ -70,6 +72,7 @@ export const upstreamSettings = z.strictObject({
   ),
   quirks: quirkName.optional().describe("Known deviations of the upstream from its dialect."),
 });
+/** Settings of one upstream, with defaults. */
 export type UpstreamSettings = z.output<typeof upstreamSettings>;
 
 const target = z.strictObject({
@@ -83,6 +86,7 @@ const prices = z.strictObject({
   output: count.describe("Credits per million output tokens."),
 });
 
+/** Schema of one route. */
 export const routeSettings = z.strictObject({
   targets: z.array(target).min(1).optional().describe(
     "Upstreams and models to send requests to, in failover order.",
@@ -102,6 +106,7 @@ export const routeSettings = z.strictObject({
     "Reasoning: none, switched on by `thinking`, always on, or always on with effort levels.",
   ),
 });
+/** Settings of one route; missing ones come from the built-in route, if there is one. */
 export type RouteSettings = z.output<typeof routeSettings>;
 
 const accountLimit = (span: string) =>
@@ -133,7 +138,7 @@ const creditPackage = z.strictObject({
   ),
 });
 
-/** The settings file as an operator writes it (`z.input`) and as the code uses it (`z.output`). */
+/** Schema of the settings file. */
 export const settings = z.strictObject({
   $schema: z.string().optional().describe("JSON Schema for editors; ignored by Sluice."),
   host: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
@@ -356,7 +361,7 @@ export const settings = z.strictObject({
   }).prefault({}).describe("How long request records are kept. Hourly roll-ups are kept always."),
 });
 
-/** What an operator may write. */
+/** Settings as an operator writes them. */
 export type SettingsInput = z.input<typeof settings>;
-/** Every setting, defaults filled in. */
+/** Settings as the code uses them, with defaults. */
 export type Settings = z.output<typeof settings>;

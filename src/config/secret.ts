@@ -1,4 +1,4 @@
-/** A value that must not be printed: upstream keys, the owner's key, database tokens. */
+/** A value that must not be printed, such as a key or token. Converts to `[secret]` as text and JSON. */
 export class Secret {
   readonly #value: string;
 
@@ -6,7 +6,9 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself. Called only where it is sent or hashed. */
+  /**
+   * Returns the value. Call this only to send or hash it.
+   */
   reveal(): string {
     return this.#value;
   }

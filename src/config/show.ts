@@ -1,17 +1,22 @@
 import { type Config, leaves, type Origin } from "./load.ts";
 import { Secret } from "./secret.ts";
 
-/** Settings besides the `Secret` ones whose values may hold secrets. */
+/** Settings that may contain secrets, besides those of type `Secret`. */
 const PRIVATE_PATHS: readonly RegExp[] = [/^upstreams\.[^.]+\.headers\./, /^payments\./];
 
-/** One effective setting. */
+/** An effective setting with its dotted path and origin. */
 export interface EffectiveSetting {
   readonly path: string;
   readonly value: unknown;
   readonly origin: Origin;
 }
 
-/** Every effective setting and where it came from, secrets masked. */
+/**
+ * Lists the effective settings.
+ *
+ * @param config The loaded settings.
+ * @returns Every setting with its value and origin. Secrets are masked.
+ */
 export function effectiveSettings(config: Config): EffectiveSetting[] {
   return leaves(config.settings)
     .filter(([, value]) => value !== undefined)
@@ -28,7 +33,7 @@ function mask(path: string, value: unknown): unknown {
   return maskAddress(value);
 }
 
-/** An address may carry a password, or a key in its query. */
+/** Masks the password and the query values of a URL. */
 function maskAddress(value: unknown): unknown {
   if (typeof value !== "string" || !/^[a-z]+:\/\//.test(value)) return value;
   return value.replace(/^([a-z]+:\/\/)[^/?#@]*@/, "$1[secret]@")

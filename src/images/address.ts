@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** IPv4 ranges that are not public unicast (IANA special-purpose registry), and two clouds' metadata. */
+/** IPv4 ranges that are not public unicast (IANA special-purpose registry), and clouds' metadata services. */
 const DENIED_V4 = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -20,10 +20,10 @@ const DENIED_V4 = [
   "203.0.113.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  "168.63.129.16/32", // Azure's metadata and DNS, a public number
+  "168.63.129.16/32", // Azure's metadata and DNS, although in a public range
 ].map((range) => ipaddr.IPv4.parseCIDR(range));
 
-/** Of IPv6 only global unicast is public, without what embeds other addresses or documents. */
+/** Only IPv6 global unicast is public, without ranges for documentation and for embedding other addresses. */
 const ALLOWED_V6 = ipaddr.IPv6.parseCIDR("2000::/3");
 const DENIED_V6 = [
   "2001::/23", // protocol assignments, Teredo and ORCHID among them
@@ -34,11 +34,12 @@ const DENIED_V6 = [
 ].map((range) => ipaddr.IPv6.parseCIDR(range));
 
 /**
- * Whether an address is global unicast.
+ * Returns whether an IP address is global unicast.
  *
- * Judged as a number, never as text: `::ffff:127.0.0.1` is also `::ffff:7f00:1`.
+ * The address is compared as a number, never as text: `::ffff:127.0.0.1` is also `::ffff:7f00:1`.
  *
  * @param address An IPv4 or IPv6 address without brackets or zone.
+ * @returns `false` also for text that is not an IP address.
  *
  * @example
  * ```ts
@@ -59,7 +60,11 @@ export function isPublicAddress(address: string): boolean {
   return own.match(ALLOWED_V6) && !DENIED_V6.some((range) => own.match(range));
 }
 
-/** Whether a host of a parsed address is an IP address; answers it without brackets. */
+/**
+ * Returns the IP address that a host name of a parsed URL consists of.
+ *
+ * @returns The address without brackets, or `undefined` for a name.
+ */
 export function literalAddress(hostname: string): string | undefined {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare) ? bare : undefined;

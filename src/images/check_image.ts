@@ -3,33 +3,36 @@ import { examine, type Examined, type Picture } from "../pixels/mod.ts";
 import { humanBytes } from "../platform/mod.ts";
 import { ImageFault } from "./fault.ts";
 
-/** What one image may be. */
+/** Limits on one image. */
 export interface PictureLimits {
-  /** Raw bytes. */
+  /** Max decoded bytes. */
   readonly maxBytes: number;
-  /** Width times height. */
+  /** Max width times height. */
   readonly maxPixels: number;
 }
 
-/** An image to be judged. */
+/** An image to be checked. */
 export interface Suspect {
-  /** Raw bytes in it. */
+  /** Decoded bytes. */
   readonly size: number;
-  /** Its media type as its sender says, in lower case; empty when it does not. */
+  /** Declared media type in lower case; empty if there is none. */
   readonly declared: string;
-  /** Looks through it. */
+  /** Checks the bytes. Called only if size and declared type are acceptable. */
   readonly examine: () => Examined;
 }
 
-/** An image that was let in. */
+/** An accepted image. */
 export interface Checked extends Picture {
-  /** Such as `image/png`, by its bytes. */
+  /** Media type detected from the bytes, such as `image/png`. */
   readonly mediaType: string;
 }
 
 /**
- * Judges an image. Its kind is told by its bytes; a declared one that is no image's at all is a lie.
+ * Checks an image. The format is detected from the bytes; a declared type that is not an image type is rejected.
  *
+ * @param image The image.
+ * @param limits Max bytes and pixels.
+ * @returns Format, size in pixels, and media type.
  * @throws {ImageFault} `large` or `content`.
  */
 export function checkImage(
@@ -56,15 +59,20 @@ export function checkImage(
   return { ...picture, mediaType: `image/${kind}` };
 }
 
-/** Raw bytes that stand in base64, if it is that. */
+/**
+ * Computes the decoded size of base64.
+ *
+ * @param base64 Text that may be base64.
+ * @returns The number of bytes, if the text is valid base64.
+ */
 export function decodedSize(base64: string): number {
   const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
   return base64.length / 4 * 3 - padding;
 }
 
-/** Looks through an image in base64. */
+/** Checks an image in base64, as `examine()` does. */
 export function examineEncoded(base64: string): Examined {
-  // The decoder passes over what is not base64, and takes minutes for megabytes of it (Deno 2.9).
+  // The decoder skips invalid characters, and takes minutes for megabytes of them (Deno 2.9).
   if (base64 === "" || /[^A-Za-z0-9+/=]/.test(base64)) return { fault: "is not valid base64" };
   const bytes = Buffer.from(base64, "base64");
   return bytes.byteLength === decodedSize(base64)

@@ -1,12 +1,16 @@
 /**
  * What is wrong with an image.
  *
- * `address`: its address is not one that is fetched. `unreachable`: it could not be fetched, for
- * whatever reason: a caller is not told which, or errors would map the network behind us.
+ * - `address`: the URL is not allowed.
+ * - `unreachable`: the image could not be fetched. The caller does not learn why, since errors would otherwise map the
+ *   network behind the gateway.
+ * - `late`: the download took too long.
+ * - `large`: the image exceeds the size limit.
+ * - `content`: the bytes are not an acceptable image.
  */
 export type ImageFaultKind = "address" | "unreachable" | "late" | "large" | "content";
 
-/** Thrown for an image that is not let in. The message goes on behind "the image at …". */
+/** Thrown for a rejected image. The message continues the sentence "The image at … ". */
 export class ImageFault extends Error {
   override readonly name = "ImageFault";
   readonly kind: ImageFaultKind;
@@ -17,7 +21,7 @@ export class ImageFault extends Error {
   }
 }
 
-/** One sentence for everything that goes wrong between us and the other host. */
+/** Makes the fault for any failure between the gateway and another host; the cause is only logged. */
 export function unreachable(cause: unknown): ImageFault {
   return new ImageFault("unreachable", "could not be fetched", { cause });
 }

@@ -6,15 +6,16 @@ import { ImageFault, unreachable } from "./fault.ts";
 import type { Resolve } from "./resolve.ts";
 import { checkAddress, hasOddCharacters, type Target, type TargetRules } from "./target.ts";
 
-/** How images are fetched. */
+/** Dependencies and limits of {@linkcode ImageFetcher}. */
 export interface ImageFetcherOptions extends TargetRules {
   readonly resolve: Resolve;
-  /** Bytes of one image, decoded. */
+  /** Max bytes of one image, decoded. */
   readonly maxBytes: number;
+  /** Max time to connect, in milliseconds. */
   readonly connectMs: number;
-  /** For all of it: names, connections, redirects, transfer. */
+  /** Max total time, including DNS, redirects and transfer, in milliseconds. */
   readonly totalMs: number;
-  /** Connects to an address that was judged; tests lead it elsewhere. */
+  /** Connects to a checked address. Tests replace it. */
   readonly connect?: buildConnector.connector;
 }
 
@@ -28,15 +29,15 @@ type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
 /** What came from an address. */
 export interface Fetched {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The declared media type, without parameters; empty when there was none. */
+  /** Declared media type without parameters; empty if there is none. */
   readonly declared: string;
 }
 
 /**
- * Fetches images of strangers by the web-standard `fetch`.
+ * Fetches remote images with undici's `fetch`.
  *
- * A name is resolved once for each hop, all of its addresses are judged, and the connection is made to
- * one of those: the dispatcher below is told the address and never resolves anything.
+ * Each host name is resolved once per hop and all its addresses are checked. The dispatcher gets one of these addresses
+ * and never resolves a name itself.
  */
 export class ImageFetcher {
   readonly #options: ImageFetcherOptions;
@@ -47,8 +48,10 @@ export class ImageFetcher {
   /**
    * Fetches an image.
    *
-   * @param signal The caller has left.
-   * @throws {ImageFault}
+   * @param address URL of the image, as the caller sent it.
+   * @param signal Aborted when the caller disconnects.
+   * @returns The bytes and the declared media type; both are still to be checked.
+   * @throws {ImageFault} `address`, `unreachable`, `late` or `large`.
    */
   async fetch(address: string, signal: AbortSignal): Promise<Fetched> {
     const late = AbortSignal.timeout(this.#options.totalMs);
@@ -81,7 +84,7 @@ export class ImageFetcher {
     }
   }
 
-  /** Where a redirect leads, judged like the first address. */
+  /** Checks the target of a redirect like the first URL. */
   #next(from: Target, location: string): Target {
     if (hasOddCharacters(location)) throw unreachable("a redirect to an invalid URL");
     let url: URL;
@@ -96,7 +99,7 @@ export class ImageFetcher {
     try {
       return checkAddress(url.href, this.#options);
     } catch (cause) {
-      throw unreachable(cause); // where it leads is not the caller's to know
+      throw unreachable(cause); // the caller must not learn where the redirect leads
     }
   }
 
@@ -105,7 +108,7 @@ export class ImageFetcher {
     signal: AbortSignal,
   ): Promise<Fetched | { readonly location: string }> {
     const address = await this.#addressOf(target, signal);
-    // loaded with the first image that is fetched: few gateways ever need all of it
+    // loaded with the first remote image, since few gateways need the whole package
     const { Agent, buildConnector, DecoratorHandler, fetch } = await import("undici");
     const { connectMs, connect = buildConnector({ timeout: connectMs }) } = this.#options;
     const agent = new Agent({
@@ -119,7 +122,7 @@ export class ImageFetcher {
       headersTimeout: this.#options.totalMs,
       bodyTimeout: this.#options.totalMs,
     });
-    // Under Deno the body of a transfer that breaks off stays silent, so it is noticed below it.
+    // On Deno, the body of an interrupted transfer never ends, so the dispatcher reports it.
     using broken = following(signal);
     const noticing = agent.compose((dispatch) => (options, handler) =>
       dispatch(
@@ -154,14 +157,14 @@ export class ImageFetcher {
       const { headers, body } = reply;
       return { bytes: await this.#read({ headers, body: body as Body }, broken.signal), declared };
     } finally {
-      // the reply, if any is left, and its connection with it
+      // closes the connection, and drops the rest of the reply
       agent.destroy().catch(() => {});
     }
   }
 
   /**
-   * Counts what was decoded, whatever the headers say, and stops the transfer at the limit. The signal is heeded
-   * beside the body: under Deno an aborted one stays silent.
+   * Counts decoded bytes, whatever the headers say, and stops the transfer at the limit. Each read checks the signal,
+   * since on Deno an aborted body never ends.
    */
   async #read(
     { headers, body }: { readonly headers: Headers; readonly body: Body },
@@ -179,7 +182,7 @@ export class ImageFetcher {
     }
   }
 
-  /** The one address to connect to. Any answer that is not public spoils them all. */
+  /** Returns the one address to connect to. One address that is not public rejects the host. */
   async #addressOf({ url, trusted, address }: Target, signal: AbortSignal): Promise<string> {
     if (address !== undefined) return address;
     const late = AbortSignal.timeout(Math.min(RESOLVE_MS, this.#options.totalMs));

@@ -16,46 +16,46 @@ import {
   type PictureLimits,
 } from "./check_image.ts";
 
-/** What a request's images may be. */
+/** Limits on the images of a request. */
 export interface ImageLimits extends PictureLimits {
-  /** Characters of base64 of all images of a request. */
+  /** Max base64 characters of all images. */
   readonly maxEncodedChars: number;
-  /** Images of one request. */
+  /** Max number of images. */
   readonly maxImages: number;
-  /** Images fetched at once for one request. */
+  /** Max concurrent downloads for one request. */
   readonly fetchesPerRequest: number;
 }
 
-/** What the images of requests need from outside. */
+/** Dependencies of {@linkcode Images}. */
 export interface ImagesOptions {
   readonly limits: ImageLimits;
   readonly fetcher: ImageFetcher;
   readonly log: Log;
-  /** Places for fetches of the whole gateway. */
+  /** Download slots of the whole gateway. */
   readonly slots: FairShare;
-  /** Where large ones are looked through, and what those that are fetched take their room from. */
+  /** Checks large images on its own thread, and provides memory for fetched ones. */
   readonly large: LargeBodies;
 }
 
-/** The request that images belong to. */
+/** The request that the images belong to. */
 export interface ImageOwner {
   readonly requestId: string;
-  /** The caller has left. */
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
-  /** The long base64 that was detached from the body. */
+  /** Detached base64 of the request, and the account that pays with memory. */
   readonly detached: DetachedBase64;
 }
 
-/** An image in base64, of the kind that its bytes are. */
+/** A checked image in base64. */
 interface Encoded {
-  /** As in the text of the request, the mark of detached base64 included. */
+  /** The base64 as it appears in the request, possibly with a detached blob's mark. */
   readonly data: string;
-  /** Characters of base64 in all. */
+  /** Total base64 characters. */
   readonly chars: number;
   readonly checked: Checked;
 }
 
-/** Checks a request's images, and puts those at remote addresses into it as data. */
+/** Checks the images of requests, and inlines remote ones as data. */
 export class Images {
   readonly #limits: ImageLimits;
   readonly #fetcher: ImageFetcher;
@@ -71,7 +71,12 @@ export class Images {
     this.#slots = slots;
   }
 
-  /** @throws {Refusal} `request_invalid` for more images than a request may have. */
+  /**
+   * Checks the number of images.
+   *
+   * @param images Images of a request.
+   * @throws {Refusal} `request_invalid` if there are more than `maxImages`.
+   */
   checkCount(images: readonly ImageView[]): void {
     const { maxImages } = this.#limits;
     if (images.length <= maxImages) return;
@@ -80,11 +85,16 @@ export class Images {
   }
 
   /**
-   * The request with every image checked and inside it.
+   * Checks every image, and fetches and inlines remote ones.
    *
-   * What is inline and of its declared kind stays as it was; a wrong kind is corrected.
+   * Inline images stay unchanged, except that a wrong media type is corrected.
    *
-   * @throws {Refusal} `request_invalid` or `image_too_large`, naming the image.
+   * @param asked The parsed request.
+   * @param dialect Dialect of the request, which replaces images in it.
+   * @param owner The request's ID, signal and detached base64.
+   * @returns The request with every image checked and inline; `asked` itself if nothing changed.
+   * @throws {Refusal} `request_invalid` or `image_too_large`, naming the image; `gateway_unavailable` if no download
+   *   slot or memory is free in time.
    */
   async inline(
     request: ParsedRequest,
@@ -103,14 +113,14 @@ export class Images {
         changes.set(image.param, `data:${mediaType};base64,${data}`);
       }
     };
-    /** Puts one picture in the place of each image that asks for it. */
+    /** Uses one encoded image for all images with the same URL. */
     const take = async (images: readonly ImageView[], encode: () => Encoded | Promise<Encoded>) => {
       let [image] = images;
       try {
         const encoded = await encode();
         for (image of images) use(encoded, image);
       } catch (error) {
-        leave.abort(error); // whatever else is being fetched is not needed any more
+        leave.abort(error); // cancels the other downloads
         throw refusalOf(error, image!.param);
       }
     };
@@ -178,12 +188,12 @@ export class Images {
   }
 }
 
-/** Characters of base64 that so many bytes become. */
+/** Returns the number of base64 characters that encode `bytes` bytes. */
 function encodedSize(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** Thrown when a request's images are too much together. */
+/** Thrown if the images of a request exceed their total limit. */
 class TooMuch extends Error {
   constructor(maxEncodedChars: number) {
     super(`Images too large: the limit is ${humanBytes(maxEncodedChars)} of base64 per request.`);

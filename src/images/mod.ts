@@ -1,10 +1,10 @@
 /**
- * Pictures from strangers: fetched, checked and put into the request as data.
+ * Fetches and checks the images of requests, and puts them into the request as data.
  *
- * Promise: the address that was judged is the address connected to, at every hop; nothing but public
- * unicast addresses and hosts that the operator trusts; nothing but a whole PNG, JPEG, WEBP or GIF
- * goes on; the transfer stops at the limit; a caller learns nothing of the network from an error.
- * Leaves to others: which route takes pictures (`catalog/`), who may ask (`admission/`).
+ * Promise: at every hop, the connection goes to the address that was checked; only public unicast addresses and hosts
+ * that the operator trusts are contacted; only complete PNG, JPEG, WEBP and GIF files are accepted; a transfer stops at
+ * the size limit; errors reveal nothing about the network to the caller.
+ * Leaves to others: which routes accept images (`catalog/`), which requests may run (`admission/`).
  *
  * @module
  */

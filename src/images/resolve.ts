@@ -1,11 +1,13 @@
 /**
- * All addresses of a name.
+ * Resolves a host name.
  *
- * @param signal Aborted when it takes too long.
+ * @param name The host name.
+ * @param signal Aborted when resolution takes too long.
+ * @returns All IPv4 and IPv6 addresses; empty if there are none.
  */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<string[]>;
 
-/** Asks the system's resolver for A and AAAA records. */
+/** Resolves A and AAAA records with the system's resolver. */
 export const systemResolve: Resolve = async (name, signal) => {
   const ask = async (type: "A" | "AAAA") => {
     try {

@@ -1,7 +1,7 @@
 import { isPublicAddress, literalAddress } from "./address.ts";
 import { ImageFault } from "./fault.ts";
 
-/** Which addresses are fetched. */
+/** Which URLs may be fetched. */
 export interface TargetRules {
   /** Hosts that may be private and on any port, as `host` or `host:port`. */
   readonly allowPrivateHosts: readonly string[];
@@ -9,18 +9,18 @@ export interface TargetRules {
   readonly ports: readonly number[];
 }
 
-/** An address that may be asked for, as far as it tells by itself. */
+/** A URL that may be fetched, as far as the URL itself shows. */
 export interface Target {
   readonly url: URL;
-  /** The operator trusts the host: its addresses are not judged. */
+  /** Whether the operator trusts the host: its addresses are not checked. */
   readonly trusted: boolean;
-  /** The host as an IP address; undefined for a name, which has to be resolved and judged. */
+  /** The host if it is an IP address; `undefined` for a name, which must be resolved and checked. */
   readonly address: string | undefined;
 }
 
 const MAX_URL = 2_048;
 const MAX_NAME = 253;
-/** Names that mean something inside only (RFC 6761, RFC 8375, clusters and clouds). */
+/** Suffixes of names that are local (RFC 6761, RFC 8375, clusters and clouds). */
 const LOCAL_SUFFIXES = [
   "localhost",
   "localdomain",
@@ -41,9 +41,12 @@ const LOCAL_SUFFIXES = [
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * Judges an address by what it says.
+ * Checks a URL before anything is resolved or contacted.
  *
- * @throws {ImageFault} `address`.
+ * @param text The URL.
+ * @param rules Trusted hosts and allowed ports.
+ * @returns The parsed URL, and what remains to be checked.
+ * @throws {ImageFault} `address` if the URL is not allowed.
  */
 export function checkAddress(text: string, rules: TargetRules): Target {
   const refuse = (why: string) =>
@@ -61,7 +64,7 @@ export function checkAddress(text: string, rules: TargetRules): Target {
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw refuse("its scheme must be http or https");
   }
-  // The raw text as well: an empty user before an @ is gone after parsing.
+  // Check the raw text as well: parsing removes an empty user name before an @.
   const authority = /^[a-z]+:\/*([^/?#]*)/i.exec(text)?.[1] ?? "";
   if (url.username !== "" || url.password !== "" || authority.includes("@")) {
     throw refuse("it contains a user name or password");
@@ -100,8 +103,8 @@ function isPublicName(host: string): boolean {
 }
 
 /**
- * Whether a text holds spaces, control characters or backslashes. Others read these as something else than
- * the URL standard does, so nobody means well by them.
+ * Returns whether a text contains spaces, control characters or backslashes. Programs disagree on how to read these in
+ * URLs, which only attackers use.
  */
 export function hasOddCharacters(text: string): boolean {
   // deno-lint-ignore no-control-regex -- control characters are what is looked for

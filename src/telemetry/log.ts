@@ -1,12 +1,12 @@
 import { colors } from "../std/mod.ts";
 
-/** How much is logged; each level includes those after it. */
+/** Log levels. Each includes the levels after it. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** What a line may carry besides its message. Never a key, a prompt or an address with a query. */
+/** Fields of a log line. Never log a key, a prompt or a URL with a query. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** One line per call. */
+/** A log. Each call writes one line. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -14,12 +14,12 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-/** How lines are written. */
+/** Format, level and destination of a log. */
 export interface LogOptions {
   readonly format: "pretty" | "json";
   readonly level: LogLevel;
   readonly now: () => number;
-  /** Receives whole lines with their line ends. */
+  /** Receives complete lines, including the line break. */
   readonly write: (text: string) => void;
 }
 
@@ -31,10 +31,15 @@ const PAINT = {
   error: colors.red,
 } as const;
 
-/** Characters of one field at the most: a hostile value cannot fill the disk. */
+/** Max characters per field, so that a hostile value cannot fill the disk. */
 const MAX_FIELD = 2_000;
 
-/** Makes a log. Control characters cannot forge a second line in either format. */
+/**
+ * Creates a log. Control characters are escaped, so that a value cannot forge a second line.
+ *
+ * @param options Format, minimum level, clock and destination.
+ * @returns The log.
+ */
 export function createLog({ format, level, now, write }: LogOptions): Log {
   const from = ORDER.indexOf(level);
   const line = format === "json" ? jsonLine : prettyLine;
@@ -45,7 +50,7 @@ export function createLog({ format, level, now, write }: LogOptions): Log {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** A log that says nothing. */
+/** A log that writes nothing. */
 export const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 function jsonLine(nowMs: number, level: LogLevel, message: string, fields: LogFields): string {
@@ -75,7 +80,12 @@ function printable(value: LogFields[string]): string {
   );
 }
 
-/** Gathers the lines of one turn of the event loop and writes them to a file descriptor together. */
+/**
+ * Buffers lines, and writes those of one turn of the event loop together.
+ *
+ * @param target A file, such as `Deno.stderr`. Errors while writing are ignored.
+ * @returns A function that buffers text; `flush()` writes it immediately.
+ */
 export function bufferedWriter(
   target: { writeSync(bytes: Uint8Array): number },
 ): ((text: string) => void) & { flush(): void } {
@@ -88,7 +98,7 @@ export function bufferedWriter(
     try {
       while (bytes.length > 0) bytes = bytes.subarray(target.writeSync(bytes));
     } catch {
-      // whoever read the log has gone; serving goes on
+      // the reader of the log is gone; keep serving
     }
   };
   const write = (text: string) => {

@@ -2,7 +2,7 @@ import { metrics as otelMetrics } from "@opentelemetry/api";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { VERSION } from "../platform/mod.ts";
 
-/** One finished request. */
+/** A finished request. */
 export interface FinishedRequest {
   readonly dialect: string;
   readonly route: string;
@@ -18,7 +18,7 @@ export interface FinishedRequest {
   readonly chargedCredits: number;
 }
 
-/** One commit of the database's writer. */
+/** A commit of the database writer. */
 export interface Commit {
   readonly durable: boolean;
   readonly seconds: number;
@@ -26,7 +26,7 @@ export interface Commit {
   readonly failed: boolean;
 }
 
-/** What is read when somebody asks for the metrics. */
+/** Values that are read whenever the metrics are. */
 export interface Present {
   readonly requestsInFlight: number;
   readonly writesWaiting: number;
@@ -36,7 +36,7 @@ export interface Present {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** From 1 ms to 10 min. */
+/** Buckets of durations, from 1 ms to 10 min. */
 const SECONDS = [
   0.001,
   0.0025,
@@ -61,11 +61,10 @@ const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
 
 /**
- * Numbers that an operator alerts on, as Prometheus text and, where the process exports
- * OpenTelemetry, as its metrics under the same names.
+ * Collects metrics, as Prometheus text and, if the process exports OpenTelemetry, also there under the same names.
  *
- * Labels are names of routes and upstreams from the settings and closed lists: their number is
- * bounded by the settings, whatever callers send.
+ * Label values are names of routes and upstreams from the settings, or from closed lists. The number of series is
+ * therefore bounded by the settings, whatever clients send.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -135,7 +134,7 @@ export class Metrics {
     [],
   );
 
-  /** @param present Read whenever the metrics are. */
+  /** @param present Returns current values. Called whenever the metrics are read. */
   constructor(present: () => Present | Promise<Present>) {
     const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
       new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
@@ -172,10 +171,10 @@ export class Metrics {
     };
   }
 
-  /** Everything as Prometheus text, version 0.0.4. */
+  /** Returns all metrics in the Prometheus text format, version 0.0.4. */
   readonly text: () => Promise<string>;
 
-  /** Counts a request that has ended. */
+  /** Counts a finished request. */
   request(one: FinishedRequest): void {
     const { dialect, route, ending } = one;
     this.#requests([dialect, route, String(one.status), ending], 1);
@@ -194,17 +193,27 @@ export class Metrics {
     }
   }
 
-  /** Counts an answer that was an error. */
+  /**
+   * Counts an error response.
+   *
+   * @param reason Reason of the refusal, such as `rate_exceeded`.
+   */
   answeredError(reason: string): void {
     this.#errors([reason], 1);
   }
 
-  /** Counts an error that nothing caught. */
+  /** Counts an uncaught error. */
   unhandled(): void {
     this.#unhandled([], 1);
   }
 
-  /** Counts a request to an upstream. */
+  /**
+   * Counts a request that was sent to an upstream.
+   *
+   * @param upstream Name of the upstream.
+   * @param outcome `answered`, or the kind of failure.
+   * @param seconds Time to the first byte of the response.
+   */
   attempt(upstream: string, outcome: string, seconds: number): void {
     this.#attempts([upstream, outcome], 1);
     if (outcome === "answered") this.#attemptSeconds([upstream], seconds);
@@ -229,7 +238,7 @@ export class Metrics {
       const child = counter.labels(labels);
       return { add: (value) => child.inc(value), labels };
     });
-    if (labelNames.length === 0) series([]).add(0); // there from the beginning
+    if (labelNames.length === 0) series([]).add(0); // exported from the start
     const exported = meter.createCounter(name, { description: help });
     return (values: readonly string[], value: number) => {
       const { add, labels } = series(values);
@@ -267,7 +276,7 @@ interface Series {
   readonly add: (value: number) => void;
 }
 
-/** Keeps what the library looks up by hashing labels, which costs more than counting. */
+/** Caches series by their label values, since the library's lookup by hashed labels costs more than counting. */
 function seriesOf(
   names: readonly string[],
   make: (labels: Labels) => Series,
@@ -284,5 +293,5 @@ function seriesOf(
   };
 }
 
-/** Does nothing unless the process was started with `OTEL_DENO=true`. */
+/** OpenTelemetry meter. Does nothing unless the process was started with `OTEL_DENO=true`. */
 const meter = otelMetrics.getMeter("sluice", VERSION);

@@ -1,9 +1,9 @@
 /**
- * What the gateway says about itself: log lines, metrics, traces.
+ * Writes logs, metrics and traces.
  *
- * Promise: one line per request, in one of two formats; the number of series is bounded by the
- * settings; none of it holds keys, prompts or upstream secrets.
- * Leaves to others: what is worth saying.
+ * Promise: one log line per request, in one of two formats; the number of metric series is bounded by the settings;
+ * nothing contains keys, prompts or upstream secrets.
+ * Leaves to others: what to report.
  *
  * @module
  */

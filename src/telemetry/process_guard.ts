@@ -1,17 +1,18 @@
 import type { Log } from "./log.ts";
 
-/** Where bugs are reported. */
+/** Where uncaught errors are reported. */
 export interface ProcessGuardOptions {
   readonly log: Log;
-  /** Counts an error that nothing caught. */
+  /** Called for each uncaught error. */
   readonly unhandled: () => void;
 }
 
 /**
- * The last line of defence of a serving process: an error or rejection that nothing caught is logged as a bug
- * with its stack and counted, and the process goes on. Also gives up the permission to run programs.
+ * Keeps a serving process alive: logs and counts uncaught errors and unhandled rejections, with their stack, instead of
+ * exiting. Also revokes the permission to run programs.
  *
- * @returns Ends the guard; the permission does not come back.
+ * @param options Log, and a counter.
+ * @returns A function that stops guarding. The revoked permission is not restored.
  */
 export function guardProcess({ log, unhandled }: ProcessGuardOptions): () => void {
   Deno.permissions.revokeSync({ name: "run" });

@@ -3,34 +3,46 @@ import { VERSION } from "../platform/mod.ts";
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** One stage of a request, while it lasts. */
+/** A stage of a request that is being traced. */
 export interface Stage {
-  /** W3C `traceparent` of this stage, for whoever it asks; undefined when nothing is traced. */
+  /** W3C `traceparent` of this stage, to be sent upstream; `undefined` if tracing is off. */
   readonly traceparent: string | undefined;
-  /** Ends it; with an error when it failed. */
+  /**
+   * Ends the stage.
+   *
+   * @param attributes Further attributes of the span.
+   * @param error Marks the stage as failed.
+   */
   end(attributes?: Attributes, error?: unknown): void;
 }
 
-/** The stages of one request. */
+/** The trace of one request. */
 export interface Trace {
-  /** Begins a stage. */
+  /**
+   * Starts a stage.
+   *
+   * @param name Name of the span.
+   * @param kind `client` for requests to upstreams. Default: `internal`.
+   */
   begin(name: string, attributes?: Attributes, kind?: "internal" | "client"): Stage;
-  /** Says more about the request itself. */
+  /** Adds attributes to the span of the request itself. */
   set(attributes: Attributes): void;
 }
 
-/** Makes the trace of the request that is being answered just now. */
+/** Returns the trace of the request in the current context, and renames its span. */
 export type Tracing = (name: string) => Trace;
 
 const NO_STAGE: Stage = { traceparent: undefined, end() {} };
 const NO_TRACE: Trace = { begin: () => NO_STAGE, set() {} };
 
-/** For processes that export nothing: costs nothing. */
+/** Tracing for processes that export nothing. Costs nothing. */
 export const NO_TRACING: Tracing = () => NO_TRACE;
 
 /**
- * Spans by the platform's own OpenTelemetry (`OTEL_DENO=true`), below the one that it makes for each
- * request and that continues the caller's `traceparent`. Never with keys, prompts or addresses.
+ * Traces with the platform's OpenTelemetry (`OTEL_DENO=true`). Spans are children of the span that the platform makes for
+ * each request, which continues the client's `traceparent`. Spans never contain keys, prompts or addresses.
+ *
+ * @returns A function that returns the trace of the current request.
  */
 export function openTelemetry(): Tracing {
   const tracer = trace.getTracer("sluice", VERSION);
@@ -51,7 +63,7 @@ export function openTelemetry(): Tracing {
   };
 }
 
-/** By hand, since Deno 2.4 has no propagator (https://www.w3.org/TR/trace-context/). */
+/** Formats the header by hand, since Deno 2.4 has no propagator (https://www.w3.org/TR/trace-context/). */
 function traceparentOf(span: Span): string {
   const { traceId, spanId, traceFlags } = span.spanContext();
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
@@ -66,7 +78,12 @@ function end(span: Span, attributes: Attributes = {}, error: unknown): void {
   span.end();
 }
 
-/** Runs a stage to its end. */
+/**
+ * Runs work as a stage: ends the stage when the work settles, with an error if it fails.
+ *
+ * @returns The result of the work.
+ * @throws Whatever the work throws.
+ */
 export async function during<T>(stage: Stage, work: () => Promise<T>): Promise<T> {
   try {
     const result = await work();

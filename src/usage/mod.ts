@@ -1,8 +1,8 @@
 /**
- * What was used: reports over the hourly roll-ups, and the retention of single records.
+ * Reports usage from hourly roll-ups, reads request records, and prunes old ones.
  *
- * Promise: reports cost the same however many requests there were; pruning goes in small steps.
- * Leaves to others: writing records and roll-ups, which belongs to settling a request (`ledger/`).
+ * Promise: the cost of a report does not depend on the number of requests; pruning goes in small steps.
+ * Leaves to others: writing records and roll-ups, which is part of settling a request (`ledger/`).
  *
  * @module
  */

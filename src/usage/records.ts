@@ -53,7 +53,7 @@ const recordRow = z.object({
   chargedCredits: row.charged_credits,
   balanceCredits: row.balance_credits,
   ignored: row.ignored,
-  /** What the price was computed with; undefined when nothing was charged, and in records from before schema 5. */
+  /** Prices of the charge; `undefined` if nothing was charged, and in records from before schema 5. */
   prices: row.input_price === null ? undefined : {
     input: row.input_price,
     cached: row.cached_price ?? 0,
@@ -62,23 +62,29 @@ const recordRow = z.object({
   },
 }));
 
-/** One request as it is remembered. */
+/** Record of a request. Prices are in credits per million tokens, times in milliseconds. */
 export type RequestRecord = z.output<typeof recordRow>;
 
-/** Which records are wanted. */
+/** Selects request records. */
 export interface RecordFilter {
   readonly accountId: string;
   readonly route?: string | undefined;
   readonly keyId?: string | undefined;
   readonly ending?: string | undefined;
-  /** Records before this one: the last of the page before. */
+  /** Only records older than this one, the last of the previous page. */
   readonly before?: { readonly startedAtMs: number; readonly requestId: string } | undefined;
   readonly limit: number;
 }
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-/** An account's records, newest first. */
+/**
+ * Reads request records of an account.
+ *
+ * @param database The database.
+ * @param filter Account, optional filters, position and max number of records.
+ * @returns Records, newest first.
+ */
 export async function requestRecords(
   database: Database,
   { accountId, route, keyId, ending, before, limit }: RecordFilter,
@@ -105,7 +111,13 @@ export async function requestRecords(
   return rows.map((row) => recordRow.parse(row));
 }
 
-/** One record. */
+/**
+ * Reads a request record.
+ *
+ * @param database The database.
+ * @param requestId ID of the request.
+ * @returns The record of any account, or `undefined` if it does not exist or was pruned.
+ */
 export async function requestRecord(
   database: Database,
   requestId: string,

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { type Database, type Reading, readTogether } from "../database/mod.ts";
 
-/** What a report is grouped by. */
+/** Possible groupings of a report. */
 export const GROUPINGS = ["day", "hour", "model", "key"] as const;
+/** Grouping of a report. */
 export type Grouping = typeof GROUPINGS[number];
 
 const reportRow = z.object({
@@ -15,7 +16,7 @@ const reportRow = z.object({
   credits: z.int(),
 });
 
-/** Requests, tokens and credits of one group. */
+/** Requests, tokens and credits of one group: a UTC day or hour, a route ID, or a key ID. */
 export type ReportRow = z.infer<typeof reportRow>;
 
 const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
@@ -28,24 +29,42 @@ const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** When the last `days` days of UTC began, today included: what every view calls "30 days". */
+/**
+ * Computes the start of the last `days` UTC days including today, which every view means by "30 days".
+ *
+ * @param nowMs Current time in milliseconds since the epoch.
+ * @param days Number of days.
+ * @returns Milliseconds since the epoch.
+ */
 export function daysSince(nowMs: number, days: number): number {
   return (Math.floor(nowMs / DAY_MS) - days + 1) * DAY_MS;
 }
 
-/** When the last `hours` hours of UTC began, this one included. */
+/**
+ * Computes the start of the last `hours` UTC hours including the current one.
+ *
+ * @param nowMs Current time in milliseconds since the epoch.
+ * @param hours Number of hours.
+ * @returns Milliseconds since the epoch.
+ */
 export function hoursSince(nowMs: number, hours: number): number {
   return (Math.floor(nowMs / HOUR_MS) - hours + 1) * HOUR_MS;
 }
 
-/** Whose use, and how it is grouped. */
+/** Account, grouping and start of a report. */
 export interface ReportOptions {
   readonly accountId: string;
   readonly by: Grouping;
   readonly sinceMs?: number;
 }
 
-/** An account's use, from the hourly roll-ups; days and hours are those of UTC, oldest first. */
+/**
+ * Reports the usage of an account from hourly roll-ups.
+ *
+ * @param database The database.
+ * @param options Account, grouping, and start of the report (default: everything).
+ * @returns One row per group, ordered by group; days and hours are in UTC.
+ */
 export async function usageReport(
   database: Database,
   options: ReportOptions,
@@ -53,7 +72,9 @@ export async function usageReport(
   return (await readTogether(database, { report: usageReading(options) })).report;
 }
 
-/** The same, to be read together with other things. */
+/**
+ * Returns {@linkcode usageReport} as a query that can be read together with others in one statement.
+ */
 export function usageReading({ accountId, by, sinceMs = 0 }: ReportOptions): Reading<ReportRow[]> {
   const columns = Object.keys(reportRow.shape).filter((name) => name !== "group");
   const sums = columns.map((name) => `sum(${name}) as ${name}`).join(", ");
@@ -69,7 +90,11 @@ export function usageReading({ accountId, by, sinceMs = 0 }: ReportOptions): Rea
   };
 }
 
-/** When the latest recorded request began, in milliseconds; undefined when there is none. */
+/**
+ * Reads the start of the latest recorded request.
+ *
+ * @returns Milliseconds since the epoch, or `undefined` if there are no records.
+ */
 export async function latestRecordAt(database: Database): Promise<number | undefined> {
   const row = await database.one(
     "select started_at_ms from usage_records order by request_id desc limit 1",

@@ -3,21 +3,23 @@ import { pruneWindows, settledRequests } from "../ledger/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { delay } from "../std/mod.ts";
 
-/** How long single request records are kept. Roll-ups and entries stay. */
+/** How long request records are kept. Roll-ups and entries are kept forever. */
 export interface RetentionOptions {
   readonly database: Database;
   readonly log: Log;
   readonly now: () => number;
+  /** Max age of records, in days. */
   readonly days: number;
+  /** Max number of records. */
   readonly rows: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Rows in one step: a few milliseconds of the writer's time. */
+/** Rows per step, which take the writer a few milliseconds. */
 const STEP_ROWS = 200;
 const PAUSE_MS = 100;
 const EVERY_MS = 15 * 60_000;
-/** Request windows are kept for as long as a clock may be wrong. */
+/** Rate windows are kept this long, in case a clock is wrong. */
 const WINDOW_DAYS = 8;
 
 const PRUNE_RECORDS = `
@@ -28,7 +30,7 @@ const PRUNE_RECORDS = `
 const PRUNED = "select records from pruned_records";
 const NTH_OLDEST = "select request_id from usage_records order by request_id limit 1 offset ?";
 
-/** Deletes records that are old or too many, in small steps with pauses in between. */
+/** Deletes old and surplus request records in small steps with pauses. */
 export class Retention {
   readonly #options: RetentionOptions;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -39,13 +41,14 @@ export class Retention {
     this.#options = options;
   }
 
-  /** Begins to prune, now and then. */
+  /** Starts pruning every 15 minutes. */
   start(): void {
     this.#timer = setInterval(() => {
       this.#running = this.#running.then(() => this.prune());
     }, EVERY_MS);
   }
 
+  /** Stops pruning. Resolves when the step in progress has ended. */
   async close(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
@@ -53,9 +56,9 @@ export class Retention {
   }
 
   /**
-   * Prunes what there is.
+   * Prunes now. Failures are logged, not thrown.
    *
-   * @returns how many records were deleted.
+   * @returns The number of deleted records; 0 after a failure.
    */
   async prune(): Promise<number> {
     const { database, log, now, days, rows } = this.#options;
@@ -91,7 +94,7 @@ export class Retention {
   }
 }
 
-/** What sorts before every request id of that time and after: ids begin with their time. */
+/** Returns a text that sorts before every request ID of that time and later, since IDs begin with their time. */
 function requestIdAt(ms: number): string {
   return `req_${Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0")}`;
 }
