@@ -4,84 +4,68 @@ import { backUp, restoreFile } from "../database/mod.ts";
 import { databaseAlone, DirectoryInUse, gatewayIdentity } from "../gateway_identity.ts";
 import { dirname, resolvePath } from "../std.ts";
 import type { CommandContext } from "./context.ts";
+import { argument, defineCommand } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
-import {
-  type PlaceOptions,
-  print,
-  readSettings,
-  withJson,
-  withParts,
-  withPlace,
-} from "./settings.ts";
-
-interface Options extends PlaceOptions {
-  readonly json?: boolean;
-}
 
 const SERVER =
   "as the database is a libSQL server: use that server's own means (its operator's page tells)";
 
 /** `sluice backup` and `sluice restore` */
 export function backupCommands(program: Command, context: CommandContext): void {
-  withJson(withPlace(
-    program.command("backup").description("copy the database, while the gateway runs")
-      .argument("<file>", "where to; an older backup of that name is replaced"),
-  )).addHelpText(
-    "after",
-    "\nThe copy is of one moment, and is looked through before it gets its name.\n" +
+  defineCommand<{ file: string }>(program, context, {
+    name: "backup",
+    description: "copy the database, while the gateway runs",
+    arguments: [argument("<file>", "where to; an older backup of that name is replaced")],
+    help: "\nThe copy is of one moment, and is looked through before it gets its name.\n" +
       "\nExample:\n  sluice backup /backups/sluice-$(date +%F).db",
-  ).action((name: string, options: Options) =>
-    withParts(context, options, async ({ database }, config) => {
+    opens: "database",
+    async run({ options, parts: { database }, config, print }) {
       if (databaseFile(config.settings) === undefined) throw new Error(`Cannot back up ${SERVER}`);
-      const to = resolvePath(context.directory, name);
+      const to = resolvePath(context.directory, options.file);
       using told = progress(context, "copying");
       const { bytes, schema } = await backUp(database, to, told.tell);
       told.end();
       print(
-        context,
-        options,
         { file: to, bytes, schema },
         () => `Copied ${size(bytes)} to ${to} (schema ${schema}).\n`,
       );
-    })
-  );
+    },
+  });
 
-  withJson(withPlace(
-    program.command("restore").description("put a backup in the place of the database")
-      .argument("<file>", "made by sluice backup"),
-  )).addHelpText(
-    "after",
-    "\nThe gateway must be stopped. The database that was there is kept beside it.\n" +
+  defineCommand<{ file: string }>(program, context, {
+    name: "restore",
+    description: "put a backup in the place of the database",
+    arguments: [argument("<file>", "made by sluice backup")],
+    help: "\nThe gateway must be stopped. The database that was there is kept beside it.\n" +
       "\nExample:\n  sluice restore /backups/sluice-2026-11-20.db",
-  ).action(async (name: string, options: Options) => {
-    const config = await readSettings(context, options);
-    const file = databaseFile(config.settings);
-    if (file === undefined) throw new Error(`Cannot restore ${SERVER}`);
-    const from = resolvePath(context.directory, name);
-    if (from === file) throw new Error(`Cannot restore ${from} onto itself`);
-    await Deno.stat(from).catch((error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-      throw new Error(`Cannot restore ${from} as there is no such file`, { cause: error });
-    });
-    await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const running = (error: unknown) => {
-      if (!(error instanceof DirectoryInUse)) throw error;
-      throw new Error(`Cannot restore while a gateway runs on ${file}: stop it first`, {
-        cause: error,
+    opens: "settings",
+    async run({ options, config, print }) {
+      const file = databaseFile(config.settings);
+      if (file === undefined) throw new Error(`Cannot restore ${SERVER}`);
+      const from = resolvePath(context.directory, options.file);
+      if (from === file) throw new Error(`Cannot restore ${from} onto itself`);
+      await Deno.stat(from).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+        throw new Error(`Cannot restore ${from} as there is no such file`, { cause: error });
       });
-    };
-    using _alone = await gatewayIdentity(config.settings.data).catch(running);
-    using _file = await databaseAlone(config.settings.data, file).catch(running);
-    const { schema, bytes, before } = await restoreFile(from, file, context.now());
-    print(
-      context,
-      options,
-      { file, bytes, schema, before: before ?? null },
-      () =>
-        `Restored ${size(bytes)} to ${file} (schema ${schema}).\n` +
-        (before === undefined ? "" : `What was there is kept as ${before}.\n`) +
-        "Check it with: sluice credits audit\n",
-    );
+      await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      const running = (error: unknown) => {
+        if (!(error instanceof DirectoryInUse)) throw error;
+        throw new Error(`Cannot restore while a gateway runs on ${file}: stop it first`, {
+          cause: error,
+        });
+      };
+      using _alone = await gatewayIdentity(config.settings.data).catch(running);
+      using _file = await databaseAlone(config.settings.data, file).catch(running);
+      const { schema, bytes, before } = await restoreFile(from, file, context.now());
+      print(
+        { file, bytes, schema, before: before ?? null },
+        () =>
+          `Restored ${size(bytes)} to ${file} (schema ${schema}).\n` +
+          (before === undefined ? "" : `What was there is kept as ${before}.\n`) +
+          "Check it with: sluice credits audit\n",
+      );
+    },
   });
 }

@@ -1,5 +1,6 @@
-import { Argument, type Command } from "commander";
+import type { Command } from "commander";
 import type { CommandContext } from "./context.ts";
+import { argument, defineCommand } from "./define_command.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = typeof SHELLS[number];
@@ -12,14 +13,16 @@ interface Node {
 
 /** `sluice completion` */
 export function completionCommand(program: Command, context: CommandContext): void {
-  program.command("completion").description("print completion for a shell")
-    .addArgument(new Argument("<shell>", "which").choices(SHELLS))
-    .addHelpText(
-      "after",
+  defineCommand<{ shell: Shell }>(program, context, {
+    name: "completion",
+    description: "print completion for a shell",
+    arguments: [argument("<shell>", "which").choices(SHELLS)],
+    help:
       '\nExamples:\n  eval "$(sluice completion bash)"\n  sluice completion zsh > "${fpath[1]}/_sluice"\n' +
-        "  sluice completion fish > ~/.config/fish/completions/sluice.fish",
-    )
-    .action((shell: Shell) => context.out(SCRIPTS[shell](nodesOf(program, []))));
+      "  sluice completion fish > ~/.config/fish/completions/sluice.fish",
+    json: false,
+    run: ({ options: { shell } }) => context.out(SCRIPTS[shell](nodesOf(program, []))),
+  });
 }
 
 function nodesOf(command: Command, path: readonly string[]): Node[] {

@@ -10,21 +10,14 @@ import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod
 import { announcedAddress } from "../gateway_identity.ts";
 import { answersAt, gatewayAddress } from "./address.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
+import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
-import {
-  isThere,
-  type PlaceOptions,
-  print,
-  readSettings,
-  withJson,
-  withPlace,
-} from "./settings.ts";
+import { isThere, type PlaceOptions, readSettings } from "./settings.ts";
 
 interface Options extends PlaceOptions {
   readonly local?: boolean;
   readonly running?: boolean;
-  readonly json?: boolean;
 }
 
 /** One thing that was looked at. */
@@ -43,29 +36,30 @@ const CLOCK_SLACK_MS = 30_000;
 
 /** `sluice doctor` */
 export function doctorCommand(program: Command, context: CommandContext): void {
-  withJson(withPlace(
-    program.command("doctor").description(
-      "check settings, database, clock and every upstream; say what to do",
-    ),
-  )).option("--local", "leave the upstreams out")
-    .option("--running", "only whether a gateway answers on this data directory, for health checks")
-    .addHelpText(
-      "after",
-      "\nExit status 1 when anything failed. Upstreams are asked for their models only.",
-    )
-    .action(async (options: Options) => {
+  defineCommand<Options>(program, context, {
+    name: "doctor",
+    description: "check settings, database, clock and every upstream; say what to do",
+    options: [
+      option("--local", "leave the upstreams out"),
+      option(
+        "--running",
+        "only whether a gateway answers on this data directory, for health checks",
+      ),
+    ],
+    help: "\nExit status 1 when anything failed. Upstreams are asked for their models only.",
+    opens: "place",
+    async run({ options, print }) {
       using told = progress(context, "checking");
       const findings = await examine(context, options, told.tell);
       told.end();
       const failed = findings.some(({ state }) => state === "failed");
       print(
-        context,
-        options,
         { ok: !failed, findings },
         () => findings.map((one) => line(one, context.colour)).join(""),
       );
       if (failed) throw new CommandStatus(1);
-    });
+    },
+  });
 }
 
 async function examine(

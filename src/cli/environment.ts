@@ -4,17 +4,11 @@ import type { Config } from "../config/mod.ts";
 import { SILENT } from "../telemetry/mod.ts";
 import { type GatewayAddress, gatewayAddress } from "./address.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
+import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration } from "./format.ts";
-import {
-  activeAccount,
-  type PlaceOptions,
-  print,
-  withJson,
-  withParts,
-  withPlace,
-} from "./settings.ts";
+import { activeAccount } from "./settings.ts";
 
-interface Options extends PlaceOptions {
+interface Options {
   readonly account?: string;
 }
 
@@ -23,24 +17,23 @@ const RUN_KEY_MS = 7 * 86_400_000;
 
 /** `sluice env` and `sluice run`: the settings that clients and coding tools read. */
 export function environmentCommands(program: Command, context: CommandContext): void {
-  withJson(withPlace(
-    program.command("env").description("print the environment for clients, to eval")
-      .option("--account <email>", "whose key (default: the owner's)")
-      .option("--expires <duration>", "how long the key is valid", "30d"),
-  )).addHelpText(
-    "after",
-    '\nIssues a key, or prints SLUICE_OWNER_KEY where that is set.\n\nExample:\n  eval "$(sluice env)"',
-  ).action((options: Options & { json?: boolean; expires: string }) =>
-    withParts(context, options, async (parts, config) => {
+  defineCommand<Options & { expires: string }>(program, context, {
+    name: "env",
+    description: "print the environment for clients, to eval",
+    options: [
+      option("--account <email>", "whose key (default: the owner's)"),
+      option("--expires <duration>", "how long the key is valid", "30d"),
+    ],
+    help:
+      '\nIssues a key, or prints SLUICE_OWNER_KEY where that is set.\n\nExample:\n  eval "$(sluice env)"',
+    opens: "new database",
+    async run({ options, parts, config, print }) {
       const lifeMs = parseDuration(options.expires);
       const { url, answers } = await gatewayAddress(config);
       const secret = given(config, options)?.secret ??
         (await issue(parts, options, { name: "sluice env", lifeMs, nowMs: context.now() })).secret;
-      const variables = clientEnvironment(config, url, secret);
       print(
-        context,
-        options,
-        variables,
+        clientEnvironment(config, url, secret),
         (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),
       );
       if (!answers) {
@@ -48,26 +41,26 @@ export function environmentCommands(program: Command, context: CommandContext): 
           `sluice: no gateway runs on ${config.settings.data} yet; start it with: sluice\n`,
         );
       }
-    }, { make: true })
-  );
+    },
+  });
 
-  withPlace(
-    program.command("run").description("start a coding tool with that environment")
-      .usage("[options] -- PROGRAM [ARGS…]")
-      .argument("<program>", "what to run").argument("[args...]", "its arguments")
-      .option("--account <email>", "whose key (default: the owner's)"),
-  ).addHelpText(
-    "after",
-    "\nThe key lasts as long as the program. When no gateway runs, one runs beside it and ends with it;\nfor several programs at once start one yourself: sluice\n" +
+  defineCommand<Options & { program: string; args: string[] }>(program, context, {
+    name: "run",
+    description: "start a coding tool with that environment",
+    usage: "[options] -- PROGRAM [ARGS…]",
+    arguments: [argument("<program>", "what to run"), argument("[args...]", "its arguments")],
+    options: [option("--account <email>", "whose key (default: the owner's)")],
+    help:
+      "\nThe key lasts as long as the program. When no gateway runs, one runs beside it and ends with it;\nfor several programs at once start one yourself: sluice\n" +
       "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
-  ).action(async (name: string, args: string[], options: Options) => {
-    const status = await withParts(
-      context,
-      options,
-      (parts, config) => runWithKey(context, { parts, config, options, name, args }),
-      { make: true, serving: true },
-    );
-    if (status !== 0) throw new CommandStatus(status);
+    opens: "new database",
+    serving: true,
+    json: false,
+    async run({ options, parts, config }) {
+      const { program: name, args } = options;
+      const status = await runWithKey(context, { parts, config, options, name, args });
+      if (status !== 0) throw new CommandStatus(status);
+    },
   });
 }
 

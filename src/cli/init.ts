@@ -4,6 +4,7 @@ import { settingsJsonSchema, upstreamSettings } from "../config/mod.ts";
 import { joinPath, resolvePath } from "../std.ts";
 import { type Discovered, discoverUpstreams, probeUpstream } from "../upstreams/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
+import { defineCommand, option } from "./define_command.ts";
 import { isThere } from "./settings.ts";
 
 interface Options {
@@ -17,17 +18,21 @@ const SCHEMA_FILE = "sluice.schema.json";
 
 /** `sluice init` */
 export function initCommand(program: Command, context: CommandContext): void {
-  program.command("init").description(`look for upstreams and write a ${FILE} with them`)
-    .option("--yes", "without questions: take everything that is found")
-    .option("--force", `replace a ${FILE} that is there`)
-    .addHelpText(
-      "after",
+  defineCommand<Options>(program, context, {
+    name: "init",
+    description: `look for upstreams and write a ${FILE} with them`,
+    options: [
+      option("--yes", "without questions: take everything that is found"),
+      option("--force", `replace a ${FILE} that is there`),
+    ],
+    help:
       "\nLooks for Ollama, vLLM and LM Studio on their usual ports of this machine, and for keys in\n" +
-        "MOONSHOT_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY.\n" +
-        "Keys stay in the environment: the file names the variables.\n" +
-        "\nExample:\n  sluice init --yes && sluice doctor",
-    )
-    .action((options: Options) => run(context, options));
+      "MOONSHOT_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY.\n" +
+      "Keys stay in the environment: the file names the variables.\n" +
+      "\nExample:\n  sluice init --yes && sluice doctor",
+    json: false,
+    run: ({ options }) => run(context, options),
+  });
 }
 
 async function run(context: CommandContext, options: Options): Promise<void> {

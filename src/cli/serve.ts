@@ -3,24 +3,26 @@ import { Catalog, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { bufferedWriter, createLog } from "../telemetry/mod.ts";
 import type { CommandContext } from "./context.ts";
-import { type PlaceOptions, readSettings, withPlace } from "./settings.ts";
+import { defineCommand, option } from "./define_command.ts";
 import { discoverUpstreams } from "../upstreams/mod.ts";
 import { describe } from "./init.ts";
 import { welcome } from "./welcome.ts";
 
-interface Options extends PlaceOptions {
-  readonly host?: string;
-  readonly port?: string;
-}
-
 /** `sluice` and `sluice serve` */
 export function serveCommand(program: Command, context: CommandContext): void {
-  withPlace(
-    program.command("serve", { isDefault: true }).description("run the gateway (the default)")
-      .option("--host <host>", "address to listen on (default: 127.0.0.1)")
-      .option("--port <port>", "0 picks a free one (default: 8787)"),
-  ).addHelpText("after", "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice")
-    .action(async (options: Options) => run(context, await readSettings(context, options)));
+  defineCommand(program, context, {
+    name: "serve",
+    description: "run the gateway (the default)",
+    isDefault: true,
+    options: [
+      option("--host <host>", "address to listen on (default: 127.0.0.1)"),
+      option("--port <port>", "0 picks a free one (default: 8787)"),
+    ],
+    help: "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice",
+    opens: "settings",
+    json: false,
+    run: ({ config }) => run(context, config),
+  });
 }
 
 async function run(context: CommandContext, config: Config): Promise<void> {

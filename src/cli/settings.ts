@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { Account } from "../accounts/mod.ts";
 import { type Config, databaseFile, loadConfig } from "../config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
@@ -7,18 +6,6 @@ import { type CommandContext, type CommandParts, UsageError } from "./context.ts
 export interface PlaceOptions {
   readonly config?: string;
   readonly data?: string;
-}
-
-/** Adds the options that say which gateway a command is about. */
-export function withPlace(command: Command): Command {
-  return command
-    .option("--config <file>", "settings file (default: sluice.jsonc here, or SLUICE_CONFIG)")
-    .option("--data <dir>", "directory of the database (default: ./data)");
-}
-
-/** Adds `--json`. */
-export function withJson(command: Command): Command {
-  return command.option("--json", "print JSON instead of text for people");
 }
 
 /** Settings as file, environment and the command's own options give them. */
@@ -70,16 +57,6 @@ export async function withParts<T>(
   await parts.owner(); // commands may come before the first start
   if (isNew) context.err(`sluice: made a new database, ${file}\n`);
   return await work(parts, config);
-}
-
-/** Prints `value` as JSON, or what `text` makes of it. */
-export function print<T>(
-  context: CommandContext,
-  options: { readonly json?: boolean },
-  value: T,
-  text: (value: T) => string,
-): void {
-  context.out(options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value));
 }
 
 /** The account of an address; the owner's when none is given. */
