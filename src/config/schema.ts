@@ -285,7 +285,7 @@ export const settings = z.strictObject({
     origins: z.array(z.string().min(1)).default(["*"]).describe("Browser origins served."),
   }).prefault({}),
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort"),
-  payments: z.looseObject({}).optional(),
+  payments: z.strictObject({}).optional(),
   retention: z.strictObject({
     requestDays: z.int().positive().default(90),
     requestRows: z.int().positive().default(5_000_000),

@@ -131,6 +131,7 @@ const FAULTS: readonly { file: string; says: string }[] = [
     says: "must have each `above` once",
   },
   { file: '{"__proto__": {"port": 1}}', says: "__proto__ is not a setting" },
+  { file: '{"payments": {"stripeKey": "x"}}', says: "payments.stripeKey is not a setting" },
   {
     file: '{"tiers": [{"above": 0, "minute": 1, "hour": 1, "day": 1, "week": 1}]}',
     says: "tiers.0.week",
