@@ -1,26 +1,26 @@
 import { type Config, databaseFile } from "../config/mod.ts";
 import { announcedAddress } from "../database/mod.ts";
 
-/** Max time to wait for a gateway on this machine. */
+/** A gateway on this machine answers at once, or is not there. */
 const PATIENCE_MS = 2_000;
 
-/** Address of a gateway. */
+/** Where clients reach a gateway. */
 export interface GatewayAddress {
-  /** Base URL for users, without a trailing slash. */
+  /** Base address for users, without a slash at its end. */
   readonly url: string;
-  /** Base URL from this machine. */
+  /** Where it is reached from this machine. */
   readonly local: string;
-  /** Whether a gateway is running there. */
+  /** Whether a gateway answers there now. */
   readonly answers: boolean;
 }
 
 /**
- * Finds the gateway of these settings: at `publicUrl`, at the address that a running gateway wrote into the data
- * directory, or where it would listen.
+ * Where the gateway of these settings is reached: as its operator says (`publicUrl`), as it says itself while
+ * it runs, or where it would listen.
  *
- * A gateway on the right port may belong to someone else, with other keys. With an embedded database, only the gateway
- * that wrote its address into the data directory counts. With a libSQL server, the gateway can run on any machine, so
- * the one at the address counts.
+ * One that answers at the right port may be another's, with keys of its own. So of a database in a file only
+ * the gateway counts that has left its address in the data directory; of a server's, which may run on any
+ * machine, the one at the address.
  */
 export async function gatewayAddress({ settings }: Config): Promise<GatewayAddress> {
   const { host, port, data } = settings;
@@ -35,7 +35,7 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
   return { url, local: url, answers };
 }
 
-/** Returns whether a gateway responds at a base URL. */
+/** Whether a gateway answers at an address. */
 export async function answersAt(url: string): Promise<boolean> {
   try {
     const reply = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(PATIENCE_MS) });

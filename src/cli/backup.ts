@@ -9,83 +9,68 @@ import {
 } from "../database/mod.ts";
 import { dirname, resolvePath } from "../std/mod.ts";
 import type { CommandContext } from "./context.ts";
+import { argument, defineCommand } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
-import {
-  type PlaceOptions,
-  print,
-  readSettings,
-  withJson,
-  withParts,
-  withPlace,
-} from "./settings.ts";
 
-interface Options extends PlaceOptions {
-  readonly json?: boolean;
-}
-
-const SERVER = "a libSQL server: use the server's own backup tools";
+const SERVER =
+  "as the database is a libSQL server: use that server's own means (its operator's page tells)";
 
 /** `sluice backup` and `sluice restore` */
 export function backupCommands(program: Command, context: CommandContext): void {
-  withJson(withPlace(
-    program.command("backup").description("copy the database; the gateway may keep running")
-      .argument("<file>", "path of the copy; an existing backup is replaced"),
-  )).addHelpText(
-    "after",
-    "\nThe copy is a consistent snapshot, verified before it is renamed into place.\n" +
+  defineCommand<{ file: string }>(program, context, {
+    name: "backup",
+    description: "copy the database; the gateway may keep running",
+    arguments: [argument("<file>", "path of the copy; an existing backup is replaced")],
+    help: "\nThe copy is a consistent snapshot, verified before it is renamed into place.\n" +
       "\nExample:\n  sluice backup /backups/sluice-$(date +%F).db",
-  ).action((name: string, options: Options) =>
-    withParts(context, options, async ({ database }, config) => {
+    opens: "database",
+    async run({ options, parts: { database }, config, print }) {
       if (databaseFile(config.settings) === undefined) throw new Error(`Cannot back up ${SERVER}`);
-      const to = resolvePath(context.directory, name);
+      const to = resolvePath(context.directory, options.file);
       using told = progress(context, "copying");
       const { bytes, schema } = await backUp(database, to, told.tell);
       told.end();
       print(
-        context,
-        options,
         { file: to, bytes, schema },
         () => `Copied ${size(bytes)} to ${to} (schema ${schema}).\n`,
       );
-    })
-  );
+    },
+  });
 
-  withJson(withPlace(
-    program.command("restore").description("replace the database with a backup")
-      .argument("<file>", "path of a file made by sluice backup"),
-  )).addHelpText(
-    "after",
-    "\nStop the gateway first. The previous database is kept beside the restored one.\n" +
+  defineCommand<{ file: string }>(program, context, {
+    name: "restore",
+    description: "put a backup in the place of the database",
+    arguments: [argument("<file>", "made by sluice backup")],
+    help: "\nThe gateway must be stopped. The database that was there is kept beside it.\n" +
       "\nExample:\n  sluice restore /backups/sluice-2026-11-20.db",
-  ).action(async (name: string, options: Options) => {
-    const config = await readSettings(context, options);
-    const file = databaseFile(config.settings);
-    if (file === undefined) throw new Error(`Cannot restore ${SERVER}`);
-    const from = resolvePath(context.directory, name);
-    if (from === file) throw new Error(`Cannot restore ${from} onto itself`);
-    await Deno.stat(from).catch((error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-      throw new Error(`Cannot restore ${from}: file not found`, { cause: error });
-    });
-    await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const running = (error: unknown) => {
-      if (!(error instanceof DirectoryInUse)) throw error;
-      throw new Error(`Cannot restore: a gateway is running on ${file}. Stop it first`, {
-        cause: error,
+    opens: "settings",
+    async run({ options, config, print }) {
+      const file = databaseFile(config.settings);
+      if (file === undefined) throw new Error(`Cannot restore ${SERVER}`);
+      const from = resolvePath(context.directory, options.file);
+      if (from === file) throw new Error(`Cannot restore ${from} onto itself`);
+      await Deno.stat(from).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+        throw new Error(`Cannot restore ${from}: file not found`, { cause: error });
       });
-    };
-    using _alone = await gatewayIdentity(config.settings.data).catch(running);
-    using _file = await databaseAlone(config.settings.data, file).catch(running);
-    const { schema, bytes, before } = await restoreFile(from, file, context.now());
-    print(
-      context,
-      options,
-      { file, bytes, schema, before: before ?? null },
-      () =>
-        `Restored ${size(bytes)} to ${file} (schema ${schema}).\n` +
-        (before === undefined ? "" : `The previous database was kept as ${before}.\n`) +
-        "Check it with: sluice credits audit\n",
-    );
+      await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      const running = (error: unknown) => {
+        if (!(error instanceof DirectoryInUse)) throw error;
+        throw new Error(`Cannot restore: a gateway is running on ${file}. Stop it first`, {
+          cause: error,
+        });
+      };
+      using _alone = await gatewayIdentity(config.settings.data).catch(running);
+      using _file = await databaseAlone(config.settings.data, file).catch(running);
+      const { schema, bytes, before } = await restoreFile(from, file, context.now());
+      print(
+        { file, bytes, schema, before: before ?? null },
+        () =>
+          `Restored ${size(bytes)} to ${file} (schema ${schema}).\n` +
+          (before === undefined ? "" : `What was there is kept as ${before}.\n`) +
+          "Check it with: sluice credits audit\n",
+      );
+    },
   });
 }

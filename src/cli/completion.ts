@@ -1,10 +1,11 @@
-import { Argument, type Command } from "commander";
+import type { Command } from "commander";
 import type { CommandContext } from "./context.ts";
+import { argument, defineCommand } from "./define_command.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = typeof SHELLS[number];
 
-/** A command's path, and its subcommands and options, which can follow it. */
+/** What may follow a command's words: its path, its subcommands and its options. */
 interface Node {
   readonly path: readonly string[];
   readonly words: readonly { readonly word: string; readonly about: string }[];
@@ -12,14 +13,16 @@ interface Node {
 
 /** `sluice completion` */
 export function completionCommand(program: Command, context: CommandContext): void {
-  program.command("completion").description("print a shell completion script")
-    .addArgument(new Argument("<shell>", "name of the shell").choices(SHELLS))
-    .addHelpText(
-      "after",
+  defineCommand<{ shell: Shell }>(program, context, {
+    name: "completion",
+    description: "print a shell completion script",
+    arguments: [argument("<shell>", "name of the shell").choices(SHELLS)],
+    help:
       '\nExamples:\n  eval "$(sluice completion bash)"\n  sluice completion zsh > "${fpath[1]}/_sluice"\n' +
-        "  sluice completion fish > ~/.config/fish/completions/sluice.fish",
-    )
-    .action((shell: Shell) => context.out(SCRIPTS[shell](nodesOf(program, []))));
+      "  sluice completion fish > ~/.config/fish/completions/sluice.fish",
+    json: false,
+    run: ({ options: { shell } }) => context.out(SCRIPTS[shell](nodesOf(program, []))),
+  });
 }
 
 function nodesOf(command: Command, path: readonly string[]): Node[] {
@@ -89,7 +92,7 @@ compdef _sluice sluice
     ).join(""),
 };
 
-/** Quotes a text. The three shells agree on single quotes, except for a quote inside. */
+/** A text between single quotes, which the three shells read alike but for a quote itself. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "’")}'`;
 }

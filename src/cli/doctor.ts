@@ -3,28 +3,28 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
-import { announcedAddress, databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
+import { announcedAddress, databaseBytes, MIGRATIONS } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
 import { answersAt, gatewayAddress } from "./address.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
+import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
-import { exists, type PlaceOptions, print, readSettings, withJson, withPlace } from "./settings.ts";
+import { exists, type PlaceOptions, readSettings } from "./settings.ts";
 
 interface Options extends PlaceOptions {
   readonly local?: boolean;
   readonly running?: boolean;
-  readonly json?: boolean;
 }
 
-/** Result of one check. */
+/** One thing that was looked at. */
 interface Finding {
   readonly check: string;
   readonly state: "ok" | "warning" | "failed";
   readonly detail: string;
-  /** How to fix a problem. */
+  /** What to do about it. */
   readonly advice?: string;
 }
 
@@ -35,29 +35,30 @@ const CLOCK_SLACK_MS = 30_000;
 
 /** `sluice doctor` */
 export function doctorCommand(program: Command, context: CommandContext): void {
-  withJson(withPlace(
-    program.command("doctor").description(
-      "check the settings, database, clock and upstreams, with advice on each problem",
-    ),
-  )).option("--local", "skip the upstreams")
-    .option("--running", "only check that a gateway runs on this data directory, for health checks")
-    .addHelpText(
-      "after",
-      "\nThe exit status is 1 if a check fails. Upstreams are only asked to list their models.",
-    )
-    .action(async (options: Options) => {
+  defineCommand<Options>(program, context, {
+    name: "doctor",
+    description: "check the settings, database, clock and upstreams, with advice on each problem",
+    options: [
+      option("--local", "skip the upstreams"),
+      option(
+        "--running",
+        "only check that a gateway runs on this data directory, for health checks",
+      ),
+    ],
+    help: "\nThe exit status is 1 if a check fails. Upstreams are only asked to list their models.",
+    opens: "place",
+    async run({ options, print }) {
       using told = progress(context, "checking");
       const findings = await examine(context, options, told.tell);
       told.end();
       const failed = findings.some(({ state }) => state === "failed");
       print(
-        context,
-        options,
         { ok: !failed, findings },
         () => findings.map((one) => line(one, context.colour)).join(""),
       );
       if (failed) throw new CommandStatus(1);
-    });
+    },
+  });
 }
 
 async function examine(
@@ -71,7 +72,7 @@ async function examine(
   let catalog: Catalog;
   try {
     config = await readSettings(context, options).catch(async (error) => {
-      // a missing key that only serving needs does not prevent the other checks
+      // what only answering needs, such as an upstream's key, keeps nothing else from being looked at
       const rest = await readSettings(context, options, { serving: false }).catch(() => undefined);
       if (rest === undefined) throw error;
       findings.push(
@@ -96,11 +97,11 @@ async function examine(
   if (options.running) return [await answering(config)];
   const { file, warnings } = config;
   findings.push(
-    ...catalog.warnings.map((one) => failed("routes", one, "see docs/upstreams.md")),
+    ...catalog.warnings.map((one) => failed("routes", one, "the page on upstreams tells how")),
   );
   findings.push(ok("settings", `${file ?? "no settings file"}; ${catalog.routes.length} routes`));
   findings.push(
-    ...warnings.map((one) => warning("settings", one, "fix the name or remove the variable")),
+    ...warnings.map((one) => warning("settings", one, "correct the name or remove it")),
   );
   tell("database");
   findings.push(...await database(context, config));
@@ -112,8 +113,8 @@ async function examine(
   if (upstreams.length === 0) {
     findings.push(warning(
       "upstreams",
-      "none configured: the built-in simulator replies",
-      "run sluice init to find some, or set SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY",
+      "none is configured: the built-in simulator answers",
+      "sluice init looks for some; or set SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY",
     ));
   }
   tell(upstreams.length === 1 ? "upstream" : "upstreams");
@@ -138,14 +139,14 @@ async function database(context: CommandContext, config: Config): Promise<Findin
   const file = databaseFile(config.settings);
   if (file !== undefined && !await exists(file)) {
     return [
-      warning("database", `none at ${file} yet`, "the first start creates it: sluice"),
+      warning("database", `there is none yet at ${file}`, "the first start makes it: sluice"),
     ];
   }
   try {
     await using parts = await context.openParts(config);
     const { database } = parts;
     const startedTick = performance.now();
-    await probeWrite(database);
+    await database.batch([{ sql: "update revisions set number = number where false" }]);
     const ms = performance.now() - startedTick;
     const embedded = databaseFile(config.settings) !== undefined;
     const about = [
@@ -155,22 +156,22 @@ async function database(context: CommandContext, config: Config): Promise<Findin
       `a commit takes ${ms.toFixed(1)} ms`,
     ].join(", ");
     const found = ms > SLOW_COMMIT_MS
-      ? warning("database", about, "the disk is slow or busy: every response waits for a commit")
+      ? warning("database", about, "the disk is slow or busy: every answer waits for a commit")
       : ok("database", about);
     const latest = await latestRecordAt(database);
     return latest === undefined || latest <= context.now() + CLOCK_SLACK_MS ? [found] : [
       found,
       failed(
         "clock",
-        `the latest request is dated ${new Date(latest).toISOString()}, in the future`,
-        "synchronize this machine's clock (NTP): rate windows and expiry depend on it",
+        `the latest request is of ${new Date(latest).toISOString()}, which is still to come`,
+        "set this machine's clock (NTP); windows and expiry follow it",
       ),
     ];
   } catch (error) {
     return [failed(
       "database",
       sentence(error),
-      "see docs/operating.md: damaged file, full disk, file permissions, or a server that is down",
+      "see the operating page: damaged file, full disk, rights, or a server that is down",
     )];
   }
 }
@@ -181,31 +182,31 @@ async function space({ settings }: Config): Promise<Finding> {
     const free = bavail * bsize;
     const detail = `${size(free)} free in ${settings.data}`;
     return free < LITTLE_SPACE_BYTES
-      ? warning("disk", detail, "free some space: without it the gateway returns 503")
+      ? warning("disk", detail, "make room: without it the gateway answers 503")
       : ok("disk", detail);
   } catch (error) {
-    return warning("disk", sentence(error), "check the disk of the data directory yourself");
+    return warning("disk", sentence(error), "look at the disk of the data directory yourself");
   }
 }
 
-/** Checks that the gateway of a data directory responds at the address it wrote there. */
+/** Whether the gateway of a data directory answers, by the address that it left there. */
 async function answering({ settings }: Config): Promise<Finding> {
   const url = await announcedAddress(settings.data);
   return url !== undefined && await answersAt(url)
-    ? ok("gateway", `running at ${url}`)
-    : failed("gateway", `not running on ${settings.data}`, "start it with: sluice");
+    ? ok("gateway", `answers at ${url}`)
+    : failed("gateway", `none answers on ${settings.data}`, "start it with: sluice");
 }
 
 async function gateway(config: Config): Promise<Finding> {
   const { url, local, answers } = await gatewayAddress(config);
   if (!answers) {
     const where = config.settings.data;
-    return warning("gateway", `not running on ${where}`, "start it with: sluice");
+    return warning("gateway", `none runs on ${where}`, "start it with: sluice");
   }
-  return url === local || await answersAt(url) ? ok("gateway", `running at ${local}`) : warning(
+  return url === local || await answersAt(url) ? ok("gateway", `answers at ${local}`) : warning(
     "gateway",
-    `running at ${local}, but not reachable at the public address ${url}`,
-    "check the reverse proxy, DNS and certificate, or fix SLUICE_PUBLIC_URL",
+    `answers at ${local}, but not reachable at the public address ${url}, which users are shown`,
+    "check the proxy in front, the name and its certificate, or correct SLUICE_PUBLIC_URL",
   );
 }
 
@@ -245,9 +246,9 @@ function upstreamFinding(
     return warning(
       check,
       `${took} with status ${status} to GET /models`,
-      `check the URL: it is the base that ${
+      `the address is the base that ${
         settings.dialect === "chat" ? "/chat/completions" : "/messages"
-      } is appended to, usually ending in /v1. Some upstreams cannot list their models`,
+      } is appended to, usually ending in /v1; not every upstream lists its models`,
     );
   }
   if (isPage) {
@@ -263,45 +264,41 @@ function upstreamFinding(
   return missing.length === 0 ? ok(check, `${took}, ${models.length} models`) : warning(
     check,
     `${took}, but does not list ${missing.slice(0, 6).join(", ")}`,
-    `use a model that the upstream has in the targets of routes, e.g. ${
-      models.slice(0, 6).join(", ")
-    }`,
+    `name a model of its own in the targets of routes; it has ${models.slice(0, 6).join(", ")}`,
   );
 }
 
 function adviceFor(message: string): string {
   if (/ENOTFOUND|EAI_AGAIN|getaddrinfo|lookup/i.test(message)) {
-    return "host not found: check the URL and this machine's DNS";
+    return "the name is not known: check the address and this machine's name servers";
   }
   if (/ECONNREFUSED|refused/i.test(message)) {
-    return "connection refused: start the upstream, or check the port";
+    return "nothing listens there: start it, or check the port";
   }
   if (/InvalidContentType|corrupt message|EPROTO|HPE_INVALID|wrong version/i.test(message)) {
-    return "only one side uses TLS: check http:// or https:// in the URL";
+    return "one side speaks TLS and the other does not: check http:// or https:// in the address";
   }
   if (/certificate|TLS|issuer|SSL/i.test(message)) {
-    return "certificate not trusted: set upstreams.NAME.caCert, or fix the URL";
+    return "its certificate is not trusted: set upstreams.NAME.caCert, or correct the address";
   }
-  return "check the URL, firewalls, and whether the upstream is up";
+  return "check the address, a firewall in between, and whether it is up";
 }
 
-/** Compares the clock with the upstreams' clocks. */
+/** Compares with whatever clocks the upstreams showed. */
 function clock(probes: readonly { readonly probe: Probe; readonly atMs: number }[]): Finding {
   const off = probes.flatMap(({ probe: { clockMs, latencyMs }, atMs }) =>
     clockMs === undefined ? [] : [atMs - (latencyMs ?? 0) / 2 - clockMs]
   );
-  if (off.length === 0) {
-    return ok("clock", `${new Date().toISOString()} (no upstream clock to compare with)`);
-  }
+  if (off.length === 0) return ok("clock", `${new Date().toISOString()} (nothing to compare with)`);
   const nearest = off.reduce((best, one) => Math.abs(one) < Math.abs(best) ? one : best);
   const seconds = Math.round(nearest / 1_000);
   return Math.abs(nearest) > CLOCK_SLACK_MS
     ? failed(
       "clock",
-      `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the upstreams' clocks`,
-      "synchronize it (NTP): rate windows and expiry depend on it",
+      `is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the upstreams'`,
+      "set it (NTP); request windows and expiry follow it",
     )
-    : ok("clock", "in step with the upstreams' clocks");
+    : ok("clock", "agrees with the upstreams'");
 }
 
 function ok(check: string, detail: string): Finding {

@@ -4,45 +4,36 @@ import type { Config } from "../config/mod.ts";
 import { SILENT } from "../telemetry/mod.ts";
 import { type GatewayAddress, gatewayAddress } from "./address.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
+import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration } from "./format.ts";
-import {
-  activeAccount,
-  type PlaceOptions,
-  print,
-  withJson,
-  withParts,
-  withPlace,
-} from "./settings.ts";
+import { activeAccount } from "./settings.ts";
 
-interface Options extends PlaceOptions {
+interface Options {
   readonly account?: string;
 }
 
-/** Lifetime of the key that `run` creates, in case it is killed before it can revoke the key. */
+/** A key that `run` leaves behind when it is killed ends by itself. */
 const RUN_KEY_MS = 7 * 86_400_000;
 
-/** `sluice env` and `sluice run`. */
+/** `sluice env` and `sluice run`: the settings that clients and coding tools read. */
 export function environmentCommands(program: Command, context: CommandContext): void {
-  withJson(withPlace(
-    program.command("env").description(
-      "print environment variables for clients, to eval in a shell",
-    )
-      .option("--account <email>", "account email (default: owner)")
-      .option("--expires <duration>", "lifetime of the key, e.g. 12h, 30d, 8w", "30d"),
-  )).addHelpText(
-    "after",
-    '\nCreates a key, or prints SLUICE_OWNER_KEY if it is set.\n\nExample:\n  eval "$(sluice env)"',
-  ).action((options: Options & { json?: boolean; expires: string }) =>
-    withParts(context, options, async (parts, config) => {
+  defineCommand<Options & { expires: string }>(program, context, {
+    name: "env",
+    description: "print environment variables for clients, to eval in a shell",
+    options: [
+      option("--account <email>", "account email (default: owner)"),
+      option("--expires <duration>", "lifetime of the key, e.g. 12h, 30d, 8w", "30d"),
+    ],
+    help:
+      '\nIssues a key, or prints SLUICE_OWNER_KEY where that is set.\n\nExample:\n  eval "$(sluice env)"',
+    opens: "new database",
+    async run({ options, parts, config, print }) {
       const lifeMs = parseDuration(options.expires);
       const { url, answers } = await gatewayAddress(config);
       const secret = given(config, options)?.secret ??
         (await issue(parts, options, { name: "sluice env", lifeMs, nowMs: context.now() })).secret;
-      const variables = clientEnvironment(config, url, secret);
       print(
-        context,
-        options,
-        variables,
+        clientEnvironment(config, url, secret),
         (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),
       );
       if (!answers) {
@@ -50,28 +41,26 @@ export function environmentCommands(program: Command, context: CommandContext): 
           `sluice: no gateway is running on ${config.settings.data}; start one with: sluice\n`,
         );
       }
-    }, { make: true })
-  );
+    },
+  });
 
-  withPlace(
-    program.command("run").description(
-      "run a coding tool with the environment that sluice env prints",
-    )
-      .usage("[options] -- PROGRAM [ARGS…]")
-      .argument("<program>", "program to run").argument("[args...]", "arguments of the program")
-      .option("--account <email>", "account email (default: owner)"),
-  ).addHelpText(
-    "after",
-    "\nThe key is revoked when the program ends. If no gateway is running, one is started for the\nprogram and stopped with it. To run several programs, start a gateway first: sluice\n" +
+  defineCommand<Options & { program: string; args: string[] }>(program, context, {
+    name: "run",
+    description: "start a coding tool with that environment",
+    usage: "[options] -- PROGRAM [ARGS…]",
+    arguments: [argument("<program>", "what to run"), argument("[args...]", "its arguments")],
+    options: [option("--account <email>", "account email (default: owner)")],
+    help:
+      "\nThe key is revoked when the program ends. If no gateway is running, one is started for the\nprogram and stopped with it. To run several programs, start a gateway first: sluice\n" +
       "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
-  ).action(async (name: string, args: string[], options: Options) => {
-    const status = await withParts(
-      context,
-      options,
-      (parts, config) => runWithKey(context, { parts, config, options, name, args }),
-      { make: true, serving: true },
-    );
-    if (status !== 0) throw new CommandStatus(status);
+    opens: "new database",
+    serving: true,
+    json: false,
+    async run({ options, parts, config }) {
+      const { program: name, args } = options;
+      const status = await runWithKey(context, { parts, config, options, name, args });
+      if (status !== 0) throw new CommandStatus(status);
+    },
   });
 }
 
@@ -85,7 +74,7 @@ interface Run {
 
 async function runWithKey(context: CommandContext, run: Run): Promise<number> {
   const { parts, config, options, name, args } = run;
-  // before a gateway starts, which would create the owner's first key without showing it
+  // before a gateway starts, which would make the owner a first key and show it to nobody
   const key = given(config, options) ?? await issue(parts, options, {
     name: `sluice run ${name}`.slice(0, 100),
     lifeMs: RUN_KEY_MS,
@@ -106,7 +95,7 @@ async function runWithKey(context: CommandContext, run: Run): Promise<number> {
   }
 }
 
-/** Returns the running gateway, or starts one that runs until `close()`. */
+/** The gateway that runs, or one of our own for as long as it is needed. */
 async function reachable(
   context: CommandContext,
   config: Config,
@@ -119,12 +108,12 @@ async function reachable(
   );
   const own = gateway.listen().url;
   context.err(
-    `sluice: no gateway is running on ${config.settings.data}; started one at ${own} until the program ends\n`,
+    `sluice: no gateway runs on ${config.settings.data}; one runs at ${own} until the program ends\n`,
   );
   return { url: own, close: () => gateway.stop() };
 }
 
-/** Returns the owner's key from the settings, if the command is about the owner; then no key is created. */
+/** The key that the environment gives the owner: nothing is issued then. */
 function given(
   { settings: { owner } }: Config,
   { account }: Options,
@@ -143,13 +132,15 @@ async function issue(
 }
 
 /**
- * Returns the variables that clients read:
+ * What clients read, by SDK:
  *
  * - OpenAI SDKs and most tools: `OPENAI_BASE_URL` (with `/v1`), `OPENAI_API_KEY`.
- * - Anthropic SDKs: `ANTHROPIC_BASE_URL` (without `/v1`), `ANTHROPIC_AUTH_TOKEN`.
- * - Claude Code: the same, and available models, since unknown names need `ANTHROPIC_MODEL`.
+ * - Anthropic SDKs: `ANTHROPIC_BASE_URL` (without), `ANTHROPIC_AUTH_TOKEN`.
+ * - Claude Code: the same, and models that are served here; a name that it does not know needs
+ *   `ANTHROPIC_MODEL`.
  *
- * `ANTHROPIC_API_KEY` is set to empty: Claude Code would ask the user about it, and an older key must not be sent as well.
+ * `ANTHROPIC_API_KEY` is emptied: Claude Code would ask a person about it, and an earlier one must
+ * not go to this gateway beside ours.
  */
 function clientEnvironment(
   { settings }: Config,

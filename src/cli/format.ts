@@ -1,6 +1,6 @@
 import { UsageError } from "./context.ts";
 
-/** Formats rows as a table with aligned columns. */
+/** Rows as aligned columns under their names, for people. */
 export function table(rows: readonly Readonly<Record<string, unknown>>[]): string {
   if (rows.length === 0) return "(none)\n";
   const names = Object.keys(rows[0]!);
@@ -19,12 +19,12 @@ function cell(value: unknown): string {
   return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
-/** Formats a time: `2026-11-20 14:05 UTC`. */
+/** A point in time, for people: `2026-11-20 14:05 UTC`. */
 export function time(ms: number | null): string | null {
   return ms === null ? null : `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** Formats a number of bytes: `1.5 MB`. */
+/** A number of bytes, for people: `1.5 MB`. */
 export function size(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   const [unit, scale] = bytes < 1e6 ? ["KB", 1e3] as const : bytes < 1e9 ? ["MB", 1e6] as const : [
@@ -41,12 +41,7 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/**
- * Parses a duration: minutes `m`, hours `h`, days `d` or weeks `w`, such as `30d`.
- *
- * @returns Milliseconds.
- * @throws {UsageError} If the text is not a duration.
- */
+/** `30d` in milliseconds; minutes `m`, hours `h`, days `d`, weeks `w`. */
 export function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   if (amount === undefined || Number(amount) === 0) {
@@ -57,15 +52,13 @@ export function parseDuration(text: string): number {
   return Number(amount) * UNITS[unit!]!;
 }
 
-/** Parses a non-negative integer. @throws {UsageError} If the text is none. */
+/** A whole number that is not negative. */
 export function parseCount(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) {
-    throw new UsageError(`invalid number '${text}': must be a whole number`);
-  }
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`'${text}' is not a whole number`);
   return Number(text);
 }
 
-/** Parses a comma-separated list. @throws {UsageError} If the list is empty. */
+/** A list with commas in between. */
 export function parseList(text: string): string[] {
   const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
   if (words.length === 0) {

@@ -4,6 +4,7 @@ import { settingsJsonSchema, upstreamSettings } from "../config/mod.ts";
 import { joinPath, resolvePath } from "../std/mod.ts";
 import { type Discovered, discoverUpstreams, probeUpstream } from "../upstreams/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
+import { defineCommand, option } from "./define_command.ts";
 import { exists } from "./settings.ts";
 
 interface Options {
@@ -17,17 +18,21 @@ const SCHEMA_FILE = "sluice.schema.json";
 
 /** `sluice init` */
 export function initCommand(program: Command, context: CommandContext): void {
-  program.command("init").description(`find upstreams and write them to ${FILE}`)
-    .option("--yes", "do not ask: use every upstream found")
-    .option("--force", `replace an existing ${FILE}`)
-    .addHelpText(
-      "after",
+  defineCommand<Options>(program, context, {
+    name: "init",
+    description: `find upstreams and write them to ${FILE}`,
+    options: [
+      option("--yes", "do not ask: use every upstream found"),
+      option("--force", `replace an existing ${FILE}`),
+    ],
+    help:
       "\nLooks for Ollama, vLLM and LM Studio on their default local ports, and for API keys in\n" +
-        "MOONSHOT_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY.\n" +
-        "Keys stay in the environment: the file refers to the variables by name.\n" +
-        "\nExample:\n  sluice init --yes && sluice doctor",
-    )
-    .action((options: Options) => run(context, options));
+      "MOONSHOT_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY.\n" +
+      "Keys stay in the environment: the file refers to the variables by name.\n" +
+      "\nExample:\n  sluice init --yes && sluice doctor",
+    json: false,
+    run: ({ options }) => run(context, options),
+  });
 }
 
 async function run(context: CommandContext, options: Options): Promise<void> {
@@ -56,7 +61,7 @@ async function run(context: CommandContext, options: Options): Promise<void> {
   out(`Wrote ${FILE}. Next: sluice doctor\n`);
 }
 
-/** Lists the models of a service with the key that the user agreed to use. */
+/** A service's models are asked for with the key that its owner has just agreed to use. */
 async function withModels(
   found: Discovered,
   env: CommandContext["env"],
@@ -73,27 +78,23 @@ async function withModels(
 function agreed(context: CommandContext, { yes }: Options, question: string): boolean {
   if (yes) return true;
   const answer = context.confirm(question);
-  if (answer === undefined) {
-    throw new UsageError("cannot ask for confirmation without a terminal: use --yes");
-  }
+  if (answer === undefined) throw new UsageError("there is no terminal to ask on; use --yes");
   return answer;
 }
 
-/** Describes where an upstream was found. */
+/** Where an upstream was found, for people. */
 export function describe({ preset, models }: Discovered): string {
-  if (preset.keyVariable !== undefined) {
-    return `an API key for ${preset.title} in ${preset.keyVariable}`;
-  }
+  if (preset.keyVariable !== undefined) return `a key for ${preset.title} in ${preset.keyVariable}`;
   return `${preset.title} at ${new URL(preset.url).host} with ${models.slice(0, 3).join(", ")}` +
     (models.length > 3 ? ` and ${models.length - 3} more` : "");
 }
 
-/** Returns a commented settings file for these upstreams. */
+/** A commented settings file over these upstreams. */
 function settingsText(found: readonly Discovered[]): string {
   return `{
   "$schema": "./${SCHEMA_FILE}",
 
-  // Where requests are sent. \${NAME} is read from the environment.
+  // Who answers. \${NAME} is read from the environment.
   "upstreams": {
 ${found.length === 0 ? EXAMPLE_UPSTREAM : found.map(upstreamText).join(",\n")}
   },
@@ -130,12 +131,12 @@ function upstreamText({ preset }: Discovered): string {
   return `    // ${source}\n    "${name}": {\n${body.join(",\n")}\n    }`;
 }
 
-/** Returns the routes, with targets at each upstream that listed its models. */
+/** Each route at each upstream that told its models. */
 function routesText(found: readonly Discovered[]): string {
   const notes = found.map(({ preset, models }) =>
     models.length > 0
-      ? `    // Models of ${preset.title}: ${models.slice(0, 12).join(", ")}\n`
-      : `    // ${preset.title} did not list its models: add its targets yourself\n`
+      ? `    // ${preset.title} has ${models.slice(0, 12).join(", ")}\n`
+      : `    // ${preset.title} did not tell its models: write targets with them yourself\n`
   );
   const routes = Object.keys(BUILTIN_ROUTES).map((id) => {
     const targets = found.flatMap((one) => {
@@ -151,12 +152,12 @@ function routesText(found: readonly Discovered[]): string {
   return notes.join("") + routes.join(",\n");
 }
 
-/** Names of models for embeddings, ranking, speech or images. */
+/** Names of models that embed, rank, hear or draw. */
 const NOT_FOR_CHAT = /embed|rerank|whisper|tts|bge-|diffusion/i;
 
 /**
- * Picks the model that a route is named after (svc-k3 is kimi-k3 elsewhere). A local server falls back to its first
- * model; a service does not, since its first model may not support chat.
+ * The model that a route is named after (svc-k3 is kimi-k3 elsewhere). Of a server on this machine else
+ * the first that it has; a service's first may be one that does not chat.
  */
 function modelFor(route: string, { preset, models }: Discovered): string | undefined {
   const named = route.replace(/^svc-/, "");

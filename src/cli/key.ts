@@ -2,22 +2,11 @@ import type { Command } from "commander";
 import type { Key } from "../accounts/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
+import { argument, defineCommand, option } from "./define_command.ts";
 import { parseCount, parseDuration, parseList, table, time } from "./format.ts";
-import {
-  accountOrOwner,
-  activeAccount,
-  type PlaceOptions,
-  print,
-  withJson,
-  withParts,
-  withPlace,
-} from "./settings.ts";
+import { accountOrOwner, activeAccount } from "./settings.ts";
 
-interface Options extends PlaceOptions {
-  readonly json?: boolean;
-}
-
-interface CreateOptions extends Options {
+interface CreateOptions {
   readonly account?: string;
   readonly name: string;
   readonly expires?: string;
@@ -29,18 +18,20 @@ interface CreateOptions extends Options {
 export function keyCommand(program: Command, context: CommandContext): void {
   const key = program.command("key").description("manage API keys");
 
-  withJson(withPlace(
-    key.command("create").description("create an API key; it is shown once")
-      .option("--account <email>", "account email (default: owner)")
-      .option("--name <name>", "display name", "")
-      .option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)")
-      .option("--models <ids>", "comma-separated model IDs (default: all)")
-      .option("--budget <credits>", "total credits the key may spend (default: no limit)"),
-  )).addHelpText(
-    "after",
-    "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3",
-  ).action((options: CreateOptions) =>
-    withParts(context, options, async (parts, config) => {
+  defineCommand<CreateOptions>(key, context, {
+    name: "create",
+    description: "create an API key; it is shown once",
+    options: [
+      option("--account <email>", "account email (default: owner)"),
+      option("--name <name>", "display name", ""),
+      option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)"),
+      option("--models <ids>", "comma-separated model IDs (default: all)"),
+      option("--budget <credits>", "total credits the key may spend (default: no limit)"),
+    ],
+    help:
+      "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3",
+    opens: "new database",
+    async run({ options, parts, config, print }) {
       const models = options.models === undefined
         ? undefined
         : routeIds(parseList(options.models), new Catalog(config.settings));
@@ -54,52 +45,50 @@ export function keyCommand(program: Command, context: CommandContext): void {
         budgetCredits: options.budget === undefined ? undefined : parseCount(options.budget),
       });
       print(
-        context,
-        options,
         { ...plain(made), key: made.secret },
         (value) =>
           `${value.key}\n\nCopy the key now: you won't be able to see it again. Its ID is ${value.id}.\n`,
       );
-    }, { make: true })
-  );
+    },
+  });
 
-  withJson(withPlace(
-    key.command("list").description("list an account's keys")
-      .option("--account <email>", "account email (default: owner)"),
-  )).action((options: Options & { account?: string }) =>
-    withParts(context, options, async (parts) => {
+  defineCommand<{ account?: string }>(key, context, {
+    name: "list",
+    description: "list an account's keys",
+    options: [option("--account <email>", "whose keys (default: the owner's)")],
+    opens: "database",
+    async run({ options, parts, print }) {
       const account = await accountOrOwner(parts, options.account);
       const found = await parts.keys.list(account);
       const lastUse = await parts.keys.lastUse(account);
       print(
-        context,
-        options,
         found.map((one) => ({ ...plain(one), last_used_at: iso(lastUse.get(one.id) ?? null) })),
         () => table(found.map((one) => row(one, lastUse.get(one.id) ?? null, context.now()))),
       );
-    })
-  );
+    },
+  });
 
-  withJson(withPlace(
-    key.command("revoke").description("revoke a key permanently").argument(
-      "<id>",
-      "key ID (key_…)",
-    ),
-  )).action((id: string, options: Options) =>
-    withParts(context, options, async ({ keys }) => {
-      print(context, options, plain(await keys.revoke(id)), (value) =>
-        `Revoked ${value.id}. A running gateway rejects it within a second.\n`);
-    })
-  );
+  defineCommand<{ id: string }>(key, context, {
+    name: "revoke",
+    description: "make a key invalid for good",
+    arguments: [argument("<id>", "key_…")],
+    opens: "database",
+    async run({ options: { id }, parts: { keys }, print }) {
+      print(
+        plain(await keys.revoke(id)),
+        (value) => `Revoked ${value.id}. A running gateway refuses it within a second.\n`,
+      );
+    },
+  });
 }
 
-/** Resolves names and aliases to route IDs. @throws If a name is unknown. */
+/** Route ids that are served, aliases resolved. */
 function routeIds(names: readonly string[], catalog: Catalog): string[] {
   return names.map((name) => {
     const route = catalog.find(name);
     if (route === undefined) {
       const known = catalog.routes.map(({ id }) => id).join(", ");
-      throw new UsageError(`unknown model '${name}'. Available models: ${known}`);
+      throw new UsageError(`there is no model '${name}'; there are ${known}`);
     }
     return route.id;
   });

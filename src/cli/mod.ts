@@ -1,11 +1,10 @@
 /**
- * Implements the commands, one file per command group.
+ * Commands: the same nouns from the shell, one file per command group.
  *
- * Promise: data goes to standard output, everything else to standard error; every command that prints data has `--json`;
- * the exit status is 0 on success, 1 on failure, 2 on wrong usage. No SQL.
+ * Promise: data on standard output and the rest on standard error; `--json` wherever data is
+ * printed; exit status 0 done, 1 failed, 2 wrong usage. No SQL.
  *
  * @module
  */
 
-export type { CommandContext, CommandParts, ServedGateway } from "./context.ts";
 export { runCommand } from "./run.ts";

@@ -1,17 +1,17 @@
 import type { CommandContext } from "./context.ts";
 
-/** Progress indicator of long work. */
-export interface Progress extends Disposable {
-  /** Shows progress: a fraction from 0 to 1, or the current step. */
+/** Progress of long work, for a person who waits. */
+interface Progress extends Disposable {
+  /** Says how much is done: a part from 0 to 1, or what is being done. */
   readonly tell: (done: number | string) => void;
-  /** Clears the line. */
+  /** Takes the line away. */
   end(): void;
 }
 
 const WIDTH = 24;
 const CLEAR_LINE = "\r\x1b[K";
 
-/** Shows progress in one line on standard error, which is overwritten; shows nothing without a terminal. */
+/** One line on standard error that is written over; nothing where no terminal is. */
 export function progress({ err, colour }: CommandContext, what: string): Progress {
   let shown = false;
   const end = () => {

@@ -19,13 +19,7 @@ import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
 import { versionCommand } from "./version.ts";
 
-/**
- * Runs a command.
- *
- * @param args Command-line arguments, without the program's name.
- * @param context Environment of the command.
- * @returns The exit status: 0 on success, 1 on failure, 2 on wrong usage.
- */
+/** Carries out a command line; answers the exit status: 0 done, 1 failed, 2 wrong usage. */
 export async function runCommand(
   args: readonly string[],
   context: CommandContext,
@@ -82,7 +76,7 @@ function build(context: CommandContext): Command {
   return program;
 }
 
-/** Returns the message of an error that users can act on, or the stack of a bug. */
+/** What people can act on is told in a sentence; our own faults are told whole. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const forPeople = error instanceof ConfigError || error instanceof AccountError ||

@@ -3,24 +3,26 @@ import { Catalog, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { bufferedWriter, createLog } from "../telemetry/mod.ts";
 import type { CommandContext } from "./context.ts";
-import { type PlaceOptions, readSettings, withPlace } from "./settings.ts";
+import { defineCommand, option } from "./define_command.ts";
 import { discoverUpstreams } from "../upstreams/mod.ts";
 import { describe } from "./init.ts";
 import { welcome } from "./welcome.ts";
 
-interface Options extends PlaceOptions {
-  readonly host?: string;
-  readonly port?: string;
-}
-
 /** `sluice` and `sluice serve` */
 export function serveCommand(program: Command, context: CommandContext): void {
-  withPlace(
-    program.command("serve", { isDefault: true }).description("run the gateway (the default)")
-      .option("--host <host>", "address to listen on (default: 127.0.0.1)")
-      .option("--port <port>", "port to listen on; 0 picks a free one (default: 8787)"),
-  ).addHelpText("after", "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice")
-    .action(async (options: Options) => run(context, await readSettings(context, options)));
+  defineCommand(program, context, {
+    name: "serve",
+    description: "run the gateway (the default)",
+    isDefault: true,
+    options: [
+      option("--host <host>", "address to listen on (default: 127.0.0.1)"),
+      option("--port <port>", "port to listen on; 0 picks a free one (default: 8787)"),
+    ],
+    help: "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice",
+    opens: "settings",
+    json: false,
+    run: ({ config }) => run(context, config),
+  });
 }
 
 async function run(context: CommandContext, config: Config): Promise<void> {
@@ -33,7 +35,7 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     write,
   });
   for (const warning of config.warnings) log.warn(warning);
-  tryPort(settings); // before a first start creates a key that it could not show
+  tryPort(settings); // before a first start makes a key that it could not show
   const gateway = await context.openGateway(config, log);
   gateway.guardProcess();
   let url: string;
@@ -57,13 +59,13 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     found: await unusedUpstreams(context, catalog),
   }));
   const signal = await context.stopRequested();
-  log.info("shutting down: new requests are rejected, in-flight requests finish", { signal });
+  log.info("stopping: new requests are refused, running ones finish", { signal });
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
 }
 
-/** Checks that the port is free. @throws If listening fails. */
+/** Makes sure that the port can be listened on. */
 function tryPort({ host, port }: { readonly host: string; readonly port: number }): void {
   try {
     Deno.listen({ hostname: host, port }).close();
@@ -75,7 +77,7 @@ function tryPort({ host, port }: { readonly host: string; readonly port: number 
   }
 }
 
-/** Describes upstreams that could be used instead of the simulator. */
+/** What could answer instead of the simulator, for people. */
 async function unusedUpstreams({ env, now }: CommandContext, catalog: Catalog): Promise<string[]> {
   const simulated = catalog.routes.every(({ targets }) =>
     targets.every(({ upstream }) => upstream === SIMULATOR)

@@ -1,31 +1,14 @@
-import type { Command } from "commander";
 import type { Account } from "../accounts/mod.ts";
 import { type Config, databaseFile, loadConfig } from "../config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 
-/** Options that select the gateway of a command. */
+/** Options that say which gateway a command is about. */
 export interface PlaceOptions {
   readonly config?: string;
   readonly data?: string;
 }
 
-/** Adds `--config` and `--data`. */
-export function withPlace(command: Command): Command {
-  return command
-    .option("--config <file>", "settings file (default: SLUICE_CONFIG, or ./sluice.jsonc)")
-    .option("--data <dir>", "data directory (default: SLUICE_DATA, or ./data)");
-}
-
-/** Adds `--json`. */
-export function withJson(command: Command): Command {
-  return command.option("--json", "print JSON");
-}
-
-/**
- * Loads the settings from file, environment and a command's options.
- *
- * @throws {ConfigError} If they are invalid.
- */
+/** Settings as file, environment and the command's own options give them. */
 export async function readSettings(
   context: CommandContext,
   options: PlaceOptions & { readonly host?: string; readonly port?: string },
@@ -42,9 +25,9 @@ export async function readSettings(
 }
 
 /**
- * Parses a port.
+ * A port as a flag names it.
  *
- * @throws {UsageError} If the text is not a port.
+ * @throws {UsageError} for anything else.
  */
 export function portOf(given: string): number {
   if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
@@ -52,9 +35,9 @@ export function portOf(given: string): number {
 }
 
 /**
- * Opens the database, runs `work`, and closes it.
+ * Runs `work` with the database open, and closes it.
  *
- * @param make Whether to create a missing database. Otherwise it is an error, since `--data` is probably wrong.
+ * @param make Whether a database that is not there yet is made; else that is a mistyped `--data`.
  */
 export async function withParts<T>(
   context: CommandContext,
@@ -72,21 +55,11 @@ export async function withParts<T>(
   const isNew = file !== undefined && !await exists(file);
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
-  if (isNew) context.err(`sluice: created a new database at ${file}\n`);
+  if (isNew) context.err(`sluice: made a new database, ${file}\n`);
   return await work(parts, config);
 }
 
-/** Prints `value` as JSON with `--json`, or as formatted by `text`. */
-export function print<T>(
-  context: CommandContext,
-  options: { readonly json?: boolean },
-  value: T,
-  text: (value: T) => string,
-): void {
-  context.out(options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value));
-}
-
-/** Gets an account by email address; the owner's without one. */
+/** The account of an address; the owner's when none is given. */
 export async function accountOrOwner(
   { accounts, owner }: CommandParts,
   email: string | undefined,
@@ -94,7 +67,7 @@ export async function accountOrOwner(
   return email === undefined ? await owner() : await accounts.get(email);
 }
 
-/** Gets an account that may get a key. @throws If it is disabled. */
+/** The same, to be given a key. */
 export async function activeAccount(
   parts: CommandParts,
   email: string | undefined,
@@ -102,13 +75,13 @@ export async function activeAccount(
   const account = await accountOrOwner(parts, email);
   if (account.disabledAtMs !== null) {
     throw new Error(
-      `Account ${account.email} is disabled. Enable it with: sluice account enable ${account.email}`,
+      `The account ${account.email} is disabled; enable it with: sluice account enable ${account.email}`,
     );
   }
   return account;
 }
 
-/** Returns whether a path exists. */
+/** Whether there is something of that name. */
 export async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }

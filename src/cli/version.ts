@@ -1,20 +1,21 @@
 import type { Command } from "commander";
 import { VERSION } from "../platform/mod.ts";
 import type { CommandContext } from "./context.ts";
-import { print, withJson } from "./settings.ts";
+import { defineCommand } from "./define_command.ts";
 
-/** Version of the libSQL driver, as in the import map. */
+/** The libSQL driver's version; the same as in the import map. */
 const LIBSQL = "0.5.29";
 
 /** `sluice version` */
 export function versionCommand(program: Command, context: CommandContext): void {
-  withJson(program.command("version").description("print the versions of Sluice, Deno and libSQL"))
-    .action((options: { json?: boolean }) =>
+  defineCommand(program, context, {
+    name: "version",
+    description: "print the versions of Sluice, Deno and libSQL",
+    run({ print }) {
       print(
-        context,
-        options,
         { sluice: VERSION, deno: Deno.version.deno, libsql: LIBSQL },
         (all) => `sluice ${all.sluice}\ndeno ${all.deno}\nlibsql ${all.libsql}\n`,
-      )
-    );
+      );
+    },
+  });
 }

@@ -2,36 +2,36 @@ import type { Catalog } from "../catalog/mod.ts";
 import { type Config, Secret } from "../config/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 
-/** Content of the start-up text. */
-export interface Welcome {
+/** What the start-up text tells. */
+interface Welcome {
   readonly config: Config;
   readonly catalog: Catalog;
-  /** Base URL shown to users. */
+  /** Base address shown to users. */
   readonly address: string;
-  /** Base URL that the gateway listens on. */
+  /** Where it listens. */
   readonly listening: string;
   readonly place: string;
   readonly ownerEmail: string;
-  /** The owner's key, if it was created at this start. */
+  /** The key that was made just now, if one was. */
   readonly firstKey: string | undefined;
-  /** Token of a one-time sign-in link, created together with the first key. */
+  /** Of a link that signs the owner in to the console once; made with the first key. */
   readonly signInToken: string | undefined;
-  /** Descriptions of upstreams that were found but are not used. */
+  /** Upstreams that are there and not used, for people. */
   readonly found: readonly string[];
 }
 
-/** Returns the start-up text: addresses, upstreams, and at the first start the key and working `curl` commands. */
+/** The start-up text: where, who answers, and at the first start the key and a call that works. */
 export function welcome(
   { config, catalog, address, listening, place, ownerEmail, firstKey, signInToken, found }: Welcome,
 ): string {
   const lines = [
     `Sluice ${VERSION} is listening on ${listening}${
-      listening === address ? "" : ` (public address: ${address})`
+      listening === address ? "" : `, for users ${address}`
     }`,
     "",
     `  database  ${place}`,
     ...answering(config, catalog),
-    ...found.map((one) => `            Found ${one}: run sluice init to use it.`),
+    ...found.map((one) => `            Found ${one}: sluice init writes it into a sluice.jsonc.`),
   ];
   const ownKey = config.settings.owner.key instanceof Secret;
   if (firstKey !== undefined) {
@@ -47,7 +47,7 @@ export function welcome(
       ? `  console   ${address}/console/ (sign-in link: sluice account link)`
       : `  console   ${address}/console/link/${signInToken}`,
     ...(signInToken === undefined ? [] : [
-      "            The link signs you in once, within a day. For another: sluice account link",
+      "            signs you in once, within a day; another one: sluice account link",
     ]),
   );
   const model = catalog.example("svc-k2");
@@ -68,7 +68,7 @@ function answering(config: Config, catalog: Catalog): string[] {
     return own?.url === undefined ? name : `${name} (${new URL(own.url).host}, ${own.dialect})`;
   });
   if (targets.size === 0) {
-    return ["  upstream  none: no route has a target (sluice init finds upstreams)"];
+    return ["  upstream  no route leads to one: give routes targets (sluice init writes some)"];
   }
   if (!targets.has("simulator")) return [`  upstream  ${names.join(", ")}`];
   return [
@@ -80,7 +80,7 @@ function answering(config: Config, catalog: Catalog): string[] {
   ];
 }
 
-/** Returns a `curl` command that works as pasted. */
+/** One line that works as pasted. */
 function curl(
   { address, key, model }: { address: string; key: string; model: string },
   dialect: "chat" | "messages",

@@ -352,7 +352,7 @@ export const settings = z.strictObject({
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
     "When a client disconnects: abort the upstream request, or drain it for its usage.",
   ),
-  payments: z.looseObject({}).optional(),
+  payments: z.strictObject({}).optional(),
   retention: z.strictObject({
     requestDays: z.int().positive().default(90).describe("Days to keep request records."),
     requestRows: z.int().positive().default(5_000_000).describe(

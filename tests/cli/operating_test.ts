@@ -395,6 +395,27 @@ Deno.test("a first start that cannot listen makes no key that nobody sees", asyn
   await gateway.waitFor(/API key {3}sk-/);
 });
 
+Deno.test("every command that prints data takes --json, --config and --data", async () => {
+  await using dir = await tempDir();
+  const { out } = await sluice(["completion", "bash"], { directory: dir.path });
+  const options = [...out.matchAll(/^ {4}"([^"]*)"\).* -W "([^"]+)"/gm)].map(([, path, words]) => ({
+    path: path!,
+    words: words!.split(" "),
+  }));
+  const without = (option: string) =>
+    options.filter(({ words }) => !words.includes(option)).map(({ path }) => path);
+  const groups = ["", "account", "key", "credits", "invite", "config"];
+  assertEquals(
+    new Set(without("--json")),
+    new Set([...groups, "serve", "init", "run", "simulate", "completion"]),
+  );
+  assertEquals(
+    new Set(without("--data")),
+    new Set([...groups, "init", "config schema", "simulate", "completion", "version"]),
+  );
+  assertEquals(without("--data"), without("--config"));
+});
+
 Deno.test("completion scripts load and complete", async () => {
   await using dir = await tempDir();
   const program = [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ");

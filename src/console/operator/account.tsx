@@ -54,7 +54,7 @@ export function AccountDetailPage(
       {link === undefined ? null : (
         <section class="card">
           <h2>Sign-in link</h2>
-          <p>It works once, within a day. Give it to {account.email} by a way that you trust.</p>
+          <p>It works once, within a day. Send it to {account.email} over a channel you trust.</p>
           <Copyable text={link} label="the sign-in link" />
         </section>
       )}
@@ -70,7 +70,7 @@ export function AccountDetailPage(
       </dl>
       <h2>Keys</h2>
       <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action={`${base}/keys`} />
-      <h2>Credits left</h2>
+      <h2>Remaining credits</h2>
       <LotTable lots={credits.lots} csrf={csrf} nowMs={nowMs} action={`${base}/take-back`} />
       <div class="grid">
         <section>
@@ -79,11 +79,11 @@ export function AccountDetailPage(
             <FormId />
             <Field label="Credits" name="credits" type="number" min={1} required />
             <Field
-              label="Expires after days"
+              label="Expires after (days)"
               name="days"
               type="number"
               min={1}
-              hint="Empty: never."
+              hint="Leave empty for no expiry."
             />
             <Field label="Note" name="note" maxlength={500} />
             <button type="submit">Grant</button>
@@ -104,7 +104,7 @@ export function AccountDetailPage(
             <p>
               <label>
                 <input type="checkbox" name="paid" value="yes" />
-                It was paid for
+                Paid
               </label>
             </p>
             <button type="submit">Record</button>
@@ -116,17 +116,17 @@ export function AccountDetailPage(
             {account.disabledAtMs !== null
               ? (
                 <Form action={`${base}/enable`} csrf={csrf}>
-                  <button type="submit">Enable the account again</button>
+                  <button type="submit">Enable account</button>
                 </Form>
               )
               : (
                 <>
                   <Form action={`${base}/link`} csrf={csrf}>
-                    <button type="submit" class="plain">Make a sign-in link</button>
+                    <button type="submit" class="plain">Create sign-in link</button>
                   </Form>
                   <Form action={`${base}/keys`} csrf={csrf}>
                     <input type="hidden" name="id" value={newKeyId()} />
-                    <button type="submit" class="plain">Make a key</button>
+                    <button type="submit" class="plain">Create key</button>
                   </Form>
                 </>
               )}
@@ -136,7 +136,7 @@ export function AccountDetailPage(
                 csrf={csrf}
                 confirm={`Disable ${account.email}? Its keys stop working within a second.`}
               >
-                <button type="submit" class="danger">Disable the account</button>
+                <button type="submit" class="danger">Disable account</button>
               </Form>
             )}
           </div>
@@ -164,9 +164,9 @@ function LotTable(
       empty="No credits are left."
       columns={[
         { name: "lot", cell: ({ id }) => <code>{id}</code> },
-        { name: "from", cell: ({ source, note }) => note || SOURCES[source] },
+        { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
         { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
-        { name: "left", numeric: true, cell: ({ remaining }) => number(remaining) },
+        { name: "remaining", numeric: true, cell: ({ remaining }) => number(remaining) },
         {
           name: "expires",
           cell: ({ expiresAtMs }) => expiresAtMs === null ? "never" : relative(expiresAtMs, nowMs),
@@ -184,7 +184,7 @@ function LotTable(
                   name="credits"
                   type="number"
                   min={1}
-                  hint="Empty: all that is left and not held."
+                  hint="Leave empty to take back all credits that are not held."
                 />
                 <Field label="Note" name="note" maxlength={500} required />
                 <button type="submit" class="danger">Take back</button>

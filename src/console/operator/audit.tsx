@@ -88,11 +88,11 @@ function AuditPage(
             <Stat name="Entries" value={report.entries} />
             <Stat name="Holds" value={report.holds} />
             <Stat
-              name="Not collected"
+              name="Uncollected"
               value={report.uncollected.credits}
               note={count(report.uncollected.requests, "request")}
             />
-            <Stat name="Took" value={duration(tookMs ?? 0)} />
+            <Stat name="Duration" value={duration(tookMs ?? 0)} />
           </dl>
           {report.mismatches.length === 0 ? null : (
             <Table<Mismatch>
@@ -124,7 +124,7 @@ function AuditPage(
             <Form action="/console/operator/backup" csrf={csrf} class="card">
               <h2>Backup</h2>
               <p>A copy of the whole database as of now, verified before it is sent.</p>
-              <button type="submit">Download a backup</button>
+              <button type="submit">Download backup</button>
             </Form>
           )
           : null}

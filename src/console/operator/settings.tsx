@@ -30,7 +30,7 @@ function SettingsPage(
             name: "value",
             cell: ({ value }) => typeof value === "object" ? JSON.stringify(value) : String(value),
           },
-          { name: "from", cell: ({ origin }) => origin },
+          { name: "source", cell: ({ origin }) => origin },
         ]}
       />
     </Layout>

@@ -52,10 +52,12 @@ function UpstreamTable(
         {
           name: "state",
           cell: ({ health }) =>
-            health.resting ? <Badge tone="bad">resting</Badge> : <Badge tone="good">usable</Badge>,
+            health.resting
+              ? <Badge tone="bad">cooling down</Badge>
+              : <Badge tone="good">usable</Badge>,
         },
         {
-          name: "last answer in",
+          name: "last latency",
           numeric: true,
           cell: ({ health }) =>
             health.lastLatencyMs === undefined ? "–" : duration(health.lastLatencyMs),

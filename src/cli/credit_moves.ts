@@ -1,0 +1,237 @@
+import type { Command } from "commander";
+import { type Account, AccountError } from "../accounts/mod.ts";
+import { newReference } from "../billing/mod.ts";
+import { creditsOf } from "../ledger/mod.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
+import { defineCommand, option, required } from "./define_command.ts";
+import { parseCount, parseDuration } from "./format.ts";
+import { type PlaceOptions, withParts } from "./settings.ts";
+
+interface GrantOptions {
+  readonly account: string;
+  readonly credits?: string;
+  readonly expires?: string;
+  readonly note?: string;
+  readonly package?: string;
+  readonly paid?: boolean;
+  readonly reference?: string;
+}
+
+interface TakeBackOptions {
+  readonly account: string;
+  readonly lot: string;
+  readonly credits?: string;
+  readonly note: string;
+  readonly reference?: string;
+}
+
+const REFERENCE = option(
+  "--reference <text>",
+  "what this is called, such as an invoice number: repeating it moves no credits twice",
+);
+
+/** `sluice credits grant` and `sluice credits take-back` */
+export function creditMoveCommands(credits: Command, context: CommandContext): void {
+  defineCommand<GrantOptions>(credits, context, {
+    name: "grant",
+    description: "grant credits to an account",
+    options: [
+      required("--account <email>", "account email"),
+      option("--credits <number>", "number of credits"),
+      option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)"),
+      option("--note <text>", "why"),
+      option("--package <id>", "grant a package from the settings, with its credits and lifetime"),
+      option(
+        "--paid",
+        "mark the package as paid: an account's first payment earns its inviter a bonus",
+      ),
+      REFERENCE,
+    ],
+    help:
+      "\nExamples:\n  sluice credits grant --account ada@example.com --credits 500 --expires 30d\n" +
+      "  sluice credits grant --account ada@example.com --package starter --paid \\\n" +
+      "    --reference INV-2031",
+    opens: "place",
+    run: ({ options, print }) =>
+      moving(context, options, "granted", async ({ accounts, sales, database, clock }, moved) => {
+        if (options.credits === undefined && options.package === undefined) {
+          throw new UsageError("pass --credits or --package");
+        }
+        if (options.package !== undefined && options.credits !== undefined) {
+          const own = sales.package(options.package).credits;
+          if (own !== null) {
+            throw new UsageError(
+              `--package sets the credits (${own}): omit --credits`,
+            );
+          }
+        }
+        if (options.package !== undefined && options.expires !== undefined) {
+          throw new UsageError("--package sets the lifetime: omit --expires");
+        }
+        if (options.paid && options.package === undefined) {
+          throw new UsageError("--paid requires --package");
+        }
+        const account = await accounts.get(options.account);
+        const amount = options.credits === undefined ? undefined : parseCount(options.credits);
+        const reference = options.reference ?? newReference();
+        const { lotId, isRepeated } = await repeatable(
+          reference,
+          () =>
+            options.package === undefined
+              ? sales.grant(account, {
+                credits: amount!,
+                note: options.note,
+                expiresAtMs: options.expires === undefined
+                  ? null
+                  : clock.now() + parseDuration(options.expires),
+                reference,
+              })
+              : sales.sell(account, sales.package(options.package), {
+                paid: options.paid ?? false,
+                credits: amount,
+                note: options.note,
+                reference,
+              }),
+        );
+        moved();
+        const what = options.package === undefined
+          ? `${amount!.toLocaleString("en-US")} credits`
+          : `the package ${options.package}`;
+        print(
+          {
+            account: account.email,
+            lot: lotId,
+            balance: await balanceAfter(context, database, account, "granted"),
+            reference,
+            repeated: isRepeated,
+          },
+          ({ balance }) =>
+            (isRepeated
+              ? `The credits were granted before under this reference, in ${lotId}.\n`
+              : `Granted ${what} to ${account.email}, in ${lotId}.\n`) +
+            afterwards(account, balance, options.reference, reference),
+        );
+      }),
+  });
+
+  defineCommand<TakeBackOptions>(credits, context, {
+    name: "take-back",
+    description: "take back what is left of a grant",
+    options: [
+      required("--account <email>", "whose credits"),
+      required("--lot <id>", "lot_…, as credits show lists it"),
+      required("--note <text>", "why; the account sees it"),
+      option("--credits <number>", "how many (default: all that is left)"),
+      REFERENCE,
+    ],
+    help: "\nCredits that in-flight requests hold are not taken." +
+      "\n\nExample:\n  sluice credits take-back --account ada@example.com --lot lot_… " +
+      '--note "granted twice"',
+    opens: "place",
+    run: ({ options, print }) =>
+      moving(context, options, "taken back", async ({ accounts, sales, database }, moved) => {
+        const account = await accounts.get(options.account);
+        const reference = options.reference ?? newReference();
+        const taken = await repeatable(reference, () =>
+          sales.takeBack(account, {
+            lotId: options.lot,
+            credits: options.credits === undefined ? undefined : parseCount(options.credits),
+            note: options.note,
+            reference,
+          }));
+        moved();
+        print(
+          {
+            account: account.email,
+            lot: taken.lotId,
+            taken: taken.credits,
+            bonus_taken: taken.bonusCredits,
+            entry: taken.id,
+            balance: await balanceAfter(context, database, account, "taken back"),
+            reference,
+            repeated: taken.isRepeated,
+          },
+          ({ balance }) =>
+            (taken.isRepeated
+              ? `${
+                taken.credits.toLocaleString("en-US")
+              } credits were taken back before under this ` +
+                "reference.\n"
+              : `Took back ${taken.credits.toLocaleString("en-US")} credits of ${taken.lotId}.\n`) +
+            (taken.bonusCredits === 0
+              ? ""
+              : `The inviter's bonus for it was undone: ${taken.bonusCredits} credits.\n`) +
+            afterwards(account, balance, options.reference, reference),
+        );
+      }),
+  });
+}
+
+/**
+ * Moves credits. As the same reference moves them once, it is tried again after a fault of the database; one
+ * that stays says how to repeat the command.
+ */
+async function repeatable<T>(reference: string, move: () => Promise<T>): Promise<T> {
+  const isMistake = (error: unknown) =>
+    error instanceof AccountError || error instanceof UsageError;
+  try {
+    return await move();
+  } catch (error) {
+    if (isMistake(error)) throw error;
+  }
+  try {
+    return await move();
+  } catch (error) {
+    if (isMistake(error)) throw error;
+    throw new Error(
+      `${error instanceof Error ? error.message : String(error)}\n` +
+        "It is unknown whether the credits moved. To be sure, repeat the command with " +
+        `--reference ${JSON.stringify(reference)}: it moves them once.`,
+    );
+  }
+}
+
+/** Runs a command that moves credits: what goes wrong after they were moved is told, but is no failure. */
+async function moving(
+  context: CommandContext,
+  options: PlaceOptions,
+  done: "granted" | "taken back",
+  work: (parts: CommandParts, moved: () => void) => Promise<void>,
+): Promise<void> {
+  let isMoved = false;
+  try {
+    await withParts(context, options, (parts) => work(parts, () => isMoved = true));
+  } catch (error) {
+    if (!isMoved) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    context.err(`sluice: The credits were ${done}; what followed failed: ${why}\n`);
+  }
+}
+
+/** The balance after credits were moved; null, with a warning, if it cannot be read: they were moved. */
+async function balanceAfter(
+  context: CommandContext,
+  database: CommandParts["database"],
+  account: Account,
+  done: "granted" | "taken back",
+): Promise<number | null> {
+  try {
+    return (await creditsOf(database, account.id, context.now())).balance;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    context.err(`sluice: The credits were ${done}, but the balance could not be read: ${why}\n`);
+    return null;
+  }
+}
+
+function afterwards(
+  account: Account,
+  balance: number | null,
+  given: string | undefined,
+  reference: string,
+): string {
+  return (balance === null
+    ? ""
+    : `${account.email} has ${balance.toLocaleString("en-US")} credits now.\n`) +
+    (given === undefined ? `To repeat this safely: --reference ${reference}\n` : "");
+}
