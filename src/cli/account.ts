@@ -7,7 +7,7 @@ import { argument, defineCommand, option, required } from "./define_command.ts";
 import { table, time } from "./format.ts";
 import { activeAccount } from "./settings.ts";
 
-const EMAIL = argument("<email>", "its email address");
+const EMAIL = argument("<email>", "email address of the account");
 
 /** `sluice account …` */
 export function accountCommand(program: Command, context: CommandContext): void {
@@ -80,8 +80,8 @@ export function accountCommand(program: Command, context: CommandContext): void 
 
   defineCommand<{ email?: string }>(account, context, {
     name: "link",
-    description: "make a link that signs in to the console once, within a day",
-    arguments: [argument("[email]", "whose (default: the owner's)")],
+    description: "create a one-time link that signs in to the console (valid for one day)",
+    arguments: [argument("[email]", "account email (default: owner)")],
     opens: "database",
     async run({ options, parts, config, print }) {
       const found = await activeAccount(parts, options.email);

@@ -13,8 +13,7 @@ import { argument, defineCommand } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
 
-const SERVER =
-  "as the database is a libSQL server: use that server's own means (its operator's page tells)";
+const SERVER = "a libSQL server: use the server's own backup tools";
 
 /** `sluice backup` and `sluice restore` */
 export function backupCommands(program: Command, context: CommandContext): void {
@@ -40,9 +39,9 @@ export function backupCommands(program: Command, context: CommandContext): void 
 
   defineCommand<{ file: string }>(program, context, {
     name: "restore",
-    description: "put a backup in the place of the database",
-    arguments: [argument("<file>", "made by sluice backup")],
-    help: "\nThe gateway must be stopped. The database that was there is kept beside it.\n" +
+    description: "replace the database with a backup",
+    arguments: [argument("<file>", "path of a file made by sluice backup")],
+    help: "\nStop the gateway first. The previous database is kept beside the restored one.\n" +
       "\nExample:\n  sluice restore /backups/sluice-2026-11-20.db",
     opens: "settings",
     async run({ options, config, print }) {
@@ -68,7 +67,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
         { file, bytes, schema, before: before ?? null },
         () =>
           `Restored ${size(bytes)} to ${file} (schema ${schema}).\n` +
-          (before === undefined ? "" : `What was there is kept as ${before}.\n`) +
+          (before === undefined ? "" : `The previous database was kept as ${before}.\n`) +
           "Check it with: sluice credits audit\n",
       );
     },

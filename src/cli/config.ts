@@ -32,7 +32,7 @@ export function configCommand(program: Command, context: CommandContext): void {
 
   defineCommand(group, context, {
     name: "show",
-    description: "effective settings and where each came from; secrets masked",
+    description: "show the effective settings and their origins; secrets are masked",
     opens: "settings",
     run({ config, print }) {
       print(effectiveSettings(config), (all) =>
@@ -46,8 +46,8 @@ export function configCommand(program: Command, context: CommandContext): void {
 
   defineCommand<{ markdown?: boolean }>(group, context, {
     name: "schema",
-    description: "JSON Schema of the settings file, for editors",
-    options: [option("--markdown", "a table for people instead")],
+    description: "print the JSON Schema of the settings file, for editors",
+    options: [option("--markdown", "print a Markdown table instead")],
     help: "\nExample:\n  sluice config schema > sluice.schema.json",
     run({ options: { markdown } }) {
       context.out(

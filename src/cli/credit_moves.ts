@@ -27,7 +27,7 @@ interface TakeBackOptions {
 
 const REFERENCE = option(
   "--reference <text>",
-  "what this is called, such as an invoice number: repeating it moves no credits twice",
+  "idempotency reference, e.g. an invoice number: the same reference never takes effect twice",
 );
 
 /** `sluice credits grant` and `sluice credits take-back` */
@@ -39,7 +39,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       required("--account <email>", "account email"),
       option("--credits <number>", "number of credits"),
       option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)"),
-      option("--note <text>", "why"),
+      option("--note <text>", "reason, shown to the account"),
       option("--package <id>", "grant a package from the settings, with its credits and lifetime"),
       option(
         "--paid",
@@ -107,7 +107,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
           },
           ({ balance }) =>
             (isRepeated
-              ? `The credits were granted before under this reference, in ${lotId}.\n`
+              ? `Already granted under this reference, in ${lotId}. Nothing changed.\n`
               : `Granted ${what} to ${account.email}, in ${lotId}.\n`) +
             afterwards(account, balance, options.reference, reference),
         );
@@ -116,15 +116,15 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
 
   defineCommand<TakeBackOptions>(credits, context, {
     name: "take-back",
-    description: "take back what is left of a grant",
+    description: "take back the remaining credits of a grant",
     options: [
-      required("--account <email>", "whose credits"),
-      required("--lot <id>", "lot_…, as credits show lists it"),
-      required("--note <text>", "why; the account sees it"),
-      option("--credits <number>", "how many (default: all that is left)"),
+      required("--account <email>", "account email"),
+      required("--lot <id>", "lot ID (lot_…), as listed by sluice credits show"),
+      required("--note <text>", "reason, shown to the account"),
+      option("--credits <number>", "number of credits (default: all that remain)"),
       REFERENCE,
     ],
-    help: "\nCredits that in-flight requests hold are not taken." +
+    help: "\nCredits held by in-flight requests are not taken." +
       "\n\nExample:\n  sluice credits take-back --account ada@example.com --lot lot_… " +
       '--note "granted twice"',
     opens: "place",
@@ -156,11 +156,11 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
               ? `${
                 taken.credits.toLocaleString("en-US")
               } credits were taken back before under this ` +
-                "reference.\n"
+                "reference. Nothing changed.\n"
               : `Took back ${taken.credits.toLocaleString("en-US")} credits of ${taken.lotId}.\n`) +
             (taken.bonusCredits === 0
               ? ""
-              : `The inviter's bonus for it was undone: ${taken.bonusCredits} credits.\n`) +
+              : `Also took back the inviter's bonus: ${taken.bonusCredits} credits.\n`) +
             afterwards(account, balance, options.reference, reference),
         );
       }),
@@ -186,7 +186,7 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
     throw new Error(
       `${error instanceof Error ? error.message : String(error)}\n` +
         "It is unknown whether the credits moved. To be sure, repeat the command with " +
-        `--reference ${JSON.stringify(reference)}: it moves them once.`,
+        `--reference ${JSON.stringify(reference)}: it takes effect only once.`,
     );
   }
 }
@@ -204,7 +204,7 @@ async function moving(
   } catch (error) {
     if (!isMoved) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    context.err(`sluice: The credits were ${done}; what followed failed: ${why}\n`);
+    context.err(`sluice: The credits were ${done}, but a later step failed: ${why}\n`);
   }
 }
 
@@ -233,5 +233,5 @@ function afterwards(
   return (balance === null
     ? ""
     : `${account.email} has ${balance.toLocaleString("en-US")} credits now.\n`) +
-    (given === undefined ? `To repeat this safely: --reference ${reference}\n` : "");
+    (given === undefined ? `To repeat this command safely, add: --reference ${reference}\n` : "");
 }

@@ -15,8 +15,8 @@ export function creditCommands(program: Command, context: CommandContext): void 
 
   defineCommand<{ account?: string }>(credits, context, {
     name: "show",
-    description: "an account's balance and what it is made of",
-    options: [option("--account <email>", "whose (default: the owner's)")],
+    description: "show an account's balance and lots",
+    options: [option("--account <email>", "account email (default: owner)")],
     opens: "database",
     async run({ options, parts, print }) {
       const { database, clock } = parts;
@@ -49,21 +49,21 @@ export function creditCommands(program: Command, context: CommandContext): void 
         (uncollected.requests === 0
           ? ""
           : `\n${uncollected.credits} credits of ${uncollected.requests} requests were not ` +
-            "collected: their price was above what was left.\n") +
+            "collected: the charge exceeded the balance.\n") +
         (mismatches.length === 0
-          ? "\nEverything adds up.\n"
+          ? "\nNo mismatches found.\n"
           : `\n${table(mismatches.map((one) => ({ ...one })))}`));
       if (report.mismatches.length > 0) {
-        throw new Error(`${report.mismatches.length} rows do not add up`);
+        throw new Error(`${report.mismatches.length} rows do not match`);
       }
     },
   });
 
-  const invite = program.command("invite").description("invite codes");
+  const invite = program.command("invite").description("manage invite codes");
   defineCommand<{ account?: string }>(invite, context, {
     name: "show",
-    description: "an account's invite code and who used it",
-    options: [option("--account <email>", "whose (default: the owner's)")],
+    description: "show an account's invite code and who used it",
+    options: [option("--account <email>", "account email (default: owner)")],
     opens: "database",
     async run({ options, parts, print }) {
       const { accounts, registration } = parts;

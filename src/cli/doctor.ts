@@ -3,7 +3,7 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
-import { announcedAddress, databaseBytes, MIGRATIONS } from "../database/mod.ts";
+import { announcedAddress, databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
@@ -97,11 +97,11 @@ async function examine(
   if (options.running) return [await answering(config)];
   const { file, warnings } = config;
   findings.push(
-    ...catalog.warnings.map((one) => failed("routes", one, "the page on upstreams tells how")),
+    ...catalog.warnings.map((one) => failed("routes", one, "see docs/upstreams.md")),
   );
   findings.push(ok("settings", `${file ?? "no settings file"}; ${catalog.routes.length} routes`));
   findings.push(
-    ...warnings.map((one) => warning("settings", one, "correct the name or remove it")),
+    ...warnings.map((one) => warning("settings", one, "fix the name or remove the variable")),
   );
   tell("database");
   findings.push(...await database(context, config));
@@ -113,8 +113,8 @@ async function examine(
   if (upstreams.length === 0) {
     findings.push(warning(
       "upstreams",
-      "none is configured: the built-in simulator answers",
-      "sluice init looks for some; or set SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY",
+      "none configured: the built-in simulator replies",
+      "run sluice init to find some, or set SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY",
     ));
   }
   tell(upstreams.length === 1 ? "upstream" : "upstreams");
@@ -139,14 +139,14 @@ async function database(context: CommandContext, config: Config): Promise<Findin
   const file = databaseFile(config.settings);
   if (file !== undefined && !await exists(file)) {
     return [
-      warning("database", `there is none yet at ${file}`, "the first start makes it: sluice"),
+      warning("database", `none at ${file} yet`, "the first start creates it: sluice"),
     ];
   }
   try {
     await using parts = await context.openParts(config);
     const { database } = parts;
     const startedTick = performance.now();
-    await database.batch([{ sql: "update revisions set number = number where false" }]);
+    await probeWrite(database);
     const ms = performance.now() - startedTick;
     const embedded = databaseFile(config.settings) !== undefined;
     const about = [
@@ -156,22 +156,22 @@ async function database(context: CommandContext, config: Config): Promise<Findin
       `a commit takes ${ms.toFixed(1)} ms`,
     ].join(", ");
     const found = ms > SLOW_COMMIT_MS
-      ? warning("database", about, "the disk is slow or busy: every answer waits for a commit")
+      ? warning("database", about, "the disk is slow or busy: every response waits for a commit")
       : ok("database", about);
     const latest = await latestRecordAt(database);
     return latest === undefined || latest <= context.now() + CLOCK_SLACK_MS ? [found] : [
       found,
       failed(
         "clock",
-        `the latest request is of ${new Date(latest).toISOString()}, which is still to come`,
-        "set this machine's clock (NTP); windows and expiry follow it",
+        `the latest request is dated ${new Date(latest).toISOString()}, in the future`,
+        "synchronize this machine's clock (NTP): rate windows and expiry depend on it",
       ),
     ];
   } catch (error) {
     return [failed(
       "database",
       sentence(error),
-      "see the operating page: damaged file, full disk, rights, or a server that is down",
+      "see docs/operating.md: damaged file, full disk, file permissions, or a server that is down",
     )];
   }
 }
@@ -182,10 +182,10 @@ async function space({ settings }: Config): Promise<Finding> {
     const free = bavail * bsize;
     const detail = `${size(free)} free in ${settings.data}`;
     return free < LITTLE_SPACE_BYTES
-      ? warning("disk", detail, "make room: without it the gateway answers 503")
+      ? warning("disk", detail, "free some space: without it the gateway returns 503")
       : ok("disk", detail);
   } catch (error) {
-    return warning("disk", sentence(error), "look at the disk of the data directory yourself");
+    return warning("disk", sentence(error), "check the disk of the data directory yourself");
   }
 }
 
@@ -193,20 +193,20 @@ async function space({ settings }: Config): Promise<Finding> {
 async function answering({ settings }: Config): Promise<Finding> {
   const url = await announcedAddress(settings.data);
   return url !== undefined && await answersAt(url)
-    ? ok("gateway", `answers at ${url}`)
-    : failed("gateway", `none answers on ${settings.data}`, "start it with: sluice");
+    ? ok("gateway", `running at ${url}`)
+    : failed("gateway", `not running on ${settings.data}`, "start it with: sluice");
 }
 
 async function gateway(config: Config): Promise<Finding> {
   const { url, local, answers } = await gatewayAddress(config);
   if (!answers) {
     const where = config.settings.data;
-    return warning("gateway", `none runs on ${where}`, "start it with: sluice");
+    return warning("gateway", `not running on ${where}`, "start it with: sluice");
   }
-  return url === local || await answersAt(url) ? ok("gateway", `answers at ${local}`) : warning(
+  return url === local || await answersAt(url) ? ok("gateway", `running at ${local}`) : warning(
     "gateway",
-    `answers at ${local}, but not reachable at the public address ${url}, which users are shown`,
-    "check the proxy in front, the name and its certificate, or correct SLUICE_PUBLIC_URL",
+    `answers at ${local}, but not reachable at the public address ${url}`,
+    "check the reverse proxy, DNS and certificate, or fix SLUICE_PUBLIC_URL",
   );
 }
 
@@ -270,18 +270,18 @@ function upstreamFinding(
 
 function adviceFor(message: string): string {
   if (/ENOTFOUND|EAI_AGAIN|getaddrinfo|lookup/i.test(message)) {
-    return "the name is not known: check the address and this machine's name servers";
+    return "host not found: check the URL and this machine's DNS";
   }
   if (/ECONNREFUSED|refused/i.test(message)) {
-    return "nothing listens there: start it, or check the port";
+    return "connection refused: start the upstream, or check the port";
   }
   if (/InvalidContentType|corrupt message|EPROTO|HPE_INVALID|wrong version/i.test(message)) {
-    return "one side speaks TLS and the other does not: check http:// or https:// in the address";
+    return "only one side uses TLS: check http:// or https:// in the URL";
   }
   if (/certificate|TLS|issuer|SSL/i.test(message)) {
-    return "its certificate is not trusted: set upstreams.NAME.caCert, or correct the address";
+    return "certificate not trusted: set upstreams.NAME.caCert, or fix the URL";
   }
-  return "check the address, a firewall in between, and whether it is up";
+  return "check the URL, firewalls, and whether the upstream is up";
 }
 
 /** Compares with whatever clocks the upstreams showed. */
@@ -289,16 +289,18 @@ function clock(probes: readonly { readonly probe: Probe; readonly atMs: number }
   const off = probes.flatMap(({ probe: { clockMs, latencyMs }, atMs }) =>
     clockMs === undefined ? [] : [atMs - (latencyMs ?? 0) / 2 - clockMs]
   );
-  if (off.length === 0) return ok("clock", `${new Date().toISOString()} (nothing to compare with)`);
+  if (off.length === 0) {
+    return ok("clock", `${new Date().toISOString()} (no upstream clock to compare with)`);
+  }
   const nearest = off.reduce((best, one) => Math.abs(one) < Math.abs(best) ? one : best);
   const seconds = Math.round(nearest / 1_000);
   return Math.abs(nearest) > CLOCK_SLACK_MS
     ? failed(
       "clock",
-      `is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the upstreams'`,
-      "set it (NTP); request windows and expiry follow it",
+      `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the upstreams' clocks`,
+      "synchronize it (NTP): rate windows and expiry depend on it",
     )
-    : ok("clock", "agrees with the upstreams'");
+    : ok("clock", "in step with the upstreams' clocks");
 }
 
 function ok(check: string, detail: string): Finding {

@@ -46,9 +46,12 @@ export function environmentCommands(program: Command, context: CommandContext): 
 
   defineCommand<Options & { program: string; args: string[] }>(program, context, {
     name: "run",
-    description: "start a coding tool with that environment",
+    description: "run a coding tool with the environment that sluice env prints",
     usage: "[options] -- PROGRAM [ARGS…]",
-    arguments: [argument("<program>", "what to run"), argument("[args...]", "its arguments")],
+    arguments: [
+      argument("<program>", "program to run"),
+      argument("[args...]", "arguments of the program"),
+    ],
     options: [option("--account <email>", "account email (default: owner)")],
     help:
       "\nThe key is revoked when the program ends. If no gateway is running, one is started for the\nprogram and stopped with it. To run several programs, start a gateway first: sluice\n" +
@@ -108,7 +111,7 @@ async function reachable(
   );
   const own = gateway.listen().url;
   context.err(
-    `sluice: no gateway runs on ${config.settings.data}; one runs at ${own} until the program ends\n`,
+    `sluice: no gateway is running on ${config.settings.data}; started one at ${own} until the program ends\n`,
   );
   return { url: own, close: () => gateway.stop() };
 }

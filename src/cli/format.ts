@@ -54,7 +54,9 @@ export function parseDuration(text: string): number {
 
 /** A whole number that is not negative. */
 export function parseCount(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`'${text}' is not a whole number`);
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new UsageError(`invalid number '${text}': must be a whole number`);
+  }
   return Number(text);
 }
 

@@ -78,13 +78,17 @@ async function withModels(
 function agreed(context: CommandContext, { yes }: Options, question: string): boolean {
   if (yes) return true;
   const answer = context.confirm(question);
-  if (answer === undefined) throw new UsageError("there is no terminal to ask on; use --yes");
+  if (answer === undefined) {
+    throw new UsageError("cannot ask for confirmation without a terminal: use --yes");
+  }
   return answer;
 }
 
 /** Where an upstream was found, for people. */
 export function describe({ preset, models }: Discovered): string {
-  if (preset.keyVariable !== undefined) return `a key for ${preset.title} in ${preset.keyVariable}`;
+  if (preset.keyVariable !== undefined) {
+    return `an API key for ${preset.title} in ${preset.keyVariable}`;
+  }
   return `${preset.title} at ${new URL(preset.url).host} with ${models.slice(0, 3).join(", ")}` +
     (models.length > 3 ? ` and ${models.length - 3} more` : "");
 }
@@ -135,8 +139,8 @@ function upstreamText({ preset }: Discovered): string {
 function routesText(found: readonly Discovered[]): string {
   const notes = found.map(({ preset, models }) =>
     models.length > 0
-      ? `    // ${preset.title} has ${models.slice(0, 12).join(", ")}\n`
-      : `    // ${preset.title} did not tell its models: write targets with them yourself\n`
+      ? `    // Models of ${preset.title}: ${models.slice(0, 12).join(", ")}\n`
+      : `    // ${preset.title} did not list its models: add its targets yourself\n`
   );
   const routes = Object.keys(BUILTIN_ROUTES).map((id) => {
     const targets = found.flatMap((one) => {

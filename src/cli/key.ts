@@ -55,7 +55,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
   defineCommand<{ account?: string }>(key, context, {
     name: "list",
     description: "list an account's keys",
-    options: [option("--account <email>", "whose keys (default: the owner's)")],
+    options: [option("--account <email>", "account email (default: owner)")],
     opens: "database",
     async run({ options, parts, print }) {
       const account = await accountOrOwner(parts, options.account);
@@ -70,13 +70,13 @@ export function keyCommand(program: Command, context: CommandContext): void {
 
   defineCommand<{ id: string }>(key, context, {
     name: "revoke",
-    description: "make a key invalid for good",
-    arguments: [argument("<id>", "key_…")],
+    description: "revoke a key permanently",
+    arguments: [argument("<id>", "key ID (key_…)")],
     opens: "database",
     async run({ options: { id }, parts: { keys }, print }) {
       print(
         plain(await keys.revoke(id)),
-        (value) => `Revoked ${value.id}. A running gateway refuses it within a second.\n`,
+        (value) => `Revoked ${value.id}. A running gateway rejects it within a second.\n`,
       );
     },
   });
@@ -88,7 +88,7 @@ function routeIds(names: readonly string[], catalog: Catalog): string[] {
     const route = catalog.find(name);
     if (route === undefined) {
       const known = catalog.routes.map(({ id }) => id).join(", ");
-      throw new UsageError(`there is no model '${name}'; there are ${known}`);
+      throw new UsageError(`unknown model '${name}'. Available models: ${known}`);
     }
     return route.id;
   });

@@ -59,7 +59,7 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     found: await unusedUpstreams(context, catalog),
   }));
   const signal = await context.stopRequested();
-  log.info("stopping: new requests are refused, running ones finish", { signal });
+  log.info("shutting down: new requests are rejected, in-flight requests finish", { signal });
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();

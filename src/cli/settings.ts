@@ -55,7 +55,7 @@ export async function withParts<T>(
   const isNew = file !== undefined && !await exists(file);
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
-  if (isNew) context.err(`sluice: made a new database, ${file}\n`);
+  if (isNew) context.err(`sluice: created a new database at ${file}\n`);
   return await work(parts, config);
 }
 
@@ -75,7 +75,7 @@ export async function activeAccount(
   const account = await accountOrOwner(parts, email);
   if (account.disabledAtMs !== null) {
     throw new Error(
-      `The account ${account.email} is disabled; enable it with: sluice account enable ${account.email}`,
+      `Account ${account.email} is disabled. Enable it with: sluice account enable ${account.email}`,
     );
   }
   return account;

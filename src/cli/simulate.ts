@@ -22,7 +22,7 @@ export function simulateCommand(program: Command, context: CommandContext): void
         simulateHttp,
       );
       context.out(
-        `The simulated upstream listens on http://${host}:${server.addr.port}/v1\n` +
+        `The simulated upstream is listening on http://${host}:${server.addr.port}/v1\n` +
           `  SLUICE_UPSTREAM_URL=http://${host}:${server.addr.port}/v1\n`,
       );
       await context.stopRequested();

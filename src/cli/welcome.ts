@@ -26,12 +26,12 @@ export function welcome(
 ): string {
   const lines = [
     `Sluice ${VERSION} is listening on ${listening}${
-      listening === address ? "" : `, for users ${address}`
+      listening === address ? "" : ` (public address: ${address})`
     }`,
     "",
     `  database  ${place}`,
     ...answering(config, catalog),
-    ...found.map((one) => `            Found ${one}: sluice init writes it into a sluice.jsonc.`),
+    ...found.map((one) => `            Found ${one}: run sluice init to use it.`),
   ];
   const ownKey = config.settings.owner.key instanceof Secret;
   if (firstKey !== undefined) {
@@ -47,7 +47,7 @@ export function welcome(
       ? `  console   ${address}/console/ (sign-in link: sluice account link)`
       : `  console   ${address}/console/link/${signInToken}`,
     ...(signInToken === undefined ? [] : [
-      "            signs you in once, within a day; another one: sluice account link",
+      "            The link signs you in once, within a day. For another: sluice account link",
     ]),
   );
   const model = catalog.example("svc-k2");
@@ -68,7 +68,7 @@ function answering(config: Config, catalog: Catalog): string[] {
     return own?.url === undefined ? name : `${name} (${new URL(own.url).host}, ${own.dialect})`;
   });
   if (targets.size === 0) {
-    return ["  upstream  no route leads to one: give routes targets (sluice init writes some)"];
+    return ["  upstream  none: no route has a target (sluice init finds upstreams)"];
   }
   if (!targets.has("simulator")) return [`  upstream  ${names.join(", ")}`];
   return [

@@ -130,7 +130,7 @@ const FAULTS: readonly { file: string; says: string }[] = [
       '{"above": 0, "minute": 2, "hour": 2, "day": 2}]}',
     says: "must not repeat a value of `above`",
   },
-  { file: '{"payments": {"stripeKey": "x"}}', says: "payments.stripeKey is not a setting" },
+  { file: '{"payments": {"stripeKey": "x"}}', says: "payments.stripeKey: unknown setting" },
   { file: '{"__proto__": {"port": 1}}', says: "__proto__: unknown setting" },
   {
     file: '{"tiers": [{"above": 0, "minute": 1, "hour": 1, "day": 1, "week": 1}]}',

@@ -129,7 +129,7 @@ Deno.test("a form of another site, without a token, or with another's is refused
   assertEquals(await inPieces(`csrf=${token}&email=`, ...many.slice(1)), [401, undefined]);
   assertEquals(await inPieces(`csrf=${token}&email=`, ...many), [
     403,
-    "The form could not be read.",
+    "The form data could not be read.",
   ]);
   assertEquals(await statusOf(browser.post("/console/keys", form, { from: "/console/keys" })), 200);
   const account = await gateway.gateway.accounts.get(ada.email);

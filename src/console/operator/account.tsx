@@ -159,9 +159,9 @@ function LotTable(
 ) {
   return (
     <Table<Lot>
-      caption="Lots, in the order in which they are spent"
+      caption="Lots, in the order they are spent"
       rows={lots}
-      empty="No credits are left."
+      empty="No credits left."
       columns={[
         { name: "lot", cell: ({ id }) => <code>{id}</code> },
         { name: "source", cell: ({ source, note }) => note || SOURCES[source] },

@@ -123,7 +123,7 @@ export function accountRoutes(app: OperatorApp, parts: ConsoleParts): void {
     write(async (c, account) => {
       const key = await keys.byId(c.req.param("key") ?? "");
       if (key === undefined || key.accountId !== account.id) {
-        throw new AccountError("The account has no such key");
+        throw new AccountError("Key not found in this account");
       }
       await keys.revoke(key.id);
       return "revoked";
@@ -146,7 +146,7 @@ export function accountRoutes(app: OperatorApp, parts: ConsoleParts): void {
     about(async (c, session, account) => {
       try {
         const id = c.var.form.text("id") || undefined;
-        const { secret } = await keys.issue(account, { id, name: "made by the operator" });
+        const { secret } = await keys.issue(account, { id, name: "created by the operator" });
         return await detail(c, session, account, { made: secret });
       } catch (error) {
         if (!(error instanceof DuplicateKey)) throw error; // the page that shows it was loaded again

@@ -77,8 +77,8 @@ function AuditPage(
       notice={report === undefined
         ? undefined
         : report.mismatches.length === 0
-        ? { tone: "good", text: "Everything adds up." }
-        : { tone: "bad", text: `${count(report.mismatches.length, "row")} do not add up.` }}
+        ? { tone: "good", text: "No mismatches found." }
+        : { tone: "bad", text: `${count(report.mismatches.length, "row")} do not match.` }}
     >
       {report === undefined ? null : (
         <>
@@ -96,7 +96,7 @@ function AuditPage(
           </dl>
           {report.mismatches.length === 0 ? null : (
             <Table<Mismatch>
-              caption="Rows that do not add up"
+              caption="Mismatches"
               rows={report.mismatches}
               empty=""
               columns={[

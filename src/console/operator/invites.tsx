@@ -37,8 +37,8 @@ function InvitesPage(
         empty="Nobody has joined with an invite code yet."
         columns={[
           { name: "invited by", cell: ({ inviter }) => inviter },
-          { name: "joined", cell: ({ email }) => email },
-          { name: "when", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "invitee", cell: ({ email }) => email },
+          { name: "time", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
           { name: "earned", numeric: true, cell: ({ earned }) => number(earned) },
         ]}
       />

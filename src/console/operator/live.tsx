@@ -32,7 +32,7 @@ function LiveRequests(
       <Table<InFlightRequest>
         caption="InFlightRequests requests, oldest first"
         rows={inFlight}
-        empty="Nothing runs just now."
+        empty="No requests in flight."
         columns={[
           { name: "request", cell: ({ requestId }) => <code>{requestId}</code> },
           { name: "account", cell: ({ email }) => email },
@@ -42,7 +42,7 @@ function LiveRequests(
             cell: ({ dialect, streamed }) => `${dialect}${streamed ? ", streamed" : ""}`,
           },
           {
-            name: "for",
+            name: "duration",
             numeric: true,
             cell: ({ startedAtMs }) => duration(nowMs - startedAtMs),
           },

@@ -20,7 +20,7 @@ function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Rout
       <Table<Route>
         caption="Routes as they are in effect"
         rows={routes}
-        empty="No route is served."
+        empty="No routes configured."
         columns={[
           { name: "model", cell: ({ id }) => <code>{id}</code> },
           {
@@ -29,8 +29,8 @@ function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Rout
               targets.map(({ upstream, model }) => `${upstream}: ${model}`).join(" → "),
           },
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
-          { name: "output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
-          { name: "at least", numeric: true, cell: ({ minimum }) => number(minimum) },
+          { name: "max output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
+          { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },
           {
             name: "in / cached / out",
             numeric: true,

@@ -44,7 +44,7 @@ function UpstreamTable(
     <Table<Upstream>
       caption="Upstreams"
       rows={upstreams}
-      empty="None is configured."
+      empty="No upstreams configured."
       columns={[
         { name: "name", cell: ({ name }) => name },
         { name: "host", cell: ({ name }) => hosts[name] ?? "built in" },
@@ -66,7 +66,7 @@ function UpstreamTable(
           name: "last failure",
           cell: ({ health: { lastFailure } }) =>
             lastFailure === undefined
-              ? "none since the start"
+              ? "none since start"
               : `${relative(lastFailure.atMs, nowMs)}: ${lastFailure.detail}`,
         },
       ]}

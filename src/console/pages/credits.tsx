@@ -66,7 +66,7 @@ export function CreditsPage(
         empty="Nobody has joined with your code yet."
         columns={[
           { name: "email", cell: ({ email }) => email },
-          { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "invitee", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
           { name: "earned", numeric: true, cell: ({ earned }) => number(earned) },
         ]}
       />

@@ -63,7 +63,7 @@ export function RequestsPage(
           { name: "key", cell: ({ keyId }) => names.get(keyId) ?? keyId },
           { name: "outcome", cell: ({ ending }) => <EndingBadge ending={ending} /> },
           { name: "input", numeric: true, cell: ({ inputTokens }) => number(inputTokens) },
-          { name: "output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
+          { name: "max output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
           { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
           { name: "credits", numeric: true, cell: ({ chargedCredits }) => number(chargedCredits) },
         ]}
@@ -187,7 +187,7 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
   const lines: PriceLine[] = [
     { what: "input", tokens: record.inputTokens - record.cachedTokens, rate: prices.input },
     { what: "cached input", tokens: record.cachedTokens, rate: prices.cached },
-    { what: "output", tokens: record.outputTokens, rate: prices.output },
+    { what: "max output", tokens: record.outputTokens, rate: prices.output },
   ];
   const sum = lines.reduce((all, { tokens, rate }) => all + tokens * rate, 0) / 1e6;
   const unpaid = record.priceCredits - record.chargedCredits;

@@ -111,7 +111,7 @@ export function UsagePage(
           { name: "failed", numeric: true, cell: ({ errors }) => number(errors) },
           { name: "input", numeric: true, cell: ({ input_tokens }) => number(input_tokens) },
           { name: "cached", numeric: true, cell: ({ cached_tokens }) => number(cached_tokens) },
-          { name: "output", numeric: true, cell: ({ output_tokens }) => number(output_tokens) },
+          { name: "max output", numeric: true, cell: ({ output_tokens }) => number(output_tokens) },
           {
             name: "tokens per request",
             numeric: true,
