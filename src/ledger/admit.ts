@@ -1,6 +1,6 @@
 import type { Database, GroupWrite, JsonObject } from "../database/mod.ts";
 import { feed } from "./feed.ts";
-import { ADMISSIONS, DECISIONS, type Span, SPANS, WINDOWS } from "./rules/admit.ts";
+import { ADMISSIONS, DECISIONS, type Span, WINDOWS } from "./rules/admit.ts";
 import type { Given } from "./rules/intake.ts";
 
 export type { Span };

@@ -1,4 +1,4 @@
-/** Rules are installed whole, once, by whoever has the newest ones, and never by a reader. */
+/** Rules are installed whole, once, by the program that has the newest ones, and never by a reader. */
 
 import {
   backUp,
@@ -173,7 +173,7 @@ for (const kind of ["file", "server"] as const) {
   });
 }
 
-Deno.test("rules: a database without any is given them with its migrations, whoever comes first", async () => {
+Deno.test("rules: a database without any is given them with its migrations, whichever program comes first", async () => {
   for (const version of [1, 7]) {
     await using dir = await tempDir();
     const file = await unpack(version, dir.path);
