@@ -1,4 +1,12 @@
-import { type Account, Accounts, KeyRing, Keys, Passwords, Sessions } from "./accounts/mod.ts";
+import {
+  type Account,
+  Accounts,
+  KeyRing,
+  Keys,
+  type PasswordCost,
+  Passwords,
+  Sessions,
+} from "./accounts/mod.ts";
 import { Admission } from "./admission/mod.ts";
 import { Registration, Sales } from "./billing/mod.ts";
 import { LargeBodies } from "./blobs/mod.ts";
@@ -48,6 +56,8 @@ export interface Surroundings {
   /** How requests are traced; not at all by default. */
   readonly tracing?: Tracing;
   readonly now?: () => number;
+  /** What the hash of a password costs to compute. */
+  readonly passwordCost?: PasswordCost;
   readonly retries?: RetryPolicy;
   /** How names of images' hosts become addresses. */
   readonly resolve?: Resolve;
@@ -56,7 +66,8 @@ export interface Surroundings {
 }
 
 /** What the parts take from them. */
-export interface PartSurroundings extends Pick<Surroundings, "now" | "wrapDatabase"> {
+export interface PartSurroundings
+  extends Pick<Surroundings, "now" | "passwordCost" | "wrapDatabase"> {
   /** Told of every commit. */
   readonly observe?: ObserveCommit;
   /** Whether a gateway may run on the database; then its schema is left as it is. */
@@ -104,9 +115,10 @@ export interface Gateway extends Omit<Parts, "owner"> {
 /** Opens the database and what stands on it. */
 export async function assembleParts(
   config: Config,
-  { now: ownNow = Date.now, wrapDatabase = (database) => database, observe, besideGateway }:
-    PartSurroundings = {},
+  around: PartSurroundings = {},
 ): Promise<Parts> {
+  const { now: ownNow = Date.now, wrapDatabase = (database) => database } = around;
+  const { observe, besideGateway } = around;
   const { settings } = config;
   const { url, token } = settings.database;
   const file = databaseFile(settings);
@@ -137,7 +149,7 @@ export async function assembleParts(
     registration,
     owner: () => registration.owner(settings.owner.email),
     sales: new Sales(database, settings.packages, settings.credits, now),
-    passwords: new Passwords(database, now),
+    passwords: new Passwords(database, now, around.passwordCost),
     sessions: new Sessions(database, now),
     [Symbol.asyncDispose]: () => database.close(),
   };

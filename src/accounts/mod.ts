@@ -11,5 +11,5 @@
 export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } from "./accounts.ts";
 export { type Key, KEY_PATTERN, type KeyOptions, Keys, KeyThere, newKeyId } from "./keys.ts";
 export { AccountDisabled, type Caller, KeyRing } from "./key_ring.ts";
-export { checkPassword, Passwords } from "./passwords.ts";
+export { checkPassword, type PasswordCost, Passwords } from "./passwords.ts";
 export { type Session, Sessions } from "./sessions.ts";
