@@ -12,5 +12,5 @@ export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } fr
 export { invitedBy, inviterIdOf, isActive } from "./invitations.ts";
 export { DuplicateKey, type Key, KEY_PATTERN, type KeyOptions, Keys, newKeyId } from "./keys.ts";
 export { AccountDisabled, type Caller, KeyRing } from "./key_ring.ts";
-export { checkPassword, Passwords } from "./passwords.ts";
+export { checkPassword, type PasswordCost, Passwords } from "./passwords.ts";
 export { type Session, Sessions } from "./sessions.ts";

@@ -3,11 +3,19 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import type { Database } from "../database/mod.ts";
 import { type Account, AccountError } from "./accounts.ts";
 
+/** The parameters of scrypt: memory is `N` × `r` × 128 bytes, time is `N` × `r` × `p`. */
+export interface PasswordCost {
+  readonly N: number;
+  readonly r: number;
+  readonly p: number;
+}
+
 /**
  * scrypt with 32 MB and three lanes: one of the equivalent settings of the OWASP Password Storage Cheat Sheet. The
  * platform computes it off the serving thread.
  */
-const COST = { N: 32_768, r: 8, p: 3, maxmem: 64 * 1_048_576 } as const;
+const COST: PasswordCost = { N: 32_768, r: 8, p: 3 };
+const MAX_MEMORY_BYTES = 64 * 1_048_576;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 /** Max hashes computed concurrently, so that sign-ins cannot exhaust memory. */
@@ -16,17 +24,20 @@ const AT_ONCE = 2;
 const MIN_LENGTH = 10;
 const MAX_LENGTH = 200;
 
-/** Hash of no password, so that unknown accounts take the same time. */
-const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${"A".repeat(22)}==$${"A".repeat(43)}=`;
-
 /** Sets and checks passwords. Only hashes are stored. */
 export class Passwords {
   readonly #database: Database;
   readonly #now: () => number;
+  readonly #cost: PasswordCost;
+  /** The hash of a password that nobody has: an account that does not exist takes as long to check. */
+  readonly #nobody: string;
 
-  constructor(database: Database, now: () => number) {
+  /** @param cost What a hash costs to compute; tests pass less. */
+  constructor(database: Database, now: () => number, cost: PasswordCost = COST) {
     this.#database = database;
     this.#now = now;
+    this.#cost = cost;
+    this.#nobody = format(cost, `${"A".repeat(22)}==`, `${"A".repeat(43)}=`);
   }
 
   /**
@@ -47,7 +58,7 @@ export class Passwords {
       sql: `insert into passwords (account_id, hash, changed_at_ms) values (?, ?, ?)
         on conflict (account_id) do update set hash = excluded.hash,
           changed_at_ms = excluded.changed_at_ms`,
-      args: [account.id, await hashOf(password), this.#now()],
+      args: [account.id, await hashOf(password, this.#cost), this.#now()],
     }]);
   }
 
@@ -60,7 +71,7 @@ export class Passwords {
    */
   async matches(account: Account | undefined, password: string): Promise<boolean> {
     const hash = account === undefined ? undefined : await this.#hashOf(account);
-    const right = await isRight(password.slice(0, MAX_LENGTH), hash ?? NOBODY);
+    const right = await isRight(password.slice(0, MAX_LENGTH), hash ?? this.#nobody);
     return right && hash !== undefined;
   }
 
@@ -83,28 +94,27 @@ export function checkPassword(password: string): void {
   }
 }
 
-async function hashOf(password: string): Promise<string> {
+async function hashOf(password: string, cost: PasswordCost): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await derive(password, salt, COST);
-  return ["scrypt", COST.N, COST.r, COST.p, salt.toString("base64"), key.toString("base64")]
-    .join("$");
+  const key = await derive(password, salt, cost);
+  return format(cost, salt.toString("base64"), key.toString("base64"));
+}
+
+function format({ N, r, p }: PasswordCost, salt: string, key: string): string {
+  return ["scrypt", N, r, p, salt, key].join("$");
 }
 
 async function isRight(password: string, hash: string): Promise<boolean> {
   const [, N, r, p, salt, key] = hash.split("$");
   const wanted = Buffer.from(key!, "base64");
-  const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: COST.maxmem };
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
   return timingSafeEqual(wanted, await derive(password, Buffer.from(salt!, "base64"), cost));
 }
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
-async function derive(
-  password: string,
-  salt: Buffer,
-  cost: { N: number; r: number; p: number; maxmem: number },
-): Promise<Buffer> {
+async function derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
   if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
   running++;
   try {
@@ -113,7 +123,7 @@ async function derive(
         password.normalize("NFKC"),
         salt,
         KEY_BYTES,
-        cost,
+        { ...cost, maxmem: MAX_MEMORY_BYTES },
         (error, key) => error ? reject(error) : resolve(key as Buffer),
       )
     );

@@ -25,7 +25,7 @@ import { openUpstreams } from "./upstreams.ts";
 const CLOSE_PATIENCE_MS = 1_000;
 
 /** What a gateway takes from its environment; tests pass their own. */
-export interface Environment extends Pick<StoreOptions, "now" | "wrapDatabase"> {
+export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" | "wrapDatabase"> {
   readonly log: Log;
   /** How requests are traced; not at all by default. */
   readonly tracing?: Tracing;

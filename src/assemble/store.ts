@@ -1,4 +1,11 @@
-import { type Account, Accounts, Keys, Passwords, Sessions } from "../accounts/mod.ts";
+import {
+  type Account,
+  Accounts,
+  Keys,
+  type PasswordCost,
+  Passwords,
+  Sessions,
+} from "../accounts/mod.ts";
 import { Registration, Sales } from "../billing/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
 import {
@@ -15,6 +22,8 @@ import { RULES } from "../ledger/mod.ts";
 /** How a database is opened. */
 export interface StoreOptions {
   readonly now?: () => number;
+  /** What the hash of a password costs to compute. */
+  readonly passwordCost?: PasswordCost;
   /** Wraps the database; benchmarks and fault tests do. */
   readonly wrapDatabase?: (database: Database) => Database;
   /** Called with every commit. */
@@ -47,9 +56,10 @@ export interface Store extends AsyncDisposable {
  */
 export async function openStore(
   config: Config,
-  { now: ownNow = Date.now, wrapDatabase = (database) => database, observe, besideGateway }:
-    StoreOptions = {},
+  options: StoreOptions = {},
 ): Promise<Store> {
+  const { now: ownNow = Date.now, wrapDatabase = (database) => database } = options;
+  const { observe, besideGateway, passwordCost } = options;
   const { settings } = config;
   const { url, token } = settings.database;
   const file = databaseFile(settings);
@@ -81,7 +91,7 @@ export async function openStore(
     registration,
     owner: () => registration.owner(settings.owner.email),
     sales: new Sales(database, settings.packages, settings.credits, now),
-    passwords: new Passwords(database, now),
+    passwords: new Passwords(database, now, passwordCost),
     sessions: new Sessions(database, now),
     [Symbol.asyncDispose]: () => database.close(),
   };

@@ -2,7 +2,7 @@
 
 import { AccountError } from "../../src/accounts/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
-import { sluice } from "../fake/command.ts";
+import { sluice } from "../fake/shell.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 import { PlainBrowser, signedIn } from "../fake/visitor.ts";

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-import { sluice, startCommand } from "../fake/command.ts";
+import { startCommand } from "../fake/command.ts";
+import { sluice } from "../fake/shell.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
 /** What a command that must succeed prints with `--json`. */

@@ -1,6 +1,7 @@
 import Driver from "libsql";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-import { environment, PROGRAM, sluice } from "../fake/command.ts";
+import { environment, PROGRAM } from "../fake/command.ts";
+import { sluice } from "../fake/shell.ts";
 import { tempDir } from "../fake/temp.ts";
 
 const ADA = ["--account", "ada@example.com"];

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { MIGRATIONS } from "../../src/database/mod.ts";
-import { type Finished, PROGRAM, sluice, startCommand } from "../fake/command.ts";
+import { type Finished, PROGRAM, startCommand } from "../fake/command.ts";
+import { sluice } from "../fake/shell.ts";
 import { simulateServer } from "../fake/simulate.ts";
 import { sleep, tempDir } from "../fake/temp.ts";
 

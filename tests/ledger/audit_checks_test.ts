@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/database/mod.ts";
 import { audit, RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { tempDir } from "../fake/temp.ts";
-import { corrupt, writeHistory } from "./corruptions.ts";
+import { withEach, writeHistory } from "./corruptions.ts";
 
 /** What each check, by its name, is there for: what was done, and the kinds of mismatches that it names. */
 const CHECKS: Readonly<
@@ -100,37 +100,44 @@ const CHECKS: Readonly<
 /** Steps of an audit that compare nothing. */
 const SUMS = ["counts", "uncollected"];
 
-/** The kinds of mismatches in a file, and the checks that were made. */
-async function auditFile(file: string, meanwhile = () => {}) {
-  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: Date.now });
-  try {
-    meanwhile();
-    const made: string[] = [];
-    const { mismatches } = await audit(database, (check) => made.push(check));
-    return { kinds: new Set(mismatches.map(({ kind }) => kind)), made };
-  } finally {
-    await database.close();
-  }
-}
-
-for (const [name, { sql, kinds }] of Object.entries(CHECKS)) {
-  Deno.test(`the audit's check '${name}' finds what it is for`, async () => {
-    await using dir = await tempDir();
-    const file = `${dir.path}/history.db`;
-    await writeHistory(file);
-    const { kinds: found } = await auditFile(file, () => {
-      corrupt(file, { name, sql: [sql], noun: "lot", triggers: name === "schema" });
-    });
-    assertEquals(kinds.filter((kind) => !found.has(kind)), [], [...found].join(", "));
-  });
-}
-
-Deno.test("each check of the audit has a corruption of its own, and none finds anything in a good ledger", async () => {
-  await using dir = await tempDir();
+/** A history, written once. */
+async function history(): Promise<{ file: string } & AsyncDisposable> {
+  const dir = await tempDir();
   const file = `${dir.path}/history.db`;
   await writeHistory(file);
-  const { kinds, made } = await auditFile(file);
-  assertEquals([...kinds], []);
+  return { file, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() };
+}
+
+Deno.test("each check of the audit finds what it is for", async (t) => {
+  await using written = await history();
+  const corruptions = Object.entries(CHECKS).map(([name, { sql }]) => ({
+    name,
+    sql: [sql],
+    noun: "lot" as const,
+    triggers: name === "schema",
+  }));
+  await withEach(written.file, corruptions, async (database, { name }) => {
+    await t.step(name, async () => {
+      const { mismatches } = await audit(database);
+      const found = new Set(mismatches.map(({ kind }) => kind));
+      const missed = CHECKS[name]!.kinds.filter((kind) => !found.has(kind));
+      assertEquals(missed, [], [...found].join(", "));
+    });
+  });
+});
+
+Deno.test("each check of the audit has a corruption of its own, and none finds anything in a good ledger", async () => {
+  await using written = await history();
+  const database = await openDatabase({
+    file: written.file,
+    durability: "normal",
+    rules: RULES,
+    now: Date.now,
+  });
+  await using _closed = { [Symbol.asyncDispose]: () => database.close() };
+  const made: string[] = [];
+  const { mismatches } = await audit(database, (check) => made.push(check));
+  assertEquals(mismatches, []);
   assertEquals(
     made.filter((name) => !SUMS.includes(name)).toSorted(),
     Object.keys(CHECKS).toSorted(),

@@ -1,7 +1,7 @@
 import Driver from "libsql";
 import { Accounts, Keys } from "../../src/accounts/mod.ts";
 import { type Bonuses, Registration, Sales } from "../../src/billing/mod.ts";
-import { openDatabase } from "../../src/database/mod.ts";
+import { type Database, DatabaseError, openDatabase } from "../../src/database/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
 import { admit, expireLots, type Noun, RULES, settle, TierList } from "../../src/ledger/mod.ts";
 import { Retention } from "../../src/usage/mod.ts";
@@ -167,27 +167,77 @@ export function openRaw(file: string): Raw {
   return raw;
 }
 
-/** Does it. Returns the id that the audit must name, if the corruption says which. */
-export function corrupt(
+/**
+ * Makes each corruption of a file in turn, lets `look` read the database as it is then, and takes it back.
+ * Reads are of the connection that made it, so that they see what is not committed.
+ */
+export async function withEach(
   file: string,
-  { sql, id, triggers = false }: Corruption,
-): string | undefined {
+  corruptions: readonly Corruption[],
+  look: (database: Database, corruption: Corruption, id: string | undefined) => Promise<void>,
+): Promise<void> {
   const raw = openRaw(file);
   try {
-    const expected = id === undefined
-      ? undefined
-      : String(Object.values(raw.prepare(id).all([])[0]!)[0]);
-    const made = triggers
-      ? []
-      : raw.prepare("select name, sql from sqlite_master where type = 'trigger'").all([]);
-    for (const { name } of made) raw.exec(`drop trigger ${name}`);
-    for (const statement of sql) raw.exec(statement);
-    for (const { sql: create } of made) raw.exec(String(create));
-    raw.prepare("pragma wal_checkpoint(truncate)").all([]);
-    return expected;
+    const before = contentOf(raw);
+    for (const one of corruptions) {
+      raw.exec("begin");
+      const id = corrupt(raw, one);
+      if (contentOf(raw) === before) throw new Error(`${one.name} changed nothing`);
+      await look(readingFrom(raw), one, id);
+      raw.exec("rollback");
+    }
   } finally {
     raw.close();
   }
+}
+
+/** Returns the id that the audit must name, if the corruption says which. */
+function corrupt(raw: Raw, { sql, id, triggers = false }: Corruption): string | undefined {
+  const expected = id === undefined
+    ? undefined
+    : String(Object.values(raw.prepare(id).all([])[0]!)[0]);
+  const made = triggers
+    ? []
+    : raw.prepare("select name, sql from sqlite_master where type = 'trigger'").all([]);
+  for (const { name } of made) raw.exec(`drop trigger ${name}`);
+  for (const statement of sql) raw.exec(statement);
+  for (const { sql: create } of made) raw.exec(String(create));
+  return expected;
+}
+
+/** All rows and the schema, as a text. */
+function contentOf(raw: Raw): string {
+  const schema = raw.prepare("select type, name, tbl_name, sql from sqlite_master order by 1, 2")
+    .all([]);
+  const tables = schema.filter(({ type }) => type === "table");
+  return JSON.stringify([
+    schema,
+    ...tables.map(({ name }) => [
+      name,
+      raw.prepare(`select * from "${name}"`).all([]),
+    ]),
+  ]);
+}
+
+/** The connection as a database that is only read. */
+function readingFrom(raw: Raw): Database {
+  const refused = () => Promise.reject(new TypeError("This database is only read"));
+  const all: Database["all"] = async (sql, args = []) => {
+    try {
+      return await Promise.resolve(raw.prepare(sql).all([...args]));
+    } catch (cause) {
+      throw new DatabaseError("SQLITE_ERROR", String(cause), { cause });
+    }
+  };
+  return {
+    place: "raw",
+    waiting: 0,
+    all,
+    one: async (sql, args) => (await all(sql, args))[0],
+    batch: refused,
+    write: refused,
+    close: () => Promise.resolve(),
+  };
 }
 
 /** The noun of each table's rows. */

@@ -12,7 +12,13 @@
  * @module
  */
 
-import { countTokens as o200k, decode, encode } from "gpt-tokenizer/encoding/o200k_base";
+import {
+  countTokens as o200k,
+  decode,
+  DEFAULT_MERGE_CACHE_SIZE,
+  encode,
+  setMergeCacheSize,
+} from "gpt-tokenizer/encoding/o200k_base";
 import {
   CHARACTER_ENTRIES,
   characterEntry,
@@ -142,12 +148,17 @@ function packPairs(levels: Uint8Array): string {
 
 /** The tables that come from the vocabulary alone, packed. */
 export function vocabularyTables(): { characters: string; pairs: string; runs: string } {
-  const pairs = pairsOfVocabulary();
-  return {
-    characters: packCharacters(characterValues()),
-    pairs: packPairs(pairLevels(pairs)),
-    runs: packRuns(pairs),
-  };
+  setMergeCacheSize(0); // no text comes twice, and a cache that is full is slow
+  try {
+    const pairs = pairsOfVocabulary();
+    return {
+      characters: packCharacters(characterValues()),
+      pairs: packPairs(pairLevels(pairs)),
+      runs: packRuns(pairs),
+    };
+  } finally {
+    setMergeCacheSize(DEFAULT_MERGE_CACHE_SIZE);
+  }
 }
 
 /** What the fit goes by, with the weight of each text. */

@@ -1,0 +1,25 @@
+import { foldLog, openDatabase } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
+import { dirname } from "../../src/std/mod.ts";
+import { tempDir } from "./temp.ts";
+
+let bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
+
+/**
+ * Writes a database without rows to `file`, for a test that is not about the first start. The migrations run
+ * once for all tests of a file, since they take longer than the rest of a start.
+ */
+export async function writeEmptyDatabase(file: string): Promise<void> {
+  bytes ??= migrated();
+  await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await Deno.writeFile(file, await bytes, { createNew: true, mode: 0o600 });
+}
+
+async function migrated(): Promise<Uint8Array<ArrayBuffer>> {
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.db`;
+  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: Date.now });
+  await foldLog(database);
+  await database.close();
+  return await Deno.readFile(file);
+}
