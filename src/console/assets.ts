@@ -1,4 +1,4 @@
-/** What pages load, with its type; all of it is in the executable. */
+/** Assets by name, with their media type. All are part of the executable. */
 const ASSETS: Readonly<Record<string, string>> = {
   "style.css": "text/css; charset=utf-8",
   "console.js": "text/javascript; charset=utf-8",
@@ -8,7 +8,7 @@ const ASSETS: Readonly<Record<string, string>> = {
 
 const loaded = new Map<string, string>();
 
-/** A style, a script or a picture of the console's own. */
+/** Serves an asset: the style sheet, a script or the icon. */
 export async function asset(name: string): Promise<Response> {
   const type = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
   if (type === undefined) return new Response(null, { status: 404 });

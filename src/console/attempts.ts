@@ -1,31 +1,30 @@
-/** A number of tries within a time. */
+/** A max number of attempts within a time. */
 interface Bound {
   readonly most: number;
   readonly withinMs: number;
 }
 
 /**
- * Bounds of wrong passwords. Whoever guesses from one place is stopped after a few; guessing at one
- * account from many places is slowed down. A sign-in link is never bounded, so that nobody can lock
- * the owner out by guessing.
+ * Limits on wrong passwords. Guessing from one address is stopped after a few attempts; guessing at one account from
+ * many addresses is slowed down. Sign-in links are not limited, so that nobody can lock the owner out.
  */
 const BOUNDS = {
   pair: { most: 5, withinMs: 10 * 60_000 },
   address: { most: 30, withinMs: 10 * 60_000 },
   account: { most: 60, withinMs: 60 * 60_000 },
-  /** Every account begins with credits, so making them is bounded as well. */
+  /** New accounts get credits, so registering is limited as well. */
   registration: { most: 10, withinMs: 60 * 60_000 },
 } as const satisfies Record<string, Bound>;
 
-/** What is remembered of each kind, so that guessing cannot fill the memory. */
+/** Max entries per kind, so that guessing cannot exhaust memory. */
 const MAX_REMEMBERED = 50_000;
 
 type Kind = keyof typeof BOUNDS;
 
-/** Failed tries to sign in, by account and by address, and registrations by address; in memory. */
+/** Counts failed sign-ins by account and address, and registrations by address, in memory. */
 export class Attempts {
   readonly #now: () => number;
-  /** A table for each kind: many tries of one kind make none of another forgotten. */
+  /** One table per kind, so that many attempts of one kind do not evict those of another. */
   readonly #times: Readonly<Record<Kind, Map<string, number[]>>> = {
     pair: new Map(),
     address: new Map(),
@@ -37,17 +36,17 @@ export class Attempts {
     this.#now = now;
   }
 
-  /** Milliseconds to wait before this account is tried from this address; 0 for none. */
+  /** Returns how long this address must wait before it may sign in to this account, in milliseconds. */
   waitMs(email: string, address: string): number {
     return Math.max(...keys(email, address).map(([kind, key]) => this.#waitOf(kind, key)));
   }
 
-  /** Notes a wrong password. */
+  /** Records a failed attempt. */
   failed(email: string, address: string): void {
     for (const [kind, key] of keys(email, address)) this.#note(kind, key);
   }
 
-  /** A right password: this try was none, and those before it were its owner's. */
+  /** Removes the attempt that succeeded, and earlier ones of this pair, which were the owner's. */
   succeeded(email: string, address: string): void {
     for (const [kind, key] of keys(email, address)) {
       const times = kind === "pair" ? [] : this.#times[kind].get(key)?.slice(0, -1) ?? [];
@@ -56,7 +55,7 @@ export class Attempts {
     }
   }
 
-  /** Milliseconds until this address may register again; notes that it does when it is 0. */
+  /** Returns how long this address must wait before it may register, in milliseconds. Records an attempt if 0. */
   registerWaitMs(address: string): number {
     const wait = this.#waitOf("registration", address);
     if (wait === 0) this.#note("registration", address);
@@ -67,7 +66,7 @@ export class Attempts {
     const table = this.#times[kind];
     if (table.size >= MAX_REMEMBERED) table.delete(table.keys().next().value!);
     const times = table.get(key) ?? [];
-    table.delete(key); // what is used last is forgotten last
+    table.delete(key); // least recently used entries are evicted first
     table.set(key, [...times, this.#now()].slice(-BOUNDS[kind].most));
   }
 

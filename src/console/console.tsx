@@ -22,12 +22,12 @@ import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
 
 type Handler = (c: PageRequest) => Response | Promise<Response>;
 
-/** How long a form may take to arrive. */
+/** Max time to receive a form. */
 const FORM_MS = 10_000;
 const MAX_FORM_BYTES = 64 * 1_024;
 const PLAYGROUND_KEY_MS = 3_600_000;
 
-/** No script or style stands in a page, and nothing comes from elsewhere. */
+/** Forbid inline scripts and styles, and anything from other hosts. */
 const SECURITY_HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
@@ -41,7 +41,7 @@ const SECURITY_HEADERS = {
   "cache-control": "no-store",
 };
 
-/** The pages as one function from request to response. */
+/** Serves all pages. */
 export class Console {
   readonly #parts: ConsoleParts;
   readonly #hono: Hono<Env>;
@@ -53,7 +53,13 @@ export class Console {
     this.#hono = this.#routes();
   }
 
-  /** Answers one request. @param peer Address of the other end of the connection. */
+  /**
+   * Handles a request.
+   *
+   * @param request A request for a page, an asset or a form's write.
+   * @param peer IP address of the other end of the connection.
+   * @returns The response, with security headers.
+   */
   async fetch(request: Request, peer: string): Promise<Response> {
     const response = await this.#hono.fetch(request, {
       visitor: visitorOf(request, peer, this.#trusted),
@@ -155,7 +161,7 @@ export class Console {
     return app;
   }
 
-  /** Reads a form and makes sure that it is ours; answers what to refuse it with. */
+  /** Reads a form and checks its origin and token. Returns the error page to reject it with, if any. */
   async #readForm(c: PageRequest): Promise<Response | undefined> {
     const request = c.req.raw;
     const length = Number(request.headers.get("content-length") ?? MAX_FORM_BYTES + 1);
@@ -168,13 +174,13 @@ export class Console {
     try {
       text = await until(request.text(), AbortSignal.timeout(FORM_MS));
     } catch {
-      return refused(c, "The form was not received in full."); // the visitor's connection, not a fault of ours
+      return refused(c, "The form was not received in full."); // the visitor's connection failed
     }
     const form = new FormFields(text);
     c.set("form", form);
     const { session } = c.var;
     if (session !== undefined && form.raw("csrf") !== session.csrfToken) {
-      // signing in and registering again is not a write to this session
+      // signing in or registering again does not write to this session
       const free = ["/console/sign-in", "/console/register"].includes(c.req.path);
       if (!free) {
         return refused(c, "This form has expired. Go back, reload the page, and submit it again.");
@@ -185,7 +191,7 @@ export class Console {
 
   async #failed(error: Error, c: PageRequest): Promise<Response> {
     this.#parts.log.error("console page failed", {
-      path: c.req.routePath, // an address may hold the token of a sign-in link
+      path: c.req.routePath, // a path may contain the token of a sign-in link
       error: error.stack ?? error.message,
     });
     return await page(

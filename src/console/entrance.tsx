@@ -16,7 +16,7 @@ const SESSION_SECONDS = 30 * 86_400;
 
 const SIGN_IN_REFUSED = "Incorrect email or password.";
 
-/** Coming in and going out: passwords, links, registration, sessions. */
+/** Pages to sign in, register, change the password, and sign out. */
 export class Entrance {
   readonly #parts: ConsoleParts;
   readonly #attempts: Attempts;
@@ -59,7 +59,7 @@ export class Entrance {
       }, or use a sign-in link.`;
       return this.signInPage(c, wait, email, 429);
     }
-    // noted before it is known, so that many tries at once are all counted
+    // recorded before the check, so that concurrent attempts are all counted
     this.#attempts.failed(email, address);
     const account = await accounts.find(email);
     const right = await passwords.matches(account, c.var.form.raw("password"));
@@ -71,7 +71,7 @@ export class Entrance {
   }
 
   async useLink(c: PageRequest): Promise<Response> {
-    if (c.req.method !== "GET") return notFound(c); // whoever looks ahead does not use it up
+    if (c.req.method !== "GET") return notFound(c); // a HEAD request of a link preview does not use it up
     const account = await this.#parts.sessions.useLink(c.req.param("token") ?? "");
     if (account !== undefined) return await this.#begin(c, account, true);
     return await page(
@@ -115,7 +115,7 @@ export class Entrance {
     );
   }
 
-  /** Says the same whether the address was used before or not. */
+  /** Shows the same page whether or not the email address is in use. */
   async register(c: PageRequest): Promise<Response> {
     const { config, registration, accounts, passwords } = this.#parts;
     const mode = config.settings.registration;
@@ -138,7 +138,7 @@ export class Entrance {
       if (mode === "invite" && code === "") {
         throw new AccountError("An invite code is required to register");
       }
-      // the same faults are told whether the address was used before or not
+      // the same errors, whether or not the email address is in use
       checkPassword(password);
       checkAccount({ email, name });
       const inviteCode = code === "" ? undefined : code;
@@ -206,7 +206,7 @@ export class Entrance {
   }
 }
 
-/** Only a name with this prefix cannot be set by another host of the domain; it needs TLS. */
+/** Cookies with this prefix cannot be set by other hosts of the domain; they require TLS. */
 const SECURE_NAME = "__Host-sluice";
 const PLAIN_NAME = "sluice";
 
@@ -215,7 +215,7 @@ function cookie({ secure }: Visitor, token: string, seconds: number): string {
     `SameSite=Lax${secure ? "; Secure" : ""}`;
 }
 
-/** The session's token that a request carries. */
+/** Returns the session token of a request. */
 export function tokenOf(c: PageRequest): string | undefined {
   const name = c.env.visitor.secure ? SECURE_NAME : PLAIN_NAME;
   const pattern = new RegExp(`(?:^|;\\s*)${name}=([A-Za-z0-9]{32})(?:;|$)`);

@@ -1,10 +1,10 @@
-// What every page does where scripts run: copying, asking before what cannot be undone, live parts.
+// Script of all pages: copy buttons, confirmation of destructive forms, live updates.
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
     const code = button.parentElement.querySelector("code");
-    if (navigator.clipboard === undefined) { // browsers keep it from plain HTTP: ready for Ctrl+C
+    if (navigator.clipboard === undefined) { // not available over plain HTTP: select the text for Ctrl+C
       getSelection().selectAllChildren(code);
       button.textContent = "Selected";
     } else {
@@ -30,7 +30,7 @@ for (const part of document.querySelectorAll("[data-refresh]")) {
         const found = fresh.getElementById(part.id);
         if (reply.ok && found !== null) part.replaceChildren(...found.childNodes);
       } catch {
-        // the gateway is away for a moment
+        // the gateway is briefly unreachable
       }
     }
     setTimeout(again, Number(part.dataset.refresh));

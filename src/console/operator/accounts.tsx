@@ -8,7 +8,7 @@ import { EntryTable } from "../pages/credits.tsx";
 import { SOURCES } from "../pages/home.tsx";
 import { KeyTable, NewKey } from "../pages/keys.tsx";
 
-/** An account with what it has. */
+/** An account with its balance and usage. */
 export interface AccountRow {
   readonly account: Account;
   readonly balance: number;
@@ -16,7 +16,7 @@ export interface AccountRow {
   readonly requests: number;
 }
 
-/** Every account, or those that a text finds. */
+/** All accounts, or search results. */
 export function AccountsPage(
   { page, csrf, rows, query, error, most }: {
     page: PageContext;
@@ -24,7 +24,7 @@ export function AccountsPage(
     rows: readonly AccountRow[];
     query: string;
     error?: string | undefined;
-    /** Rows that are shown at the most. */
+    /** Max number of rows. */
     most: number;
   },
 ) {
@@ -75,7 +75,7 @@ function AccountState({ account: { role, disabledAtMs } }: { account: Account })
   return role === "owner" ? <Badge tone="calm">operator</Badge> : <Badge tone="good">active</Badge>;
 }
 
-/** One account, and what an operator can do for it. */
+/** An account, with everything an operator can do for it. */
 export function AccountDetailPage(
   {
     page,
@@ -98,14 +98,14 @@ export function AccountDetailPage(
     csrf: string;
     account: Account;
     credits: Credits;
-    /** The latest ones. */
+    /** Latest entries. */
     entries: readonly Entry[];
     keys: readonly Key[];
     lastUse: ReadonlyMap<string, number>;
     packages: readonly CreditPackage[];
-    /** Routes that are served. */
+    /** IDs of available routes. */
     models: readonly string[];
-    /** A sign-in link that was made just now. */
+    /** A sign-in link that was just created. */
     link?: string | undefined;
     made?: string | undefined;
     address: string;
@@ -214,7 +214,7 @@ export function AccountDetailPage(
   );
 }
 
-/** Lots with something left; each can be taken back. */
+/** Lots with remaining credits, each with a form to take it back. */
 function LotTable(
   { lots, csrf, nowMs, action }: {
     lots: readonly Lot[];

@@ -8,7 +8,7 @@ import { Badge, Form, Stat, Table, Time } from "../components.tsx";
 import { count, duration, number, relative } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
-/** What runs just now. */
+/** In-flight requests. */
 export function LivePage(
   { page, running, nowMs }: {
     page: PageContext;
@@ -46,7 +46,7 @@ export function LivePage(
   );
 }
 
-/** How upstreams have been doing. */
+/** Health of the upstreams. */
 export function UpstreamsPage(
   { page, upstreams, hosts, nowMs }: {
     page: PageContext;
@@ -96,7 +96,7 @@ export function UpstreamsPage(
   );
 }
 
-/** Routes and prices as they are in force. */
+/** Effective routes and prices. */
 export function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Route[] }) {
   return (
     <Layout page={page} title="Routes">
@@ -127,7 +127,7 @@ export function RoutesPage({ page, routes }: { page: PageContext; routes: readon
   );
 }
 
-/** Settings as they are in force, secrets masked. */
+/** Effective settings, with masked secrets. */
 export function SettingsPage(
   { page, settings }: { page: PageContext; settings: readonly EffectiveSetting[] },
 ) {
@@ -150,13 +150,13 @@ export function SettingsPage(
   );
 }
 
-/** Whom an account brought. */
+/** Invitations of an account. */
 export interface InviterRow {
   readonly email: string;
   readonly joined: readonly Invitation[];
 }
 
-/** Who invited whom. */
+/** All invitations. */
 export function InvitesPage(
   { page, inviters }: { page: PageContext; inviters: readonly InviterRow[] },
 ) {
@@ -180,12 +180,12 @@ export function InvitesPage(
   );
 }
 
-/** A mismatch's side; null where a row is missing. */
+/** Formats a side of a mismatch; `null` means a missing row. */
 function valueText(value: Mismatch["found"]): string {
   return value === null ? "none" : typeof value === "number" ? number(value) : value;
 }
 
-/** The ledger re-added, on request. */
+/** Audit of the ledger, and backup. */
 export function AuditPage(
   { page, csrf, report, tookMs, canBackUp }: {
     page: PageContext;

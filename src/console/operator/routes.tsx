@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 
 type Operator = (c: PageRequest, session: Session) => Response | Promise<Response>;
 
-/** Pages for operators; for everybody else they are not there. */
+/** Pages for operators. Everyone else gets a 404. */
 export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
   const { accounts, keys, sales, database, sessions, catalog, upstreams, running, now, config } =
     parts;
@@ -42,7 +42,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
     if (session === undefined) return c.redirect("/console/sign-in", 303);
     return session.account.role === "owner" ? handler(c, session) : notFound(c);
   };
-  /** For pages about one account. */
+  /** Wraps a handler of pages about one account. */
   const about = (
     handler: (c: PageRequest, session: Session, account: Account) => Promise<Response>,
   ) =>
@@ -100,7 +100,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
     );
   };
 
-  /** A write about one account; what it cannot do is told on the account's page. */
+  /** Wraps a write to an account. Errors are shown on the account's page. */
   const write = (work: (c: PageRequest, account: Account) => Promise<string>) =>
     about(async (c, session, account) => {
       try {
@@ -209,7 +209,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
         const { secret } = await keys.issue(account, { id, name: "created by the operator" });
         return await detail(c, session, account, { made: secret });
       } catch (error) {
-        if (!(error instanceof KeyThere)) throw error; // the page that shows it was loaded again
+        if (!(error instanceof KeyThere)) throw error; // the page with the new key was reloaded
         return c.redirect(`/console/operator/accounts/${account.id}`, 303);
       }
     }),
@@ -279,7 +279,7 @@ export function operatorRoutes(parts: ConsoleParts): Hono<Env> {
       await parts.aside((database) => backUp(database, copy));
       const opened = await Deno.open(copy);
       const { size } = await opened.stat();
-      await Deno.remove(copy); // it stays readable until it is sent
+      await Deno.remove(copy); // the open file stays readable until it is sent
       const day = new Date(now()).toISOString().slice(0, 10);
       return c.body(opened.readable, 200, {
         "content-type": "application/vnd.sqlite3",

@@ -11,7 +11,7 @@ const REASONING = {
   effort: "always, with effort levels",
 } as const;
 
-/** The public table of prices and capabilities. */
+/** Public table of prices and capabilities. */
 export function ModelsPage({ page, routes }: { page: PageContext; routes: readonly Route[] }) {
   return (
     <Layout page={page} title="Models">
