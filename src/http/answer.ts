@@ -5,24 +5,24 @@ import type { Standing } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
 import { SIMULATED_HEADER } from "../upstreams/mod.ts";
 
-/** What every answer to one request begins with. */
+/** Common data of all responses to one request. */
 export interface AnswerBase {
   readonly requestId: string;
-  /** What the caller calls the request. */
+  /** The client's ID of the request. */
   readonly clientRequestId: string | undefined;
-  /** Path without the query. */
+  /** Path of the request, without the query. */
   readonly path: string;
-  /** Request ids and what browsers are told. */
+  /** Headers with request IDs, and for browsers of other origins. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The client's end of the connection. */
+  /** Address of the client's end of the connection. */
   readonly peer: Deno.Addr | undefined;
-  /** Who asks, once a key is known. */
+  /** The caller, once the key is known. */
   caller?: Caller;
-  /** Where the caller stands, once that is known. */
+  /** Balance and rate windows of the caller, once they are known. */
   standing?: Standing;
 }
 
-/** The credits and the request window that the caller is told. */
+/** Returns the response headers with the credit balance and the nearest rate window. */
 export function standingHeaders(
   { balance, windows }: Standing,
   nowMs: number,
@@ -38,7 +38,7 @@ export function standingHeaders(
   };
 }
 
-/** A refusal in the words of its path: messages below `/v1/messages`, chat everywhere else. */
+/** Makes an error response, in the messages dialect below `/v1/messages` and in the chat dialect elsewhere. */
 export function errorAnswer(
   { path, requestId, headers, standing }: AnswerBase,
   refusal: Refusal,

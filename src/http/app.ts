@@ -33,46 +33,46 @@ import {
   pathOf,
 } from "./request_line.ts";
 
-/** What the door leads to. */
+/** Dependencies of {@linkcode App}. */
 export interface AppParts extends RelayParts {
   readonly keyRing: KeyRing;
   readonly upstreams: Upstreams;
-  /** The console. */
+  /** Handler of the console's pages. */
   readonly pages: Pages;
 }
 
-/** Pages for browsers, which keep their own rules. */
+/** Handler of pages for browsers. */
 export interface Pages {
   fetch(request: Request, peer: string): Promise<Response>;
 }
 
-/** How the door behaves. */
+/** Limits and settings of {@linkcode App}. */
 export interface AppOptions {
   readonly bodyLimits: BodyLimits;
-  /** Requests to `count_tokens` that a key has per minute. */
+  /** Max `count_tokens` requests per key and minute. */
   readonly countsPerMinute: number;
-  /** Bytes of rejected bodies and of `count_tokens` that a key has per minute. */
+  /** Max bytes of rejected bodies and of `count_tokens` per key and minute. */
   readonly unbilledBytesPerMinute: number;
-  /** Places for requests in progress, shared between accounts, and those of each key. */
+  /** Pools of in-flight requests, shared by accounts and by keys. */
   readonly openRequests: { readonly accounts: FairShare; readonly keys: FairShare };
   readonly connections: Connections;
-  /** What `/metrics` asks for; undefined for nothing. */
+  /** Token required for `/metrics`; `undefined` for none. */
   readonly metricsToken: string | undefined;
   readonly tracing: Tracing;
-  /** Browser origins served below `/v1` and `/user`; `*` for any. */
+  /** Browser origins allowed below `/v1` and `/user`; `*` allows any. */
   readonly corsOrigins: readonly string[];
 }
 
-/** What a request carries through the door. */
+/** Context of a request. */
 interface Env {
   Bindings: AnswerBase;
 }
 
-/** A write that commits: a database that only reads is not ready. */
+/** A write, since a read-only database is not ready. */
 const PROBE = `insert into revisions (noun, number) values ('probe', 1)
   on conflict (noun) do update set number = number + 1`;
 
-/** The gateway as one function from request to response. */
+/** Handles HTTP requests of the API, the console and the operator's endpoints. */
 export class App {
   readonly #parts: AppParts;
   readonly #options: AppOptions;
@@ -98,17 +98,23 @@ export class App {
     this.#hono = this.#routes();
   }
 
-  /** What is served, by method and path. */
+  /** All endpoints, by method and path. */
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
     return this.#hono.routes;
   }
 
-  /** From now on new requests are refused; running ones go on. */
+  /** Rejects new requests from now on. In-flight requests continue. */
   stopTaking(): void {
     this.#stopping = true;
   }
 
-  /** Answers one request; never rejects. */
+  /**
+   * Handles a request. Never rejects: errors become responses.
+   *
+   * @param request The request.
+   * @param info Address of the client's end of the connection.
+   * @returns The response.
+   */
   readonly fetch = (
     request: Request,
     info?: { readonly remoteAddr: Deno.Addr },
@@ -141,7 +147,7 @@ export class App {
   }
 
   #routes(): Hono<Env> {
-    // the router goes by the same path as the door, percent signs and all
+    // route by the same undecoded path that is checked above
     const app = new Hono<Env>({ getPath: ({ url }) => pathOf(url) });
     app.post("/v1/chat/completions", (c) => this.#relay(c, chatDialect));
     app.post("/v1/messages", (c) => this.#relay(c, messagesDialect));
@@ -209,10 +215,10 @@ export class App {
   }
 
   /**
-   * Takes a place for a request in progress.
+   * Counts an in-flight request of the account and the key.
    *
-   * @returns Gives the place back; later calls do nothing.
-   * @throws {Refusal} `gateway_unavailable` when the gateway, the account or the key has no place left.
+   * @returns An idempotent function that ends the count.
+   * @throws {Refusal} `gateway_unavailable` if the gateway, the account or the key has too many requests in flight.
    */
   #enter({ env: { peer } }: Context<Env>, { accountId, keyId }: Caller): () => void {
     const { openRequests: { accounts, keys }, connections } = this.#options;
@@ -246,13 +252,13 @@ export class App {
         },
       });
     } catch (error) {
-      // nobody will read the stream, which settles itself as it ends
+      // nothing will read the stream; cancelling it settles the request
       if (typeof reply.body !== "string") await reply.body.cancel();
       throw error;
     }
   }
 
-  /** Reads a body. Bytes of bodies that are rejected, and of those that are only counted, count in the key's quota. */
+  /** Reads a body and uses it. Bytes of rejected bodies count towards the key's quota of unbilled bytes. */
   async #read<T>(
     { req: { raw: request } }: Context<Env>,
     { accountId, keyId }: Caller,
@@ -278,7 +284,7 @@ export class App {
       throw error;
     }
   }
-  /** Who asks; noted for the answer, whatever it will be. */
+  /** Authenticates the caller, and records it for the headers of the response. */
   async #identify(c: Context<Env>): Promise<Caller> {
     try {
       const caller = await this.#parts.keyRing.identify(presentedKeys(c.req.raw.headers));
@@ -290,22 +296,22 @@ export class App {
     }
   }
 
-  /** What an answer begins with that any caller may have, with a key or without. */
+  /** Returns the headers of a public endpoint's response, with the caller's balance if a valid key was sent. */
   async #publicHeaders(c: Context<Env>): Promise<Record<string, string>> {
     if (presentedKeys(c.req.raw.headers).length > 0) {
-      await this.#identify(c).catch(() => {}); // a bad key keeps nobody from what is public
+      await this.#identify(c).catch(() => {}); // public endpoints ignore invalid keys
     }
     return await this.#headers(c);
   }
 
-  /** What an answer begins with, where the caller stands included. */
+  /** Returns the headers of a response, with the caller's balance and rate window. */
   async #headers({ env }: Context<Env>): Promise<Record<string, string>> {
     if (env.caller === undefined) return { ...env.headers };
     env.standing ??= await this.#parts.admission.standing(env.caller);
     return { ...env.headers, ...standingHeaders(env.standing, this.#parts.now()) };
   }
 
-  /** The caller's credits, lots and recent use. */
+  /** Returns the caller's credits, lots and recent usage. */
   async #credits(c: Context<Env>): Promise<Response> {
     const { accountId } = await this.#identify(c);
     const query = new URL(c.req.url).searchParams;
@@ -314,7 +320,7 @@ export class App {
     return c.json(body, 200, await this.#headers(c));
   }
 
-  /** Counts a messages request's input here; nothing is sent upstream, nothing is charged. */
+  /** Counts the input tokens of a messages request. Nothing is sent upstream, and nothing is charged. */
   async #count(c: Context<Env>): Promise<Response> {
     const request = c.req.raw;
     const caller = await this.#identify(c);
@@ -345,7 +351,7 @@ export class App {
       : c.json({ status: "not ready", faults }, 503, { "retry-after": "2" });
   }
 
-  /** Numbers for Prometheus, for whoever has the token if there is one. */
+  /** Prometheus metrics. Requires the metrics token if one is configured. */
   async #metrics(c: Context<Env>): Promise<Response> {
     const { metricsToken } = this.#options;
     if (metricsToken !== undefined) {
@@ -365,13 +371,13 @@ export class App {
     const { log } = this.#parts;
     const fields = { id: base.requestId, path: base.path };
     const isOurs = refusal.status >= 500 && refusal.reason !== "upstream_unavailable" &&
-      refusal.cause !== undefined; // without a cause it says that somebody has to wait
+      refusal.cause !== undefined; // without a cause, it only asks the caller to wait
     if (isOurs) {
       log.error("request failed", { ...fields, error: describe(refusal.cause ?? refusal) });
     } else {
       log.info("request refused", { ...fields, status: refusal.status, reason: refusal.reason });
     }
-    // the error is told even if the database cannot say where the caller stands
+    // the error is returned even if the database cannot provide the caller's balance
     await this.#headers(c).catch(() => {});
     return this.#refuse(base, refusal);
   }
@@ -397,7 +403,7 @@ function stopping(): Refusal {
   });
 }
 
-/** Our own faults are logged whole; their messages hold no keys or prompts. */
+/** Returns an error for the log, with its stack. Messages of errors contain no keys or prompts. */
 function describe(error: unknown): string {
   return error instanceof Error ? error.stack ?? error.message : String(error);
 }

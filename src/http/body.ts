@@ -6,32 +6,32 @@ import type { Share } from "../fair_share/mod.ts";
 import { type JsonBounds, type JsonExcess, jsonExcess } from "../json/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
 
-/** Bounds of a request body. */
+/** Limits on a request body. */
 export interface BodyLimits {
   readonly bytes: number;
   readonly json: JsonBounds;
-  /** Between two chunks. */
+  /** Max time between two chunks, in milliseconds. */
   readonly idleMs: number;
-  /** For the whole body. */
+  /** Max time for the whole body, in milliseconds. */
   readonly totalMs: number;
-  /** Slower senders are cut off once `idleMs` have passed. */
+  /** Min average speed once `idleMs` has passed. */
   readonly minBytesPerSecond: number;
   readonly timers: CoarseTimers;
   readonly large: LargeBodies;
 }
 
-/** Whose body is read. */
+/** The account that a body belongs to. */
 export interface BodyOwner {
   readonly account: string;
-  /** Called with the number of bytes as they arrive. */
+  /** Called with the number of bytes of each chunk as it arrives. */
   readonly received: (bytes: number) => void;
 }
 
 /**
- * Reads a request's body as JSON. All bounds are checked on what arrives, not on what headers say.
+ * Reads a request body as JSON. All limits are checked on the bytes that arrive, not on what headers declare.
  *
- * @throws {Refusal} `request_invalid` naming what is wrong with the body; `gateway_unavailable` when a large
- *   one finds no memory or worker time before its deadline.
+ * @throws {Refusal} `request_invalid` if the body is invalid or exceeds a limit; `gateway_unavailable` if a large
+ *   body gets no memory or worker time before its deadline.
  */
 export async function readJson(
   request: Request,
@@ -57,7 +57,7 @@ export async function readJson(
   }
 }
 
-/** The text within its bounds. Each byte of a large body is looked at on another thread. */
+/** Checks the limits of a text. The bytes of large bodies are checked on another thread. */
 async function textOf(
   bytes: Uint8Array<ArrayBuffer>,
   { json, large }: BodyLimits,
@@ -96,11 +96,11 @@ function parse(text: string): unknown {
   }
 }
 
-/** Bodies up to this take no share of the memory for bodies. */
+/** Max bytes of a body that takes no share of the memory for large bodies. */
 const FREE_BYTES = 65_536;
-/** Bodies up to this are not paced, and their memory is not used again. */
+/** Max bytes of a body that is not paced, and whose memory is not reused. */
 const SMALL_BYTES = 1_048_576;
-/** Bodies up to this are read by the platform in one go, which Deno 2.4 does twice as fast as by stream. */
+/** Max bytes of a body that the platform reads at once, which on Deno 2.4 is twice as fast as a stream. */
 const SINGLE_READ_BYTES = 16_384;
 
 async function readBytes(
@@ -119,18 +119,18 @@ async function readBytes(
       return bytes;
     }
     if (request.body === null) return new Uint8Array();
-    // the types of Deno 2.4 do not say whose memory its pieces are in
+    // the types of Deno 2.4 leave the kind of buffer open
     const body = request.body as ReadableStream<Uint8Array<ArrayBuffer>>;
     return await new IncomingBody(body, limits, owner, blobs).readAll(declared);
   } catch (cause) {
     if (cause instanceof Refusal) throw cause;
-    // The connection ended, or its framing is broken: not a fault of ours.
+    // The connection ended, or its framing is invalid.
     const message = "Request body incomplete: the connection ended early.";
     throw new Refusal("request_invalid", message, { cause });
   }
 }
 
-/** `Content-Length`, if it is one number; the platform holds the body to it. */
+/** Returns `Content-Length` if it is a number. The platform enforces it. */
 function declaredLength(headers: Headers): number | undefined {
   const value = headers.get("content-length");
   return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
@@ -144,13 +144,13 @@ function readAtOnce(request: Request, limits: BodyLimits): Promise<Uint8Array<Ar
   });
 }
 
-/** Bytes of a body that are read although its request is rejected, and the time for that. */
+/** Max bytes and time to read a rejected body. */
 const SKIPPED_BYTES = 2 * 1_048_576;
 const SKIP_MS = 5_000;
 
 /**
- * Reads past a body whose request is rejected, as far as it is short: a connection that is closed over unread
- * bytes may lose the response.
+ * Reads and drops the body of a rejected request if it is short, since closing a connection with unread bytes can lose
+ * the response.
  */
 export async function skipBody({ body }: Request): Promise<void> {
   const reader = body?.getReader();
@@ -169,13 +169,13 @@ export async function skipBody({ body }: Request): Promise<void> {
   }
 }
 
-/** A body that is read as it comes: what is not read yet stays with its sender. */
+/** Reads a body with backpressure: unread bytes stay with the sender. */
 class IncomingBody {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
   readonly #limits: BodyLimits;
   readonly #owner: BodyOwner;
   readonly #blobs: Blobs;
-  /** Time that the sender took. */
+  /** Time spent waiting for the sender. */
   #sendingMs = 0;
 
   constructor(
@@ -184,15 +184,15 @@ class IncomingBody {
     owner: BodyOwner,
     blobs: Blobs,
   ) {
-    // not into memory of ours ("byob"): on Deno 2.9 that takes five times as long, ten times as much memory,
-    // and throws for a body that came whole with its headers
+    // not into a buffer of its own ("byob"): on Deno 2.9 that takes five times as long, ten times as much memory,
+    // and throws for a body that arrived together with its headers
     this.#reader = body.getReader();
     this.#limits = limits;
     this.#owner = owner;
     this.#blobs = blobs;
   }
 
-  /** @param declared Bytes that the body has, if that is known. */
+  /** @param declared Size of the body in bytes, if known. */
   async readAll(declared: number | undefined): Promise<Uint8Array<ArrayBuffer>> {
     const maxBytes = Math.min(declared ?? Infinity, this.#limits.bytes);
     let buffer = new ArrayBuffer(Math.min(declared ?? PORTION, SMALL_BYTES));
@@ -221,7 +221,7 @@ class IncomingBody {
     return new Uint8Array(buffer, 0, size);
   }
 
-  /** Memory for what is declared is no more than address space until the bytes are there. */
+  /** Allocates memory for the declared size, which uses only address space until bytes arrive. */
   #larger(
     buffer: ArrayBuffer,
     size: number,
@@ -237,7 +237,7 @@ class IncomingBody {
     return larger;
   }
 
-  /** Takes memory as it is used, in doublings. */
+  /** Takes memory from the pool as it is used, doubling the amount. */
   async #hold(share: Share | undefined, bytes: number): Promise<Share> {
     if (share !== undefined) {
       await share.grow(bytes);
@@ -252,7 +252,7 @@ class IncomingBody {
     this.#reader.cancel().catch(() => {});
   }
 
-  /** The next bytes; undefined at the end. */
+  /** Returns the next bytes, or `undefined` at the end. */
   async #next(received: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { timers, idleMs, totalMs, minBytesPerSecond, large } = this.#limits;
     if (received >= SMALL_BYTES) await large.turn(this.#owner.account);
@@ -296,7 +296,7 @@ function tooLarge({ bytes }: BodyLimits): Refusal {
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Strict: the platform's own reader would put replacement characters into a prompt. */
+/** Decodes strictly: the platform's reader would insert replacement characters into a prompt. */
 function decodeUtf8(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes);

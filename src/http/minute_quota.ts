@@ -2,18 +2,17 @@ import { Refusal } from "../refusal.ts";
 
 const MINUTE_MS = 60_000;
 
-/** What a key may do in a minute. */
+/** Limit of a quota. */
 export interface MinuteQuotaOptions {
-  /** Units per key and minute. */
+  /** Max units per key and minute. */
   readonly limit: number;
-  /** What the units are, for the refusal: `count_tokens requests`. */
+  /** Plural name of the units for error messages: `count_tokens requests`. */
   readonly units: string;
   readonly now: () => number;
 }
 
 /**
- * Bounds work that is not billed, per key and minute. Held in memory: it protects this process, not
- * anyone's credits.
+ * Limits unbilled work per key and minute. Counted in memory, since it protects this process and not credits.
  */
 export class MinuteQuota {
   readonly #options: MinuteQuotaOptions;
@@ -24,13 +23,13 @@ export class MinuteQuota {
     this.#options = options;
   }
 
-  /** Counts units, whether the quota covers them or not. */
+  /** Counts units, even beyond the quota. */
   add(keyId: string, units: number): void {
     this.#turn();
     this.#used.set(keyId, (this.#used.get(keyId) ?? 0) + units);
   }
 
-  /** @throws {Refusal} `rate_exceeded` when the key has used up its quota of this minute. */
+  /** Checks the quota. @throws {Refusal} `rate_exceeded` if the key has used it up in this minute. */
   check(keyId: string): void {
     const { limit, units } = this.#options;
     const now = this.#turn();
@@ -42,7 +41,7 @@ export class MinuteQuota {
     );
   }
 
-  /** Starts over with each minute. Returns the time. */
+  /** Resets the counts each minute. @returns The current time in milliseconds. */
   #turn(): number {
     const now = this.#options.now();
     const minute = Math.floor(now / MINUTE_MS);
