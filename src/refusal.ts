@@ -1,9 +1,9 @@
 /**
- * The closed list of reasons for which a caller may be refused.
+ * The closed list of reasons for which a request can be rejected.
  *
- * Anything a caller should be told is thrown as a {@linkcode Refusal}; everything else that is
- * thrown is a fault of ours, logged whole and answered 500 without detail. Each dialect maps the
- * whole table to its own words, so that a new row does not compile until both can say it.
+ * Errors that the caller should see are thrown as a {@linkcode Refusal}. Everything else is a bug: it is logged with its
+ * stack and becomes a 500 without details. Each dialect maps every reason to its own error codes, so that a new reason
+ * does not compile until both dialects support it.
  */
 
 import { STATUS_CODE } from "./std/mod.ts";
@@ -34,33 +34,36 @@ export const REASONS = {
   upstream_unavailable: { status: STATUS_CODE.ServiceUnavailable, retryable: true },
   /** The gateway itself cannot take the request now: it is stopping, or its database is not writable. */
   gateway_unavailable: { status: STATUS_CODE.ServiceUnavailable, retryable: true },
-  /** A fault of ours. */
+  /** A bug in the gateway. */
   internal: { status: STATUS_CODE.InternalServerError, retryable: true },
 } as const satisfies Record<string, { status: number; retryable: boolean }>;
 
-/** Why a caller is refused. */
+/** Reason of a refusal. */
 export type Reason = keyof typeof REASONS;
 
-/** What a refusal may carry besides its message. */
+/** Details of a refusal besides its message. */
 export interface RefusalOptions extends ErrorOptions {
-  /** The request field at fault, as a path: `messages[0].content`. */
+  /** Path of the invalid request field: `messages[0].content`. */
   param?: string | undefined;
-  /** What else a client's own code reads; in the messages dialect only, as `error.details`. */
+  /** Machine-readable details, sent as `error.details` in the messages dialect only. */
   details?: Readonly<Record<string, string | string[]>> | undefined;
-  /** After how long a repetition can succeed, in milliseconds. */
+  /** Time after which a retry can succeed, in milliseconds. */
   retryAfterMs?: number | undefined;
 }
 
-/** Thrown for anything the caller should be told. The message is for the caller's eyes. */
+/**
+ * Thrown to reject a request. The message is sent to the caller: it says what is wrong, with the value and the limit, and
+ * what to do. It never contains a secret.
+ */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: Reason;
   readonly param: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly details: RefusalOptions["details"];
-  /** Whether it says nothing of other requests to the same upstream. */
+  /** Whether it concerns only this request, and says nothing about the upstream's health. */
   ofThisRequest = false;
-  /** Whether the simulator gave it, in the place of an upstream. */
+  /** Whether the simulator produced it. */
   simulated = false;
 
   constructor(reason: Reason, message: string, options: RefusalOptions = {}) {
@@ -71,7 +74,7 @@ export class Refusal extends Error {
     this.details = options.details;
   }
 
-  /** The HTTP status of the answer, while no byte of it has been sent. */
+  /** HTTP status of the response, if it has not begun. */
   get status(): number {
     return REASONS[this.reason].status;
   }
@@ -82,12 +85,21 @@ export class Refusal extends Error {
   }
 }
 
-/** A 400 that names the field at fault. */
+/**
+ * Makes a 400 for an invalid request.
+ *
+ * @param param Path of the invalid field, or `undefined` if the whole body is invalid.
+ * @param message What is wrong with the value, and what is valid.
+ */
 export function invalid(param: string | undefined, message: string): Refusal {
   return new Refusal("request_invalid", message, { param });
 }
 
-/** Any thrown value as a refusal: ours as it is, anything else as a 500 without detail. */
+/**
+ * Converts any thrown value to a refusal.
+ *
+ * @returns The refusal itself, or a 500 without details for anything else.
+ */
 export function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   return new Refusal("internal", "Internal error. Please try again.", {

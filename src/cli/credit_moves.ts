@@ -191,7 +191,7 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
   }
 }
 
-/** Runs a command that moves credits: what goes wrong after they were moved is told, but is no failure. */
+/** Runs a command that moves credits. An error after they moved is reported, but the command succeeds. */
 async function moving(
   context: CommandContext,
   options: PlaceOptions,

@@ -143,7 +143,7 @@ async function issue(
  *   `ANTHROPIC_MODEL`.
  *
  * `ANTHROPIC_API_KEY` is emptied: Claude Code would ask a person about it, and an earlier one must
- * not go to this gateway beside ours.
+ * not go to this gateway beside its own.
  */
 function clientEnvironment(
   { settings }: Config,

@@ -60,7 +60,7 @@ export function parseCount(text: string): number {
   return Number(text);
 }
 
-/** A list with commas in between. */
+/** A comma-separated list. */
 export function parseList(text: string): string[] {
   const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
   if (words.length === 0) {

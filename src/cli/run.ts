@@ -76,7 +76,7 @@ function build(context: CommandContext): Command {
   return program;
 }
 
-/** What people can act on is told in a sentence; our own faults are told whole. */
+/** Errors that people can act on are one sentence; bugs are printed with their stack. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const forPeople = error instanceof ConfigError || error instanceof AccountError ||

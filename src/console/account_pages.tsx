@@ -33,7 +33,7 @@ import {
 
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
-/** Keys whose windows the first page shows. */
+/** Number of keys whose rate windows the home page shows. */
 const LIMITS_SHOWN = 3;
 
 /** What everybody sees of their own account. */
@@ -246,7 +246,7 @@ export class AccountPages {
   }
 }
 
-/** Names of keys by their ids; a name that two of them have is followed by the key's hint. */
+/** Returns the names of keys by ID. Duplicate names are followed by the key's hint. */
 function keyNames(keys: readonly Key[]): Map<string, string> {
   const shared = Map.groupBy(keys, ({ name }) => name);
   return new Map(
@@ -257,7 +257,7 @@ function keyNames(keys: readonly Key[]): Map<string, string> {
   );
 }
 
-/** Where the page before ended: its last row's time, then its ids. */
+/** Reads where the previous page ended: time and IDs of its last row. */
 function cursorOf(c: PageRequest): [number, string | undefined, string | undefined] {
   const [time = "", first, second] = (c.req.query("before") ?? "").slice(0, 200).split(".");
   return /^\d{1,15}$/.test(time) ? [Number(time), first, second] : [0, undefined, undefined];

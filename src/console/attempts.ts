@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 /**
  * Failed attempts to sign in, by account and by address, and registrations by address; in memory.
  *
- * Whoever guesses from one place is stopped after a few; guessing at one account from many places is slowed down.
+ * Guessing from one address is stopped after a few attempts; guessing at one account from many is slowed down.
  * A sign-in link is never bounded, so that nobody can lock the owner out by guessing.
  */
 export class Attempts {
@@ -22,7 +22,7 @@ export class Attempts {
     this.#registration = new RateLimit({ limit: 10, windowMs: 60 * MINUTE_MS, now });
   }
 
-  /** Milliseconds to wait before this account is tried from this address; 0 for none. */
+  /** Returns how long this address must wait before it may sign in to this account, in milliseconds. */
   waitMs(email: string, address: string): number {
     return Math.max(
       this.#pair.waitMs(`${email} ${address}`),
@@ -31,21 +31,21 @@ export class Attempts {
     );
   }
 
-  /** Notes a wrong password. */
+  /** Records a failed attempt. */
   failed(email: string, address: string): void {
     this.#pair.add(`${email} ${address}`);
     this.#address.add(address);
     this.#account.add(email);
   }
 
-  /** A right password: this attempt was none, and those before it were its owner's. */
+  /** Removes the attempt that succeeded, and earlier ones of this pair, which were the owner's. */
   succeeded(email: string, address: string): void {
     this.#pair.clear(`${email} ${address}`);
     this.#address.undo(address);
     this.#account.undo(email);
   }
 
-  /** Milliseconds until this address may register again; notes that it does when it is 0. */
+  /** Returns how long this address must wait before it may register, in milliseconds. Records an attempt if 0. */
   registerWaitMs(address: string): number {
     const waitMs = this.#registration.waitMs(address);
     if (waitMs === 0) this.#registration.add(address);

@@ -68,7 +68,7 @@ export class AuthPages {
       }, or use a sign-in link.`;
       return this.signInPage(c, wait, email, STATUS_CODE.TooManyRequests);
     }
-    // noted before it is known, so that many tries at once are all counted
+    // recorded before the check, so that concurrent attempts are all counted
     this.#attempts.failed(email, address);
     const account = await accounts.find(email);
     const right = await passwords.matches(account, c.var.form.raw("password"));
@@ -80,7 +80,7 @@ export class AuthPages {
   }
 
   async useLink(c: PageRequest): Promise<Response> {
-    if (c.req.method !== "GET") return notFound(c); // whoever looks ahead does not use it up
+    if (c.req.method !== "GET") return notFound(c); // a HEAD request of a link preview does not use it up
     const account = await this.#parts.sessions.useLink(c.req.param("token") ?? "");
     if (account !== undefined) return await this.#begin(c, account, true);
     return await page(
@@ -132,7 +132,7 @@ export class AuthPages {
     );
   }
 
-  /** Says the same whether the address was used before or not. */
+  /** Shows the same page whether or not the email address is in use. */
   async register(c: PageRequest): Promise<Response> {
     const { config, registration, accounts, passwords } = this.#parts;
     const mode = config.settings.registration;
@@ -155,7 +155,7 @@ export class AuthPages {
       if (mode === "invite" && code === "") {
         throw new AccountError("An invite code is required to register");
       }
-      // the same faults are told whether the address was used before or not
+      // the same errors, whether or not the email address is in use
       checkPassword(password);
       checkAccount({ email, name });
       const inviteCode = code === "" ? undefined : code;

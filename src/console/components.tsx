@@ -2,12 +2,12 @@ import type { Child } from "@hono/hono/jsx";
 import { randomText } from "../platform/mod.ts";
 import { date, dateTime, number } from "./format.ts";
 
-/** A point in time that machines read as well. */
+/** A time, also machine-readable. */
 export function Time({ ms, dayOnly = false }: { ms: number; dayOnly?: boolean }) {
   return <time datetime={new Date(ms).toISOString()}>{dayOnly ? date(ms) : dateTime(ms)}</time>;
 }
 
-/** One number that matters, with what it is. */
+/** A key figure with its name. */
 export function Stat(
   { name, value, note }: { name: string; value: number | string; note?: Child },
 ) {
@@ -27,7 +27,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Child;
 }
 
-/** Rows under names; says something kind when there are none. */
+/** A table; shows a message if there are no rows. */
 export function Table<Row>(
   { caption, columns, rows, empty }: {
     caption: string;
@@ -88,19 +88,19 @@ export function Field(
   );
 }
 
-/** Makes a form's write happen once: posting the form again repeats what it did, and changes nothing. */
+/** Makes a form idempotent: posting it again changes nothing. */
 export function FormId() {
   return <input type="hidden" name="form" value={randomText(16)} />;
 }
 
-/** A form that writes. */
+/** A form for a write, with the session's token. */
 export function Form(
   { action, csrf, children, class: className, confirm }: {
     action: string;
     csrf: string;
     children?: Child;
     class?: string;
-    /** Asked before it is sent, where scripts run. */
+    /** Question to confirm before the form is sent, if scripts run. */
     confirm?: string;
   },
 ) {
@@ -112,14 +112,14 @@ export function Form(
   );
 }
 
-/** A value's state, told by a word and a colour. */
+/** A state, shown as a word and a colour. */
 export function Badge(
   { tone, children }: { tone: "good" | "bad" | "warn" | "calm"; children?: Child },
 ) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-/** How much of something is used up. */
+/** Shows how much of a limit is used. */
 export function Meter({ label, used, limit }: { label: string; used: number; limit: number }) {
   return (
     <div class="meter">
@@ -141,14 +141,14 @@ export function Meter({ label, used, limit }: { label: string; used: number; lim
 export interface Bar {
   readonly label: string;
   readonly value: number;
-  /** A part of the value that is bad. */
+  /** Part of the value that failed. */
   readonly bad?: number;
 }
 
 const WIDTH = 720;
 const HEIGHT = 120;
 
-/** Bars over time, drawn here: nothing moves when it arrives. */
+/** A bar chart over time, drawn on the server so that nothing shifts when it loads. */
 export function BarChart(
   { title, bars, unit }: { title: string; bars: readonly Bar[]; unit: string },
 ) {
@@ -213,7 +213,7 @@ export function BarChart(
   );
 }
 
-/** Text that can be copied; the button shows itself where scripts run. */
+/** Text with a copy button, which appears if scripts run. */
 export function Copyable({ text, label, lang }: { text: string; label: string; lang?: string }) {
   return (
     <div class="copyable">

@@ -24,12 +24,12 @@ import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
 
 type Handler = (c: PageRequest) => Response | Promise<Response>;
 
-/** How long a form may take to arrive. */
+/** Max time to receive a form. */
 const FORM_MS = 10_000;
 const MAX_FORM_BYTES = 64 * 1_024;
 const PLAYGROUND_KEY_MS = 3_600_000;
 
-/** No script or style stands in a page, and nothing comes from elsewhere. */
+/** Forbid inline scripts and styles, and anything from other hosts. */
 const SECURITY_HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
@@ -43,7 +43,7 @@ const SECURITY_HEADERS = {
   "cache-control": "no-store",
 };
 
-/** The pages as one function from request to response. */
+/** Serves all pages. */
 export class Console {
   readonly #parts: ConsoleParts;
   readonly #hono: Hono<Env>;
@@ -55,7 +55,13 @@ export class Console {
     this.#hono = this.#routes();
   }
 
-  /** Answers one request. @param peer Address of the other end of the connection. */
+  /**
+   * Handles a request.
+   *
+   * @param request A request for a page, an asset or a form's write.
+   * @param peer IP address of the other end of the connection.
+   * @returns The response, with security headers.
+   */
   async fetch(request: Request, peer: string): Promise<Response> {
     const response = await this.#hono.fetch(request, {
       visitor: visitorOf(request, peer, this.#trusted),
@@ -156,7 +162,7 @@ export class Console {
     return app;
   }
 
-  /** Reads a form and makes sure that it is ours; answers what to refuse it with. */
+  /** Reads a form and checks its origin and token. Returns the error page to reject it with, if any. */
   async #readForm(c: PageRequest): Promise<Response | undefined> {
     const request = c.req.raw;
     const type = request.headers.get("content-type") ?? "";
@@ -183,7 +189,7 @@ export class Console {
     c.set("form", form);
     const { session } = c.var;
     if (session !== undefined && form.raw("csrf") !== session.csrfToken) {
-      // signing in and registering again is not a write to this session
+      // signing in or registering again does not write to this session
       const free = ["/console/sign-in", "/console/register"].includes(c.req.path);
       if (!free) {
         return refused(c, "This form has expired. Go back, reload the page, and submit it again.");
@@ -194,7 +200,7 @@ export class Console {
 
   async #failed(error: Error, c: PageRequest): Promise<Response> {
     this.#parts.log.error("console page failed", {
-      path: c.req.routePath, // an address may hold the token of a sign-in link
+      path: c.req.routePath, // a path may contain the token of a sign-in link
       error: error.stack ?? error.message,
     });
     return await page(

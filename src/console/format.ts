@@ -1,9 +1,9 @@
-/** `12,345`. */
+/** Formats a number: `12,345`. */
 export function number(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** `950 ms`, `1.2 s`, `3 min 20 s`. */
+/** Formats a duration: `950 ms`, `1.2 s`, `3 min 20 s`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
@@ -13,18 +13,18 @@ export function duration(ms: number): string {
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** `21 Nov 2026`, in UTC. */
+/** Formats a UTC date: `21 Nov 2026`. */
 export function date(ms: number): string {
   const at = new Date(ms);
   return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
 }
 
-/** `21 Nov 2026, 14:05 UTC`. */
+/** Formats a UTC time: `21 Nov 2026, 14:05 UTC`. */
 export function dateTime(ms: number): string {
   return `${date(ms)}, ${new Date(ms).toISOString().slice(11, 16)} UTC`;
 }
 
-/** `in 3 days`, `2 hours ago`. */
+/** Formats a time relative to now: `in 3 days`, `2 hours ago`. */
 export function relative(ms: number, nowMs: number): string {
   const ahead = ms > nowMs;
   const minutes = Math.round(Math.abs(ms - nowMs) / 60_000);
@@ -38,7 +38,7 @@ export function relative(ms: number, nowMs: number): string {
   return ahead ? `in ${text}` : `${text} ago`;
 }
 
-/** The plural of a regular noun: `1 request`, `2 requests`. */
+/** Formats a count of a regular noun: `1 request`, `2 requests`. */
 export function count(value: number, noun: string): string {
   return `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 }

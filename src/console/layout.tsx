@@ -2,9 +2,9 @@ import type { Child } from "@hono/hono/jsx";
 import type { Session } from "../accounts/mod.ts";
 import { Form } from "./components.tsx";
 
-/** What every page is made with. */
+/** Context of a page. */
 export interface PageContext {
-  /** Undefined for whoever is not signed in. */
+  /** `undefined` if the visitor is not signed in. */
   readonly session: Session | undefined;
   readonly path: string;
 }
@@ -34,13 +34,13 @@ const PUBLIC_LINKS: readonly [string, string][] = [
   ["/console/sign-in", "Sign in"],
 ];
 
-/** What a page says about the write before it. */
+/** A message about the result of a write. */
 export interface Notice {
   readonly tone: "good" | "bad";
   readonly text: string;
 }
 
-/** What went wrong, else what was done, as a notice. */
+/** Returns a notice of an error, or else of what was done. */
 export function noticeOf(
   { error, done }: { readonly error?: string | undefined; readonly done?: string | undefined },
 ): Notice | undefined {
@@ -48,13 +48,13 @@ export function noticeOf(
   return done === undefined ? undefined : { tone: "good", text: done };
 }
 
-/** A whole page. */
+/** A complete page. */
 export function Layout(
   { page, title, notice, script, children }: {
     page: PageContext;
     title: string;
     notice?: Notice | undefined;
-    /** A script of this page's own, besides the small one that all have. */
+    /** An additional script, besides the one of all pages. */
     script?: string;
     children?: Child;
   },

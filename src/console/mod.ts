@@ -1,9 +1,9 @@
 /**
- * The console: pages for users and operators over the same nouns as the commands.
+ * Serves the console: pages for users and operators.
  *
- * Promise: pages work without scripts but for the playground; every write is of the session's own
- * origin and carries its token; whoever may not see a page is told that there is none; nothing is
- * loaded from elsewhere, and no script stands in a page. Leaves to others: all of the nouns. No SQL.
+ * Promise: pages work without JavaScript, except for the playground; every write comes from the same origin and carries
+ * the session's token; a page that a user may not see returns 404; nothing is loaded from other hosts, and pages contain
+ * no inline scripts. Leaves to others: everything that the pages show and do. No SQL.
  *
  * @module
  */

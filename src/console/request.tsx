@@ -21,7 +21,7 @@ import type { PageContext } from "./layout.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import type { Visitor } from "./visitor.ts";
 
-/** What the pages are about. */
+/** Dependencies of the console. */
 export interface ConsoleParts {
   readonly config: Config;
   readonly database: Database;
@@ -37,7 +37,7 @@ export interface ConsoleParts {
   readonly inFlight: InFlightRequests;
   readonly log: Log;
   readonly now: () => number;
-  /** Does long work on a connection of its own, so that requests do not wait for it. */
+  /** Runs long work on a separate database connection, so that requests do not wait for it. */
   readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
   /** Aborted when the gateway closes its connections: responses that have no end of their own end. */
   readonly closing: AbortSignal;
@@ -45,22 +45,23 @@ export interface ConsoleParts {
   readonly openApi: unknown;
 }
 
-/** What a request carries through the console. */
+/** Context of a request to the console. */
 export interface Env {
   Bindings: { readonly visitor: Visitor };
   Variables: {
-    /** Undefined for whoever is not signed in. */
+    /** `undefined` if the visitor is not signed in. */
     session: Session | undefined;
-    /** The session's own token, from its cookie. */
+    /** Session token from the cookie. */
     token: string | undefined;
-    /** Fields of the form that was sent. */
+    /** Fields of the submitted form. */
     form: FormFields;
   };
 }
 
+/** A request to the console, with its response helpers. */
 export type PageRequest = Context<Env>;
 
-/** What a form sent, as texts. */
+/** Fields of a submitted form. */
 export class FormFields {
   readonly #fields: URLSearchParams;
 
@@ -68,17 +69,17 @@ export class FormFields {
     this.#fields = new URLSearchParams(text);
   }
 
-  /** A field's text without spaces around it; empty when it was not sent. */
+  /** Returns a field's trimmed text, or an empty text if it was not sent. */
   text(name: string): string {
     return (this.#fields.get(name) ?? "").trim();
   }
 
-  /** A field as it was typed. */
+  /** Returns a field's text as typed. */
   raw(name: string): string {
     return this.#fields.get(name) ?? "";
   }
 
-  /** What the form's write is called, from its `FormId`; empty when it has none. */
+  /** Idempotency reference of the form, from its `FormId`; empty if there is none. */
   get reference(): string {
     const id = this.text("form");
     return id === "" ? "" : `form ${id}`;
@@ -88,7 +89,7 @@ export class FormFields {
     return this.#fields.getAll(name);
   }
 
-  /** A whole number above 0; undefined when nothing was sent. Throws {@linkcode AccountError}. */
+  /** Returns a field as a whole number, or `undefined` if empty. @throws {AccountError} If it is not a number. */
   count(name: string): number | undefined {
     const text = this.text(name);
     if (text === "") return undefined;
@@ -101,7 +102,7 @@ export class FormFields {
   }
 }
 
-/** What a page says after a write, by the word in its address. */
+/** Messages after a write, by the word in the page's URL. */
 const DONE: Readonly<Record<string, string>> = {
   registered: "If the address is new, the account has been created. Sign in.",
   "signed-out": "You have been signed out.",
@@ -115,7 +116,7 @@ const DONE: Readonly<Record<string, string>> = {
   disabled: "Account disabled. Its keys stop working within a second.",
 };
 
-/** A page as an answer. */
+/** Renders a page as a response. */
 export async function page(
   c: PageRequest,
   content: Child | Promise<Child>,
@@ -135,7 +136,7 @@ export function pageOf(c: PageRequest): PageContext {
   return { session: c.var.session, path: c.req.path === "/console" ? "/console/" : c.req.path };
 }
 
-/** The same for pages that are not there and pages that one may not see. */
+/** Returns the 404 page, also for pages that the visitor may not see. */
 export function notFound(c: PageRequest): Promise<Response> {
   return page(
     c,
@@ -149,13 +150,13 @@ export function notFound(c: PageRequest): Promise<Response> {
   );
 }
 
-/** What the page's address says was done. */
+/** Returns the message about the last write, from the page's URL. */
 export function doneOf(c: PageRequest): string | undefined {
   const done = c.req.query("done");
   return done !== undefined && Object.hasOwn(DONE, done) ? DONE[done] : undefined;
 }
 
-/** Base address for clients, without a slash at its end. */
+/** Returns the base URL for clients, without a trailing slash. */
 export function addressOf(c: PageRequest, { settings }: Config): string {
   return settings.publicUrl?.replace(/\/+$/, "") ?? c.env.visitor.origin;
 }

@@ -1,7 +1,9 @@
 /**
- * Ways to make a first call, with an address and a key that work.
+ * Returns snippets for a first request with curl, SDKs and Claude Code.
  *
- * @param models Routes that are served.
+ * @param address Base URL of the gateway.
+ * @param key API key.
+ * @param models IDs of available routes.
  */
 export function snippets(
   address: string,

@@ -1,20 +1,20 @@
 import ipaddr from "ipaddr.js";
 
-/** Where a request came from, as far as the console cares. */
+/** Origin of a request. */
 export interface Visitor {
-  /** The caller's IPv4 address or IPv6 network, for bounding its tries. */
+  /** The visitor's IPv4 address or IPv6 network, for limits on attempts. */
   readonly address: string;
-  /** Whether the caller's browser speaks TLS, to us or to a proxy in front. */
+  /** Whether the visitor's browser uses TLS, to the gateway or to a trusted proxy. */
   readonly secure: boolean;
-  /** `https://host` as the caller knows it. */
+  /** `https://host` as the visitor's browser shows it. */
   readonly origin: string;
 }
 
 /**
- * Where a request came from. `X-Forwarded-*` is believed of trusted proxies only; the caller is the last
+ * Determines where a request came from. `X-Forwarded-*` is trusted from trusted proxies only; the visitor is the last
  * address that is not a trusted proxy's.
  *
- * @param peer The address at the other end of the connection.
+ * @param peer IP address of the other end of the connection.
  */
 export function visitorOf(request: Request, peer: string, trusted: TrustedProxies): Visitor {
   const url = new URL(request.url);
@@ -31,11 +31,11 @@ export function visitorOf(request: Request, peer: string, trusted: TrustedProxie
   };
 }
 
-/** Proxies whose word is believed, by address and range. */
+/** Trusted proxies, by address and range. */
 export class TrustedProxies {
   readonly #ranges: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
 
-  /** @param ranges Addresses and CIDR ranges, checked with the settings. */
+  /** @param ranges IP addresses and CIDR ranges, validated with the settings. */
   constructor(ranges: readonly string[]) {
     this.#ranges = ranges.map((range) => {
       if (range.includes("/")) return ipaddr.parseCIDR(range);
@@ -44,7 +44,7 @@ export class TrustedProxies {
     });
   }
 
-  /** Whether an address is one of theirs; IPv4 in IPv6 is IPv4. */
+  /** Returns whether an address is a trusted proxy's. IPv4-mapped IPv6 addresses count as IPv4. */
   includes(text: string): boolean {
     if (!ipaddr.isValid(text)) return false;
     const address = ipaddr.process(text);
@@ -54,7 +54,7 @@ export class TrustedProxies {
   }
 }
 
-/** An IPv4 address, or the /64 that an IPv6 address is in: the rest of it is its owner's to choose. */
+/** Returns an IPv4 address, or the /64 of an IPv6 address, within which its owner chooses addresses freely. */
 function network(text: string): string {
   if (!ipaddr.isValid(text)) return text;
   const address = ipaddr.process(text);
@@ -63,9 +63,9 @@ function network(text: string): string {
 }
 
 /**
- * Whether a write comes from a page of ours: browsers say so in `Sec-Fetch-Site`, older ones in
- * `Origin` (OWASP, Cross-Site Request Forgery Prevention). A request that says neither is not from a
- * browser's form; it needs the session's token all the same.
+ * Returns whether a write comes from a page of the same origin, by `Sec-Fetch-Site`, or `Origin` in older browsers
+ * (OWASP, Cross-Site Request Forgery Prevention). A request without either is not from a browser's form; it still needs
+ * the session's token.
  */
 export function isSameOrigin(request: Request): boolean {
   const site = request.headers.get("sec-fetch-site");

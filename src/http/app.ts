@@ -26,7 +26,7 @@ export interface AppParts extends RelayParts, CallersParts {
   readonly pages: Pages;
 }
 
-/** Pages for browsers, which keep their own rules. */
+/** Handler of pages for browsers. */
 export interface Pages {
   fetch(request: Request, peer: string): Promise<Response>;
 }
@@ -56,17 +56,23 @@ export class App {
     this.#hono = this.#routes(new Inference(parts, this.#callers, options));
   }
 
-  /** What is served, by method and path. */
+  /** All endpoints, by method and path. */
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
     return this.#hono.routes;
   }
 
-  /** From now on new requests are refused; running ones go on. */
+  /** Rejects new requests from now on. In-flight requests continue. */
   stopTaking(): void {
     this.#stopping = true;
   }
 
-  /** Answers one request; never rejects. */
+  /**
+   * Handles a request. Never rejects: errors become responses.
+   *
+   * @param request The request.
+   * @param info Address of the client's end of the connection.
+   * @returns The response.
+   */
   readonly fetch = (
     request: Request,
     info?: { readonly remoteAddr: Deno.Addr },
@@ -169,7 +175,7 @@ export class App {
       });
   }
 
-  /** Numbers for Prometheus, for whoever has the token if there is one. */
+  /** Prometheus metrics. Requires the metrics token if one is configured. */
   async #metrics(c: Context<Env>): Promise<Response> {
     const metricsToken = this.#options.settings.metricsToken?.reveal();
     if (metricsToken !== undefined) {
@@ -189,7 +195,7 @@ export class App {
     const { log } = this.#parts;
     const fields = { id: state.requestId, path: state.path };
     const isOurs = refusal.status >= 500 && refusal.reason !== "upstream_unavailable" &&
-      refusal.cause !== undefined; // without a cause it says that somebody has to wait
+      refusal.cause !== undefined; // without a cause, it only asks the caller to wait
     if (isOurs) {
       log.error("request failed", { ...fields, error: textOf(refusal.cause ?? refusal) });
     } else {

@@ -28,18 +28,18 @@ export interface BodyLimits extends
   readonly large: LargeBodies;
 }
 
-/** Whose body is read. */
+/** The account that a body belongs to. */
 export interface BodyOwner {
   readonly account: string;
-  /** Called with the number of bytes as they arrive. */
+  /** Called with the number of bytes of each chunk as it arrives. */
   readonly received: (bytes: number) => void;
 }
 
 /**
- * Reads a request's body as JSON. All bounds are checked on what arrives, not on what headers say.
+ * Reads a request body as JSON. All limits are checked on the bytes that arrive, not on what headers declare.
  *
- * @throws {Refusal} `request_invalid` naming what is wrong with the body; `gateway_unavailable` when a large
- *   one finds no memory or worker time before its deadline.
+ * @throws {Refusal} `request_invalid` if the body is invalid or exceeds a limit; `gateway_unavailable` if a large
+ *   body gets no memory or worker time before its deadline.
  */
 export async function readJson(
   request: Request,
@@ -69,7 +69,7 @@ export async function readJson(
   }
 }
 
-/** The text within its bounds. Each byte of a large body is looked at on another thread. */
+/** Checks the limits of a text. The bytes of large bodies are checked on another thread. */
 async function textOf(
   bytes: Uint8Array<ArrayBuffer>,
   { bodyDepth: depth, bodyValues: values, bodyKeys: members, large }: BodyLimits,
@@ -109,11 +109,11 @@ function parse(text: string): unknown {
   }
 }
 
-/** Bodies up to this take no share of the memory for bodies. */
+/** Max bytes of a body that takes no share of the memory for large bodies. */
 const FREE_BYTES = 65_536;
-/** Bodies up to this are not paced, and their memory is not used again. */
+/** Max bytes of a body that is not paced, and whose memory is not reused. */
 const SMALL_BYTES = 1_048_576;
-/** Bodies up to this are read by the platform in one go, which Deno 2.4 does twice as fast as by stream. */
+/** Max bytes of a body that the platform reads at once, which on Deno 2.4 is twice as fast as a stream. */
 const SINGLE_READ_BYTES = 16_384;
 
 async function readBytes(
@@ -132,18 +132,18 @@ async function readBytes(
       return bytes;
     }
     if (request.body === null) return new Uint8Array();
-    // the types of Deno 2.4 do not say whose memory its pieces are in
+    // the types of Deno 2.4 leave the kind of buffer open
     const body = request.body as ReadableStream<Uint8Array<ArrayBuffer>>;
     return await new IncomingBody(body, limits, owner, detached).readAll(declared);
   } catch (cause) {
     if (cause instanceof Refusal) throw cause;
-    // The connection ended, or its framing is broken: not a fault of ours.
+    // The connection ended, or its framing is invalid.
     const message = "Request body incomplete: the connection ended early.";
     throw new Refusal("request_invalid", message, { cause });
   }
 }
 
-/** `Content-Length`, if it is one number; the platform holds the body to it. */
+/** Returns `Content-Length` if it is a number. The platform enforces it. */
 function declaredLength(headers: Headers): number | undefined {
   const value = headers.get("content-length");
   return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
@@ -157,13 +157,13 @@ function readAtOnce(request: Request, limits: BodyLimits): Promise<Uint8Array<Ar
   });
 }
 
-/** Bytes of a body that are read although its request is rejected, and the time for that. */
+/** Max bytes and time to read a rejected body. */
 const SKIPPED_BYTES = 2 * 1_048_576;
 const SKIP_MS = 5_000;
 
 /**
- * Reads past a body whose request is rejected, as far as it is short: a connection that is closed over unread
- * bytes may lose the response.
+ * Reads and drops the body of a rejected request if it is short, since closing a connection with unread bytes can lose
+ * the response.
  */
 export async function skipBody({ body }: Request): Promise<void> {
   await body?.pipeThrough(new LimitedBytesTransformStream(SKIPPED_BYTES))
@@ -171,13 +171,13 @@ export async function skipBody({ body }: Request): Promise<void> {
     .catch(() => {}); // it is longer, takes longer, or the client is gone
 }
 
-/** A body that is read as it comes: what is not read yet stays with its sender. */
+/** Reads a body with backpressure: unread bytes stay with the sender. */
 class IncomingBody {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
   readonly #limits: BodyLimits;
   readonly #owner: BodyOwner;
   readonly #detached: DetachedBase64;
-  /** Time that the sender took. */
+  /** Time spent waiting for the sender. */
   #sendingMs = 0;
 
   constructor(
@@ -186,15 +186,15 @@ class IncomingBody {
     owner: BodyOwner,
     detached: DetachedBase64,
   ) {
-    // not into memory of ours ("byob"): on Deno 2.9 that takes five times as long, ten times as much memory,
-    // and throws for a body that came whole with its headers
+    // not into a buffer of its own ("byob"): on Deno 2.9 that takes five times as long, ten times as much memory,
+    // and throws for a body that arrived together with its headers
     this.#reader = body.getReader();
     this.#limits = limits;
     this.#owner = owner;
     this.#detached = detached;
   }
 
-  /** @param declared Bytes that the body has, if that is known. */
+  /** @param declared Size of the body in bytes, if known. */
   async readAll(declared: number | undefined): Promise<Uint8Array<ArrayBuffer>> {
     const maxBytes = Math.min(declared ?? Infinity, this.#limits.bodyBytes);
     let buffer = new ArrayBuffer(Math.min(declared ?? CHUNK_BYTES, SMALL_BYTES));
@@ -223,7 +223,7 @@ class IncomingBody {
     return new Uint8Array(buffer, 0, size);
   }
 
-  /** Memory for what is declared is no more than address space until the bytes are there. */
+  /** Allocates memory for the declared size, which uses only address space until bytes arrive. */
   #larger(
     buffer: ArrayBuffer,
     size: number,
@@ -239,7 +239,7 @@ class IncomingBody {
     return larger;
   }
 
-  /** Takes memory as it is used, in doublings. */
+  /** Takes memory from the pool as it is used, doubling the amount. */
   async #hold(share: Share | undefined, bytes: number): Promise<Share> {
     if (share !== undefined) {
       await share.grow(bytes);
@@ -254,7 +254,7 @@ class IncomingBody {
     this.#reader.cancel().catch(() => {});
   }
 
-  /** The next bytes; undefined at the end. */
+  /** Returns the next bytes, or `undefined` at the end. */
   async #next(received: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { timers, bodyIdleMs, bodyMs, bodyMinBytesPerSecond, large } = this.#limits;
     if (received >= SMALL_BYTES) await large.turn(this.#owner.account);
@@ -298,7 +298,7 @@ function tooLarge({ bodyBytes }: BodyLimits): Refusal {
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Strict: the platform's own reader would put replacement characters into a prompt. */
+/** Decodes strictly: the platform's reader would insert replacement characters into a prompt. */
 function decodeUtf8(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes);

@@ -1,37 +1,37 @@
 import { type CoarseTimers, SlotMap } from "../platform/mod.ts";
 import { type Peer, peerFrom, type Sockets } from "./sockets.ts";
 
-/** How connections are looked after. */
+/** Dependencies and settings of {@linkcode Connections}. */
 export interface ConnectionsOptions {
-  /** undefined where the system cannot be asked; then nothing here happens. */
+  /** `undefined` if the system cannot be queried; then nothing is watched or closed. */
   readonly sockets: Sockets | undefined;
   readonly timers: CoarseTimers;
-  /** Idle connections of clients are closed after this. */
+  /** Time after which idle client connections are closed, in milliseconds. */
   readonly idleMs: number;
 }
 
 interface Watched {
   readonly peer: Peer;
   readonly left: () => void;
-  /** Once it was found. */
+  /** Set once it was found. */
   descriptor?: number;
 }
 
-/** How soon it is noticed that a client has left. */
+/** Interval of checks for disconnects. */
 const WATCH_MS = 250;
-/** The pace of looking for idle connections: the fewer descriptors there are, the sooner they are all taken. */
+/** Interval of checks for idle connections: shorter with fewer descriptors, which are used up sooner. */
 const MIN_SWEEP_MS = 100;
 const MAX_SWEEP_MS = 1_000;
 const DESCRIPTORS_PER_MS = 40;
-/** Connections that no request with a key is on are closed at once when this part of the descriptors is in use. */
+/** Fraction of used descriptors above which connections without a request are closed sooner. */
 const PRESSURE = 0.5;
 const IDLE_UNDER_PRESSURE_MS = 250;
-/** How much longer a connection may be idle while its client has yet to read what was sent. */
+/** Factor of the idle time while a client still has data to read. */
 const UNREAD_FACTOR = 10;
-/** Descriptors that the process opens and closes all the time. */
+/** Number of descriptors that the process opens and closes all the time. */
 const NEARLY = 8;
 
-/** The connections of clients: which have been left by their client, which are idle. */
+/** Watches client connections for disconnects, and closes idle ones. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #watched = new SlotMap<Watched>();
@@ -44,10 +44,11 @@ export class Connections {
   }
 
   /**
-   * Watches for a client to close its connection before it got its response.
+   * Watches for a client that closes its connection before the response begins.
    *
-   * @param left Called once, within a quarter of a second of the close.
-   * @returns Ends the watch.
+   * @param peer The client's end of the connection.
+   * @param left Called once, within 250 ms of the disconnect.
+   * @returns A function that ends the watch.
    */
   watch(peer: Peer, left: () => void): () => void {
     if (this.#options.sockets === undefined) return () => {};
@@ -57,17 +58,23 @@ export class Connections {
     return () => void this.#watched.take(place, watched);
   }
 
-  /** Keeps a client's connection from counting as idle until the result is called. */
+  /**
+   * Marks a connection as in use, so that it does not count as idle.
+   *
+   * @param peer The client's end of the connection.
+   * @returns A function that ends the mark.
+   */
   occupy(peer: Deno.Addr): () => void {
     const place = this.#occupied.add(peer);
     return () => void this.#occupied.take(place, peer);
   }
 
   /**
-   * Closes idle connections of a listening port from now on.
+   * Starts closing idle connections of a listening port.
    *
-   * @param exhausted Called when the process had no descriptors left a moment ago, which may have cost it
-   *   its listener (Deno 2.4 does not tell).
+   * @param port The port.
+   * @param exhausted Called after the process had run out of descriptors, which may have ended its listener (Deno 2.4
+   *   does not report this).
    */
   sweep(port: number, exhausted: () => void): void {
     const { sockets } = this.#options;
@@ -83,19 +90,20 @@ export class Connections {
     Deno.unrefTimer(this.#sweeping);
   }
 
-  /** Closes connections that are idle for a short time already, to make room for others. */
+  /** Closes idle connections now, to free descriptors. */
   makeRoom(port: number): void {
     const { sockets } = this.#options;
     if (sockets !== undefined) this.#closeIdle(sockets, port, sockets.used);
   }
 
-  /** Ends every connection of a listening port, whatever it is doing. */
+  /** Ends all connections of a listening port, idle or not. */
   endAll(port: number): void {
     for (const { descriptor, localPort } of this.#options.sockets?.connections() ?? []) {
       if (localPort === port) this.#options.sockets!.end(descriptor);
     }
   }
 
+  /** Stops watching and closing connections. */
   close(): void {
     clearInterval(this.#sweeping);
     this.#dismissWatch?.();
@@ -115,21 +123,21 @@ export class Connections {
     this.#watched.forEach((watched, place) => {
       const { descriptor, peer, left } = watched;
       if (descriptor === undefined) return;
-      // a reset connection has no peer any more, and its descriptor may be another's
+      // a reset connection has no peer, and its descriptor may be in use again
       if (sockets.peerOf(descriptor) === peer && !sockets.hasLeft(descriptor)) return;
       this.#watched.take(place, watched);
       left();
     });
   }
 
-  /** Finds the descriptors of those that are watched since the last time. */
+  /** Finds the descriptors of newly watched connections. */
   #find(sockets: Sockets): void {
     const sought = new Map<Peer, Watched[]>();
     this.#watched.forEach((watched) => {
       if (watched.descriptor !== undefined) return;
       const others = sought.get(watched.peer);
       if (others === undefined) sought.set(watched.peer, [watched]);
-      else others.push(watched); // over one HTTP/2 connection
+      else others.push(watched); // several requests over one HTTP/2 connection
     });
     if (sought.size === 0) return;
     for (const { descriptor, peer } of sockets.connections()) {
@@ -139,7 +147,7 @@ export class Connections {
     }
   }
 
-  /** @param used Descriptors that the process has. */
+  /** @param used Number of descriptors in use. */
   #closeIdle(sockets: Sockets, port: number, used: number): void {
     const busy = new Set(this.#occupied.all().map(peerFrom));
     const pressed = used > PRESSURE * sockets.limit;

@@ -6,7 +6,14 @@ import { daysSince, hoursSince, usageReading } from "../usage/mod.ts";
 const MAX_DAYS = 366;
 const MAX_HOURS = 31 * 24;
 
-/** The body of `GET /user/credits`: the caller's balance, lots and recent use. */
+/**
+ * Reads the body of `GET /user/credits`: balance, lots and recent usage, in one statement.
+ *
+ * @param database The database.
+ * @param request Account ID, query (`days` 1 to 366, `hours` 1 to 744), and the current time in milliseconds.
+ * @returns The body as `/openapi.json` describes it.
+ * @throws {Refusal} `request_invalid` if a query parameter is invalid.
+ */
 export async function creditUsage(
   database: Database,
   { accountId, query, nowMs }: {

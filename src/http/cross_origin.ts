@@ -20,12 +20,12 @@ const EXPOSED = [
 const PREFLIGHT_SECONDS = "600";
 
 /**
- * What an answer tells browsers, by the Fetch standard's CORS protocol.
+ * Returns the CORS headers of a response (Fetch standard).
  *
- * Plain headers of each answer rather than a middleware: that adds them to a finished response,
- * which the platform has to build twice (a quarter of the throughput of a small request).
+ * A middleware would add them to a finished response, which the platform then builds twice, at a quarter of the
+ * throughput of small requests.
  *
- * @param origins Origins that are served; `*` for any.
+ * @param origins Allowed origins; `*` allows any.
  */
 export function crossOriginHeaders(
   request: Request,
@@ -43,7 +43,7 @@ export function crossOriginHeaders(
   };
 }
 
-/** The answer to a browser that asks before it sends. */
+/** Makes the response to a CORS preflight request. */
 export function preflight(request: Request, headers: Record<string, string>): Response {
   const asked = request.headers.get("access-control-request-headers");
   return new Response(null, {

@@ -4,9 +4,8 @@ import type { Connections } from "./connections.ts";
 import { peerFrom } from "./sockets.ts";
 
 /**
- * After how long a request's connection is watched. Watching costs as much as a tenth of a small
- * request, so those that are answered at once do without. Before Deno 2.9 the platform forgets a
- * caller who left before the watching began.
+ * Delay before a request's connection is watched. Watching costs a tenth of a small request, so fast requests go without.
+ * Before Deno 2.9, the platform does not report a client that disconnected before the watch began.
  */
 const WATCH_AFTER_MS = isAtLeast(2, 9) ? 20 : 0;
 
@@ -14,13 +13,13 @@ const WATCH_AFTER_MS = isAtLeast(2, 9) ? 20 : 0;
 export interface DisconnectWatcherOptions {
   readonly timers: CoarseTimers;
   readonly connections: Connections;
-  /** The client's end of the connection. */
+  /** Address of the client's end of the connection. */
   readonly peer: Deno.Addr | undefined;
 }
 
 /**
- * Tells when the caller goes away before the answer has begun: by the request's signal, and by its
- * connection, since the signal stays silent on Deno 2.9 unless the whole request came in one small piece.
+ * Watches for a disconnect before the response begins, by the request's signal and by its connection. On Deno 2.9, the
+ * signal fires only if the whole request arrived in one small piece.
  */
 export function disconnectWatcher(
   request: Request,

@@ -1,8 +1,8 @@
 /**
- * The door: HTTP in, HTTP out.
+ * Serves HTTP: connections, keys, bodies, routing and error responses.
  *
- * Promise: whatever comes in is answered, in the dialect of its path; keys, bodies and the `Host`
- * header are checked before anything is routed or read. Leaves to others: what a request means.
+ * Promise: every request gets a response in the dialect of its path; the `Host` header is checked before routing, and the
+ * key before the body is read. Leaves to others: the meaning of a request.
  *
  * @module
  */

@@ -1,9 +1,9 @@
 import type { Alias, Catalog, Route } from "../catalog/mod.ts";
 
-/** 2025-07-01, when the first of the routes came to be. */
+/** 2025-07-01, the creation time that all models report. */
 const CREATED = 1_751_328_000;
 
-/** One model as both families of SDKs read it. */
+/** Describes a model, with the fields of both families of SDKs. */
 export function modelInfo(id: string, route: Route, displayName = route.displayName) {
   return {
     id,
@@ -34,7 +34,7 @@ export function modelInfo(id: string, route: Route, displayName = route.displayN
   };
 }
 
-/** All models in one page, under the envelope of both families. */
+/** Lists all models in one page, with the envelopes of both families of SDKs. */
 export function modelList(catalog: Catalog, { withAliases }: { withAliases: boolean }) {
   const data = [
     ...catalog.routes.map((route) => modelInfo(route.id, route)),

@@ -1,9 +1,9 @@
-/** What an id may have to stand in a log and in a header. */
+/** Format of a client's request ID that is safe in logs and headers. */
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
 
 /**
- * The client's own `X-Request-Id`, if it is valid. It names the request in the response and in the log; the
- * ledger goes by the gateway's id, since a client may send the same one twice.
+ * Returns the client's `X-Request-Id` if it is valid. It identifies the request in the response and the log. The ledger
+ * uses the gateway's ID, since a client may send the same ID twice.
  */
 export function clientRequestIdOf(headers: Headers): string | undefined {
   const given = headers.get("x-request-id");
@@ -15,13 +15,13 @@ export function isApiPath(path: string): boolean {
   return path.startsWith("/v1/") || path.startsWith("/user/");
 }
 
-/** Whether a path is a page's. */
+/** Returns whether a path belongs to the console. */
 export function isConsolePath(path: string): boolean {
   return path === "/" || path === "/docs" || path === "/docs/" || path === "/console" ||
     path.startsWith("/console/");
 }
 
-/** The path of an absolute URL, without its query, as it was sent: nothing is decoded. */
+/** Returns the path of an absolute URL, undecoded and without the query. */
 export function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   const query = url.indexOf("?", start);

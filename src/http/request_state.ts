@@ -11,7 +11,7 @@ export interface RequestState {
   readonly clientRequestId: string | undefined;
   /** Path without the query. */
   readonly path: string;
-  /** Headers of every response: request ids and what browsers are told. */
+  /** Headers of every response: request ids, and CORS for browsers. */
   readonly headers: Readonly<Record<string, string>>;
   /** The client's end of the connection. */
   readonly peer: Deno.Addr | undefined;

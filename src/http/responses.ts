@@ -6,7 +6,7 @@ import { SIMULATED_HEADER } from "../upstreams/mod.ts";
 import { frontAt } from "./dialect_paths.ts";
 import type { RequestState } from "./request_state.ts";
 
-/** The credits and the request window that the caller is told. */
+/** Headers with the credits and the request window of the caller. */
 export function accountStatusHeaders(
   { balance, windows }: AccountStatus,
   nowMs: number,

@@ -2,34 +2,41 @@ import { delay, STATUS_CODE } from "../std/mod.ts";
 import type { App } from "./app.ts";
 import type { Connections } from "./connections.ts";
 
-/** A listening server. */
+/** A running server. */
 export interface Server {
-  /** `http://host:port` as it listens; for all addresses the loopback one. */
+  /** `http://host:port`; with the loopback address if the server listens on all addresses. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening and waits for open connections to end, up to `patienceMs`. */
+  /**
+   * Stops listening, and waits for open connections to finish.
+   *
+   * @param patienceMs Max time to wait, in milliseconds. Connections that are still open are then ended.
+   */
   close(patienceMs: number): Promise<void>;
 }
 
-/** Where a server listens, and who looks after its connections. */
+/** Address and dependencies of a server. */
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly connections: Connections;
-  /** Called when listening failed and is tried again: the process is out of descriptors. */
+  /** Called when the listener failed because the process is out of descriptors, and will be restarted. */
   readonly onInterruption: (error: unknown) => void;
 }
 
-/** How long the platform may take to notice that a connection has been ended. */
+/** Max time for the platform to notice that a connection was ended. */
 const CUT_OFF_MS = 500;
-/** How often a server that lost its listener tries to listen again. */
+/** Interval of attempts to listen again. */
 const RELISTEN_MS = 250;
 
 /**
- * Listens and answers. A process that runs out of file descriptors loses its listener; idle connections are
- * closed then, and it listens again.
+ * Starts a server. If the process runs out of file descriptors and loses its listener, idle connections are closed, and
+ * the server listens again.
  *
- * @throws {Deno.errors.AddrInUse} and the like, when it cannot listen at first.
+ * @param app Handler of requests.
+ * @param options Host, port (0 picks a free one), and connections.
+ * @returns The running server.
+ * @throws {Deno.errors.AddrInUse} If the port is in use; other `Deno.errors` if listening fails for another reason.
  */
 export function serve(
   app: Pick<App, "fetch">,
@@ -48,7 +55,7 @@ export function serve(
     server.finished.catch(async (error) => {
       if (closing) return;
       onInterruption(error);
-      // connections that it has go on to the end of their present request
+      // its connections finish their current request
       server.shutdown().catch(() => {}).finally(() => servers.delete(server));
       await listenAgain();
     });
@@ -63,7 +70,7 @@ export function serve(
         listen(port);
         return;
       } catch (error) {
-        if (error instanceof Deno.errors.AddrInUse) return; // it listens after all
+        if (error instanceof Deno.errors.AddrInUse) return; // it is still listening
         onInterruption(error);
       }
     }
@@ -71,9 +78,9 @@ export function serve(
   const { port } = listen(wanted).addr;
   connections.sweep(port, () => {
     try {
-      listen(port); // fails where it still listens
+      listen(port); // fails if it is still listening
     } catch {
-      // which is the usual case
+      // the usual case
     }
   });
   const shown = host === "0.0.0.0"
@@ -88,8 +95,8 @@ export function serve(
     port,
     async close(patienceMs) {
       closing = true;
-      // Aborting the server by a signal throws where nothing can catch it on Deno 2.4 when it is
-      // shutting down already; so connections that outlast the patience are ended one by one.
+      // On Deno 2.4, aborting a server that is already shutting down throws where nothing can catch it. So
+      // connections that are still open are ended one by one.
       const ended = Promise.allSettled([...servers].map((server) => server.shutdown()));
       if (await within(patienceMs, ended)) return;
       connections.endAll(port);
@@ -98,7 +105,7 @@ export function serve(
   };
 }
 
-/** Waits for a promise, but not for longer than `ms`; tells whether it settled. */
+/** Waits up to `ms` for a promise to settle. @returns Whether it did. */
 async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), ms));

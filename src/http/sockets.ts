@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** Where the C library is: with glibc, and with musl. */
+/** Names of the C library: glibc and musl. */
 const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
 const SYMBOLS = {
@@ -12,7 +12,7 @@ const SYMBOLS = {
   shutdown: { parameters: ["i32", "i32"], result: "i32" },
 } as const;
 
-// <bits/resource.h>, <bits/poll.h>, <sys/socket.h>, <netinet/tcp.h> of Linux
+// from Linux: <bits/resource.h>, <bits/poll.h>, <sys/socket.h>, <netinet/tcp.h>
 const RLIMIT_NOFILE = 7;
 const POLLERR = 0x8;
 const POLLHUP = 0x10;
@@ -23,18 +23,18 @@ const AF_INET = 2;
 const AF_INET6 = 10;
 const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
-// fields of `struct tcp_info`
+// offsets in `struct tcp_info`
 const UNACKED = 24;
 const LAST_DATA_SENT = 44;
 const NOTSENT_BYTES = 144;
 
-/** Connections with higher descriptors are not looked after. */
+/** Max descriptors that are checked. */
 const MAX_DESCRIPTORS = 65_536;
 
-/** A peer of a connection, comparable: port and address. */
+/** The other end of a connection, as comparable text: port and address. */
 export type Peer = string;
 
-/** One of this process's connections. */
+/** A TCP connection of this process. */
 export interface Connection {
   readonly descriptor: number;
   readonly localPort: number;
@@ -42,11 +42,10 @@ export interface Connection {
 }
 
 /**
- * What the system knows about this process's connections and the platform does not say: whether a client is
- * still there while its request is being answered (Deno 2.9 looks only at the beginning of short requests),
- * and which connections have been idle.
+ * Queries the system about this process's connections: whether a client is still connected while its request is served
+ * (Deno 2.9 checks only at the start of short requests), and how long connections have been idle.
  *
- * Linux only; calls into the C library, each well below a microsecond.
+ * Linux only. Calls the C library; each call takes well under a microsecond.
  */
 export class Sockets {
   readonly #library: Deno.DynamicLibrary<typeof SYMBOLS>;
@@ -55,7 +54,7 @@ export class Sockets {
   readonly #length = new Uint32Array(1);
   readonly #info = new DataView(new ArrayBuffer(256));
   readonly #pollfd = new DataView(new ArrayBuffer(8));
-  /** `struct pollfd` of every descriptor: its number, then events and what happened. */
+  /** A `struct pollfd` per descriptor: its number, then requested and returned events. */
   #all = new Int32Array(0);
 
   private constructor(library: Deno.DynamicLibrary<typeof SYMBOLS>) {
@@ -63,34 +62,38 @@ export class Sockets {
     this.#libc = library.symbols;
   }
 
-  /** undefined where the system is not Linux, or calls into the C library are not permitted. */
+  /**
+   * Opens the C library.
+   *
+   * @returns `undefined` if the system is not Linux, or if calls into the C library are not permitted.
+   */
   static open(): Sockets | undefined {
     if (Deno.build.os !== "linux") return undefined;
     for (const name of LIBRARIES) {
       try {
         return new Sockets(Deno.dlopen(name, SYMBOLS));
       } catch {
-        // another one, or none
+        // try the next name
       }
     }
     return undefined;
   }
 
-  /** How many descriptors this process may have. */
+  /** Max number of file descriptors of this process. */
   get limit(): number {
     const limits = new BigUint64Array(2);
     if (this.#libc.getrlimit(RLIMIT_NOFILE, limits) !== 0) return MAX_DESCRIPTORS;
     return Number(limits[0]! < MAX_DESCRIPTORS ? limits[0] : MAX_DESCRIPTORS);
   }
 
-  /** How many descriptors this process has. */
+  /** Number of open file descriptors. */
   get used(): number {
     let used = 0;
     for (const _descriptor of this.#open()) used++;
     return used;
   }
 
-  /** All connections over TCP. */
+  /** Yields all TCP connections of this process. */
   *connections(): Generator<Connection> {
     for (const descriptor of this.#open()) {
       const peer = this.peerOf(descriptor);
@@ -99,7 +102,7 @@ export class Sockets {
     }
   }
 
-  /** Descriptors that are open: one call asks for all. */
+  /** Yields open descriptors, found by a single call. */
   *#open(): Generator<number> {
     const { limit } = this;
     if (this.#all.length !== 2 * limit) {
@@ -114,7 +117,11 @@ export class Sockets {
     }
   }
 
-  /** Whom a descriptor is connected to; undefined when it is no connection, or no longer one. */
+  /**
+   * Returns the other end of a connection.
+   *
+   * @returns `undefined` if the descriptor is not, or no longer, a connection.
+   */
   peerOf(descriptor: number): Peer | undefined {
     this.#length[0] = this.#address.length;
     if (this.#libc.getpeername(descriptor, this.#address, this.#bytesOfLength) !== 0) {
@@ -134,7 +141,7 @@ export class Sockets {
       : undefined;
   }
 
-  /** Whether the other end has closed the connection, or its own half of it. */
+  /** Returns whether the other end has closed the connection, or its half of it. */
   hasLeft(descriptor: number): boolean {
     this.#pollfd.setInt32(0, descriptor, true);
     this.#pollfd.setInt16(4, POLLRDHUP, true);
@@ -144,8 +151,9 @@ export class Sockets {
   }
 
   /**
-   * Since when a connection was sent nothing, and whether data waits for its other end to read; 0 where the
-   * system does not say. What comes in does not count: it may drip for hours.
+   * Returns how long nothing was sent on a connection. Received data does not count, since it could drip in for hours.
+   *
+   * @returns Milliseconds, 0 if unknown, and whether sent data is still unread by the other end.
    */
   idle(descriptor: number): { readonly ms: number; readonly unread: boolean } {
     this.#length[0] = this.#info.byteLength;
@@ -162,11 +170,12 @@ export class Sockets {
     return { ms: this.#info.getUint32(LAST_DATA_SENT, true), unread: waiting > 0 };
   }
 
-  /** Ends a connection; the platform notices and closes it. */
+  /** Shuts a connection down. The platform notices and closes it. */
   end(descriptor: number): void {
     this.#libc.shutdown(descriptor, SHUT_RDWR);
   }
 
+  /** Closes the C library. */
   close(): void {
     this.#library.close();
   }
@@ -176,14 +185,14 @@ export class Sockets {
   }
 }
 
-/** IPv4 in IPv6 is the same peer as IPv4. */
+/** Formats a peer. IPv4-mapped IPv6 addresses count as IPv4. */
 function peer(port: number, address: Uint8Array): Peer {
   const mapped = address.length === 16 &&
     address.subarray(0, 12).every((byte, at) => byte === (at < 10 ? 0 : 0xff));
   return `${port} ${(mapped ? address.subarray(12) : address).join(".")}`;
 }
 
-/** A peer as the platform gives it; undefined for one that has no address. */
+/** Converts an address of the platform to a peer; `undefined` if it has no IP address. */
 export function peerFrom(address: Deno.Addr | undefined): Peer | undefined {
   if (address === undefined || !("hostname" in address)) return undefined;
   const { hostname, port } = address;
@@ -191,13 +200,18 @@ export function peerFrom(address: Deno.Addr | undefined): Peer | undefined {
   return peer(port, Uint8Array.from(ipaddr.parse(hostname).toByteArray()));
 }
 
-/** Open files that are not connections of requests: database, log, listener, idle keep-alive connections. */
+/** Descriptors reserved for other uses: database, log, listener, idle connections. */
 const RESERVED = 128;
-/** A request in progress has its client's connection and one to an upstream. */
+/** Descriptors per in-flight request: its client's connection and one to an upstream. */
 const PER_REQUEST = 2;
 const MAX_OPEN_REQUESTS = 16_384;
 
-/** Requests in progress that a limit of open files leaves room for. */
+/**
+ * Computes the default limit of in-flight requests.
+ *
+ * @param descriptors Max file descriptors of this process; `undefined` if unknown.
+ * @returns 16 to 16,384 requests.
+ */
 export function openRequestsFor(descriptors: number | undefined): number {
   if (descriptors === undefined) return MAX_OPEN_REQUESTS;
   const room = Math.floor((descriptors - RESERVED) / PER_REQUEST);

@@ -114,11 +114,11 @@ inBrowser("what runs is shown while it runs, without a reload", async (browser) 
   const { page, faults } = await open(await browser.newContext());
   await page.goto(await linkFor(gateway));
   await page.getByRole("link", { name: "Live" }).click();
-  await page.getByText("Nothing runs just now").waitFor();
+  await page.getByText("No requests in flight").waitFor();
   const asked = gateway.chat("Hi [[stall 4000]]");
   await page.locator("[data-live] td").getByText("svc-k2").waitFor();
   assertEquals(await statusOf(asked), 200);
-  await page.getByText("Nothing runs just now").waitFor();
+  await page.getByText("No requests in flight").waitFor();
   assertEquals(faults, []);
 });
 

@@ -39,7 +39,7 @@ Deno.test("live pages: whole for a browser, a part again and again for its scrip
   assertEquals(reply.headers.get("cache-control"), "no-store, no-transform");
   assertStringIncludes(reply.headers.get("content-security-policy")!, "default-src 'none'");
   const parts = partsOf(reply);
-  assertStringIncludes((await parts.next()).value, "Nothing runs just now");
+  assertStringIncludes((await parts.next()).value, "No requests in flight");
   const asked = gateway.chat("Hi [[stall 2500]]");
   let shown = "";
   while (!shown.includes("svc-k2")) shown = (await parts.next()).value;

@@ -1,10 +1,10 @@
-// What every page does where scripts run: copying, asking before what cannot be undone, live parts.
+// Script of all pages: copy buttons, confirmation of destructive forms, live updates.
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
     const code = button.parentElement.querySelector("code");
-    if (navigator.clipboard === undefined) { // browsers keep it from plain HTTP: ready for Ctrl+C
+    if (navigator.clipboard === undefined) { // not available over plain HTTP: select the text for Ctrl+C
       getSelection().selectAllChildren(code);
       button.textContent = "Selected";
     } else {

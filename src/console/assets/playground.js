@@ -1,4 +1,4 @@
-// The playground: sends one request with a key of its own and shows everything that comes back.
+// The playground: sends a request with its own key and shows the whole response.
 
 const form = document.getElementById("play");
 const shown = (name) => document.getElementById(name);
@@ -27,7 +27,7 @@ form.addEventListener("submit", async (event) => {
 form.addEventListener("input", async () => show(await requestOf(new FormData(form))));
 show(await requestOf(new FormData(form)));
 
-/** The request as the form says it. */
+/** Builds the request from the form. */
 async function requestOf(data) {
   const chat = data.get("dialect") === "chat";
   const image = data.get("image");
@@ -117,7 +117,7 @@ async function base64Of(file) {
   return address.slice(address.indexOf(",") + 1);
 }
 
-/** A key for an hour, for this page alone. */
+/** Creates a key for this page, valid for an hour. */
 async function ownKey() {
   if (key !== undefined) return key;
   const reply = await fetch("/console/playground/key", {
@@ -138,7 +138,7 @@ async function ask({ path, body, chat }, signal) {
       signal,
     });
   let reply = await send();
-  if (reply.status === 401) { // the key has lived its hour
+  if (reply.status === 401) { // the key has expired
     key = undefined;
     reply = await send();
   }

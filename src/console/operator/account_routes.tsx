@@ -57,7 +57,7 @@ export function accountRoutes(app: OperatorApp, parts: ConsoleParts): void {
     );
   };
 
-  /** A write about one account; what it cannot do is told on the account's page. */
+  /** A write about one account; errors are shown on the account's page. */
   const write = (work: (c: PageRequest, account: Account) => Promise<string>) =>
     about(async (c, session, account) => {
       try {

@@ -71,7 +71,7 @@ function AccountsPage(
     rows: readonly AccountRow[];
     query: string;
     error?: string | undefined;
-    /** Rows that are shown at the most. */
+    /** Max number of rows. */
     most: number;
   },
 ) {

@@ -6,7 +6,7 @@ import { type ConsoleParts, pageOf } from "../request.tsx";
 import { livePage } from "./live_page.tsx";
 import { type OperatorApp, operatorOnly } from "./operator_only.ts";
 
-/** What runs just now. */
+/** The page of in-flight requests. */
 export function liveRoutes(app: OperatorApp, parts: ConsoleParts): void {
   const { inFlight, now } = parts;
   app.get(
@@ -27,10 +27,10 @@ function LiveRequests(
   return (
     <>
       <p class="quiet">
-        {count(inFlight.length, "request")} at <Time ms={nowMs} />; looks again every 2 s.
+        {count(inFlight.length, "request")} at <Time ms={nowMs} />; refreshes every 2 s.
       </p>
       <Table<InFlightRequest>
-        caption="InFlightRequests requests, oldest first"
+        caption="In-flight requests, oldest first"
         rows={inFlight}
         empty="No requests in flight."
         columns={[

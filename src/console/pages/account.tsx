@@ -2,7 +2,7 @@ import type { Session } from "../../accounts/mod.ts";
 import { Field, Form } from "../components.tsx";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 
-/** One's own account: password and sessions. */
+/** The user's account: password and sessions. */
 export function AccountPage(
   { page, session, hasPassword, error, done }: {
     page: PageContext;

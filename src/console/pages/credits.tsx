@@ -5,7 +5,7 @@ import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { SOURCES } from "./home.tsx";
 
-/** Packages, the history of credits, and invitations. */
+/** Packages, invitations, and the history of credits. */
 export function CreditsPage(
   { page, balance, packages, entries, invite, joined, operator, more }: {
     page: PageContext;
@@ -14,9 +14,9 @@ export function CreditsPage(
     entries: readonly Entry[];
     invite: { readonly code: string; readonly link: string };
     joined: readonly Invitation[];
-    /** Whom to ask. */
+    /** Email address of the operator. */
     operator: string;
-    /** Query of older entries. */
+    /** Query of the page with older entries. */
     more: string | undefined;
   },
 ) {
@@ -81,7 +81,7 @@ export function CreditsPage(
   );
 }
 
-/** Movements of credits, newest first. */
+/** Ledger entries, newest first. */
 export function EntryTable({ entries }: { entries: readonly Entry[] }) {
   return (
     <Table<Entry>

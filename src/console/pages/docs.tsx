@@ -26,9 +26,9 @@ interface Document {
   };
 }
 
-/** The API, read from the same document that `/openapi.json` serves. */
+/** API documentation, from the document that `/openapi.json` serves. */
 export function DocsPage({ page, document }: { page: PageContext; document: unknown }) {
-  const { info, paths, components } = document as Document; // our own, in the shape it is built in
+  const { info, paths, components } = document as Document; // built by openApiDocument() in this shape
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation }))
   );

@@ -6,12 +6,12 @@ import { count, number, relative } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { fillDays } from "./usage.tsx";
 
-/** An account at a glance. */
+/** Overview of an account. */
 export function HomePage(
   { page, credits, days, limits, keys, nowMs }: {
     page: PageContext;
     credits: Credits;
-    /** Of the last 30 days. */
+    /** Usage of the last 30 days. */
     days: readonly ReportRow[];
     limits: readonly { key: Key; accountStatus: AccountStatus }[];
     keys: number;
@@ -107,7 +107,7 @@ export function HomePage(
   );
 }
 
-/** Why credits were granted, for people. */
+/** Names of the sources of credits. */
 export const SOURCES: Readonly<Record<Lot["source"], string>> = {
   signup: "Welcome",
   owner: "Owner's grant",

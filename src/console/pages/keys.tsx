@@ -4,7 +4,7 @@ import { number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { snippets } from "../snippets.ts";
 
-/** An account's keys, and a form for another one. */
+/** An account's keys, and a form to create one. */
 export function KeysPage(
   { page, csrf, keys, lastUse, models, made, address, error, done, nowMs }: {
     page: PageContext;
@@ -12,7 +12,7 @@ export function KeysPage(
     keys: readonly Key[];
     lastUse: ReadonlyMap<string, number>;
     models: readonly string[];
-    /** The key that was made just now. */
+    /** Secret of the key that was just created. */
     made?: string | undefined;
     address: string;
     error?: string | undefined;
@@ -64,7 +64,7 @@ export function KeysPage(
   );
 }
 
-/** A key, once, with what to do with it. */
+/** Shows a new key once, with snippets. */
 export function NewKey(
   { secret, address, models }: { secret: string; address: string; models: readonly string[] },
 ) {
@@ -84,7 +84,7 @@ export function NewKey(
   );
 }
 
-/** Keys with their state; `action` is the path that revoking is below. */
+/** Keys with their state. Forms to revoke them post below the path `action`. */
 export function KeyTable(
   { keys, lastUse, csrf, nowMs, action }: {
     keys: readonly Key[];

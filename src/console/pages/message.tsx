@@ -1,6 +1,6 @@
 import { Layout, type PageContext } from "../layout.tsx";
 
-/** A page with one thing to say. */
+/** A page with a message and a link. */
 export function MessagePage(
   { page, title, text, link }: {
     page: PageContext;

@@ -11,7 +11,7 @@ const REASONING = {
   effort: "always, with effort levels",
 } as const;
 
-/** The public table of prices and capabilities. */
+/** Public table of prices and capabilities. */
 export function ModelsPage({ page, routes }: { page: PageContext; routes: readonly Route[] }) {
   return (
     <Layout page={page} title="Models">
@@ -32,10 +32,9 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
         ]}
       />
       <p>
-        Prices are in credits per million tokens. A request costs at least the <em>minimum</em>,
-        {" "}
-        rounded up to whole credits. Every model is available in both dialects; Claude Code shows
-        {" "}
+        Prices are in credits per million tokens. A request is charged in whole credits, rounded up,
+        and costs at least the{" "}
+        <em>minimum</em>. Every model is available in both dialects; Claude Code shows{" "}
         it with the prefix <code>claude-</code>.
       </p>
     </Layout>

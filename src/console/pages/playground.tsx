@@ -1,7 +1,7 @@
 import type { Route } from "../../catalog/mod.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
-/** One request by hand, with everything that comes back. */
+/** Form to send one request and inspect its response. */
 export function PlaygroundPage(
   { page, csrf, routes }: { page: PageContext; csrf: string; routes: readonly Route[] },
 ) {
@@ -91,7 +91,7 @@ export function PlaygroundPage(
   );
 }
 
-/** Filled by the page's script. */
+/** Copyable text that the page's script fills in. */
 function CopyableSlot({ id, label }: { id: string; label: string }) {
   return (
     <div class="copyable">

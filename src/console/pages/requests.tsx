@@ -7,7 +7,7 @@ import { Badge, Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
-/** How requests end, for people. */
+/** Words and colours for the outcomes of requests. */
 const ENDINGS: Readonly<Record<string, { words: string; tone: "good" | "bad" | "warn" | "calm" }>> =
   {
     complete: { words: "complete", tone: "good" },
@@ -21,7 +21,7 @@ function EndingBadge({ ending }: { ending: string }) {
   return <Badge tone={tone}>{words}</Badge>;
 }
 
-/** An account's requests, newest first, a page at a time. */
+/** Request records of an account, newest first, in pages. */
 export function RequestsPage(
   { page, records, filter, models, keys, more }: {
     page: PageContext;
@@ -97,16 +97,16 @@ function Choice(
   );
 }
 
-/** One request, explained: never what was said in it. */
+/** Details of one request, without its content. */
 export function RequestPage(
   { page, record, route, entries, keyName, email }: {
     page: PageContext;
     record: RequestRecord;
-    /** As it is now; undefined when it is not served any more. */
+    /** The current route; `undefined` if it no longer exists. */
     route: Route | undefined;
     entries: readonly Entry[];
     keyName: string;
-    /** Whose it is, for an operator. */
+    /** Email address of the account, if an operator views another account's request. */
     email: string | undefined;
   },
 ) {
@@ -174,7 +174,7 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
       </p>
     );
   }
-  // older records do not say their prices: the route's of now are the best guess
+  // older records have no prices: use the route's current ones
   const prices = record.prices ?? (route && { ...route.prices, minimum: route.minimum });
   if (prices === undefined) {
     return (

@@ -1,10 +1,10 @@
 import { Field } from "../components.tsx";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 
-/** Whether people may make accounts of their own. */
+/** Who may register. */
 export type RegistrationMode = "open" | "invite" | "closed";
 
-/** Email and password; a refusal never says which of them was wrong. */
+/** Sign-in form. Errors never say whether the email address or the password was wrong. */
 export function SignInPage(
   { page, registration, error, done, email = "" }: {
     page: PageContext;
@@ -49,7 +49,7 @@ export function SignInPage(
   );
 }
 
-/** Registering, with an invite code where one is asked for. */
+/** Registration form, with an invite code if required. */
 export function RegisterPage(
   { page, registration, error, email = "", name = "", code = "" }: {
     page: PageContext;

@@ -18,7 +18,7 @@ const EMPTY = {
   credits: 0,
 };
 
-/** Days without use as rows of nothing, so that a chart's time is even. */
+/** Adds empty rows for days without usage, so that a chart's time axis is even. */
 export function fillDays(rows: readonly ReportRow[], nowMs: number, days: number): ReportRow[] {
   return fill(rows, days, (back) => new Date(nowMs - back * 86_400_000).toISOString().slice(0, 10));
 }
@@ -37,7 +37,7 @@ function fill(rows: readonly ReportRow[], count: number, nameOf: (back: number) 
     .map((group) => known.get(group) ?? { group, ...EMPTY });
 }
 
-/** How far back a grouping looks. */
+/** Period of a grouping. */
 interface Period {
   readonly since: (nowMs: number) => number;
   readonly words: string;
@@ -46,7 +46,7 @@ interface Period {
 const DAYS: Period = { since: (nowMs) => daysSince(nowMs, 30), words: "30 days" };
 const HOURS: Period = { since: (nowMs) => hoursSince(nowMs, 48), words: "48 hours" };
 
-/** How far back each grouping looks: days and hours of UTC, as `GET /user/credits` does. */
+/** Period of each grouping, in UTC days and hours as in `GET /user/credits`. */
 export const PERIODS: Readonly<Record<Grouping, Period>> = {
   day: DAYS,
   hour: HOURS,
@@ -54,13 +54,13 @@ export const PERIODS: Readonly<Record<Grouping, Period>> = {
   key: DAYS,
 };
 
-/** An account's use as a chart and as a table. */
+/** An account's usage as a chart and a table. */
 export function UsagePage(
   { page, by, rows, names, nowMs }: {
     page: PageContext;
     by: Grouping;
     rows: readonly ReportRow[];
-    /** Names of keys, by id. */
+    /** Names of keys by ID. */
     names: ReadonlyMap<string, string>;
     nowMs: number;
   },
@@ -126,9 +126,9 @@ export function UsagePage(
 }
 
 /**
- * The same rows as comma-separated values (RFC 4180).
+ * Formats a usage report as CSV (RFC 4180).
  *
- * @param names Names of keys by their ids, which have a column of their own.
+ * @param names Names of keys by ID; the ID has a column of its own.
  */
 export function usageCsv(
   by: Grouping,
@@ -143,7 +143,7 @@ export function usageCsv(
   return [head, ...lines].join("\r\n") + "\r\n";
 }
 
-/** Quoted where it must be; a text that a spreadsheet would compute is made one that it does not. */
+/** Quotes a cell if needed, and prefixes text that a spreadsheet would evaluate as a formula. */
 function cell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -65,7 +65,7 @@ const ANSWERED = [
   "X-Sluice-Simulated",
 ];
 
-/** Reasons for which each kind of endpoint refuses. */
+/** Error reasons of each kind of endpoint. */
 const KEYED: readonly Reason[] = [
   "key_invalid",
   "permission_denied",
@@ -86,7 +86,11 @@ const RELAYED: readonly Reason[] = [
 
 type Shape = "chat" | "messages";
 
-/** The gateway's endpoints as an OpenAPI 3.1 document. */
+/**
+ * Describes all endpoints.
+ *
+ * @returns An OpenAPI 3.1 document.
+ */
 export function openApiDocument(): Json {
   return {
     openapi: "3.1.0",
@@ -337,7 +341,7 @@ function period(name: string, description: string, byDefault: number, maximum: n
   };
 }
 
-/** Answers of these reasons, by status; each lists the codes it may carry. */
+/** Returns error responses by status, each with the codes it can have. */
 function errors(shape: Shape, reasons: readonly Reason[]): Json {
   const byStatus = Map.groupBy(reasons, (reason) => REASONS[reason].status);
   return Object.fromEntries(

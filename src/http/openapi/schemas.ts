@@ -2,8 +2,8 @@ import { z } from "zod";
 import { requestSchemas } from "../../dialects/mod.ts";
 
 /**
- * What the gateway answers, for `/openapi.json`. Replies may hold more: what an upstream of the same
- * dialect adds is carried on. `tests/http/openapi_test.ts` holds real answers against these.
+ * Schemas of responses for `/openapi.json`. Responses can have more fields, which upstreams of the same dialect add.
+ * `tests/http/openapi_test.ts` validates real responses against these schemas.
  */
 
 const tokens = z.int().nonnegative();
@@ -166,7 +166,7 @@ const readiness = z.object({
   faults: z.array(z.string()).optional(),
 });
 
-/** Every shape that the document names. */
+/** All schemas by name. */
 export const SCHEMAS = {
   ChatCompletionRequest: requestSchemas.chat,
   ChatCompletion: chatCompletion,
@@ -187,7 +187,7 @@ export const SCHEMAS = {
 
 export type SchemaName = keyof typeof SCHEMAS;
 
-/** The shapes as JSON Schema (2020-12), which is what OpenAPI 3.1 uses. */
+/** Returns the schemas as JSON Schema (2020-12), which OpenAPI 3.1 uses. */
 export function jsonSchemas(): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });
