@@ -205,7 +205,7 @@ async function gateway(config: Config): Promise<Finding> {
   }
   return url === local || await answersAt(url) ? ok("gateway", `running at ${local}`) : warning(
     "gateway",
-    `answers at ${local}, but not reachable at the public address ${url}`,
+    `running at ${local}, but not reachable at the public address ${url}`,
     "check the reverse proxy, DNS and certificate, or fix SLUICE_PUBLIC_URL",
   );
 }

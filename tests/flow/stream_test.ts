@@ -132,12 +132,15 @@ Deno.test("usage that was not reported is counted, and given to a caller who ask
 });
 
 const BROKEN: Readonly<Record<string, { pieces: string[]; says: string }>> = {
-  "ends without a finish": { pieces: [sse(chunk({ content: "hi" }))], says: "broke off" },
+  "ends without a finish": {
+    pieces: [sse(chunk({ content: "hi" }))],
+    says: "closed the stream early",
+  },
   "reports an error": {
     pieces: [
       sse(chunk({ content: "hi" }), '{"error":{"message":"secret sk-abcdefgh at 10.0.0.1"}}'),
     ],
-    says: "failed while it was answering",
+    says: "failed while it was responding",
   },
   "finishes with an error (OpenRouter)": {
     pieces: [sse(chunk({ content: "hi" }), chunk({}, "error"))],
@@ -180,7 +183,7 @@ for (const [what, sent] of [["nothing", []], ["a text", [chunk({ content: "hi" }
         messages: [{ role: "user", content: "Hi" }],
       });
       assertEquals(reply.status, sent.length === 0 ? 503 : 200);
-      assertStringIncludes(await reply.text(), "broke off");
+      assertStringIncludes(await reply.text(), "closed the stream early");
     }
     const records = await usageRecords(gateway);
     assertEquals(records.map(({ ending }) => ending), ["upstream_failed", "upstream_failed"]);

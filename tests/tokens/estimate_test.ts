@@ -102,10 +102,10 @@ Deno.test("countTokens is 0.6 to 1.7 times o200k_base: random mixes of all of th
   assertInBounds(mixSamples(seed, 300), seed);
 });
 
-Deno.test("countTokens is 0.2 to 3 times o200k_base: a short pattern repeated", () => {
+Deno.test("countTokens is 0.2 to 6 times o200k_base: a short pattern repeated", () => {
   const seed = testSeed();
   const samples = patternSamples(seed, 500);
-  assertInBounds(samples, seed, 0.2, 3);
+  assertInBounds(samples, seed, 0.2, 6);
   const low = samples.filter(({ text }) => ratioOf(text) < 0.6).length;
   assert(low <= 25, `${low} of 500 are below 0.6, SLUICE_TEST_SEED=${seed}`);
 });
