@@ -249,6 +249,10 @@ const AXE = `axe.run().then(({ violations }) => violations.map(({ id, impact, no
   nodes: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
 })))`;
 
+/** Colours change gradually. */
+const SETTLED =
+  "Promise.all(document.getAnimations().map(({ finished }) => finished)).then(() => {})";
+
 const WIDER_THAN_SCREEN =
   "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
@@ -279,35 +283,36 @@ async function pagesOf(gateway: TestGateway): Promise<string[]> {
   ];
 }
 
-for (const [device, width] of [["phone", 375], ["desktop", 1280]] as const) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    inBrowser(
-      `every page: no fault, nothing serious from axe, no overflow (${device}, ${colorScheme})`,
-      async (browser) => {
-        await using gateway = await startGateway();
-        const viewport = { width, height: 800 };
-        const paths = await pagesOf(gateway);
-        const nobody = await open(await browser.newContext({ viewport, colorScheme }));
-        const owner = await open(await browser.newContext({ viewport, colorScheme }));
-        await owner.page.goto(await linkFor(gateway));
-        for (const path of paths) {
-          const visitors = /sign-in|register|models|docs/.test(path) ? [nobody] : [owner];
-          for (const { page, faults } of visitors) {
-            await page.goto(`${gateway.url}${path}`);
-            if (path.endsWith("nothing")) faults.length = 0; // the browser tells of the 404 itself
-            // axe is put in by the browser, not by the page, whose policy would refuse it
-            await page.evaluate(axe.source);
-            const found = await page.evaluate<{ impact: string }[]>(AXE);
-            const serious = found.filter(({ impact }) =>
-              impact === "serious" || impact === "critical"
-            );
-            assertEquals(serious, [], path);
-            const overflow = await page.evaluate(WIDER_THAN_SCREEN);
-            assertEquals(overflow, 0, `${path} is wider than the screen`);
-            assertEquals(faults, [], path);
-          }
-        }
-      },
-    );
+const DEVICES = { phone: 375, desktop: 1280 };
+
+inBrowser("every page: no fault, nothing serious from axe, no overflow", async (browser) => {
+  await using gateway = await startGateway();
+  const paths = await pagesOf(gateway);
+  const opened = async () => {
+    const context = await browser.newContext();
+    // axe is put in by the browser, not by the page, whose policy would refuse it
+    await context.addInitScript({ content: axe.source });
+    return await open(context);
+  };
+  const [nobody, owner] = [await opened(), await opened()];
+  await owner.page.goto(await linkFor(gateway));
+  for (const path of paths) {
+    const { page, faults } = /sign-in|register|models|docs/.test(path) ? nobody : owner;
+    await page.goto(`${gateway.url}${path}`);
+    if (path.endsWith("nothing")) faults.length = 0; // the browser tells of the 404 itself
+    for (const [device, width] of Object.entries(DEVICES)) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.evaluate(SETTLED);
+        const where = `${path} (${device}, ${colorScheme})`;
+        const found = await page.evaluate<{ impact: string }[]>(AXE);
+        const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
+        assertEquals(serious, [], where);
+        const overflow = await page.evaluate(WIDER_THAN_SCREEN);
+        assertEquals(overflow, 0, `${where} is wider than the screen`);
+      }
+    }
+    assertEquals(faults, [], path);
   }
-}
+});

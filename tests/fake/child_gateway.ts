@@ -131,39 +131,67 @@ async function makeAccounts(directory: string): Promise<[string, string]> {
   return [await make("one@example.com"), await make("other@example.com")];
 }
 
-/** How an account was served. */
-export interface Served {
-  readonly medianMs: number;
+/** How long the other account may wait for its small chats. */
+export interface Bounds {
   readonly worstMs: number;
+  readonly medianMs?: number;
 }
 
+/** How long a small chat may take before the gateway counts as hung. */
+const HUNG_MS = 20_000;
+const TRIES = 3;
+
 /**
- * Measures the second account's small chats, one after the other, while `work` goes on. Kills the
- * process when one takes several times `worstMs`: what it is busy with would keep the machine from
- * other tests.
+ * Carries out `attack` while the second account asks for small chats, one after the other, and fails if that
+ * account waits for longer than the bounds. It does so up to three times: what the gateway does wrong holds
+ * up the other account each time, while a machine that is busy elsewhere does so now and then.
+ *
+ * @returns what the last attack resolved with.
  */
-export async function whileServing(
+export async function whileServing<T>(
   gateway: ChildGateway,
-  work: Promise<unknown>,
-  { worstMs }: { worstMs: number },
-): Promise<Served> {
+  bounds: Bounds,
+  attack: () => Promise<T>,
+): Promise<T> {
+  for (let tries = 1;; tries++) {
+    const { result, worstMs, medianMs } = await measured(gateway, attack);
+    if (worstMs < bounds.worstMs && medianMs < (bounds.medianMs ?? Infinity)) return result;
+    if (tries < TRIES) continue;
+    throw new Error(
+      `another account waited ${Math.round(medianMs)} ms as a rule, ${
+        Math.round(worstMs)
+      } ms at worst`,
+    );
+  }
+}
+
+/** Kills the process if it hangs: what it is busy with would keep the machine from other tests. */
+async function measured<T>(
+  gateway: ChildGateway,
+  attack: () => Promise<T>,
+): Promise<{ result: T; worstMs: number; medianMs: number }> {
   let over = false;
   const end = () => void (over = true);
-  work.then(end, end);
+  const attacking = attack();
+  attacking.then(end, end);
   const taken: number[] = [];
   try {
     while (!over) {
-      taken.push(await gateway.smallChat(gateway.keys[1], Math.max(2_000, 2 * worstMs)));
+      taken.push(await gateway.smallChat(gateway.keys[1], HUNG_MS));
       await sleep(5);
     }
   } catch (cause) {
     const peak = gateway.alive() ? await gateway.peakBytes() : undefined;
     if (gateway.alive()) gateway.process.signal("SIGKILL");
-    await work.catch(() => {});
+    await attacking.catch(() => {});
     const state = peak === undefined ? "has ended" : `has had ${peak >> 20} MB`;
     throw new Error(`another account was not served; the process ${state}`, { cause });
   }
-  await work;
+  const result = await attacking;
   taken.sort((one, other) => one - other);
-  return { medianMs: taken[Math.floor(taken.length / 2)] ?? 0, worstMs: taken.at(-1) ?? 0 };
+  return {
+    result,
+    worstMs: taken.at(-1) ?? 0,
+    medianMs: taken[Math.floor(taken.length / 2)] ?? 0,
+  };
 }

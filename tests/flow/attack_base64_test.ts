@@ -66,19 +66,19 @@ function messages(block: string): string {
   return `{"model":"seeing","max_tokens":9,"messages":[{"role":"user","content":[${block}]}]}`;
 }
 
-for (const { where, path, mb, body } of PLACES) {
-  for (const odd of ODD) {
-    Deno.test(`what is no base64 costs nobody else anything: ${odd} in ${where}`, async () => {
-      await using gateway = await startChild({ settings: { routes: { seeing: ROUTE } } });
-      await gateway.smallChat(gateway.keys[1]);
-      const data = odd.repeat(mb * MB / new TextEncoder().encode(odd).length);
-      const posted = gateway.post(path, body(data), { withinMs: 60_000 }).then((reply) =>
-        reply.text()
-      );
-      const { worstMs } = await whileServing(gateway, posted, { worstMs: 20_000 });
-      assert(worstMs < 1_000, `another account waited ${worstMs} ms`);
-      assert(gateway.alive());
-      assertEquals(gateway.errors(), []);
-    });
+Deno.test("what is no base64 costs nobody else anything", async (t) => {
+  await using gateway = await startChild({ settings: { routes: { seeing: ROUTE } } });
+  await gateway.smallChat(gateway.keys[1]);
+  for (const { where, path, mb, body } of PLACES) {
+    for (const odd of ODD) {
+      await t.step(`${odd} in ${where}`, async () => {
+        const sent = body(odd.repeat(mb * MB / new TextEncoder().encode(odd).length));
+        await whileServing(gateway, { worstMs: 5_000 }, async () => {
+          await (await gateway.post(path, sent, { withinMs: 60_000 })).text();
+        });
+        assert(gateway.alive());
+        assertEquals(gateway.errors(), []);
+      });
+    }
   }
-}
+});
