@@ -27,13 +27,20 @@ export interface Window {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { nearestWindow } from "./mod.ts";
  *
  * const windows = [
  *   { of: "key", span: "minute", limit: 20, used: 5 },
  *   { of: "key", span: "hour", limit: 600, used: 599 },
  * ] as const;
- * nearestWindow(windows, 0); // the hour: 1 of 600, until 3_600_000
+ * assertEquals(nearestWindow(windows, 0), {
+ *   of: "key",
+ *   span: "hour",
+ *   limit: 600,
+ *   remaining: 1,
+ *   resetAtMs: 3_600_000,
+ * });
  * ```
  */
 export function nearestWindow(windows: readonly WindowState[], nowMs: number): Window | undefined {

@@ -16,10 +16,15 @@ export interface TokenUse {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { BUILTIN_ROUTES, priceOf } from "./mod.ts";
  *
  * const route = { id: "svc-k3", targets: [], ...BUILTIN_ROUTES["svc-k3"]! };
- * priceOf(route, { inputTokens: 10_000, cachedTokens: 4_000, outputTokens: 2_000 }); // ⌈8.2⌉ = 9
+ * // 8.2 credits, rounded up
+ * assertEquals(
+ *   priceOf(route, { inputTokens: 10_000, cachedTokens: 4_000, outputTokens: 2_000 }),
+ *   9,
+ * );
  * ```
  */
 export function priceOf(route: Route, use: TokenUse): number {
@@ -40,10 +45,12 @@ export function priceOf(route: Route, use: TokenUse): number {
  *
  * @example
  * ```ts
- * import { affordableOutput, BUILTIN_ROUTES, priceOf } from "./mod.ts";
+ * import { assertEquals } from "@std/assert";
+ * import { affordableOutput, BUILTIN_ROUTES } from "./mod.ts";
  *
  * const route = { id: "svc-k2", targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
- * affordableOutput(route, { inputTokens: 1_000, credits: 1 }); // 2250: 0.1 and 0.9 credits
+ * // 0.1 credits of input leave 0.9 for output
+ * assertEquals(affordableOutput(route, { inputTokens: 1_000, credits: 1 }), 2_250);
  * ```
  */
 export function affordableOutput(

@@ -54,11 +54,12 @@ export function checkMedia(route: Route, use: RouteUse): void {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { BUILTIN_ROUTES, permittedOutput } from "./mod.ts";
  *
  * const route = { id: "svc-k2", targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
- * permittedOutput(route, { inputTokens: 10, asked: 128_000 }); // 8192
- * permittedOutput(route, { inputTokens: 127_990, asked: 1_024 }); // 10
+ * assertEquals(permittedOutput(route, { inputTokens: 10, asked: 128_000 }), 8192);
+ * assertEquals(permittedOutput(route, { inputTokens: 127_990, asked: 1_024 }), 10);
  * ```
  */
 export function permittedOutput(

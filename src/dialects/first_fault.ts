@@ -16,10 +16,11 @@ type Schema = z.core.$ZodType;
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { z } from "zod";
  * import { firstFault } from "./first_fault.ts";
  *
- * firstFault(z.array(z.looseObject({ role: z.string() })), [{}, {}])?.path; // [0, "role"]
+ * assertEquals(firstFault(z.array(z.looseObject({ role: z.string() })), [{}, {}])?.path, [0, "role"]);
  * ```
  */
 export function firstFault(schema: z.ZodType, value: unknown): Issue | undefined {

@@ -4,13 +4,14 @@
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { RoundRobin } from "./mod.ts";
  *
  * const queue = new RoundRobin<number>();
  * queue.add("ada", 1);
  * queue.add("ada", 2);
  * queue.add("bob", 3);
- * [queue.take(), queue.take(), queue.take()]; // [1, 3, 2]
+ * assertEquals([queue.take(), queue.take(), queue.take()], [1, 3, 2]);
  * ```
  */
 export class RoundRobin<Item> {

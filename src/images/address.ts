@@ -43,10 +43,11 @@ const DENIED_V6 = [
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { isPublicAddress } from "./mod.ts";
  *
- * isPublicAddress("93.184.215.14"); // true
- * isPublicAddress("::ffff:10.0.0.1"); // false
+ * assertEquals(isPublicAddress("93.184.215.14"), true);
+ * assertEquals(isPublicAddress("::ffff:10.0.0.1"), false);
  * ```
  */
 export function isPublicAddress(address: string): boolean {

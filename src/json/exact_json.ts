@@ -24,9 +24,10 @@ const platform = JSON as unknown as {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { parseJson } from "./mod.ts";
  *
- * JSON.stringify(parseJson('{"id":1234567890123456789}')); // '{"id":1234567890123456789}'
+ * assertEquals(JSON.stringify(parseJson('{"id":1234567890123456789}')), '{"id":1234567890123456789}');
  * ```
  */
 export function parseJson(text: string): unknown {

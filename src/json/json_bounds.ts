@@ -31,11 +31,12 @@ const CLOSE_OBJECT = 125;
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { jsonExcess } from "./json_bounds.ts";
  *
  * const bounds = { depth: 2, values: 5, members: 5 };
- * jsonExcess('{"a":[1]}', bounds); // undefined
- * jsonExcess("[[[]]]", bounds); // "depth"
+ * assertEquals(jsonExcess('{"a":[1]}', bounds), undefined);
+ * assertEquals(jsonExcess("[[[]]]", bounds), "depth");
  * ```
  */
 export function jsonExcess(json: string, bounds: JsonBounds): JsonExcess | undefined {

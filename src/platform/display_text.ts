@@ -19,9 +19,10 @@ export function misleading(text: string): string | undefined {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { displayed } from "./display_text.ts";
  *
- * displayed("ad\u202emin"); // "ad\\u202emin"
+ * assertEquals(displayed("ad\u202emin"), "ad\\u202emin");
  * ```
  */
 export function displayed(text: string): string {

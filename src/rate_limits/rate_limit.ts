@@ -23,10 +23,12 @@ const MAX_OWNERS = 50_000;
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { RateLimit } from "./mod.ts";
  *
  * const tries = new RateLimit({ limit: 5, windowMs: 600_000, now: Date.now });
  * if (tries.waitMs("ada") === 0) tries.add("ada");
+ * assertEquals(tries.waitMs("ada"), 0);
  * ```
  */
 export class RateLimit {

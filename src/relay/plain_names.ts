@@ -9,9 +9,10 @@ const MAX_CHARS = 1_900;
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { plainNames } from "./plain_names.ts";
  *
- * plainNames(["seed", "ключ"]); // ["seed", "%D0%BA%D0%BB%D1%8E%D1%87"]
+ * assertEquals(plainNames(["seed", "ключ"]), ["seed", "%D0%BA%D0%BB%D1%8E%D1%87"]);
  * ```
  */
 export function plainNames(names: readonly string[]): string[] {

@@ -274,9 +274,10 @@ function isBlank(code: number): boolean {
  *
  * @example
  * ```ts
+ * import { assertEquals } from "@std/assert";
  * import { countTokens } from "./mod.ts";
  *
- * countTokens("Hello, world!"); // 4
+ * assertEquals(countTokens("Hello, world!"), 4);
  * ```
  */
 export function countTokens(text: string): number {
