@@ -133,7 +133,7 @@ export interface ReplyStream {
   truncate(): string;
   /**
    * The last text of a complete reply, with the usage that was settled. For one of several choices
-   * (`choice`) it ends that one; whoever joins them ends them all.
+   * (`choice`) it ends that one; what joins them ends them all.
    */
   close(usage: Usage): string;
   /** What keeps a silent connection open. */

@@ -59,7 +59,7 @@ export interface AdmissionTerms {
  * One request from its admission to its settlement: in flight, in its windows, holding credits. It knows nothing of
  * dialects and of what is exchanged with upstreams.
  *
- * It settles exactly once: as it is told, or as failed when it is disposed without.
+ * It settles exactly once: as `settle` says, or as failed when it is disposed before.
  */
 export class Lifecycle implements AsyncDisposable {
   readonly hold: Hold;

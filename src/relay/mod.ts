@@ -1,8 +1,8 @@
 /**
  * The story of one request: from a parsed body to a reply that settles itself. Read `relay.ts`.
  *
- * Promise: what is refused costs nothing; a status is decided before the first byte; a complete
- * answer's last byte comes after its usage is committed; memory per stream does not grow.
+ * Promise: a rejected request costs nothing; the status is decided before the first byte; the last byte of a complete
+ * reply is sent after its charge is committed; memory per stream does not grow.
  * Leaves to others: who the caller is (`accounts/`), what goes over which socket (`upstreams/`).
  *
  * @module

@@ -1,6 +1,6 @@
 /** Characters of a name that are kept. */
 const MAX_NAME_CHARS = 100;
-/** Characters of all names together: clients refuse header lines that are much longer. */
+/** Characters of all names together: clients reject header lines that are much longer. */
 const MAX_CHARS = 1_900;
 
 /**

@@ -44,24 +44,24 @@ export interface End {
   /** What to charge by; undefined for nothing. */
   readonly usage?: Usage | undefined;
   readonly usageSource?: "upstream" | "counted" | undefined;
-  /** Nobody waits for it, so that it has longer for a database that cannot be used just now. */
+  /** No client waits for it, so a database that is unavailable just now is waited for longer. */
   readonly patient?: boolean;
 }
 
-/** Between two attempts at a settlement while the database cannot be used: doubled up to the longest. */
+/** First wait between two attempts at a settlement while the database is unavailable; it doubles up to the longest. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 2_000;
-/** For how long attempts are begun while a caller waits for the end of its answer. */
+/** How long attempts are made while a client waits for the end of its response. */
 const CALLERS_PATIENCE_MS = 15_000;
-/** The same while nobody waits. */
+/** The same when no client waits. */
 const PATIENCE_MS = 60_000;
 
-/** The end of one request: charged and recorded once, whichever of its several ends comes first. */
+/** The end of one request: charged and recorded once, whichever of several possible ends comes first. */
 export class Settlement {
   readonly #options: SettlementOptions;
   #settled: Promise<Settled> | undefined;
   #firstTokenMs: number | null = null;
-  /** What is still tried after the caller was answered; undefined when there is nothing. */
+  /** A settlement that is still being tried after the response; undefined when there is none. */
   behind: Promise<unknown> | undefined;
   /** What was sent upstream. */
   sent: SentRequest = { target: undefined, attempts: 0, dropped: [] };
@@ -138,8 +138,8 @@ export class Settlement {
   }
 
   /**
-   * A caller who waited for its answer is told that the request failed, so it must cost nothing: a settlement
-   * that is still on its way to the database finds this one there.
+   * The client gets an error, so the request must cost nothing: a settlement that is still on its way to the
+   * database finds this one there.
    */
   #settleBehind(record: UsageRecord): Promise<Settled> {
     const told = record.ending === "complete"
@@ -208,7 +208,7 @@ export class Settlement {
   }
 }
 
-/** A request that failed is told so at once: its end is recorded behind that. */
+/** A failed request is answered at once: its end is recorded afterwards. */
 function patienceFor(ending: Ending, patient: boolean): number {
   if (patient) return PATIENCE_MS;
   return ending === "complete" ? CALLERS_PATIENCE_MS : 0;

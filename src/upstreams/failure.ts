@@ -24,14 +24,14 @@ export interface Failure {
    * - `again`: another attempt is safe, here or elsewhere (not sent, or 5xx).
    * - `busy`: the upstream answered 429.
    * - `elsewhere`: this target cannot answer (key rejected, model unknown, redirect).
-   * - `final`: another attempt could generate twice, or would be refused for the same reason.
+   * - `final`: another attempt could generate twice, or would be rejected for the same reason.
    */
   readonly kind: "again" | "busy" | "elsewhere" | "final";
   /** For the log; holds no secret. */
   readonly detail: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-  /** What the caller is told when no other attempt helps. */
+  /** The error for the caller when no other attempt helps. */
   readonly refusal: Refusal;
   /** Whether the upstream is to blame. */
   readonly blame: boolean;

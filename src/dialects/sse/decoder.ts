@@ -11,7 +11,7 @@ export class StreamFault extends Error {
   override readonly name = "StreamFault";
 }
 
-/** Characters of one event at the most; more is a fault, not memory. */
+/** Max characters of one event; more is an error, so that memory stays bounded. */
 const MAX_EVENT_CHARS = 4 * 1_048_576;
 
 /**
