@@ -190,6 +190,7 @@ export class Generation {
       ...all.flatMap((one) => one.opened.dropped),
     ]);
     this.#life.sent({ target: plan.target, attempts, dropped });
+    for (const one of this.#options.plans) one.forget();
     return { opened, reply, plan, dropped };
   }
 

@@ -70,7 +70,7 @@ export class Lifecycle implements AsyncDisposable {
   readonly #left: AbortController;
   readonly #settlement: Settlement;
   readonly #end: () => void;
-  #unwatch: () => void;
+  #unwatch: (() => void) | undefined;
   #isOver = false;
 
   private constructor(
@@ -174,8 +174,8 @@ export class Lifecycle implements AsyncDisposable {
 
   /** The response has begun: from here on a disconnect shows as its stream being cancelled. */
   responseBegan(): void {
-    this.#unwatch();
-    this.#unwatch = () => {};
+    this.#unwatch?.();
+    this.#unwatch = undefined;
   }
 
   /** Cancels what upstreams still do for the request. */
@@ -215,7 +215,7 @@ export class Lifecycle implements AsyncDisposable {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#unwatch();
+    this.#unwatch?.();
     const { behind } = this.#settlement;
     if (behind === undefined) this.#end();
     else void behind.then(this.#end);

@@ -25,7 +25,9 @@ export class Plan implements TargetPlan {
   readonly bridge: Bridge;
   readonly #dialect: DialectName;
   /** The last request that was written, since it is often written again unchanged. */
-  #last: { readonly of: PlannedRequest; readonly written: WrittenRequest } | undefined;
+  #last: ParsedRequest | undefined;
+  #lastOutput = 0;
+  #written: WrittenRequest | undefined;
 
   constructor(dialect: DialectName, target: Target, upstream: Upstream) {
     this.#dialect = dialect;
@@ -53,16 +55,20 @@ export class Plan implements TargetPlan {
    * @throws {Refusal} `request_invalid` when the target cannot serve it.
    */
   write(request: ParsedRequest, permittedOutput: number): WrittenRequest {
-    const last = this.#last;
-    if (last?.of.request === request && last.of.permittedOutput === permittedOutput) {
-      return last.written;
-    }
+    if (this.#last === request && this.#lastOutput === permittedOutput) return this.#written!;
     const { shaping } = this.upstream;
     const { model } = this.target;
     const bridged = this.bridge.request(request, { model, permittedOutput, shaping });
-    const written = { ...bridged, body: this.upstream.adjust(bridged.body) };
-    this.#last = { of: { dialect: this.#dialect, request, permittedOutput }, written };
-    return written;
+    this.#written = { ...bridged, body: this.upstream.adjust(bridged.body) };
+    this.#last = request;
+    this.#lastOutput = permittedOutput;
+    return this.#written;
+  }
+
+  /** Lets go of what was written: the reply may take long. */
+  forget(): void {
+    this.#last = undefined;
+    this.#written = undefined;
   }
 }
 
