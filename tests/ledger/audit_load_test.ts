@@ -52,13 +52,14 @@ Deno.test("eight audits of a gateway under load find nothing, and only read", as
       assert(records > 0);
       await sleep(50);
     }
+    // on a slow machine the load takes longer to have met everything
+    const hasMet = () => (statuses.get(200) ?? 0) > 100 && (statuses.get(403) ?? 0) > 0;
+    await until(hasMet, { withinMs: 60_000, what: "answers of every kind" });
   } finally {
     isOver = true;
     await load;
     await own.close();
   }
-  assert((statuses.get(200) ?? 0) > 100, JSON.stringify([...statuses]));
-  assert((statuses.get(403) ?? 0) > 0, "the budget was spent");
   const pruned = await database.one("select records from pruned_records");
   assert(Number(pruned!.records) > 0, "records were pruned meanwhile");
   assertEquals((await audit(database)).mismatches, []);
