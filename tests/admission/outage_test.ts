@@ -10,7 +10,7 @@ import { assertEquals } from "../assert.ts";
 import { type LedgerBench, ledgerBench } from "../fake/ledger.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
-const LEASE_MS = 800;
+const LEASE_MS = 2_400;
 
 /** A gateway's admission whose leases are kept when the test says so, over a database as slow as it says. */
 async function gatewayOf(bench: LedgerBench, gatewayId: string) {

@@ -14,9 +14,10 @@ const CLIENTS: Readonly<Record<string, (base: string, apiKey: string) => Languag
 for (const upstream of ["chat", "messages"] as const) {
   for (const [front, connect] of Object.entries(CLIENTS)) {
     Deno.test(`Vercel AI SDK (${front}) runs a tool over a ${upstream} upstream`, {
-      // the SDK leaves a stream's connection open, for which the server of Deno 2.4 waits
-      sanitizeOps: !Deno.version.deno.startsWith("2.4."),
-      sanitizeResources: !Deno.version.deno.startsWith("2.4."),
+      // The SDK leaves a stream's connection open, for which the server of Deno 2.4 waits. In Deno 2.9 nobody
+      // can clear a timer of Node's that was refreshed in its own callback, as undici's clock is.
+      sanitizeOps: false,
+      sanitizeResources: false,
     }, async (t) => {
       await using server = simulateServer();
       await using gateway = await startGateway({

@@ -162,7 +162,7 @@ inBrowser(
     const start = performance.now();
     while (await ask() !== 401) {
       assert(
-        performance.now() - start < 1_000,
+        performance.now() - start < 5_000, // a second on a machine that does nothing else
         "refused within a second",
       );
     }

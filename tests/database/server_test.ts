@@ -64,7 +64,7 @@ Deno.test("a server that says nothing is not waited for longer than its patience
     const startedTick = performance.now();
     const error = await assertRejects(() => database.batch(WRITE), DatabaseError);
     assert(error.outcomeUnknown, error.message);
-    assert(performance.now() - startedTick < 5_000);
+    assert(performance.now() - startedTick < 20_000);
     server.signal("SIGCONT");
     await database.batch(WRITE);
   } finally {

@@ -67,7 +67,7 @@ export async function startChild({ settings, descriptors }: ChildOptions = {}): 
   const post = (
     path: string,
     body: BodyInit,
-    { key = keys[0], withinMs = 10_000 }: ChildPost = {},
+    { key = keys[0], withinMs = 30_000 }: ChildPost = {},
   ) =>
     fetch(`${url}${path}`, {
       method: "POST",
@@ -81,7 +81,7 @@ export async function startChild({ settings, descriptors }: ChildOptions = {}): 
     process,
     alive: () => !ended,
     post,
-    async smallChat(key, withinMs = 10_000) {
+    async smallChat(key, withinMs = 30_000) {
       const start = performance.now();
       const reply = await post("/v1/chat/completions", SMALL_CHAT, { key, withinMs });
       const text = await reply.text();

@@ -17,7 +17,7 @@ export async function exists(path: string): Promise<boolean> {
 /** Waits until `condition` holds; fails after `withinMs`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  { withinMs = 5_000, what = "the condition" } = {},
+  { withinMs = 20_000, what = "the condition" } = {},
 ): Promise<void> {
   const start = performance.now();
   while (!await condition()) {

@@ -483,7 +483,7 @@ async function endless(stream: boolean, piece: string, timeouts: Record<string, 
     const start = performance.now();
     const { status, text } = await ask(gateway, { stream, path });
     const ms = performance.now() - start;
-    assert(ms > 800 && ms < 5_000, `ended after ${ms} ms`);
+    assert(ms > 800 && ms < 20_000, `ended after ${ms} ms`);
     assertEquals(status, stream ? 200 : 503, text);
     assertStringIncludes(text, stream && path === "/v1/messages" ? "event: error" : '"error"');
   }

@@ -50,7 +50,7 @@ Deno.test("gateways at one server whose clocks are 90 s apart share windows, exp
     await body?.cancel();
     const resetMs = Number(headers.get("x-ratelimit-reset")) * 1_000;
     assertEquals(resetMs, Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS);
-    assert(Math.abs(Date.now() + 1_000 * Number(headers.get("retry-after")) - resetMs) < 3_000);
+    assert(Math.abs(Date.now() + 1_000 * Number(headers.get("retry-after")) - resetMs) < 10_000);
     seen.push([status, headers.get("x-ratelimit-remaining")]);
   }
   assertEquals(seen, [[429, "0"], [429, "0"]]);
@@ -75,7 +75,7 @@ Deno.test("gateways at one server whose clocks are 90 s apart share windows, exp
   await sleep(expiresAtMs - Date.now() + 50);
   await behind.gateway.admission.keep();
   const expired = await database.one("select at_ms from entries where kind = 'expire'");
-  assert(Math.abs(Number(expired?.at_ms) - expiresAtMs) < 3_000);
+  assert(Math.abs(Number(expired?.at_ms) - expiresAtMs) < 10_000);
   assertEquals((await audit(database)).mismatches, []);
 });
 

@@ -36,7 +36,7 @@ async function send(
     await connection.write(encoder.encode(piece)).catch(() => {});
     await sleep(pauseMs);
   }
-  const size = await inTime(reading, 4_000, 0);
+  const size = await inTime(reading, 20_000, 0);
   const text = new TextDecoder().decode(buffer.subarray(0, size ?? 0));
   return { text, ms: performance.now() - startedTick };
 }
@@ -44,7 +44,7 @@ async function send(
 Deno.test("a body must arrive in a given time, however steadily it comes", async () => {
   await using gateway = await startGateway({
     settings: {
-      limits: { bodyIdleMs: 400, bodyMs: 800, bodyMinBytesPerSecond: 1, drainMs: 500 },
+      limits: { bodyIdleMs: 5_000, bodyMs: 800, bodyMinBytesPerSecond: 1, drainMs: 500 },
     },
   });
   const body = HELLO.padEnd(20_000);
@@ -56,19 +56,19 @@ Deno.test("a body must arrive in a given time, however steadily it comes", async
   for (const [framing, sent] of framings) {
     const { text, ms } = await send(gateway, framing, sent, 50);
     assertMatch(text, /^HTTP\/1\.1 400 [\s\S]*the limit for the whole body is 0\.8 s/, framing);
-    assert(ms > 700 && ms < 2_500, `${framing}: ${ms} ms`);
+    assert(ms > 700 && ms < 15_000, `${framing}: ${ms} ms`);
   }
 });
 
 Deno.test("a body without its end is refused, whole as it looks", async () => {
   await using gateway = await startGateway({
-    settings: { limits: { bodyIdleMs: 300, drainMs: 500 } },
+    settings: { limits: { bodyIdleMs: 1_000, drainMs: 500 } },
   });
   const chunk = `${HELLO.length.toString(16)}\r\n${HELLO}\r\n`;
   const framing = "transfer-encoding: chunked";
   const whole = await send(gateway, framing, [chunk, "0\r\n\r\n"], 20);
   assertMatch(whole.text, /^HTTP\/1\.1 200 /);
   const { text, ms } = await send(gateway, framing, [chunk], 20);
-  assertMatch(text, /^HTTP\/1\.1 400 [\s\S]*no data for 0\.3 s/);
-  assert(ms > 250 && ms < 2_000, `${ms} ms`);
+  assertMatch(text, /^HTTP\/1\.1 400 [\s\S]*no data for 1 s/);
+  assert(ms > 900 && ms < 15_000, `${ms} ms`);
 });

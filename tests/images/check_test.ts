@@ -133,7 +133,7 @@ Deno.test("pictures: two hundred mutated ones of each file never crash, hang, or
         if (!(error instanceof ImageFault)) throw new Error(`seed ${seed}`, { cause: error });
         refused++;
       }
-      assert(performance.now() - began < 1_000, `seed ${seed}: too slow`);
+      assert(performance.now() - began < 5_000, `seed ${seed}: too slow`);
     }
   }
   assert(passed > 100 && refused > 1_000, `${passed} passed, ${refused} refused`);

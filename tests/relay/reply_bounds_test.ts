@@ -136,7 +136,7 @@ for (const stream of [false, true]) {
       );
       let gone = false;
       connection.read(new Uint8Array(1)).then(() => gone = true, () => gone = true);
-      for (let times = 0; times < 60 && !gone; times++) {
+      for (let times = 0; times < 600 && !gone; times++) {
         await connection.write(encoder.encode(stream ? sse(chunk({ content: "a" })) : " "));
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
@@ -148,7 +148,7 @@ for (const stream of [false, true]) {
     const reply = await gateway.chat("Hi", { stream });
     assertStringIncludes(await reply.text(), "upstream_unavailable");
     const tookMs = performance.now() - startedTick;
-    assert(tookMs > 400 && tookMs < 2_000, `${tookMs} ms`);
+    assert(tookMs > 400 && tookMs < 15_000, `${tookMs} ms`);
     await assertLedgerClean(gateway);
   });
 }
