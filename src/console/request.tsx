@@ -31,7 +31,8 @@ export interface ConsoleParts {
   readonly sessions: Sessions;
   readonly registration: Registration;
   readonly sales: Sales;
-  readonly catalog: Catalog;
+  /** The models that are served now. */
+  readonly catalog: () => Catalog;
   readonly admission: Admission;
   readonly upstreams: Upstreams;
   readonly inFlight: InFlightRequests;

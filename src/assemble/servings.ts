@@ -1,0 +1,146 @@
+import type { AdmissionSettings } from "../admission/mod.ts";
+import type { Config, Settings } from "../config/mod.ts";
+import { TierList } from "../ledger/mod.ts";
+import type { Retention, RetentionLimits } from "../usage/mod.ts";
+import { type LastingParts, openServing, type Serving } from "./serving.ts";
+import { ensureOwner, type StoreOptions } from "./store.ts";
+
+/** Settings that a running gateway keeps, as comparable text: where it listens, and where its state is. */
+const KEPT: Readonly<Record<string, (settings: Settings) => unknown>> = {
+  host: ({ host }) => host,
+  port: ({ port }) => port,
+  data: ({ data }) => data,
+  "database.url": ({ database }) => database.url,
+  "database.token": ({ database }) => database.token?.reveal(),
+  durability: ({ durability }) => durability,
+};
+
+/** What a reload did. */
+export interface Reloaded {
+  /** Settings that have changed, and that only a restart applies. */
+  readonly needRestart: readonly string[];
+}
+
+/** The settings in use, and what they have made; replaced as a whole when they are read again. */
+export class Servings implements AsyncDisposable {
+  readonly #parts: LastingParts & { readonly retention: Retention };
+  readonly #storeOptions: StoreOptions;
+  #current: Serving;
+  #reloading: Promise<unknown> = Promise.resolve();
+  #stopping = false;
+  /** Earlier ones, until their last request has ended. */
+  readonly #retiring = new Set<Promise<void>>();
+
+  private constructor(
+    first: Serving,
+    parts: LastingParts & { readonly retention: Retention },
+    storeOptions: StoreOptions,
+  ) {
+    this.#current = first;
+    this.#parts = parts;
+    this.#storeOptions = storeOptions;
+  }
+
+  /**
+   * Opens the first.
+   *
+   * @throws {ConfigError} If routes or aliases contradict each other.
+   */
+  static async open(
+    config: Config,
+    parts: LastingParts & { readonly retention: Retention },
+    storeOptions: StoreOptions,
+  ): Promise<Servings> {
+    return new Servings(await openServing(config, parts, storeOptions), parts, storeOptions);
+  }
+
+  /** The one for new requests. */
+  get current(): Serving {
+    return this.#current;
+  }
+
+  /** Rejects new requests from now on, after a reload too. */
+  stopTaking(): void {
+    this.#stopping = true;
+    this.#current.app.stopTaking();
+  }
+
+  /**
+   * Applies settings that were read again. Requests in progress keep those that they began with.
+   *
+   * @param config The settings.
+   * @returns What a restart would be needed for.
+   * @throws {ConfigError} If routes or aliases contradict each other. Then everything stays as it was, as it does when
+   *   the database cannot store the tiers.
+   */
+  reload(config: Config): Promise<Reloaded> {
+    const reloaded = this.#reloading.then(() => this.#replace(config));
+    this.#reloading = reloaded.catch(() => {});
+    return reloaded;
+  }
+
+  async #replace(config: Config): Promise<Reloaded> {
+    const { admission, bounds, retention, store } = this.#parts;
+    const before = this.#current;
+    const kept = keep(before.config.settings, config);
+    const next = await openServing(kept.config, this.#parts, this.#storeOptions);
+    const { settings } = kept.config;
+    try {
+      await admission.configure(admissionSettings(settings));
+      await ensureOwner({ ...store, config: kept.config });
+    } catch (error) {
+      await next[Symbol.asyncDispose]();
+      throw error;
+    }
+    bounds.configure(settings);
+    retention.limits = retentionLimits(settings);
+    if (this.#stopping) next.app.stopTaking();
+    this.#current = next;
+    this.#retire(before);
+    return { needRestart: kept.changed };
+  }
+
+  /** Closes what earlier settings have made, once its last request has ended. */
+  #retire(before: Serving): void {
+    const retired = before.app.idle()
+      .then(() => before[Symbol.asyncDispose]())
+      .catch((error) => {
+        this.#parts.log.warn("upstreams of earlier settings were not closed", {
+          error: String(error),
+        });
+      })
+      .finally(() => this.#retiring.delete(retired));
+    this.#retiring.add(retired);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#reloading;
+    await this.#current[Symbol.asyncDispose]();
+    await Promise.all(this.#retiring);
+  }
+}
+
+/** The settings of `next`, but what only a restart applies as it is. */
+function keep(
+  before: Settings,
+  next: Config,
+): { readonly config: Config; readonly changed: readonly string[] } {
+  const changed = Object.keys(KEPT).filter((name) =>
+    KEPT[name]!(before) !== KEPT[name]!(next.settings)
+  );
+  const { host, port, data, database, durability } = before;
+  const settings = { ...next.settings, host, port, data, database, durability };
+  return { config: { ...next, settings }, changed };
+}
+
+/** What admission takes from the settings. */
+export function admissionSettings({ tiers, limits }: Settings): AdmissionSettings {
+  return { tierList: new TierList(tiers), leaseMs: limits.holdLeaseMs };
+}
+
+/** What retention takes from the settings. */
+export function retentionLimits(
+  { retention: { requestDays, requestRows } }: Settings,
+): RetentionLimits {
+  return { days: requestDays, rows: requestRows };
+}
