@@ -17,7 +17,7 @@ import { guardProcess, type Log, Metrics, type Tracing } from "../telemetry/mod.
 import type { RetryPolicy, Upstreams } from "../upstreams/mod.ts";
 import { Retention } from "../usage/mod.ts";
 import { Bounds } from "./bounds.ts";
-import { admissionSettings, type Reloaded, retentionLimits, Servings } from "./servings.ts";
+import { admissionSettings, type Reload, retentionLimits, Servings } from "./servings.ts";
 import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.ts";
 
 /** For connections that stay open although nothing runs on them. */
@@ -51,13 +51,13 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
   /** Listens where the settings say. */
   listen(): Server;
   /**
-   * Applies settings that were read again, without touching requests in progress.
+   * Reads the settings again and applies them, without touching requests in progress. After a fault, which is logged
+   * and shown by `sluice doctor` and the console, everything stays as it was.
    *
-   * @param config The settings.
-   * @returns Changed settings that need a restart.
-   * @throws {ConfigError} If the settings contradict each other. Then nothing changes.
+   * @param read Reads the settings.
+   * @returns How it went.
    */
-  reload(config: Config): Promise<Reloaded>;
+  reload(read: () => Promise<Config>): Promise<Reload>;
   /**
    * Rejects new requests, lets requests in flight finish within `limits.drainMs`, then closes everything.
    *
@@ -115,7 +115,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   retention.start();
   const closing = new AbortController();
   const bounds = built.use(new Bounds(settings, { now, timers }));
-  const servings = built.use(
+  const servings: Servings = built.use(
     await Servings.open(config, {
       store,
       retention,
@@ -130,12 +130,23 @@ export async function assemble(config: Config, environment: Environment): Promis
       tracing,
       retries,
       resolve,
+      reloads: () => servings.lastReload,
       closing: closing.signal,
     }, environment),
   );
 
   const owned = built.move();
   let server: Server | undefined;
+  const announce = () => {
+    if (server === undefined) return;
+    const { file, digest } = servings.current.config;
+    identity.announce({
+      url: server.url,
+      pid: Deno.pid,
+      settings: file === undefined || digest === undefined ? null : { file, digest },
+      reload: servings.lastReload ?? null,
+    });
+  };
   const close = async () => {
     closing.abort();
     await server?.close(CLOSE_PATIENCE_MS);
@@ -173,10 +184,14 @@ export async function assemble(config: Config, environment: Environment): Promis
             limit: bounds.sockets?.limit,
           }),
       });
-      identity.announce(server.url);
+      announce();
       return server;
     },
-    reload: (next) => servings.reload(next),
+    async reload(read) {
+      const reload = await servings.reload(read);
+      announce();
+      return reload;
+    },
     async stop() {
       servings.stopTaking();
       const finished = await inFlight.finish(servings.current.config.settings.limits.drainMs);

@@ -12,6 +12,7 @@ import { type Log, type Metrics, NO_TRACING, type Tracing } from "../telemetry/m
 import type { RetryPolicy, Upstreams } from "../upstreams/mod.ts";
 import type { Bounds } from "./bounds.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
+import type { Reload } from "./servings.ts";
 import { openUpstreams } from "./upstreams.ts";
 
 /** What lives as long as the gateway, whatever its settings are. */
@@ -29,6 +30,8 @@ export interface LastingParts {
   readonly retries?: RetryPolicy | undefined;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve | undefined;
+  /** How the settings were read last. */
+  readonly reloads: () => Reload | undefined;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
 }

@@ -15,9 +15,14 @@ const KEPT: Readonly<Record<string, (settings: Settings) => unknown>> = {
   durability: ({ durability }) => durability,
 };
 
-/** What a reload did. */
-export interface Reloaded {
-  /** Settings that have changed, and that only a restart applies. */
+/** How a reload went. */
+export interface Reload {
+  /** How many there were, this one included. */
+  readonly count: number;
+  readonly atMs: number;
+  /** Why the settings in use stayed; null if the new ones are used. */
+  readonly fault: string | null;
+  /** Changed settings that need a restart. */
   readonly needRestart: readonly string[];
 }
 
@@ -27,6 +32,7 @@ export class Servings implements AsyncDisposable {
   readonly #storeOptions: StoreOptions;
   #current: Serving;
   #reloading: Promise<unknown> = Promise.resolve();
+  #lastReload: Reload | undefined;
   #stopping = false;
   /** Earlier ones, until their last request has ended. */
   readonly #retiring = new Set<Promise<void>>();
@@ -59,6 +65,11 @@ export class Servings implements AsyncDisposable {
     return this.#current;
   }
 
+  /** How the last reload went; `undefined` before the first. */
+  get lastReload(): Reload | undefined {
+    return this.#lastReload;
+  }
+
   /** Rejects new requests from now on, after a reload too. */
   stopTaking(): void {
     this.#stopping = true;
@@ -66,20 +77,41 @@ export class Servings implements AsyncDisposable {
   }
 
   /**
-   * Applies settings that were read again. Requests in progress keep those that they began with.
+   * Reads the settings again and applies them. Requests in progress keep those that they began with. After a fault of
+   * any kind, everything stays as it was.
    *
-   * @param config The settings.
-   * @returns What a restart would be needed for.
-   * @throws {ConfigError} If routes or aliases contradict each other. Then everything stays as it was, as it does when
-   *   the database cannot store the tiers.
+   * @param read Reads the settings.
+   * @returns How it went.
    */
-  reload(config: Config): Promise<Reloaded> {
-    const reloaded = this.#reloading.then(() => this.#replace(config));
-    this.#reloading = reloaded.catch(() => {});
+  reload(read: () => Promise<Config>): Promise<Reload> {
+    const reloaded = this.#reloading.then(() => this.#reload(read));
+    this.#reloading = reloaded;
     return reloaded;
   }
 
-  async #replace(config: Config): Promise<Reloaded> {
+  async #reload(read: () => Promise<Config>): Promise<Reload> {
+    const { log, store } = this.#parts;
+    const count = (this.#lastReload?.count ?? 0) + 1;
+    const outcome = { count, atMs: store.clock.now(), fault: null, needRestart: [] };
+    try {
+      const config = await read();
+      const needRestart = await this.#replace(config);
+      for (const warning of config.warnings) log.warn(warning);
+      log.info("settings reloaded", {
+        file: config.file,
+        needs_restart: needRestart.length === 0 ? undefined : needRestart.join(", "),
+      });
+      this.#lastReload = { ...outcome, needRestart };
+    } catch (error) {
+      const fault = error instanceof Error ? error.message : String(error);
+      log.error("settings not reloaded: those in use stay", { error: fault });
+      this.#lastReload = { ...outcome, fault };
+    }
+    return this.#lastReload;
+  }
+
+  /** Puts new settings in the place of those in use. Returns the names of those that need a restart. */
+  async #replace(config: Config): Promise<readonly string[]> {
     const { admission, bounds, retention, store } = this.#parts;
     const before = this.#current;
     const kept = keep(before.config.settings, config);
@@ -97,7 +129,7 @@ export class Servings implements AsyncDisposable {
     if (this.#stopping) next.app.stopTaking();
     this.#current = next;
     this.#retire(before);
-    return { needRestart: kept.changed };
+    return kept.changed;
   }
 
   /** Closes what earlier settings have made, once its last request has ended. */

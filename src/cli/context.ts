@@ -27,6 +27,8 @@ interface ServedGateway {
   /** Keeps the process up when there is a bug, and gives up permissions that serving does not need. */
   guardProcess(): void;
   listen(): { readonly url: string };
+  /** Reads the settings again and applies them; a fault is logged. */
+  reload(read: () => Promise<Config>): Promise<{ readonly fault: string | null }>;
   stop(): Promise<{ cutOff: number }>;
 }
 
@@ -44,6 +46,10 @@ export interface CommandContext {
   openGateway(config: Config, log: Log): Promise<ServedGateway>;
   /** Resolves at the first request to stop; a second one ends the process at once. */
   stopRequested(): Promise<string>;
+  /** Calls `reload` whenever it is asked to read the settings again (SIGHUP). */
+  reloadRequested(reload: () => void): void;
+  /** Sends a signal to a process. */
+  signal(pid: number, signal: "SIGHUP"): void;
   /** Runs a program on this terminal to its end; answers its exit status. */
   runProgram(
     program: string,

@@ -3,11 +3,11 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
-import { announcedAddress, databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
+import { announcedGateway, databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
-import { answersAt, gatewayAddress } from "./address.ts";
+import { answersAt, gatewayAddress, settingsDrift } from "./address.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
@@ -108,6 +108,10 @@ async function examine(
   if (await exists(config.settings.data)) findings.push(await space(config));
   tell("gateway");
   findings.push(await gateway(config));
+  const drift = await settingsDrift(config);
+  if (drift !== undefined) {
+    findings.push(warning("settings", drift, "apply the settings file with: sluice reload"));
+  }
   if (options.local) return findings;
   const upstreams = Object.entries(configuredUpstreams(config.settings));
   if (upstreams.length === 0) {
@@ -191,7 +195,7 @@ async function space({ settings }: Config): Promise<Finding> {
 
 /** Whether the gateway of a data directory answers, by the address that it left there. */
 async function answering({ settings }: Config): Promise<Finding> {
-  const url = await announcedAddress(settings.data);
+  const url = (await announcedGateway(settings.data))?.url;
   return url !== undefined && await answersAt(url)
     ? ok("gateway", `running at ${url}`)
     : failed("gateway", `not running on ${settings.data}`, "start it with: sluice");

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { Catalog } from "../catalog/mod.ts";
 import { type Grouping, GROUPINGS, usageReport } from "../usage/mod.ts";
+import { settingsDrift } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
@@ -28,8 +29,8 @@ export function reportCommands(program: Command, context: CommandContext): void 
     name: "models",
     description: "list the models with limits, prices and targets",
     opens: "settings",
-    run({ config: { settings }, print }) {
-      print(new Catalog(settings).routes, (routes) =>
+    async run({ config, print }) {
+      print(new Catalog(config.settings).routes, (routes) =>
         table(routes.map((route) => ({
           model: route.id,
           context: route.context,
@@ -40,6 +41,8 @@ export function reportCommands(program: Command, context: CommandContext): void 
           "in/cached/out per M": Object.values(route.prices).join(" / "),
           targets: route.targets.map(({ upstream, model }) => `${upstream}:${model}`).join(" → "),
         }))));
+      const drift = await settingsDrift(config);
+      if (drift !== undefined) context.err(`sluice: ${drift}; see sluice reload\n`);
     },
   });
 }
