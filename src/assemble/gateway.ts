@@ -40,6 +40,8 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
   readonly app: App;
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
+  /** Upstreams that were asked for their models and list none. */
+  readonly unlisted: readonly string[];
   readonly inFlight: InFlightRequests;
   readonly admission: Admission;
   readonly retention: Retention;
@@ -164,6 +166,9 @@ export async function assemble(config: Config, environment: Environment): Promis
     },
     get catalog() {
       return servings.current.catalog();
+    },
+    get unlisted() {
+      return servings.current.lists.without;
     },
     get upstreams() {
       return servings.current.upstreams;

@@ -9,7 +9,12 @@ import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod
 import type { CoarseTimers } from "../platform/mod.ts";
 import type { InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import { type Log, type Metrics, NO_TRACING, type Tracing } from "../telemetry/mod.ts";
-import type { RetryPolicy, Upstreams } from "../upstreams/mod.ts";
+import {
+  configuredUpstreams,
+  ModelLists,
+  type RetryPolicy,
+  type Upstreams,
+} from "../upstreams/mod.ts";
 import type { Bounds } from "./bounds.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
 import type { Reload } from "./servings.ts";
@@ -41,8 +46,15 @@ export interface Serving extends AsyncDisposable {
   readonly config: Config;
   /** The models that are served now. */
   readonly catalog: () => Catalog;
+  readonly lists: ModelLists;
   readonly upstreams: Upstreams;
   readonly app: App;
+}
+
+/** How the parts are opened. */
+export interface ServingOptions extends StoreOptions {
+  /** Whether models that upstreams listed earlier will do for the beginning. */
+  readonly mayWait: boolean;
 }
 
 /**
@@ -53,18 +65,31 @@ export interface Serving extends AsyncDisposable {
 export async function openServing(
   config: Config,
   parts: LastingParts,
-  storeOptions: StoreOptions,
+  { mayWait, ...storeOptions }: ServingOptions,
 ): Promise<Serving> {
   const { settings } = config;
   const { store, bounds, tracing = NO_TRACING, resolve = systemResolve, log, retries } = parts;
   const { database, accounts, clock: { now } } = store;
-  const catalog = new Catalog(settings);
-  const upstreams = await openUpstreams(settings, catalog, {
-    log,
-    metrics: parts.metrics,
-    timers: parts.timers,
-    now,
-    ...(retries === undefined ? {} : { retries }),
+  await using built = new AsyncDisposableStack();
+  const configured = configuredUpstreams(settings);
+  const lists = built.adopt(
+    await ModelLists.open(configured, { directory: settings.data, log, now, mayWait }),
+    (all) => all.close(),
+  );
+  let catalog = new Catalog(settings, lists.listings);
+  const upstreams = built.adopt(
+    await openUpstreams(settings, catalog, {
+      log,
+      metrics: parts.metrics,
+      timers: parts.timers,
+      now,
+      ...(retries === undefined ? {} : { retries }),
+    }),
+    (all) => all.close(),
+  );
+  lists.watch(() => {
+    catalog = new Catalog(settings, lists.listings);
+    log.info("upstreams list other models", { routes: catalog.routes.length });
   });
   const own = {
     ...parts,
@@ -108,12 +133,14 @@ export async function openServing(
     counts: bounds.counts,
     unbilledBytes: bounds.unbilledBytes,
   });
+  const opened = built.move();
   return {
     config,
     catalog: own.catalog,
+    lists,
     upstreams,
     app,
-    [Symbol.asyncDispose]: () => upstreams.close(),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 

@@ -57,7 +57,11 @@ export class Servings implements AsyncDisposable {
     parts: LastingParts & { readonly retention: Retention },
     storeOptions: StoreOptions,
   ): Promise<Servings> {
-    return new Servings(await openServing(config, parts, storeOptions), parts, storeOptions);
+    return new Servings(
+      await openServing(config, parts, { ...storeOptions, mayWait: true }),
+      parts,
+      storeOptions,
+    );
   }
 
   /** The one for new requests. */
@@ -115,7 +119,10 @@ export class Servings implements AsyncDisposable {
     const { admission, bounds, retention, store } = this.#parts;
     const before = this.#current;
     const kept = keep(before.config.settings, config);
-    const next = await openServing(kept.config, this.#parts, this.#storeOptions);
+    const next = await openServing(kept.config, this.#parts, {
+      ...this.#storeOptions,
+      mayWait: false,
+    });
     const { settings } = kept.config;
     try {
       await admission.configure(admissionSettings(settings));

@@ -1,5 +1,6 @@
 import type { Account, Accounts, Keys, Sessions } from "../accounts/mod.ts";
 import type { Registration, Sales } from "../billing/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database, DatabaseClock } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
@@ -22,6 +23,9 @@ export interface CommandParts extends AsyncDisposable {
 interface ServedGateway {
   readonly firstKey: string | undefined;
   readonly owner: Account;
+  readonly catalog: Catalog;
+  /** Upstreams that were asked for their models and list none. */
+  readonly unlisted: readonly string[];
   readonly sessions: Sessions;
   readonly database: { readonly place: string };
   /** Keeps the process up when there is a bug, and gives up permissions that serving does not need. */

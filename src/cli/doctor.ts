@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
-import { Catalog } from "../catalog/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
 import { announcedGateway, databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
@@ -12,6 +12,7 @@ import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
+import { servedCatalog } from "./served_catalog.ts";
 import { exists, type PlaceOptions, readSettings } from "./settings.ts";
 
 interface Options extends PlaceOptions {
@@ -84,7 +85,7 @@ async function examine(
       );
       return rest;
     });
-    catalog = new Catalog(config.settings);
+    catalog = await servedCatalog(config, { ...context, ask: false });
   } catch (error) {
     return [
       failed(
@@ -97,7 +98,9 @@ async function examine(
   if (options.running) return [await answering(config)];
   const { file, warnings } = config;
   findings.push(
-    ...catalog.warnings.map((one) => failed("routes", one, "see docs/upstreams.md")),
+    ...catalog.warnings.map((one) =>
+      (catalog.routes.length === 0 ? failed : warning)("routes", one, "see docs/upstreams.md")
+    ),
   );
   findings.push(ok("settings", `${file ?? "no settings file"}; ${catalog.routes.length} routes`));
   findings.push(
@@ -262,13 +265,14 @@ function upstreamFinding(
       "the URL is not that of an API: it usually ends in /v1",
     );
   }
+  const names = models.map(({ id }) => id);
   const missing = models.length === 0
     ? []
-    : [...new Set(asked)].filter((one) => !models.includes(one));
+    : [...new Set(asked)].filter((one) => !names.includes(one));
   return missing.length === 0 ? ok(check, `${took}, ${models.length} models`) : warning(
     check,
     `${took}, but does not list ${missing.slice(0, 6).join(", ")}`,
-    `name a model of its own in the targets of routes; it has ${models.slice(0, 6).join(", ")}`,
+    `name a model of its own in the targets of routes; it has ${names.slice(0, 6).join(", ")}`,
   );
 }
 

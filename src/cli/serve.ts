@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { Catalog, SIMULATOR } from "../catalog/mod.ts";
+import { type Catalog, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { bufferedWriter, createLog, type LogSettings } from "../telemetry/mod.ts";
 import type { CommandContext } from "./context.ts";
@@ -55,11 +55,12 @@ async function run(
     const { fault } = await gateway.reload(async () => next = await readSettings(context, options));
     if (fault === null) log.configure(logSettings(next));
   });
-  const catalog = new Catalog(settings);
+  const { catalog } = gateway;
   const { firstKey, owner, sessions } = gateway;
   context.out(welcome({
     config,
     catalog,
+    unlisted: gateway.unlisted,
     address: settings.publicUrl?.replace(/\/+$/, "") ?? url,
     listening: url,
     place: gateway.database.place,

@@ -55,6 +55,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
         limits: { drainMs: 5_000 },
         tiers: WIDE_TIERS, // tests of the windows have their own
         ...settings,
+        // tests of discovery ask for it: other upstreams count what they are asked
+        ...(settings.upstream && { upstream: { discover: false, ...settings.upstream } }),
       }),
     );
   await write(options.settings);
