@@ -32,7 +32,7 @@ type RouteDefaults = Omit<Route, "id" | "displayName" | "maxInput" | "targets"> 
 /** Names of models that embed, rank, moderate, hear, speak or draw. */
 const NOT_FOR_CHAT =
   /embed|rerank|moderation|whisper|\btts\b|transcribe|bge-|diffusion|dall-e|imagen?\b|sora|veo/i;
-/** Names that can stand in a URL, a header and a log line. */
+/** Names without spaces or other characters that a header or a log line would have to escape. */
 const USABLE_NAME = /^[!-~]{1,128}$/;
 
 /**
