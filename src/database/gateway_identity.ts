@@ -3,8 +3,10 @@ import { dirname, joinPath } from "../std/mod.ts";
 
 /** Who a gateway is among those that share a database. */
 export interface GatewayIdentity extends Disposable {
-  /** The same whenever it starts with the same data directory. */
+  /** The same whenever it starts with the same data directory, unless it takes over from another. */
   readonly id: string;
+  /** Identities of gateways that have used the directory and do not run: what they held is free. */
+  readonly abandoned: readonly string[];
   /** Leaves word in the data directory of this gateway; gone when it stops. */
   announce(announcement: Announcement): void;
 }
@@ -33,6 +35,15 @@ export class DirectoryInUse extends Error {
   override readonly name = "DirectoryInUse";
 }
 
+/** How a gateway identifies itself. */
+export interface IdentityOptions {
+  /** Whether another gateway may run on the directory, which is about to hand over. */
+  readonly takeover?: boolean | undefined;
+}
+
+/** A gateway locks one of these. Of two, one is handing over to the other. */
+const IDENTITIES = ["gateway.id", "gateway.next.id"];
+
 const ANNOUNCEMENT = "gateway.json";
 
 /** On Deno before 2.5, which can only wait for a lock. */
@@ -42,29 +53,47 @@ const LOCK_PATIENCE_MS = 1_000;
  * Takes a data directory for this process. The lock is the system's and ends with the process,
  * however it ends.
  *
- * @throws {DirectoryInUse} when another gateway runs on the directory: it would release that one's holds.
+ * @throws {DirectoryInUse} when another gateway runs on the directory: it would release that one's holds. With
+ *   `takeover`, when one is handing over already.
  */
-export async function gatewayIdentity(directory: string): Promise<GatewayIdentity> {
+export async function gatewayIdentity(
+  directory: string,
+  { takeover = false }: IdentityOptions = {},
+): Promise<GatewayIdentity> {
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
-  const path = joinPath(directory, "gateway.id");
-  const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
-  if (!await locked(file)) {
-    file.close();
+  const files = await Promise.all(IDENTITIES.map((name) => lockedFile(joinPath(directory, name))));
+  const [file, other] = files.filter((one) => one !== undefined);
+  if (file === undefined || (other === undefined && !takeover)) {
+    file?.close();
     throw new DirectoryInUse(
-      `Another gateway is running on ${directory}: stop it, or choose another ` +
-        "directory with --data",
+      takeover
+        ? `A gateway on ${directory} has been taken over and still finishes its requests: try again later`
+        : `Another gateway is running on ${directory}: stop it, take over from it with --takeover, ` +
+          "or choose another directory with --data",
     );
   }
-  // through the locked handle: some systems keep every other one out, ours included
-  const bytes = new Uint8Array(64);
-  const known = new TextDecoder().decode(bytes.subarray(0, await file.read(bytes) ?? 0)).trim();
-  const id = /^gw_[A-Za-z0-9]{16}$/.test(known) ? known : `gw_${randomText(16)}`;
-  if (id !== known) {
+  const abandoned = other === undefined ? undefined : await idIn(other);
+  other?.close();
+  const known = await idIn(file);
+  const id = known ?? `gw_${randomText(16)}`;
+  if (known === undefined) {
     await file.truncate();
     await file.seek(0, Deno.SeekMode.Start);
     await file.write(new TextEncoder().encode(`${id}\n`));
   }
-  return identity(id, file, joinPath(directory, ANNOUNCEMENT));
+  const path = joinPath(directory, ANNOUNCEMENT);
+  return identity(id, {
+    file,
+    announcement: path,
+    abandoned: abandoned === undefined ? [] : [abandoned],
+  });
+}
+
+/** The identity in a file. Read through the locked handle: some systems keep every other one out, ours included. */
+async function idIn(file: Deno.FsFile): Promise<string | undefined> {
+  const bytes = new Uint8Array(64);
+  const text = new TextDecoder().decode(bytes.subarray(0, await file.read(bytes) ?? 0)).trim();
+  return /^gw_[A-Za-z0-9]{16}$/.test(text) ? text : undefined;
 }
 
 /**
@@ -77,15 +106,32 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
 export async function databaseAlone(
   directory: string,
   file: string | undefined,
+  options: IdentityOptions = {},
 ): Promise<Disposable | undefined> {
   if (file === undefined || dirname(file) === directory) return undefined;
-  return await gatewayIdentity(dirname(file));
+  return await gatewayIdentity(dirname(file), options);
 }
 
-function identity(id: string, file: Deno.FsFile, announcement: string): GatewayIdentity {
+/** Opens and locks a file; `undefined` if another process has locked it. */
+async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
+  const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
+  if (await locked(file)) return file;
+  file.close();
+  return undefined;
+}
+
+function identity(
+  id: string,
+  { file, announcement, abandoned }: {
+    readonly file: Deno.FsFile;
+    readonly announcement: string;
+    readonly abandoned: readonly string[];
+  },
+): GatewayIdentity {
   let announced = false;
   return {
     id,
+    abandoned,
     announce(said) {
       const whole = `${announcement}.new`;
       Deno.writeTextFileSync(whole, `${JSON.stringify(said)}\n`, { mode: 0o600 });
@@ -93,7 +139,7 @@ function identity(id: string, file: Deno.FsFile, announcement: string): GatewayI
       announced = true;
     },
     [Symbol.dispose]() {
-      if (announced) removeIfThere(announcement);
+      if (announced && isOwn(announcement)) removeIfThere(announcement);
       file.close();
     },
   };
@@ -112,6 +158,15 @@ export async function announcedGateway(directory: string): Promise<Announcement 
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return undefined;
     throw error;
+  }
+}
+
+/** Whether an announcement is this process's, and not of one that has taken over. */
+function isOwn(announcement: string): boolean {
+  try {
+    return JSON.parse(Deno.readTextFileSync(announcement)).pid === Deno.pid;
+  } catch {
+    return false;
   }
 }
 

@@ -38,4 +38,5 @@ export {
   DirectoryInUse,
   type GatewayIdentity,
   gatewayIdentity,
+  type IdentityOptions,
 } from "./gateway_identity.ts";
