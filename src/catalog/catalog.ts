@@ -1,5 +1,6 @@
 import { ConfigError, type RouteSettings, type Settings } from "../config/mod.ts";
 import { Refusal } from "../refusal.ts";
+import { type Effort, nearestEffort, type RouteReasoning } from "../dialects/mod.ts";
 import { closestString } from "../std/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
 import type { Route, Target } from "./route.ts";
@@ -183,8 +184,36 @@ function routeOf(
     minimum: own?.minimum ?? base?.minimum ?? NEW_ROUTE.minimum,
     prices: own?.prices ?? base?.prices ?? NEW_ROUTE.prices,
     images: own?.images ?? base?.images ?? NEW_ROUTE.images,
-    reasoning: own?.reasoning ?? base?.reasoning ?? NEW_ROUTE.reasoning,
+    ...reasoningOf(id, own, faults),
     targets,
+  };
+}
+
+/** Efforts of routes that do not say theirs: every provider with efforts knows these. */
+const COMMON_EFFORTS: readonly Effort[] = ["low", "medium", "high"];
+
+/** How a route reasons, by its settings and the built-in route. */
+function reasoningOf(
+  id: string,
+  own: RouteSettings | undefined,
+  faults: string[],
+): RouteReasoning {
+  const base = BUILTIN_ROUTES[id];
+  const reasoning = own?.reasoning ?? base?.reasoning ?? NEW_ROUTE.reasoning;
+  if (reasoning !== "effort") {
+    if (own?.efforts !== undefined) {
+      faults.push(`routes.${id}.efforts: requires \`reasoning: "effort"\`: got "${reasoning}"`);
+    }
+    return { reasoning, efforts: [] };
+  }
+  const known = base?.reasoning === "effort" ? base : undefined;
+  const efforts = own?.efforts ?? known?.efforts ?? COMMON_EFFORTS;
+  const byDefault = known?.defaultEffort;
+  return {
+    reasoning,
+    efforts,
+    defaultEffort: byDefault && nearestEffort(byDefault, efforts),
+    rejectsThinking: known?.rejectsThinking,
   };
 }
 

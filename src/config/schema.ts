@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DIALECT_NAMES } from "../dialects/mod.ts";
+import { DIALECT_NAMES, EFFORTS } from "../dialects/mod.ts";
 import { Secret } from "./secret.ts";
 
 /** One of the wire formats. */
@@ -104,6 +104,10 @@ export const routeSettings = z.strictObject({
   ),
   reasoning: z.enum(["none", "thinking", "always", "effort"]).optional().describe(
     "Reasoning: none, switched on by `thinking`, always on, or always on with effort levels.",
+  ),
+  efforts: z.array(z.enum(EFFORTS)).min(1).optional().describe(
+    "Effort levels that the targets know, with `reasoning: effort`; others are mapped to the nearest one. " +
+      "Default: low, medium and high; for svc-k3 low, high and max.",
   ),
 });
 /** Settings of one route; missing ones come from the built-in route, if there is one. */

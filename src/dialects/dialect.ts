@@ -1,7 +1,7 @@
 import type { Refusal } from "../refusal.ts";
 import type { JsonObject } from "./json.ts";
 import type { Concept, Conversation, ReplyEvent } from "./neutral/conversation.ts";
-import type { Reasoning, ReasoningRequest } from "./reasoning.ts";
+import type { ReasoningRequest, RouteReasoning } from "./reasoning.ts";
 import type { SseEvent } from "./sse/mod.ts";
 import type { Usage } from "./usage.ts";
 
@@ -200,7 +200,7 @@ export interface Front {
    *
    * @throws {Refusal} `request_invalid` where the request contradicts the route.
    */
-  applyReasoning(request: ParsedRequest, reasoning: Reasoning): AppliedReasoning;
+  applyReasoning(request: ParsedRequest, route: RouteReasoning): AppliedReasoning;
   /** The request with images replaced by others, as base64 data URLs by the fields that hold them. */
   replaceImages(request: ParsedRequest, urls: ReadonlyMap<string, string>): ParsedRequest;
   /**
@@ -221,6 +221,8 @@ export interface AppliedReasoning {
   readonly request: ParsedRequest;
   /** Names of fields that the route has no use for. */
   readonly dropped: readonly string[];
+  /** Fields with the values that they were changed to: `reasoning_effort=high`. */
+  readonly adjusted: readonly string[];
 }
 
 /** How a conversation is written for one target. */

@@ -45,6 +45,8 @@ export interface GenerationRequest {
   readonly request: ParsedRequest;
   /** Names of fields that the route has no use for. */
   readonly dropped: readonly string[];
+  /** Fields with the values that they were changed to. */
+  readonly adjusted: readonly string[];
   /** Input tokens as counted by the gateway. */
   readonly inputTokens: number;
   readonly plans: readonly Plan[];
@@ -189,7 +191,8 @@ export class Generation {
       ...this.#options.dropped,
       ...all.flatMap((one) => one.opened.dropped),
     ]);
-    this.#life.sent({ target: plan.target, attempts, dropped });
+    const changed = [...this.#options.adjusted, ...dropped];
+    this.#life.sent({ target: plan.target, attempts, changed });
     for (const one of this.#options.plans) one.forget();
     return { opened, reply, plan, dropped };
   }

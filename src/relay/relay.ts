@@ -17,7 +17,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   checkPermission(caller, route);
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
-  const { request, dropped } = front.applyReasoning(parsed, route.reasoning);
+  const { request, dropped, adjusted } = front.applyReasoning(parsed, route);
   const inputTokens = meterInput(request.body, request.images);
   const permittedOutput = permittedBy(route, { inputTokens, asked: request.maxOutput });
   const plans = planTargets(parts.upstreams, route, { dialect, request, permittedOutput });
@@ -41,6 +41,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       route,
       request,
       dropped,
+      adjusted,
       inputTokens,
       plans,
     });
@@ -51,6 +52,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       "x-sluice-upstream": reached.plan.target.upstream,
       ...(isSimulated(reached.reply) ? { [SIMULATED_HEADER]: "true" } : {}),
       ...(reached.dropped.length === 0 ? {} : { "x-sluice-ignored": reached.dropped.join(", ") }),
+      ...(adjusted.length === 0 ? {} : { "x-sluice-adjusted": adjusted.join(", ") }),
     };
     return { headers, ...await generation.respond(reached) };
   } catch (error) {

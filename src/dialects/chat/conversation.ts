@@ -2,7 +2,7 @@ import { invalid } from "../../refusal.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
-import type { ReasoningRequest } from "../reasoning.ts";
+import { isEffort, type ReasoningRequest } from "../reasoning.ts";
 
 /** Fields that the neutral form holds, or that the gateway sets itself. */
 const UNDERSTOOD = new Set([
@@ -183,7 +183,7 @@ function modeOf({ mode }: JsonObject): "auto" | "required" {
 function reasoningOf({ thinking, reasoning_effort: effort }: JsonObject): ReasoningRequest {
   return {
     ...(isObject(thinking) ? { enabled: thinking.type === "enabled" } : {}),
-    ...(typeof effort === "string" ? { effort } : {}),
+    ...(isEffort(effort) ? { effort } : {}),
   };
 }
 

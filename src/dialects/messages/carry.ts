@@ -45,7 +45,7 @@ export const messagesCarry: Bridge = {
 const SAMPLING = ["temperature", "top_p", "top_k"];
 
 function carryRequest(
-  { body, reasoning }: ParsedRequest,
+  { body }: ParsedRequest,
   { model, permittedOutput, shaping }: WriteOptions,
 ): WrittenRequest {
   const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
@@ -54,10 +54,6 @@ function carryRequest(
     ? messages.flatMap(asWrittenThere)
     : withUpstreamIds(messages);
   if (isObject(body.thinking)) sent.thinking = withinLimit(body.thinking, permittedOutput);
-  if (reasoning?.effort !== undefined) {
-    const config = isObject(body.output_config) ? body.output_config : {};
-    sent.output_config = { effort: reasoning.effort, ...config };
-  }
   const thinks = isObject(sent.thinking) && sent.thinking.type !== "disabled";
   const dropped: string[] = [];
   if (!thinks && isObject(body.thinking) && body.thinking.type !== "disabled") {

@@ -234,11 +234,12 @@ function numberOf(value: JsonValue | undefined): number | undefined {
 }
 
 /** Fields about reasoning and output that neither the route nor other dialects know. */
-function droppedReasoning(body: JsonObject, { effort }: ReasoningRequest): string[] {
+function droppedReasoning(body: JsonObject, { effort, isBudget }: ReasoningRequest): string[] {
   const config = isObject(body.output_config) ? body.output_config : {};
   const dropped = Object.keys(config).filter((name) =>
     name !== "format" && !(name === "effort" && effort !== undefined)
   ).map((name) => `output_config.${name}`);
-  const hasBudget = isObject(body.thinking) && body.thinking.budget_tokens !== undefined;
+  const hasBudget = !isBudget && isObject(body.thinking) &&
+    body.thinking.budget_tokens !== undefined;
   return hasBudget ? [...dropped, "thinking.budget_tokens"] : dropped;
 }
