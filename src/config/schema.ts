@@ -353,6 +353,10 @@ export const settings = z.strictObject({
       "Browser origins allowed to call the API; * allows any.",
     ),
   }).prefault({}),
+  defaultMaxOutput: z.int().positive().default(1_024).describe(
+    "Output limit, in tokens, of chat requests to the built-in routes that set no limit and offer no tools. " +
+      "With tools, and on other routes, it is the route's maximum.",
+  ),
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
     "When a client disconnects: abort the upstream request, or drain it for its usage.",
   ),

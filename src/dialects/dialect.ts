@@ -19,8 +19,10 @@ export interface ParsedRequest {
   readonly body: JsonObject;
   readonly model: string;
   readonly stream: boolean;
-  /** Maximum output tokens of one choice, as requested or by the dialect's default. */
-  readonly maxOutput: number;
+  /** Maximum output tokens of one choice, as requested; undefined if the client sets none. */
+  readonly maxOutput: number | undefined;
+  /** Whether the model may call tools: a call that is cut off is lost. */
+  readonly offersTools: boolean;
   /** Number of replies that the client wants to choose from. */
   readonly choices: number;
   readonly images: readonly ImageView[];

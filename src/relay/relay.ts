@@ -1,5 +1,10 @@
 import type { Caller } from "../accounts/mod.ts";
-import { checkMedia, permittedOutput as permittedBy, type Route } from "../catalog/mod.ts";
+import {
+  checkMedia,
+  defaultOutput,
+  permittedOutput as permittedBy,
+  type Route,
+} from "../catalog/mod.ts";
 import { DIALECTS, meterInput, parseDetached } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
@@ -19,7 +24,10 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   parts.images.checkCount(parsed.images);
   const { request, dropped, adjusted } = front.applyReasoning(parsed, route);
   const inputTokens = meterInput(request.body, request.images);
-  const permittedOutput = permittedBy(route, { inputTokens, asked: request.maxOutput });
+  const { offersTools } = request;
+  const asked = request.maxOutput ??
+    defaultOutput(route, { offersTools, plainTokens: parts.settings.defaultMaxOutput });
+  const permittedOutput = permittedBy(route, { inputTokens, asked });
   const plans = planTargets(parts.upstreams, route, { dialect, request, permittedOutput });
 
   trace.set({ "sluice.route": route.id, "sluice.streamed": request.stream });
