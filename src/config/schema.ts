@@ -7,6 +7,7 @@ export const dialectName = z.enum(DIALECT_NAMES);
 
 /** Known deviations of upstreams from their dialect, by name; see `upstreams/quirks.ts`. */
 export const quirkName = z.enum([
+  "none",
   "moonshot",
   "openai",
   "anthropic",
@@ -51,6 +52,9 @@ const timeouts = z.strictObject({
   totalMs: milliseconds.default(3_600_000).describe("Maximum time for a whole response."),
 });
 
+const QUIRKS_HELP = "Known deviations of the upstream from its dialect. Default: those of the " +
+  "provider whose host name is in `url`, otherwise none.";
+
 /** Schema of one upstream. */
 export const upstreamSettings = z.strictObject({
   url: httpUrl.describe("Base URL that /chat/completions or /messages is appended to."),
@@ -70,7 +74,7 @@ export const upstreamSettings = z.strictObject({
     "Additional certificate authority: PEM text, or the path of a PEM file relative to the " +
       "settings file.",
   ),
-  quirks: quirkName.optional().describe("Known deviations of the upstream from its dialect."),
+  quirks: quirkName.optional().describe(QUIRKS_HELP),
 });
 /** Settings of one upstream, with defaults. */
 export type UpstreamSettings = z.output<typeof upstreamSettings>;
@@ -179,6 +183,7 @@ export const settings = z.strictObject({
     ),
     key: secret.optional().describe("API key of that upstream."),
     dialect: dialectName.default("chat").describe("Wire format that the upstream speaks."),
+    quirks: quirkName.optional().describe(QUIRKS_HELP),
   }).prefault({}).describe("One upstream for every route without targets."),
   trustedProxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
     error: "must be an IP address, or a range such as 10.0.0.0/8",

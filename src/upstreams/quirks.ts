@@ -18,6 +18,7 @@ export interface Quirk {
 /**
  * The known upstreams.
  *
+ * - `none`: the dialect as it is documented, also where the host name would show another one.
  * - `moonshot`: sampling and `n` are fixed and other values are refused; files are; the output limit is
  *   `max_completion_tokens` (platform.moonshot.ai, chat API); the rest is in `quirks/moonshot.ts`.
  * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`, and any
@@ -29,6 +30,7 @@ export interface Quirk {
  * - `vllm`, `openrouter`: `top_k` is taken. How they and the others see history: `quirks/history.ts`.
  */
 export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
+  none: { shaping: {} },
   moonshot: {
     shaping: {
       fixedSampling: true,
