@@ -84,6 +84,8 @@ export interface ReplyContext {
   readonly inputTokens: number;
   /** When the reply began, in Unix seconds. */
   readonly createdAtS: number;
+  /** Stands for the target's configuration where the upstream names none; the same for the same target. */
+  readonly fingerprint: string;
   /** Which of the client's several choices this is, where they are requested one by one. */
   readonly choice?: number;
 }

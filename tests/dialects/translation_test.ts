@@ -283,8 +283,9 @@ Deno.test("chat stream carried to chat: what is right is carried as it is, unkno
     },
     { index: 0, delta: {}, finish_reason: "tool_calls", stop_reason: null },
   ];
+  const head = { id: "id", created: 1, model: "m", system_fingerprint: "fp_theirs" };
   const source = chunks.map((choice) =>
-    `data: ${JSON.stringify({ id: "id", created: 1, model: "m", choices: [choice] })}\n\n`
+    `data: ${JSON.stringify({ ...head, choices: [choice] })}\n\n`
   ).join("");
   assertEquals(translate(chatToChat, `${source}data: [DONE]\n\n`), `${source}data: [DONE]\n\n`);
 });
@@ -333,6 +334,7 @@ Deno.test("chat answer carried to chat: calls without id, type or text arguments
     {
       id: "chatcmpl-1",
       model: "m",
+      system_fingerprint: "fp_1",
       vendor: 1,
       choices: [{
         index: 0,
