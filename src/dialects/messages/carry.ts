@@ -21,11 +21,11 @@ import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
+import { legalId } from "../neutral/call_ids.ts";
 import { CallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvent } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS } from "./schema.ts";
 import { MessagesUsage, writeMessagesUsage } from "./usage.ts";
-import { plainId } from "./write.ts";
 import { SIGNATURE } from "./writer.ts";
 
 /**
@@ -76,9 +76,9 @@ function asWrittenThere(message: JsonObject): JsonObject[] {
     .filter((block) => !(isObject(block) && block.signature === SIGNATURE))
     .map((block) => {
       if (!isObject(block)) return block;
-      if (block.type === "tool_use") return { ...block, id: plainId(text(block.id) ?? "") };
+      if (block.type === "tool_use") return { ...block, id: legalId(text(block.id) ?? "") };
       if (block.type !== "tool_result") return block;
-      return { ...block, tool_use_id: plainId(text(block.tool_use_id) ?? "") };
+      return { ...block, tool_use_id: legalId(text(block.tool_use_id) ?? "") };
     });
   return content.length === 0 ? [] : [{ ...message, content }];
 }
@@ -95,7 +95,7 @@ function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { id, model, request } = context;
   checkMessage(reply);
-  const ids = new CallIds(request.body);
+  const ids = new CallIds(request.body, "messages");
   const content = reply.content.map((block) => isObject(block) ? withUniqueId(block, ids) : block);
   const body: JsonObject = { ...reply, id, model, content };
   const reported = new MessagesUsage();
@@ -148,7 +148,7 @@ class CarriedMessagesStream implements ReplyStream {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#ids = new CallIds(context.request.body);
+    this.#ids = new CallIds(context.request.body, "messages");
   }
 
   get usage(): Usage | undefined {
