@@ -1152,7 +1152,7 @@ Deno.test("chat request → messages: a choice among some tools, who asks, top_k
   };
   const asked = parseChat({ model: "m", ...body });
   const { body: sent, dropped } = chatToMessages.request(asked, SHAPING);
-  assertEquals(dropped, ["seed"]);
+  assertEquals(dropped, ["user", "seed"]);
   assertEquals((sent.tools as JsonObject[]).map(({ name }) => name), ["B"]);
   assertEquals([sent.tool_choice, sent.top_k, sent.metadata], [{ type: "any" }, 5, {
     user_id: "hashed",

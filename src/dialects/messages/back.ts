@@ -44,6 +44,10 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   } else if (!shaping.ownSampling) {
     sent.temperature ??= DEFAULT_SAMPLING.temperature;
   }
+  const hasReasoned = conversation.turns.some((turn) =>
+    turn.role === "assistant" && turn.reasoning !== ""
+  );
+  if (signedReasoning && hasReasoned) dropped.push(fields.earlierReasoning);
   if (!conversation.stop.every(isSequence)) dropped.push(fields.stop);
   if (items(sent.messages).length === 0) {
     const param = fields.messages;

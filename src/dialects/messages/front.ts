@@ -22,6 +22,7 @@ export const messagesFront: Front = {
     topK: "top_k",
     stop: "stop_sequences",
     reasoning: "thinking",
+    earlierReasoning: "messages.thinking",
   },
   listsAliases: true,
   isSpoken: (header) => header(VERSION_HEADER) !== null,

@@ -15,7 +15,8 @@ export type Concept =
   | "topP"
   | "topK"
   | "stop"
-  | "reasoning";
+  | "reasoning"
+  | "earlierReasoning";
 
 /** A piece of a user's message or of a tool's result. */
 export type Part =
