@@ -30,6 +30,8 @@ export interface ParsedRequest {
   readonly videos: readonly string[];
   /** How the model is to reason, where the body's own fields do not say it. */
   readonly reasoning?: ReasoningRequest;
+  /** The conversation that it belongs to, where the client's tool tells it. Private: it is not sent as it is. */
+  readonly session?: string | undefined;
 }
 
 /** A client's request headers, by lower-case name. */
@@ -47,6 +49,8 @@ export interface Shaping {
   readonly signedReasoning?: boolean;
   /** The upstream rejects files. */
   readonly withoutFiles?: boolean;
+  /** The upstream takes a `prompt_cache_key`. */
+  readonly promptCacheKey?: boolean;
   /** The upstream takes `top_k`, although its dialect has none. */
   readonly topK?: boolean;
   /** The upstream returns one choice at a time, although its dialect has `n`. */

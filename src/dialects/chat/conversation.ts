@@ -51,6 +51,7 @@ export function toConversation({ body }: ParsedRequest): Conversation {
     temperature: typeof body.temperature === "number" ? body.temperature : undefined,
     topP: typeof body.top_p === "number" ? body.top_p : undefined,
     topK,
+    cacheKey: undefined, // only of use where it is carried
     user: userField === undefined ? undefined : text(body[userField]),
     stop: typeof body.stop === "string"
       ? [body.stop]

@@ -4,13 +4,14 @@ import { isObject, items, type JsonObject, type JsonValue, objects, text } from 
 import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
 import { droppedFields, unknownBlocks } from "./dropped.ts";
 import { imageUrl } from "./parse.ts";
+import { cacheKeyOf } from "./session.ts";
 
 /**
  * A messages request in neutral form.
  *
  * @throws {Refusal} `request_invalid` for what must not be dropped silently: `safeguards`, server tools, file ids.
  */
-export function toConversation({ body, reasoning = {} }: ParsedRequest): Conversation {
+export function toConversation({ body, session, reasoning = {} }: ParsedRequest): Conversation {
   if ((body.safeguards ?? undefined) !== undefined) {
     // The client repeats the request without it and then checks by itself; nothing must pass unchecked.
     throw invalid(
@@ -37,6 +38,7 @@ export function toConversation({ body, reasoning = {} }: ParsedRequest): Convers
     temperature: numberOf(body.temperature),
     topP: numberOf(body.top_p),
     topK: numberOf(body.top_k),
+    cacheKey: session === undefined ? undefined : cacheKeyOf(session),
     user: undefined, // `metadata.user_id` may hold private data
     stop: items(body.stop_sequences).filter((one) => typeof one === "string"),
     schema: schemaOf(body),

@@ -71,6 +71,8 @@ export interface Conversation {
   readonly stop: readonly string[];
   /** The end user's id, for the provider. */
   readonly user: string | undefined;
+  /** Names the conversation for the provider's prompt cache, and nothing else. */
+  readonly cacheKey: string | undefined;
   /** JSON Schema that the reply must satisfy. */
   readonly schema: JsonObject | undefined;
   readonly reasoning: ReasoningRequest;
