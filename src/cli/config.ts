@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { Catalog, DEFAULT_UPSTREAM } from "../catalog/mod.ts";
+import { compareWithKnown, DEFAULT_UPSTREAM } from "../catalog/mod.ts";
 import {
   type Config,
   type EffectiveSetting,
@@ -11,6 +11,7 @@ import { configuredUpstreams } from "../upstreams/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
+import { servedModels } from "./served_catalog.ts";
 
 /** `sluice config …` */
 export function configCommand(program: Command, context: CommandContext): void {
@@ -20,13 +21,18 @@ export function configCommand(program: Command, context: CommandContext): void {
     name: "check",
     description: "validate the settings",
     opens: "settings",
-    run({ config, print }) {
-      const { routes, warnings } = new Catalog(config.settings);
+    async run({ config, print }) {
+      const { catalog, listings } = await servedModels(config, { ...context, ask: false });
+      const { routes, warnings } = catalog;
       const value = {
         ok: true,
         file: config.file ?? null,
         routes: routes.length,
-        warnings: [...config.warnings, ...warnings],
+        warnings: [
+          ...config.warnings,
+          ...warnings,
+          ...compareWithKnown(catalog, config.settings, listings),
+        ],
       };
       print(
         value,

@@ -85,10 +85,10 @@ export function simulatorUpstream(now: () => number): Upstream {
 export function configuredUpstreams(
   settings: Settings,
 ): Readonly<Record<string, UpstreamSettings>> {
-  const { url, key, dialect, quirks } = settings.upstream;
+  const { url, key, dialect, quirks, discover } = settings.upstream;
   const all: Record<string, UpstreamSettings> = {};
   if (url !== undefined) {
-    const byDefault = upstreamSettings.parse({ url, dialect, quirks });
+    const byDefault = upstreamSettings.parse({ url, dialect, quirks, discover });
     all[DEFAULT_UPSTREAM] = key === undefined ? byDefault : { ...byDefault, key };
   }
   Object.assign(all, settings.upstreams);
