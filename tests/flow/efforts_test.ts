@@ -1,5 +1,9 @@
 /** Efforts through the whole gateway: what is sent, what the client is told, what is recorded. */
 
+import { Catalog } from "../../src/catalog/mod.ts";
+import { settings } from "../../src/config/schema.ts";
+import { EFFORTS } from "../../src/dialects/mod.ts";
+import { knownModels } from "../../src/known_models/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
@@ -80,4 +84,22 @@ Deno.test("efforts of a route without efforts are a fault of the settings", asyn
   const error = await started.then(() => undefined, (error) => error);
   assert(error instanceof Error);
   assertStringIncludes(error.message, "routes.house.efforts");
+});
+
+Deno.test("listed models have the efforts that are known of them, and are asked for no other", () => {
+  const url = "https://api.openai.com/v1";
+  const parsed = settings.parse({ upstream: { url } });
+  const models = knownModels().filter(({ provider }) => provider === "openai");
+  const listed = new Map([["default", models.map(({ id }) => ({ id }))]]);
+  const { routes } = new Catalog(parsed, listed);
+  const efforts = routes.filter(({ reasoning }) => reasoning === "effort");
+  assert(efforts.length > 5);
+  for (const route of efforts) {
+    const known = models.find(({ id }) => id === route.id)!;
+    assertEquals<unknown>(route.efforts, EFFORTS.filter((one) => known.efforts.includes(one)));
+    assertEquals([route.defaultEffort, route.rejectsThinking], [undefined, undefined]);
+  }
+  for (const { reasoning, efforts } of routes) {
+    assertEquals(reasoning === "effort", efforts.length > 0);
+  }
 });

@@ -82,7 +82,7 @@ Deno.test("SLUICE_UPSTREAM_QUIRKS: the environment's upstream is sent what its s
     env: { SLUICE_UPSTREAM_URL: upstream.url, SLUICE_UPSTREAM_QUIRKS: "moonshot" },
   });
   await (await gateway.chat("Hi", { temperature: 1, max_tokens: 50 })).body?.cancel();
-  assertEquals(Object.keys(upstream.received[0]!.body).sort(), [
+  assertEquals(Object.keys(upstream.received.at(-1)!.body).sort(), [
     "max_completion_tokens",
     "messages",
     "model",
