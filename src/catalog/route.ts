@@ -1,4 +1,4 @@
-import type { Reasoning } from "../dialects/mod.ts";
+import type { RouteReasoning } from "../dialects/mod.ts";
 
 /** Credits per million tokens. */
 export interface Prices {
@@ -23,7 +23,7 @@ export type ImageInput = "none" | "inline" | "remote";
 export type RouteOrigin = "built-in" | "settings" | "known" | "guess";
 
 /** A model that callers can use: limits, prices, capabilities and targets. */
-export interface Route {
+export interface Route extends RouteReasoning {
   readonly id: string;
   readonly displayName: string;
   /** Context window: max input and output tokens together. */
@@ -36,7 +36,6 @@ export interface Route {
   readonly minimum: number;
   readonly prices: Prices;
   readonly images: ImageInput;
-  readonly reasoning: Reasoning;
   readonly origin: RouteOrigin;
   /** Upstreams and models, in failover order. */
   readonly targets: readonly Target[];

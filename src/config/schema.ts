@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DIALECT_NAMES } from "../dialects/mod.ts";
+import { DIALECT_NAMES, EFFORTS } from "../dialects/mod.ts";
 import { Secret } from "./secret.ts";
 
 /** One of the wire formats. */
@@ -7,6 +7,7 @@ export const dialectName = z.enum(DIALECT_NAMES);
 
 /** Known deviations of upstreams from their dialect, by name; see `upstreams/quirks.ts`. */
 export const quirkName = z.enum([
+  "none",
   "moonshot",
   "openai",
   "anthropic",
@@ -51,6 +52,9 @@ const timeouts = z.strictObject({
   totalMs: milliseconds.default(3_600_000).describe("Maximum time for a whole response."),
 });
 
+const QUIRKS_HELP = "Known deviations of the upstream from its dialect. Default: those of the " +
+  "provider whose host name is in `url`, otherwise none.";
+
 /** Schema of one upstream. */
 export const upstreamSettings = z.strictObject({
   url: httpUrl.describe("Base URL that /chat/completions or /messages is appended to."),
@@ -70,7 +74,7 @@ export const upstreamSettings = z.strictObject({
     "Additional certificate authority: PEM text, or the path of a PEM file relative to the " +
       "settings file.",
   ),
-  quirks: quirkName.optional().describe("Known deviations of the upstream from its dialect."),
+  quirks: quirkName.optional().describe(QUIRKS_HELP),
   discover: z.boolean().default(false).describe(
     "Whether to serve the models that the upstream lists, by their own names.",
   ),
@@ -107,6 +111,10 @@ export const routeSettings = z.strictObject({
   ),
   reasoning: z.enum(["none", "thinking", "always", "effort"]).optional().describe(
     "Reasoning: none, switched on by `thinking`, always on, or always on with effort levels.",
+  ),
+  efforts: z.array(z.enum(EFFORTS)).min(1).optional().describe(
+    "Effort levels that the targets know, with `reasoning: effort`; others are mapped to the nearest one. " +
+      "Default: low, medium and high; for svc-k3 low, high and max.",
   ),
 });
 /** Settings of one route; missing ones come from the built-in route, if there is one. */
@@ -178,6 +186,7 @@ export const settings = z.strictObject({
     ),
     key: secret.optional().describe("API key of that upstream."),
     dialect: dialectName.default("chat").describe("Wire format that the upstream speaks."),
+    quirks: quirkName.optional().describe(QUIRKS_HELP),
     discover: z.boolean().default(true).describe(
       "Whether to serve the models that this upstream lists, by their own names.",
     ),
@@ -361,6 +370,10 @@ export const settings = z.strictObject({
       "Browser origins allowed to call the API; * allows any.",
     ),
   }).prefault({}),
+  defaultMaxOutput: z.int().positive().default(1_024).describe(
+    "Output limit, in tokens, of chat requests to the built-in routes that set no limit and offer no tools. " +
+      "With tools, and on other routes, it is the route's maximum.",
+  ),
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
     "When a client disconnects: abort the upstream request, or drain it for its usage.",
   ),

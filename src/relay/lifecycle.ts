@@ -195,7 +195,7 @@ export class Lifecycle implements AsyncDisposable {
    */
   async fail(error: unknown): Promise<unknown> {
     if (error instanceof ExchangeFailed) {
-      this.sent({ target: error.last, attempts: error.attempts, dropped: [] });
+      this.sent({ target: error.last, attempts: error.attempts, changed: [] });
     }
     const known = error instanceof ExchangeFailed ? error.refusal : error;
     const isDisconnected = this.signal.aborted;

@@ -1,5 +1,10 @@
 import type { Caller } from "../accounts/mod.ts";
-import { checkMedia, permittedOutput as permittedBy, type Route } from "../catalog/mod.ts";
+import {
+  checkMedia,
+  defaultOutput,
+  permittedOutput as permittedBy,
+  type Route,
+} from "../catalog/mod.ts";
 import { DIALECTS, meterInput, parseDetached } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
@@ -17,9 +22,12 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   checkPermission(caller, route);
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
-  const { request, dropped } = front.applyReasoning(parsed, route.reasoning);
+  const { request, dropped, adjusted } = front.applyReasoning(parsed, route);
   const inputTokens = meterInput(request.body, request.images);
-  const permittedOutput = permittedBy(route, { inputTokens, asked: request.maxOutput });
+  const { offersTools } = request;
+  const asked = request.maxOutput ??
+    defaultOutput(route, { offersTools, plainTokens: parts.settings.defaultMaxOutput });
+  const permittedOutput = permittedBy(route, { inputTokens, asked });
   const plans = planTargets(parts.upstreams, route, { dialect, request, permittedOutput });
 
   trace.set({ "sluice.route": route.id, "sluice.streamed": request.stream });
@@ -41,6 +49,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       route,
       request,
       dropped,
+      adjusted,
       inputTokens,
       plans,
     });
@@ -51,6 +60,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       "x-sluice-upstream": reached.plan.target.upstream,
       ...(isSimulated(reached.reply) ? { [SIMULATED_HEADER]: "true" } : {}),
       ...(reached.dropped.length === 0 ? {} : { "x-sluice-ignored": reached.dropped.join(", ") }),
+      ...(adjusted.length === 0 ? {} : { "x-sluice-adjusted": adjusted.join(", ") }),
     };
     return { headers, ...await generation.respond(reached) };
   } catch (error) {

@@ -9,6 +9,7 @@ import type { CoarseTimers } from "../platform/mod.ts";
 import { type DialectName, DIALECTS, type JsonObject, type Shaping } from "../dialects/mod.ts";
 import { Health } from "./health.ts";
 import { HttpTransport } from "./http_transport.ts";
+import { quirksByHost } from "./presets.ts";
 import { QUIRKS } from "./quirks.ts";
 import { simulatorTransport } from "./simulator_transport.ts";
 import type { Transport } from "./transport.ts";
@@ -77,17 +78,28 @@ export function simulatorUpstream(now: () => number): Upstream {
   };
 }
 
-/** Every upstream that the settings configure, by name; `default` is what `upstream.url` says. */
+/**
+ * Every upstream that the settings configure, by name; `default` is what `upstream.url` says. Quirks that are not set are
+ * those of the service whose host name the URL has.
+ */
 export function configuredUpstreams(
   settings: Settings,
 ): Readonly<Record<string, UpstreamSettings>> {
-  const { url, key, dialect, discover } = settings.upstream;
-  if (url === undefined) return settings.upstreams;
-  const byDefault = upstreamSettings.parse({ url, dialect, discover });
-  return {
-    [DEFAULT_UPSTREAM]: key === undefined ? byDefault : { ...byDefault, key },
-    ...settings.upstreams,
-  };
+  const { url, key, dialect, quirks, discover } = settings.upstream;
+  const all: Record<string, UpstreamSettings> = {};
+  if (url !== undefined) {
+    const byDefault = upstreamSettings.parse({ url, dialect, quirks, discover });
+    all[DEFAULT_UPSTREAM] = key === undefined ? byDefault : { ...byDefault, key };
+  }
+  Object.assign(all, settings.upstreams);
+  return Object.fromEntries(
+    Object.entries(all).map(([name, one]) => [name, withQuirks(one)]),
+  );
+}
+
+function withQuirks(settings: UpstreamSettings): UpstreamSettings {
+  const quirks = settings.quirks ?? quirksByHost(settings.url, settings.dialect);
+  return quirks === undefined ? settings : { ...settings, quirks };
 }
 
 const unchanged = (body: JsonObject) => body;
