@@ -15,7 +15,7 @@ import type { Resolve } from "../images/mod.ts";
 import { TierList } from "../ledger/mod.ts";
 import { InFlightRequests } from "../relay/mod.ts";
 import { guardProcess, type Log, Metrics, type Tracing } from "../telemetry/mod.ts";
-import type { RetryPolicy, Upstreams } from "../upstreams/mod.ts";
+import { type RetryPolicy, RoutingMemory, type Upstreams } from "../upstreams/mod.ts";
 import { Retention } from "../usage/mod.ts";
 import { openDoor } from "./door.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
@@ -71,7 +71,11 @@ export async function assemble(config: Config, environment: Environment): Promis
     requestsInFlight: inFlight.count,
     writesWaiting: database.waiting,
     databaseBytes: file === undefined ? undefined : await databaseBytes(database),
-    upstreams: upstreams.all.map(({ name, health }) => ({ name, resting: health.resting })),
+    upstreams: upstreams.all.map(({ name, health, keys }) => ({
+      name,
+      resting: health.resting,
+      keys: keys?.all.map(({ position, health }) => ({ position, resting: health.resting })) ?? [],
+    })),
   }));
   const store = built.use(
     await openStore(config, { ...environment, observe: (commit) => metrics.committed(commit) }),
@@ -90,6 +94,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       metrics,
       now,
       timers,
+      memory: new RoutingMemory(now),
       ...(retries === undefined ? {} : { retries }),
     }),
     (all) => all.close(),

@@ -10,5 +10,5 @@
 export { BUILTIN_ROUTES } from "./builtin.ts";
 export { type Alias, Catalog, DEFAULT_UPSTREAM, SIMULATOR } from "./catalog.ts";
 export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
-export type { ImageInput, Prices, Route, Target } from "./route.ts";
+export { describeTargets, type ImageInput, type Prices, type Route, type Target } from "./route.ts";
 export { checkMedia, type ImageUse, permittedOutput, type RouteUse } from "./rules.ts";

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { Catalog } from "../catalog/mod.ts";
+import { Catalog, describeTargets } from "../catalog/mod.ts";
 import { type Grouping, GROUPINGS, usageReport } from "../usage/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
@@ -38,7 +38,7 @@ export function reportCommands(program: Command, context: CommandContext): void 
           reasoning: route.reasoning,
           minimum: route.minimum,
           "in/cached/out per M": Object.values(route.prices).join(" / "),
-          targets: route.targets.map(({ upstream, model }) => `${upstream}:${model}`).join(" → "),
+          targets: describeTargets(route.targets),
         }))));
     },
   });

@@ -1,6 +1,6 @@
 import type { Caller } from "../accounts/mod.ts";
 import { checkMedia, permittedOutput as permittedBy, type Route } from "../catalog/mod.ts";
-import { DIALECTS, meterInput, parseDetached } from "../dialects/mod.ts";
+import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
 import { Generation } from "./generation.ts";
@@ -43,6 +43,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       dropped,
       inputTokens,
       plans,
+      conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();
     const reached = await generation.send();

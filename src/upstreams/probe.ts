@@ -2,6 +2,7 @@ import { CoarseTimers } from "../platform/mod.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
 import { DIALECTS, isObject, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";
+import { RoutingMemory } from "./routing.ts";
 import { TransportFault } from "./transport.ts";
 import { httpUpstream } from "./upstream.ts";
 
@@ -31,7 +32,7 @@ export async function probeUpstream(
   const upstream = await httpUpstream(name, {
     ...settings,
     timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, patienceMs) },
-  }, { now, timers });
+  }, { now, timers, memory: new RoutingMemory(now) });
   const startedTick = performance.now();
   try {
     const reply = await upstream.send({
