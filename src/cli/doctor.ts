@@ -229,7 +229,7 @@ function eachKey({ keys, ...settings }: UpstreamSettings) {
 function upstreamFinding(
   check: string,
   settings: UpstreamSettings,
-  { status, latencyMs, models, isPage, fault }: Probe,
+  { status, latencyMs, models, isList, isPage, fault }: Probe,
   asked: readonly string[],
 ): Finding {
   const where = new URL(settings.url).host;
@@ -271,6 +271,13 @@ function upstreamFinding(
       check,
       `${took} with an HTML page`,
       "the URL is not that of an API: it usually ends in /v1",
+    );
+  }
+  if (!isList) {
+    return warning(
+      check,
+      `${took}, but not with a list of models: whether it can reply is unknown`,
+      "the URL may not be that of an API: it usually ends in /v1",
     );
   }
   const missing = models.length === 0

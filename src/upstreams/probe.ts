@@ -1,6 +1,6 @@
 import { CoarseTimers } from "../platform/mod.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
-import { DIALECTS, isObject, text } from "../dialects/mod.ts";
+import { DIALECTS, isObject, items, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";
 import { RoutingMemory } from "./routing.ts";
 import { TransportFault } from "./transport.ts";
@@ -13,6 +13,8 @@ export interface Probe {
   readonly status: number | undefined;
   /** Models that it lists; empty when it does not say. */
   readonly models: readonly string[];
+  /** Whether it responded with a list of models, an empty one included. */
+  readonly isList: boolean;
   /** Whether it answered with a page, as an address does that is no API's. */
   readonly isPage: boolean;
   /** The upstream's clock, to the second, by its `Date` header. */
@@ -47,10 +49,12 @@ export async function probeUpstream(
     const latencyMs = Math.round(performance.now() - startedTick);
     const clockMs = Date.parse(String(reply.headers.date));
     const body = await readText(reply, patienceMs);
+    const models = modelsIn(body);
     return {
       latencyMs,
       status: reply.status,
-      models: modelsIn(body),
+      models: models ?? [],
+      isList: models !== undefined,
       isPage: body.trimStart().startsWith("<"),
       clockMs: Number.isNaN(clockMs) ? undefined : clockMs,
       fault: undefined,
@@ -64,6 +68,7 @@ export async function probeUpstream(
       latencyMs: undefined,
       status: undefined,
       models: [],
+      isList: false,
       isPage: false,
       clockMs: undefined,
       fault: { kind: error.kind, message },
@@ -74,13 +79,15 @@ export async function probeUpstream(
   }
 }
 
-/** The ids of a list of models, as both dialects write it. */
-function modelsIn(body: string): string[] {
+/** The ids of a list of models, as both dialects write it; undefined for anything else. */
+function modelsIn(body: string): string[] | undefined {
+  let parsed: unknown;
   try {
-    const parsed: unknown = JSON.parse(body);
-    const data = isObject(parsed) && Array.isArray(parsed.data) ? parsed.data : [];
-    return data.flatMap((one) => (isObject(one) ? text(one.id) ?? [] : []));
+    parsed = JSON.parse(body);
   } catch {
-    return [];
+    return undefined;
   }
+  if (!isObject(parsed)) return undefined;
+  if (!Array.isArray(parsed.data) && parsed.object !== "list") return undefined; // Ollama's data may be null
+  return items(parsed.data).flatMap((one) => (isObject(one) ? text(one.id) ?? [] : []));
 }

@@ -261,7 +261,11 @@ export class Upstreams {
       traceparent: stage.traceparent,
     });
     const failure = "failure" in result ? result.failure : undefined;
-    const outcome = failure === undefined ? "answered" : OUTCOMES[failure.kind];
+    const outcome = failure === undefined
+      ? "answered"
+      : exchange.signal.aborted
+      ? "cancelled"
+      : OUTCOMES[failure.kind];
     this.#metrics.attempt(name, outcome, (performance.now() - startedTick) / 1_000);
     if (key !== undefined) {
       this.#metrics.keyAttempt(name, String(key.position), failure?.ofKey ?? outcome);
