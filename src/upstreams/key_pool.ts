@@ -97,7 +97,9 @@ export class KeyWalk {
         this.#forbidden.push(pass);
         return true;
     }
-    const isAccepted = failure === undefined || failure.kind === "final" && !failure.blame;
+    // a request that was rejected for what is in it had a good key; one that was given up says nothing
+    const isAccepted = failure === undefined ||
+      !failure.blame && failure.refusal.reason !== "upstream_unavailable";
     if (isAccepted) pass.succeeded();
     else pass.abandoned();
     this.#judgeForbidden(isAccepted);

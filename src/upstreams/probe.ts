@@ -4,7 +4,7 @@ import { DIALECTS, isObject, items, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";
 import { RoutingMemory } from "./routing.ts";
 import { TransportFault } from "./transport.ts";
-import { httpUpstream } from "./upstream.ts";
+import { httpUpstream, type Upstream } from "./upstream.ts";
 
 /** What asking an upstream for its models showed. */
 export interface Probe {
@@ -23,7 +23,10 @@ export interface Probe {
   readonly fault: { readonly kind: TransportFault["kind"]; readonly message: string } | undefined;
 }
 
-/** Asks an upstream for its models (`GET /models`): costs nothing, and shows address, TLS and key. */
+/**
+ * Asks an upstream for its models (`GET /models`): costs nothing, and shows address, TLS and key. Where there are several
+ * keys, the first that is not rejected counts.
+ */
 export async function probeUpstream(
   name: string,
   settings: UpstreamSettings,
@@ -37,15 +40,21 @@ export async function probeUpstream(
   }, { now, timers, memory: new RoutingMemory(now) });
   const startedTick = performance.now();
   try {
-    const reply = await upstream.send({
-      path: "/models",
-      headers: {
-        ...upstream.headers,
-        ...DIALECTS[settings.dialect].back.versionHeaders(() => null),
-      },
-      body: undefined,
-      signal: AbortSignal.timeout(patienceMs),
-    });
+    const signal = AbortSignal.timeout(patienceMs);
+    const send = (headers: Upstream["headers"]) =>
+      upstream.send({
+        path: "/models",
+        headers: { ...headers, ...DIALECTS[settings.dialect].back.versionHeaders(() => null) },
+        body: undefined,
+        signal,
+      });
+    const [first, ...others] = upstream.keys?.all ?? [upstream];
+    let reply = await send(first!.headers);
+    for (const { headers } of others) {
+      if (reply.status !== 401 && reply.status !== 403) break;
+      reply.discard();
+      reply = await send(headers);
+    }
     const latencyMs = Math.round(performance.now() - startedTick);
     const clockMs = Date.parse(String(reply.headers.date));
     const body = await readText(reply, patienceMs);

@@ -213,9 +213,15 @@ export class Upstreams {
     attempt: Attempt<Plan>,
   ): Promise<Result<Plan, Opened>> {
     const { plan: { upstream: { keys } }, pass } = attempt;
-    const result = keys === undefined
-      ? await this.#sendOnce(exchange, attempt, undefined)
-      : await this.#withKeys(exchange, attempt);
+    let result: Result<Plan, Opened>;
+    try {
+      result = keys === undefined
+        ? await this.#sendOnce(exchange, attempt, undefined)
+        : await this.#withKeys(exchange, attempt);
+    } catch (error) {
+      pass.abandoned(); // a bug: the circuit must not wait for it
+      throw error;
+    }
     const failure = "failure" in result ? result.failure : undefined;
     if (failure === undefined) pass.succeeded();
     else if (failure.trips) pass.failed(failure.timedOut);

@@ -1,6 +1,8 @@
 /** Upstreams with several keys, over sockets: who is sent what, and what nobody sees. */
 
-import type { SettingsInput } from "../../src/config/mod.ts";
+import undiciTimers from "undici/lib/util/timers.js";
+import { type SettingsInput, upstreamSettings } from "../../src/config/mod.ts";
+import { probeUpstream } from "../../src/upstreams/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
@@ -218,4 +220,18 @@ Deno.test("the same key twice is one key: rejected, neither place is used again"
   });
   for (let at = 0; at < 10; at++) assertEquals(await statusOf(gateway.chat("Hi")), 200);
   assertEquals(upstream.counts, { [KEYS[0]!]: 1, [KEYS[1]!]: 10 });
+});
+
+Deno.test("probeUpstream() asks with the first key that is not rejected", async () => {
+  await using upstream = keyedUpstream({
+    [KEYS[0]!]: error(401, "invalid_api_key"),
+    [KEYS[1]!]: () => Response.json({ object: "list", data: [{ id: "m" }] }),
+  });
+  const settings = upstreamSettings.parse({ url: upstream.url, keys: KEYS });
+  const { status, models } = await probeUpstream("x", settings, {
+    now: Date.now,
+    patienceMs: 5_000,
+  });
+  assertEquals([status, models, upstream.order], [200, ["m"], KEYS.slice(0, 2)]);
+  undiciTimers.reset();
 });

@@ -25,7 +25,12 @@ function failure(ofKey: Failure["ofKey"], more: Partial<Failure> = {}): Failure 
   };
 }
 /** A 400: the key is good. */
-const REQUEST_REJECTED = failure(undefined, { kind: "final", blame: false, status: 400 });
+const REQUEST_REJECTED = failure(undefined, {
+  kind: "final",
+  blame: false,
+  status: 400,
+  refusal: new Refusal("request_invalid", ""),
+});
 
 function poolOf(...weights: number[]) {
   const clock = { ms: 1_000_000 };
@@ -128,12 +133,21 @@ Deno.test("what says nothing of the key, as a 500, ends the walk and rests nothi
 });
 
 Deno.test("a probe that says nothing of the key leaves it to be probed again", () => {
-  const { clock, send } = poolOf(1, 1);
+  const { clock, pool, send } = poolOf(1, 1);
   send((at) => at === 1 ? failure("rejected") : undefined);
   clock.ms += 2 * MINUTE;
-  const outcomes = () => failure(undefined, { status: 503, kind: "again" });
-  const sent = Array.from({ length: 4 }, () => send(outcomes)).flat();
-  assertEquals(sent.filter((position) => position === 1).length, 2);
+  const nothingSaid = [
+    failure(undefined, { status: 503, kind: "again" }),
+    failure(undefined, { status: undefined, kind: "final", blame: false }), // its client disconnected
+  ];
+  for (const outcome of nothingSaid) {
+    const sent = Array.from({ length: 4 }, () => send(() => outcome)).flat();
+    assertEquals(sent.filter((position) => position === 1).length, 2);
+  }
+  const walks = Array.from({ length: 4 }, () => pool.begin(undefined));
+  const asked = walks.map((walk) => walk.next()!.position);
+  for (const walk of walks) walk.over();
+  assertEquals(asked.filter((position) => position === 1).length, 1, "it is still to be probed");
 });
 
 Deno.test("while one request probes a key, the others use another", () => {
