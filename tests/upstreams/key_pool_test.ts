@@ -114,6 +114,15 @@ Deno.test("a 403 that another key does not get rests the key; one that all get r
   const forbidden = () => failure("forbidden");
   assertEquals(send(forbidden), [1, 2]);
   assert(!pool.all.some(({ health }) => health.resting), "the request may be at fault");
+  // a 500 does not say that the other key is allowed it
+  assertEquals(
+    send(
+      (at) => at === 1 ? forbidden() : failure(undefined, { status: 500, kind: "again" }),
+      "hash 1",
+    ),
+    [1, 2],
+  );
+  assert(!pool.all.some(({ health }) => health.resting));
   assertEquals(send((at) => at === 2 ? forbidden() : REQUEST_REJECTED), [2, 1]);
   assertEquals(pool.all.map(({ health }) => health.resting), [false, true]);
 });

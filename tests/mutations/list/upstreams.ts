@@ -67,7 +67,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "key-forbidden-by-a-request-rests",
     file: "src/upstreams/key_pool.ts",
-    find: "this.#judgeForbidden(isAccepted);",
+    find: "this.#judgeForbidden(false);",
     replace: "this.#judgeForbidden(true);",
     tests: [{ file: "tests/upstreams/key_pool_test.ts", filter: "a 403 that another key" }],
     why: "A client could put all keys to rest with a request that moderation forbids.",
