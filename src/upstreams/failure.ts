@@ -1,5 +1,6 @@
 import {
   isContextError,
+  isModelError,
   isObject,
   readUpstreamError,
   ReportedError,
@@ -125,6 +126,7 @@ export async function statusFailure(
     );
   }
   if (status === 400 || status === 413 || status === 422) {
+    if (isModelError(said)) return failure("elsewhere", modelUnknown(said), false);
     const message = said.message ?? "The upstream refused the request.";
     return isContextError(said)
       ? failure(
@@ -134,6 +136,7 @@ export async function statusFailure(
       )
       : failure("final", new Refusal("request_invalid", message, { param: said.param }), false);
   }
+  if (status === 404 && isModelError(said)) return failure("elsewhere", modelUnknown(said), false);
   const kind = status >= 500 || status === 408 ? "again" : "elsewhere";
   return failure(
     kind,
@@ -159,6 +162,14 @@ function keyFault(status: number, { code, type }: UpstreamError): Failure["ofKey
       return isExhausted ? "exhausted" : "limited";
   }
   return undefined;
+}
+
+function modelUnknown({ message }: { message?: string | undefined }): Refusal {
+  return new Refusal(
+    "model_unknown",
+    `The upstream does not have this model${message === undefined ? "." : `: ${message}`}`,
+    { param: "model" },
+  );
 }
 
 /** In the words that coding tools know, then in the upstream's. */
@@ -193,13 +204,14 @@ async function errorOf(reply: UpstreamReply, upstream: Upstream, patienceMs: num
 export async function readText(
   { body, discard }: UpstreamReply,
   patienceMs: number,
+  maxChars = MAX_TEXT_CHARS,
 ): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   const timer = setTimeout(discard, patienceMs);
   try {
     let bytes: Uint8Array | undefined;
-    while (text.length < MAX_TEXT_CHARS && (bytes = await body.read()) !== undefined) {
+    while (text.length < maxChars && (bytes = await body.read()) !== undefined) {
       text += decoder.decode(bytes, { stream: true });
     }
   } catch {

@@ -1,6 +1,7 @@
 import { CoarseTimers } from "../platform/mod.ts";
+import type { ListedModel } from "../catalog/mod.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
-import { DIALECTS, isObject, items, text } from "../dialects/mod.ts";
+import { DIALECTS, isObject, items, type JsonObject, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";
 import { RoutingMemory } from "./routing.ts";
 import { TransportFault } from "./transport.ts";
@@ -12,9 +13,9 @@ export interface Probe {
   readonly latencyMs: number | undefined;
   readonly status: number | undefined;
   /** Models that it lists; empty when it does not say. */
-  readonly models: readonly string[];
-  /** Whether it responded with a list of models, an empty one included. */
-  readonly isList: boolean;
+  readonly models: readonly ListedModel[];
+  /** Whether it answered with a list of models, even an empty one. */
+  readonly lists: boolean;
   /** Whether it answered with a page, as an address does that is no API's. */
   readonly isPage: boolean;
   /** The upstream's clock, to the second, by its `Date` header. */
@@ -30,7 +31,12 @@ export interface Probe {
 export async function probeUpstream(
   name: string,
   settings: UpstreamSettings,
-  { now, patienceMs }: { readonly now: () => number; readonly patienceMs: number },
+  { now, patienceMs, closing }: {
+    readonly now: () => number;
+    readonly patienceMs: number;
+    /** Ends the wait for an answer. */
+    readonly closing?: AbortSignal;
+  },
 ): Promise<Probe> {
   const { timeouts } = settings;
   const timers = new CoarseTimers();
@@ -39,14 +45,18 @@ export async function probeUpstream(
     timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, patienceMs) },
   }, { now, timers, memory: new RoutingMemory(now) });
   const startedTick = performance.now();
+  const patience = new AbortController();
+  const end = () => patience.abort();
+  const timer = setTimeout(end, patienceMs);
+  closing?.addEventListener("abort", end);
+  if (closing?.aborted) end();
   try {
-    const signal = AbortSignal.timeout(patienceMs);
     const send = (headers: Upstream["headers"]) =>
       upstream.send({
         path: "/models",
         headers: { ...headers, ...DIALECTS[settings.dialect].back.versionHeaders(() => null) },
         body: undefined,
-        signal,
+        signal: patience.signal,
       });
     const [first, ...others] = upstream.keys?.all ?? [upstream];
     let reply = await send(first!.headers);
@@ -57,13 +67,13 @@ export async function probeUpstream(
     }
     const latencyMs = Math.round(performance.now() - startedTick);
     const clockMs = Date.parse(String(reply.headers.date));
-    const body = await readText(reply, patienceMs);
-    const models = modelsIn(body);
+    const body = await readText(reply, patienceMs, MAX_LIST_CHARS);
+    const models = reply.status === 200 ? modelsIn(body) : undefined;
     return {
       latencyMs,
       status: reply.status,
       models: models ?? [],
-      isList: models !== undefined,
+      lists: models !== undefined,
       isPage: body.trimStart().startsWith("<"),
       clockMs: Number.isNaN(clockMs) ? undefined : clockMs,
       fault: undefined,
@@ -77,26 +87,52 @@ export async function probeUpstream(
       latencyMs: undefined,
       status: undefined,
       models: [],
-      isList: false,
+      lists: false,
       isPage: false,
       clockMs: undefined,
       fault: { kind: error.kind, message },
     };
   } finally {
+    clearTimeout(timer);
+    closing?.removeEventListener("abort", end);
     await upstream.close();
     timers.close();
   }
 }
 
-/** The ids of a list of models, as both dialects write it; undefined for anything else. */
-function modelsIn(body: string): string[] | undefined {
-  let parsed: unknown;
+/** Max models that are read of a list. */
+const MAX_MODELS = 2_000;
+/** Max characters of a list: 400 models with their descriptions are 500,000. */
+const MAX_LIST_CHARS = 8_000_000;
+
+/** Names of a model's context window and output limit, in the lists of vLLM, OpenRouter, Groq and Mistral. */
+const CONTEXT = ["max_model_len", "context_length", "context_window", "max_context_length"];
+const MAX_OUTPUT = ["max_completion_tokens", "max_output_tokens"];
+
+/** The models of a list, as both dialects write it; `undefined` if it is none. */
+function modelsIn(body: string): ListedModel[] | undefined {
   try {
-    parsed = JSON.parse(body);
+    const parsed: unknown = JSON.parse(body);
+    if (!isObject(parsed)) return undefined;
+    const isList = Array.isArray(parsed.data) || parsed.object === "list"; // Ollama's data may be null
+    if (!isList) return undefined;
+    return items(parsed.data).slice(0, MAX_MODELS).flatMap((one) => {
+      if (!isObject(one)) return [];
+      const id = text(one.id);
+      if (id === undefined) return [];
+      const inner = isObject(one.top_provider) ? one.top_provider : {};
+      return [{
+        id,
+        context: tokens(one, CONTEXT),
+        maxOutput: tokens({ ...inner, ...one }, MAX_OUTPUT),
+      }];
+    });
   } catch {
     return undefined;
   }
-  if (!isObject(parsed)) return undefined;
-  if (!Array.isArray(parsed.data) && parsed.object !== "list") return undefined; // Ollama's data may be null
-  return items(parsed.data).flatMap((one) => (isObject(one) ? text(one.id) ?? [] : []));
+}
+
+function tokens(model: JsonObject, names: readonly string[]): number | undefined {
+  const found = names.map((name) => model[name]).find((one) => Number.isSafeInteger(one));
+  return typeof found === "number" && found > 0 ? found : undefined;
 }

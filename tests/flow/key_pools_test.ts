@@ -232,6 +232,6 @@ Deno.test("probeUpstream() asks with the first key that is not rejected", async 
     now: Date.now,
     patienceMs: 5_000,
   });
-  assertEquals([status, models, upstream.order], [200, ["m"], KEYS.slice(0, 2)]);
+  assertEquals([status, models[0]!.id, upstream.order], [200, "m", KEYS.slice(0, 2)]);
   undiciTimers.reset();
 });

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../asse
 import { startCommand } from "../fake/command.ts";
 import { guardedDatabase } from "../fake/guarded_database.ts";
 import { startGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
-import { fakeUpstream, pacedStream } from "../fake/upstream.ts";
+import { fakeUpstream } from "../fake/upstream.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
 function ask(url: string, key: string, prompt: string): Promise<Response> {
@@ -107,10 +107,18 @@ Deno.test("a caller who has stopped reading does not keep the gateway from stopp
 
 for (const stream of [false, true]) {
   Deno.test(`a request that is cut off while its upstream works is not the upstream's failure (stream: ${stream})`, async () => {
-    const hanging = Promise.withResolvers<Response>();
-    await using upstream = fakeUpstream(() =>
-      stream ? pacedStream(60_000, [": nothing yet\n\n"]) : hanging.promise
-    );
+    const hanging = Promise.withResolvers<void>();
+    await using upstream = fakeUpstream(async () => {
+      if (!stream) await hanging.promise;
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(": nothing yet\n\n")),
+        pull: async (controller) => {
+          await hanging.promise;
+          controller.close();
+        },
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    });
     await using gateway = await startGateway({
       settings: {
         limits: { drainMs: 300 },
@@ -124,7 +132,7 @@ for (const stream of [false, true]) {
     await until(() => upstream.received.length === 6);
     const { database, upstreams, inFlight } = gateway.gateway;
     assertEquals(await inFlight.finish(300), { cutOff: 6 });
-    hanging.resolve(new Response());
+    hanging.resolve();
     for (const reply of await Promise.all(replies)) {
       assertEquals(reply.status, 503);
       assertStringIncludes(await reply.text(), "The gateway is stopping");
