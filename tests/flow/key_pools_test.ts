@@ -235,3 +235,21 @@ Deno.test("probeUpstream() asks with the first key that is not rejected", async 
   assertEquals([status, models[0]!.id, upstream.order], [200, "m", KEYS.slice(0, 2)]);
   undiciTimers.reset();
 });
+
+Deno.test("a reload keeps what is known of keys and conversations, and takes new keys", async () => {
+  await using upstream = keyedUpstream({ [KEYS[0]!]: error(401, "invalid_api_key") });
+  await using gateway = await startGateway({ settings: settingsFor(upstream.url, KEYS) });
+  const headers = { "x-session-id": "mine" };
+  const chat = () => statusOf(gateway.chat("Hi", {}, { headers }));
+  for (let at = 0; at < 3; at++) assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  assertEquals(await chat(), 200);
+  const own = upstream.order.at(-1);
+  upstream.order.length = 0;
+  const keys = ["upstream-key-new", ...KEYS];
+  assertEquals((await gateway.reload(settingsFor(upstream.url, keys))).fault, null);
+  for (let at = 0; at < 4; at++) assertEquals(await chat(), 200);
+  assertEquals(upstream.order, Array(4).fill(own), "its key has another place, and is the same");
+  for (let at = 0; at < 6; at++) assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  assert(upstream.order.includes("upstream-key-new"));
+  assert(!upstream.order.includes(KEYS[0]!), "it still cools down");
+});
