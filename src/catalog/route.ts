@@ -11,6 +11,11 @@ export interface Prices {
 export interface Target {
   readonly upstream: string;
   readonly model: string;
+  /**
+   * Its share of the route's conversations, in proportion to the others'. Undefined or 0: only while none with a share
+   * can reply.
+   */
+  readonly weight?: number | undefined;
 }
 
 /** Which images a route accepts: none, only inline ones, or also remote URLs. */
@@ -37,6 +42,20 @@ export interface Route extends RouteReasoning {
   readonly prices: Prices;
   readonly images: ImageInput;
   readonly origin: RouteOrigin;
-  /** Upstreams and models, in failover order. */
+  /** Upstreams and models, in failover order where no weights say otherwise. */
   readonly targets: readonly Target[];
+}
+
+/**
+ * Describes the targets of a route in the order in which they are tried.
+ *
+ * @param targets The targets.
+ * @returns Such as `a:m → b:m`; those that share by weight stand together: `a:m (3), b:m (1) → c:m`.
+ */
+export function describeTargets(targets: readonly Target[]): string {
+  const name = ({ upstream, model }: Target) => `${upstream}:${model}`;
+  const shared = targets.filter(({ weight = 0 }) => weight > 0);
+  const rest = targets.filter((target) => !shared.includes(target));
+  const first = shared.map((target) => `${name(target)} (${target.weight})`).join(", ");
+  return [...(first === "" ? [] : [first]), ...rest.map(name)].join(" → ");
 }

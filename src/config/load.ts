@@ -287,6 +287,17 @@ function numeric(text: string): number | string {
 
 /** Describes an error: path, message, origin, and the nearest known name. */
 function describe(issue: z.core.$ZodIssue, origins: ReadonlyMap<string, Origin>): string[] {
+  if (issue.code === "invalid_union") {
+    // of the alternatives, the one that has the value's type says what is wrong inside
+    const near = issue.errors.find((all) =>
+      !all.some(({ path }) => path.length === 0 && !isUnknownKeys(all))
+    );
+    if (near !== undefined && near.length > 0) {
+      return near.flatMap((one) =>
+        describe({ ...one, path: [...issue.path, ...one.path] }, origins)
+      );
+    }
+  }
   const path = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(settingsSchema, issue.path);
@@ -302,6 +313,10 @@ function describe(issue: z.core.$ZodIssue, origins: ReadonlyMap<string, Origin>)
   ];
 }
 
+function isUnknownKeys(issues: readonly z.core.$ZodIssue[]): boolean {
+  return issues.every(({ code }) => code === "unrecognized_keys");
+}
+
 /** Lists the keys that the schema knows at a path. */
 function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const inner = unwrap(schema);
@@ -313,6 +328,7 @@ function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): strin
   }
   if (inner instanceof z.ZodRecord) return knownKeys(inner.valueType, path.slice(1));
   if (inner instanceof z.ZodArray) return knownKeys(inner.element, path.slice(1));
+  if (inner instanceof z.ZodUnion) return inner.options.flatMap((one) => knownKeys(one, path));
   return [];
 }
 
@@ -320,8 +336,8 @@ function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   let inner = schema;
   while (
     inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault ||
-    inner instanceof z.ZodOptional
-  ) inner = inner.def.innerType;
+    inner instanceof z.ZodOptional || inner instanceof z.ZodPipe
+  ) inner = inner instanceof z.ZodPipe ? inner.def.in : inner.def.innerType;
   return inner;
 }
 

@@ -35,6 +35,17 @@ const identifier = z.string().regex(
   "must be 1 to 128 letters, digits or any of . _ : / -, starting with a letter or digit",
 );
 
+const weight = z.number().min(0).max(1_000_000);
+
+const upstreamKey = z.union([
+  secret,
+  z.strictObject({
+    key: secret.describe("The API key."),
+    weight: weight.default(1).describe("Its share of the requests."),
+  }),
+], { error: 'must be an API key, or an object such as { "key": "${NAME}", "weight": 3 }' })
+  .transform((one) => one instanceof Secret ? { key: one, weight: 1 } : one);
+
 const timeouts = z.strictObject({
   connectMs: milliseconds.default(30_000).describe(
     "Maximum time to establish a connection, including TLS.",
@@ -61,6 +72,10 @@ export const upstreamSettings = z.strictObject({
   key: secret.optional().describe(
     "API key of the upstream. ${NAME} is replaced by the environment variable NAME.",
   ),
+  keys: z.array(upstreamKey).min(1).optional().describe(
+    "Several API keys of the upstream instead of `key`, used in turn. Each is a key, or " +
+      '`{ "key", "weight" }` for another share than 1.',
+  ),
   dialect: dialectName.default("chat").describe("Wire format that the upstream speaks."),
   headers: z.record(
     z.string().regex(
@@ -78,6 +93,9 @@ export const upstreamSettings = z.strictObject({
   discover: z.boolean().default(false).describe(
     "Whether to serve the models that the upstream lists, by their own names.",
   ),
+}).refine(({ key, keys }) => key === undefined || keys === undefined, {
+  path: ["keys"],
+  error: "cannot be combined with `key`: set one of them",
 });
 /** Settings of one upstream, with defaults. */
 export type UpstreamSettings = z.output<typeof upstreamSettings>;
@@ -85,6 +103,10 @@ export type UpstreamSettings = z.output<typeof upstreamSettings>;
 const target = z.strictObject({
   upstream: identifier.describe("Name of an upstream under `upstreams`, or `simulator`."),
   model: z.string().min(1).describe("Name of the model at that upstream."),
+  weight: weight.optional().describe(
+    "Share of the route's conversations, in proportion to the other targets'. Without it, or with 0: " +
+      "only failover, if another target has a weight.",
+  ),
 });
 
 const prices = z.strictObject({
@@ -96,7 +118,7 @@ const prices = z.strictObject({
 /** Schema of one route. */
 export const routeSettings = z.strictObject({
   targets: z.array(target).min(1).optional().describe(
-    "Upstreams and models to send requests to, in failover order.",
+    "Upstreams and models to send requests to: in failover order, or shared out by `weight`.",
   ),
   displayName: z.string().min(1).optional().describe("Name shown in model lists."),
   context: z.int().positive().optional().describe(

@@ -13,7 +13,7 @@ import {
 import type { JsonBody } from "../large_bodies/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { during, type Trace } from "../telemetry/mod.ts";
-import type { Sent, UpstreamReply } from "../upstreams/mod.ts";
+import type { Conversation, Routing, Sent, UpstreamReply } from "../upstreams/mod.ts";
 import { ChargedUsage } from "./charged_usage.ts";
 import { EventSource } from "./event_source.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -50,7 +50,10 @@ export interface GenerationRequest {
   readonly adjusted: readonly string[];
   /** Input tokens as counted by the gateway. */
   readonly inputTokens: number;
+  /** In the order in which the route lists its targets. */
   readonly plans: readonly Plan[];
+  /** Identifies the conversation; called only where it matters. */
+  readonly conversation: () => Conversation;
 }
 
 /** A reply, and where it came from. */
@@ -75,6 +78,7 @@ export class Generation {
   readonly #options: GenerationRequest;
   #request: ParsedRequest;
   #inputTokens: number;
+  #routing: Routing<Plan> | undefined;
 
   constructor(parts: RelayParts, life: Lifecycle, options: GenerationRequest) {
     this.#parts = parts;
@@ -228,12 +232,13 @@ export class Generation {
   /** @param choice The first of the client's choices that is requested. */
   #send(choice: number): Promise<Sent<Plan, Opened>> {
     const { plans, requestId, trace, header, detached } = this.#options;
+    this.#routing ??= this.#parts.upstreams.route(plans, this.#options);
     const { signal, permittedOutput } = this.#life;
     const { stream } = this.#request;
     const variantFor = (plan: Plan) =>
       choice > 0 ? plan.single(this.#request) : plan.variant(this.#request);
     return this.#parts.upstreams.send<Plan, Opened>({
-      plans,
+      routing: this.#routing,
       signal,
       requestId,
       trace,

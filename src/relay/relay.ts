@@ -5,7 +5,7 @@ import {
   permittedOutput as permittedBy,
   type Route,
 } from "../catalog/mod.ts";
-import { DIALECTS, meterInput, parseDetached } from "../dialects/mod.ts";
+import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
 import { Generation } from "./generation.ts";
@@ -52,6 +52,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       adjusted,
       inputTokens,
       plans,
+      conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();
     const reached = await generation.send();

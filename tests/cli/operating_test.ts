@@ -4,6 +4,7 @@ import { type Finished, PROGRAM, startCommand } from "../fake/command.ts";
 import { sluice } from "../fake/shell.ts";
 import { simulateServer } from "../fake/simulate.ts";
 import { sleep, tempDir } from "../fake/temp.ts";
+import { fakeUpstream } from "../fake/upstream.ts";
 
 const KEY = `sk-owner-${"k".repeat(32)}`;
 
@@ -187,7 +188,7 @@ Deno.test("init finds keys and local servers, and what it writes is used", async
 
 Deno.test("doctor: what works, what does not, and what to do", async () => {
   await using dir = await tempDir();
-  await using server = simulateServer();
+  await using server = fakeUpstream(() => Response.json({ object: "list", data: [] }));
   await Deno.writeTextFile(
     `${dir.path}/sluice.jsonc`,
     JSON.stringify({
@@ -226,6 +227,38 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   const wrong = await shell(dir.path)("doctor");
   assertEquals(wrong.code, 1);
   assertStringIncludes(wrong.out, "did you mean 'port'?");
+});
+
+Deno.test("doctor checks each key of an upstream, and takes only a list of models for one", async () => {
+  await using dir = await tempDir();
+  await using upstream = fakeUpstream(({ headers, path }) => {
+    if (path.startsWith("/v1/other")) return new Response("welcome");
+    return headers.get("authorization") === "Bearer good-upstream-key"
+      ? Response.json({ object: "list", data: [{ id: "m" }] })
+      : Response.json({ error: { message: "no" } }, { status: 401 });
+  });
+  await Deno.writeTextFile(
+    `${dir.path}/sluice.jsonc`,
+    JSON.stringify({
+      upstreams: {
+        pool: { url: upstream.url, keys: ["good-upstream-key", "bad-upstream-key"] },
+        other: { url: `${upstream.url}/other` },
+      },
+      routes: { "svc-k2": { targets: [{ upstream: "pool", model: "m" }] } },
+    }),
+  );
+  const { code, out } = await shell(dir.path)("doctor", "--json");
+  const states = Object.fromEntries(
+    JSON.parse(out).findings.map((
+      { check, state }: { check: string; state: string },
+    ) => [check, state]),
+  );
+  assertEquals(
+    [states["upstream pool, key 1 of 2"], states["upstream pool, key 2 of 2"]],
+    ["ok", "failed"],
+  );
+  assertEquals([code, states["upstream other"]], [1, "warning"]);
+  assert(!out.includes("upstream-key"), out);
 });
 
 Deno.test("backup under load, restored elsewhere: no committed charge is lost, twice the same", async () => {
