@@ -16,7 +16,8 @@ export interface ClientGateway {
  * - Claude Code: the same, and models that are served, for all of the names that it uses by itself.
  *
  * `ANTHROPIC_API_KEY` is emptied: Claude Code would ask a person about it, and an earlier one must
- * not go to this gateway beside its own.
+ * not go to this gateway beside its own. The tracing of OpenAI's Agents SDK is off: it sends prompts to
+ * OpenAI whatever the base address is.
  */
 export function clientEnvironment({ url, key, models }: ClientGateway): Record<string, string> {
   return {
@@ -25,6 +26,7 @@ export function clientEnvironment({ url, key, models }: ClientGateway): Record<s
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_AUTH_TOKEN: key,
     ANTHROPIC_API_KEY: "",
+    OPENAI_AGENTS_DISABLE_TRACING: "1",
     ...claudeModels(models),
   };
 }

@@ -67,7 +67,7 @@ export class ClientKeys {
     return joinPath(this.#folder, `${slug}-${digest}`, name);
   }
 
-  /** Writes a file that only the user can read; whole or not at all, whoever else writes it. */
+  /** Writes a file that only the user can read; whole or not at all, even if several programs write it. */
   async write(file: string, text: string): Promise<void> {
     await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const temporary = `${file}.${randomText(12)}.tmp`;

@@ -26,7 +26,7 @@ interface KnownTool {
 export interface CodingTool extends KnownTool {
   /** The command that installs it. */
   readonly install: string;
-  /** First arguments with which it does something else and takes no options of ours. */
+  /** First arguments with which it does something else and takes none of these arguments. */
   readonly subcommands?: readonly string[];
   /** A file that it reads its providers from. May hold the key. */
   readonly file?: {
