@@ -20,6 +20,8 @@ interface ClientKeysOptions {
   readonly data: string;
   readonly keys: Keys;
   readonly now: () => number;
+  /** Called with what a person should know. */
+  readonly warn: (text: string) => void;
 }
 
 const FOLDER = "client-keys";
@@ -36,11 +38,13 @@ export class ClientKeys {
   readonly #folder: string;
   readonly #keys: Keys;
   readonly #now: () => number;
+  readonly #warn: (text: string) => void;
 
-  constructor({ data, keys, now }: ClientKeysOptions) {
+  constructor({ data, keys, now, warn }: ClientKeysOptions) {
     this.#folder = joinPath(data, FOLDER);
     this.#keys = keys;
     this.#now = now;
+    this.#warn = warn;
   }
 
   /**
@@ -54,8 +58,12 @@ export class ClientKeys {
     if (held !== undefined) return held;
     const expiresAtMs = this.#now() + use.lifeMs;
     const { secret } = await this.#keys.issue(account, { name: use.name, expiresAtMs });
-    await this.write(file, JSON.stringify({ secret, expiresAtMs }));
-    await this.#removeExpired();
+    try {
+      await this.write(file, JSON.stringify({ secret, expiresAtMs }));
+      await this.#removeExpired();
+    } catch (error) {
+      this.#warn(`cannot keep the key for the next time: ${error}`); // it works nevertheless
+    }
     return secret;
   }
 

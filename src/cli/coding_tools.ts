@@ -6,7 +6,14 @@ import type { ServedModel } from "./served_models.ts";
 export interface ToolSetup {
   readonly env: Readonly<Record<string, string>>;
   /** Arguments before the user's own. */
-  readonly args?: readonly string[];
+  readonly args?: readonly ToolArguments[];
+}
+
+/** Arguments that belong together. */
+interface ToolArguments {
+  readonly args: readonly string[];
+  /** Left out if the user gives one of these options. */
+  readonly unless?: readonly string[];
 }
 
 /** A program that is known. */
@@ -43,6 +50,20 @@ export interface CodingTool extends KnownTool {
 /** Providers of cloud services that Claude Code prefers to any base address. */
 const CLAUDE_CLOUDS = ["BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_AWS"];
 
+const QWEN_SUBCOMMANDS = [
+  "auth",
+  "board",
+  "channel",
+  "extensions",
+  "hooks",
+  "mcp",
+  "review",
+  "sandbox",
+  "serve",
+  "sessions",
+  "update",
+];
+
 /** The tools that `sluice run` sets up, one row each. docs/clients/ has a page on each that was tested. */
 export const CODING_TOOLS: readonly CodingTool[] = [
   {
@@ -50,12 +71,14 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     programs: ["claude"],
     packages: ["@anthropic-ai/claude-code"],
     install: "npm install -g @anthropic-ai/claude-code",
-    setUp: (gateway) => ({
-      env: {
-        ...clientEnvironment(gateway),
-        ...Object.fromEntries(CLAUDE_CLOUDS.map((name) => [`CLAUDE_CODE_USE_${name}`, ""])),
-        ...claudeContext(gateway.models.main),
-      },
+    // the variables of the user's own settings file win over those of the environment, these over both
+    file: {
+      name: "settings.json",
+      content: (gateway) => JSON.stringify({ env: claudeEnvironment(gateway) }),
+    },
+    setUp: (gateway, file) => ({
+      env: claudeEnvironment(gateway),
+      args: [{ args: ["--settings", file], unless: ["--settings"] }],
     }),
   },
   {
@@ -79,7 +102,7 @@ export const CODING_TOOLS: readonly CodingTool[] = [
         ...(gateway.models.main === undefined
           ? []
           : [`model=${JSON.stringify(gateway.models.main.id)}`]),
-      ].flatMap((setting) => ["-c", setting]),
+      ].map((setting) => ({ args: ["-c", setting] })),
     }),
   },
   {
@@ -134,11 +157,11 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     setUp: (gateway, file) => ({
       env: clientEnvironment(gateway),
       args: [
-        "--extension",
-        file,
-        ...(gateway.models.main === undefined
-          ? []
-          : ["--provider", "sluice", "--model", gateway.models.main.id]),
+        { args: ["--extension", file] },
+        ...(gateway.models.main === undefined ? [] : [
+          { args: ["--provider", "sluice"], unless: ["--provider"] },
+          { args: ["--model", gateway.models.main.id], unless: ["--model"] },
+        ]),
       ],
     }),
   },
@@ -147,12 +170,21 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     programs: ["qwen"],
     packages: ["@qwen-code/qwen-code"],
     install: "npm install -g @qwen-code/qwen-code",
+    subcommands: QWEN_SUBCOMMANDS,
     setUp: (gateway) => ({
       env: {
         ...clientEnvironment(gateway),
         ...(gateway.models.main !== undefined && { OPENAI_MODEL: gateway.models.main.id }),
         QWEN_DEFAULT_AUTH_TYPE: "openai",
       },
+      // the user's own settings file wins over the environment
+      args: [
+        { args: ["--auth-type", "openai"], unless: ["--auth-type"] },
+        { args: ["--openai-base-url", `${gateway.url}/v1`], unless: ["--openai-base-url"] },
+        ...(gateway.models.main === undefined
+          ? []
+          : [{ args: ["--model", gateway.models.main.id], unless: ["--model", "-m"] }]),
+      ],
     }),
   },
   {
@@ -170,6 +202,11 @@ export const CODING_TOOLS: readonly CodingTool[] = [
           AIDER_EDITOR_MODEL: `openai/${gateway.models.main.id}`,
         }),
       },
+      // a repository's .env and settings file win over the environment
+      args: [{
+        args: ["--openai-api-base", `${gateway.url}/v1`],
+        unless: ["--openai-api-base"],
+      }],
     }),
   },
   {
@@ -304,6 +341,22 @@ export function recogniseProgram(program: string, args: readonly string[]): Reco
   return recognised(launched.programs[0]!, launched, at + (repeats ? 2 : 1));
 }
 
+/**
+ * The arguments that a tool is started with.
+ *
+ * @param args The user's own.
+ */
+export function toolArguments(
+  { subcommands = [] }: CodingTool,
+  { args: ours = [] }: ToolSetup,
+  args: readonly string[],
+): readonly string[] {
+  if (subcommands.includes(args[0] ?? "")) return args;
+  const gives = (option: string) =>
+    args.some((one) => one === option || one.startsWith(`${option}=`));
+  return [...ours.flatMap(({ args, unless = [] }) => (unless.some(gives) ? [] : args)), ...args];
+}
+
 function known(matches: (tool: KnownTool) => boolean): KnownTool | CodingTool | undefined {
   return CODING_TOOLS.find(matches) ?? TOOLS_PAST_US.find(matches);
 }
@@ -326,6 +379,14 @@ function programName(program: string): string {
 
 function firstWord(args: readonly string[]): string | undefined {
   return args.find((one) => !one.startsWith("-"));
+}
+
+function claudeEnvironment(gateway: ClientGateway): Record<string, string> {
+  return {
+    ...clientEnvironment(gateway),
+    ...Object.fromEntries(CLAUDE_CLOUDS.map((name) => [`CLAUDE_CODE_USE_${name}`, ""])),
+    ...claudeContext(gateway.models.main),
+  };
 }
 
 /** Claude Code takes a model that it does not know for one with a million tokens, and compacts too late. */

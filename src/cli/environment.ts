@@ -4,7 +4,7 @@ import { SILENT } from "../telemetry/mod.ts";
 import { type GatewayAddress, gatewayAddress } from "./address.ts";
 import { clientEnvironment } from "./client_environment.ts";
 import { ClientKeys, type ClientKeyUse } from "./client_keys.ts";
-import { recogniseProgram, type ToolSetup } from "./coding_tools.ts";
+import { recogniseProgram, toolArguments } from "./coding_tools.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration } from "./format.ts";
@@ -102,18 +102,16 @@ async function runProgram(context: CommandContext, run: ProgramRun): Promise<num
     const models = await toolModels(config, url);
     sayIfSimulated(context, name, models);
     const gateway = { url, key: secret, models };
-    let setup: ToolSetup = { env: clientEnvironment(gateway) };
-    if (tool !== undefined) {
-      const path = tool.file === undefined
-        ? ""
-        : await file(tool.file.name, tool.file.content(gateway));
-      setup = tool.setUp(gateway, path);
+    if (tool === undefined) {
+      return await context.runProgram(program, args, clientEnvironment(gateway));
     }
-    const [first = ""] = args.slice(argsFrom);
-    const ours = tool?.subcommands?.includes(first) ? [] : setup.args ?? [];
+    const path = tool.file === undefined
+      ? ""
+      : await file(tool.file.name, tool.file.content(gateway));
+    const setup = tool.setUp(gateway, path);
     return await context.runProgram(
       program,
-      [...args.slice(0, argsFrom), ...ours, ...args.slice(argsFrom)],
+      [...args.slice(0, argsFrom), ...toolArguments(tool, setup, args.slice(argsFrom))],
       { ...setup.env },
     );
   } catch (error) {
@@ -171,7 +169,12 @@ async function keyOf(
   use: Omit<ClientKeyUse, "directory">,
 ): Promise<HeldKey> {
   const { data, owner } = settings;
-  const kept = new ClientKeys({ data, keys: parts.keys, now: context.now });
+  const kept = new ClientKeys({
+    data,
+    keys: parts.keys,
+    now: context.now,
+    warn: (text) => context.err(`sluice: ${text}\n`),
+  });
   const account = await activeAccount(parts, options.account);
   const here = { ...use, directory: context.directory };
   const isOwner = account.email.toLowerCase() === owner.email.toLowerCase();

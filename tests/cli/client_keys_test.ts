@@ -13,10 +13,13 @@ async function open(directory: string, clock: { ms: number }) {
   const config = await loadConfig({ env: {}, directory });
   const store = await openStore(config, { now: () => clock.ms });
   const { data } = config.settings;
+  const warnings: string[] = [];
+  const warn = (text: string) => void warnings.push(text);
   return {
     store,
     data,
-    kept: new ClientKeys({ data, keys: store.keys, now: () => clock.ms }),
+    warnings,
+    kept: new ClientKeys({ data, keys: store.keys, now: () => clock.ms, warn }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }
@@ -97,7 +100,7 @@ Deno.test("a key that is revoked, expired or of another database is replaced", a
 
   // the database was deleted, the files were not
   await using fresh = await open(elsewhere.path, clock);
-  const other = new ClientKeys({ data, keys: fresh.store.keys, now: () => clock.ms });
+  const other = new ClientKeys({ data, keys: fresh.store.keys, now: () => clock.ms, warn() {} });
   const fourth = await other.keyFor({ ...await fresh.store.owner(), id: owner.id }, USE)
     .catch(() => "no such account");
   assertNotEquals(fourth, third);
@@ -141,4 +144,14 @@ Deno.test("keys of directories where nobody works any more are forgotten when th
   clock.ms += 31 * DAY_MS;
   await kept.keyFor(owner, { ...USE, directory: "/work/b" });
   assertEquals((await filesIn(data)).length, 1);
+});
+
+Deno.test("a key that cannot be kept works, and that is said", async () => {
+  await using dir = await tempDir();
+  await using opened = await open(dir.path, { ms: Date.now() });
+  const { store, kept, data, warnings } = opened;
+  await Deno.writeTextFile(`${data}/client-keys`, "a file where a directory should be");
+  const secret = await kept.keyFor(await store.owner(), USE);
+  assert(await store.keys.bySecret(secret) !== undefined);
+  assertEquals(warnings.length, 1);
 });

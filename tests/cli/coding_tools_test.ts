@@ -1,4 +1,9 @@
-import { CODING_TOOLS, recogniseProgram, TOOLS_PAST_US } from "../../src/cli/coding_tools.ts";
+import {
+  CODING_TOOLS,
+  recogniseProgram,
+  toolArguments,
+  TOOLS_PAST_US,
+} from "../../src/cli/coding_tools.ts";
 import { assert, assertEquals } from "../assert.ts";
 
 const MODELS = [
@@ -78,7 +83,9 @@ Deno.test("no program and no package is in two rows", () => {
 for (const tool of CODING_TOOLS) {
   Deno.test(`${tool.title}: set up with the gateway, and nowhere else`, () => {
     const file = tool.file === undefined ? "" : `/data/client-keys/x/${tool.file.name}`;
-    const { env, args = [] } = tool.setUp(gateway, file);
+    const setup = tool.setUp(gateway, file);
+    const { env } = setup;
+    const args = toolArguments(tool, setup, []);
     const content = tool.file?.content(gateway) ?? "";
     const all = [...Object.values(env), ...args, content].join("\n");
     assert(all.includes(URL), all);
@@ -108,4 +115,22 @@ Deno.test("Claude Code has a served model behind each name that it uses", () => 
     ],
   );
   assertEquals([env.CLAUDE_CODE_MAX_CONTEXT_TOKENS, env.CLAUDE_CODE_USE_BEDROCK], ["256000", ""]);
+});
+
+Deno.test("an option that the user gives is not given twice", () => {
+  const args = (title: string, ...own: string[]) => {
+    const tool = CODING_TOOLS.find((one) => one.title === title)!;
+    return toolArguments(tool, tool.setUp(gateway, "/file"), own).join(" ");
+  };
+  assertEquals(args("Claude Code", "-p", "hi"), "--settings /file -p hi");
+  assertEquals(args("Claude Code", "--settings=own.json"), "--settings=own.json");
+  assertEquals(
+    args("Qwen Code", "-m", "little"),
+    `--auth-type openai --openai-base-url ${URL}/v1 -m little`,
+  );
+  assertEquals(
+    args("pi", "--model", "little", "hi"),
+    "--extension /file --provider sluice --model little hi",
+  );
+  assertEquals(args("pi", "list"), "list");
 });
