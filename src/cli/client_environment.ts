@@ -1,4 +1,4 @@
-import type { ToolModels } from "./served_models.ts";
+import type { ToolModels } from "./tool_models.ts";
 
 /** What a client needs to reach a gateway. */
 export interface ClientGateway {
@@ -34,12 +34,17 @@ export function clientEnvironment({ url, key, models }: ClientGateway): Record<s
 /** Claude Code's picker and its 1M-token models know a model only by such a name. */
 function claudeModels({ main, small }: ToolModels): Record<string, string> {
   if (main === undefined || small === undefined) return {};
-  const name = `claude-${main.id}`;
+  const name = claudeName(main.id);
   return {
     ANTHROPIC_MODEL: name,
     ANTHROPIC_DEFAULT_FABLE_MODEL: name,
     ANTHROPIC_DEFAULT_OPUS_MODEL: name,
     ANTHROPIC_DEFAULT_SONNET_MODEL: name,
-    ANTHROPIC_DEFAULT_HAIKU_MODEL: `claude-${small.id}`,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: claudeName(small.id),
   };
+}
+
+/** The catalog gives every model such a second name, unless its own is one. */
+function claudeName(id: string): string {
+  return id.startsWith("claude") ? id : `claude-${id}`;
 }

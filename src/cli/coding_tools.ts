@@ -1,6 +1,6 @@
 import { dirname } from "../std/mod.ts";
 import { clientEnvironment, type ClientGateway } from "./client_environment.ts";
-import type { ServedModel } from "./served_models.ts";
+import type { ToolModel } from "./tool_models.ts";
 
 /** How a tool is started so that it talks to a gateway. */
 export interface ToolSetup {
@@ -390,7 +390,7 @@ function claudeEnvironment(gateway: ClientGateway): Record<string, string> {
 }
 
 /** Claude Code takes a model that it does not know for one with a million tokens, and compacts too late. */
-function claudeContext(model: ServedModel | undefined): Record<string, string> {
+function claudeContext(model: ToolModel | undefined): Record<string, string> {
   const tokens = model?.contextTokens;
   return tokens === undefined || tokens >= 1_000_000
     ? {}
@@ -419,7 +419,7 @@ function opencodeConfig({ url, models: { all, main, small } }: ClientGateway) {
 }
 
 function crushConfig({ url, models: { all, main, small } }: ClientGateway) {
-  const chosen = (model: ServedModel | undefined) => ({ provider: "sluice", model: model?.id });
+  const chosen = (model: ToolModel | undefined) => ({ provider: "sluice", model: model?.id });
   return {
     options: { disable_default_providers: true, disable_provider_auto_update: true },
     models: { large: chosen(main), small: chosen(small) },

@@ -57,6 +57,8 @@ type CommandDefinition<Options> =
     }
     | {
       readonly opens: "settings";
+      /** Whether it answers requests, and so needs the keys of upstreams; it does unless said otherwise. */
+      readonly serving?: false;
       readonly run: (run: SettingsRun<Options>) => void | Promise<void>;
     }
     | { readonly opens?: "place"; readonly run: (run: Run<Options>) => void | Promise<void> }
@@ -116,7 +118,7 @@ export function defineCommand<Options>(
         return await definition.run({
           options,
           print,
-          config: await readSettings(context, options),
+          config: await readSettings(context, options, { serving: definition.serving ?? true }),
         });
       default:
         return await definition.run({ options, print });

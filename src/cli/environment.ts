@@ -8,7 +8,7 @@ import { recogniseProgram, toolArguments } from "./coding_tools.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration } from "./format.ts";
-import { type ToolModels, toolModels } from "./served_models.ts";
+import { type ToolModels, toolModels } from "./tool_models.ts";
 import { activeAccount } from "./settings.ts";
 
 interface Options {
@@ -39,7 +39,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
         name,
         lifeMs,
       });
-      const models = await toolModels(config, answers ? local : undefined);
+      const models = await toolModels(context, config, answers ? local : undefined);
       print(
         clientEnvironment({ url, key: secret, models }),
         (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),
@@ -99,7 +99,7 @@ async function runProgram(context: CommandContext, run: ProgramRun): Promise<num
   });
   const { url, close } = await reachable(context, config);
   try {
-    const models = await toolModels(config, url);
+    const models = await toolModels(context, config, url);
     sayIfSimulated(context, name, models);
     const gateway = { url, key: secret, models };
     if (tool === undefined) {

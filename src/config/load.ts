@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import {
   closestString,
@@ -19,6 +20,8 @@ export interface Config {
   readonly origins: ReadonlyMap<string, Origin>;
   /** Path of the settings file, if there is one. */
   readonly file: string | undefined;
+  /** SHA-256 of the settings file, in hexadecimal, as it was read; to tell whether it has changed since. */
+  readonly digest: string | undefined;
   /** Valid but probably unintended settings, such as misspelt variables. */
   readonly warnings: readonly string[];
 }
@@ -71,6 +74,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_UPSTREAM_URL: "upstream.url",
   SLUICE_UPSTREAM_KEY: "upstream.key",
   SLUICE_UPSTREAM_DIALECT: "upstream.dialect",
+  SLUICE_UPSTREAM_MODEL: "upstream.model",
   SLUICE_LOG: "log",
   SLUICE_LOG_LEVEL: "logLevel",
   SLUICE_PUBLIC_URL: "publicUrl",
@@ -134,6 +138,7 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
     settings: { ...parsed.data, upstreams, data: resolvePath(around.directory, parsed.data.data) },
     origins,
     file: file?.path,
+    digest: file?.digest,
     warnings: misspeltVariables(around.env),
   };
 }
@@ -170,12 +175,22 @@ async function readSettingsFile(around: Surroundings, faults: string[]) {
       faults.push(`The settings file ${name} must contain a JSON object: { … }`);
       return undefined;
     }
-    return { name, path, value };
+    return { name, path, value, digest: digestOf(text) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     faults.push(`The settings file ${name} is not valid JSONC: ${why}`);
     return undefined;
   }
+}
+
+/**
+ * Computes the digest of a settings file's text.
+ *
+ * @param text The text.
+ * @returns SHA-256, in hexadecimal.
+ */
+export function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** Resolves paths of certificates relative to the settings file, and checks the certificates. */

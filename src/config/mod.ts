@@ -12,6 +12,7 @@ export {
   type Config,
   ConfigError,
   databaseFile,
+  digestOf,
   ENVIRONMENT,
   type Flags,
   loadConfig,

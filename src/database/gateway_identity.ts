@@ -5,8 +5,27 @@ import { dirname, joinPath } from "../std/mod.ts";
 export interface GatewayIdentity extends Disposable {
   /** The same whenever it starts with the same data directory. */
   readonly id: string;
-  /** Leaves word in the data directory of where this gateway listens; gone when it stops. */
-  announce(url: string): void;
+  /** Leaves word in the data directory of this gateway; gone when it stops. */
+  announce(announcement: Announcement): void;
+}
+
+/** What a running gateway says of itself in its data directory, as JSON. */
+export interface Announcement {
+  /** Where it listens. */
+  readonly url: string;
+  readonly pid: number;
+  /** The settings file in use, and what it held; null without one. */
+  readonly settings: { readonly file: string; readonly digest: string } | null;
+  /** How the last reload went; null if there was none. */
+  readonly reload: {
+    /** How many there were. */
+    readonly count: number;
+    readonly atMs: number;
+    /** Why the settings in use stayed; null if the new ones are used. */
+    readonly fault: string | null;
+    /** Changed settings that need a restart. */
+    readonly needRestart: readonly string[];
+  } | null;
 }
 
 /** Thrown when another gateway runs on a data directory. */
@@ -14,7 +33,7 @@ export class DirectoryInUse extends Error {
   override readonly name = "DirectoryInUse";
 }
 
-const ANNOUNCEMENT = "gateway.address";
+const ANNOUNCEMENT = "gateway.json";
 
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
@@ -67,8 +86,10 @@ function identity(id: string, file: Deno.FsFile, announcement: string): GatewayI
   let announced = false;
   return {
     id,
-    announce(url) {
-      Deno.writeTextFileSync(announcement, `${url}\n`, { mode: 0o600 });
+    announce(said) {
+      const whole = `${announcement}.new`;
+      Deno.writeTextFileSync(whole, `${JSON.stringify(said)}\n`, { mode: 0o600 });
+      Deno.renameSync(whole, announcement);
       announced = true;
     },
     [Symbol.dispose]() {
@@ -78,13 +99,18 @@ function identity(id: string, file: Deno.FsFile, announcement: string): GatewayI
   };
 }
 
-/** Where the gateway of a data directory said that it listens; it may have been killed since. */
-export async function announcedAddress(directory: string): Promise<string | undefined> {
+/**
+ * Reads what the gateway of a data directory said of itself.
+ *
+ * @param directory The data directory.
+ * @returns Its announcement, or `undefined` if there is none. The gateway may have been killed since.
+ */
+export async function announcedGateway(directory: string): Promise<Announcement | undefined> {
   try {
-    const url = (await Deno.readTextFile(joinPath(directory, ANNOUNCEMENT))).trim();
-    return URL.canParse(url) ? url : undefined;
+    const said = JSON.parse(await Deno.readTextFile(joinPath(directory, ANNOUNCEMENT)));
+    return URL.canParse(said?.url) ? said : undefined;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -32,7 +32,8 @@ export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts
 export { type Reading, readTogether } from "./reading.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
 export {
-  announcedAddress,
+  announcedGateway,
+  type Announcement,
   databaseAlone,
   DirectoryInUse,
   type GatewayIdentity,

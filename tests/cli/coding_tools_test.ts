@@ -1,3 +1,4 @@
+import { clientEnvironment } from "../../src/cli/client_environment.ts";
 import {
   CODING_TOOLS,
   recogniseProgram,
@@ -114,6 +115,9 @@ Deno.test("Claude Code has a served model behind each name that it uses", () => 
       "DEFAULT_HAIKU_MODEL=claude-little",
     ],
   );
+  const own = { ...MODELS[0]!, id: "claude-own" };
+  const models = { all: [own], main: own, small: own };
+  assertEquals(clientEnvironment({ ...gateway, models }).ANTHROPIC_MODEL, "claude-own");
   assertEquals([env.CLAUDE_CODE_MAX_CONTEXT_TOKENS, env.CLAUDE_CODE_USE_BEDROCK], ["256000", ""]);
 });
 
