@@ -46,5 +46,5 @@ function claudeModels({ main, small }: ToolModels): Record<string, string> {
 
 /** The catalog gives every model such a second name, unless its own is one. */
 function claudeName(id: string): string {
-  return id.startsWith("claude") ? id : `claude-${id}`;
+  return /^(claude|anthropic)/.test(id) ? id : `claude-${id}`;
 }
