@@ -111,6 +111,7 @@ const model = z.looseObject({
   permission: z.array(z.looseObject({ id: z.string() })),
   max_input_tokens: z.int(),
   max_tokens: z.int(),
+  simulated: z.literal(true).optional().describe("The built-in simulator replies for this model."),
 });
 
 const modelList = z.looseObject({
