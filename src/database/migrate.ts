@@ -8,6 +8,7 @@ import { BOUNDS } from "./migrations/0006_bounds.ts";
 import { TAKE_BACKS } from "./migrations/0007_take_backs.ts";
 import { RULES_ASIDE } from "./migrations/0008_rules.ts";
 import { CACHE_SAVINGS } from "./migrations/0009_cache_savings.ts";
+import { REASONS } from "./migrations/0010_reasons.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: "take-backs", statements: TAKE_BACKS },
   { version: 8, name: "rules", statements: RULES_ASIDE },
   { version: 9, name: "cache savings", statements: CACHE_SAVINGS },
+  { version: 10, name: "reasons", statements: REASONS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

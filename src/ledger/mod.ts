@@ -33,8 +33,10 @@ export {
 } from "./grants.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
+  type AttemptRecord,
   type ChargePrices,
   type Ending,
+  type FailureRecord,
   settle,
   type Settled,
   type UsageRecord,

@@ -1,5 +1,6 @@
 import type { Database, GroupWrite } from "../database/mod.ts";
 import { feed } from "./feed.ts";
+import { displayed } from "../platform/mod.ts";
 import type { Given } from "./rules/intake.ts";
 import { CHARGED, SETTLEMENTS } from "./rules/settle.ts";
 
@@ -14,7 +15,29 @@ export interface ChargePrices {
   readonly minimum: number;
 }
 
-/** One request, as it is remembered: who, what, how much, how long. Never what was said. */
+/** One request that was sent upstream, as it is remembered. */
+export interface AttemptRecord {
+  readonly upstream: string;
+  readonly model: string;
+  /** Name of the key that it was sent with, where the upstream has several. */
+  readonly key?: string | undefined;
+  /** What came of it, in words: `replied`, `status 503`, `timed out`. */
+  readonly outcome: string;
+  readonly durationMs: number;
+}
+
+/** Why a request failed. */
+export interface FailureRecord {
+  /** Code of the error, such as `upstream_unavailable`. */
+  readonly reason: string;
+  /** The message that the client got, or would have got. */
+  readonly message: string;
+}
+
+/**
+ * One request, as it is remembered: who, what, how much, how long, and why it failed. Never what was said, but for what
+ * an error message quotes of it.
+ */
 export interface UsageRecord {
   readonly requestId: string;
   readonly accountId: string;
@@ -48,6 +71,10 @@ export interface UsageRecord {
   /** Names of request fields that could not be carried, with commas in between. */
   readonly ignored: string;
   readonly settledAtMs: number;
+  /** Undefined for a complete response. */
+  readonly failure?: FailureRecord | undefined;
+  /** The attempts; undefined if each got a reply. */
+  readonly attemptList?: readonly AttemptRecord[] | undefined;
 }
 
 /** What settling took. */
@@ -60,6 +87,10 @@ export interface Settled {
 
 /** As the table allows. */
 const MAX_IGNORED = 2_000;
+const MAX_MESSAGE_CHARS = 700;
+/** Attempts that are listed, and characters of each name in them. */
+const MAX_LISTED = 20;
+const MAX_NAME_CHARS = 128;
 
 const SETTLE: GroupWrite<Given<typeof SETTLEMENTS>, Settled> = {
   name: "settlement",
@@ -106,5 +137,31 @@ export function settle(database: Database, record: UsageRecord): Promise<Settled
     minimum_credits: record.prices?.minimum ?? null,
     admitted_at_ms: record.admittedAtMs,
     settled_at_ms: record.settledAtMs,
+    reason: record.failure?.reason,
+    message: record.failure && bounded(record.failure.message, MAX_MESSAGE_CHARS),
+    attempt_list: record.attemptList && listOf(record.attemptList),
   });
+}
+
+/** The attempts as JSON; of many, the last, which decided what became of the request. */
+function listOf(attempts: readonly AttemptRecord[]): string {
+  return JSON.stringify(
+    attempts.slice(-MAX_LISTED).map(({ upstream, model, key, outcome, durationMs }) => ({
+      upstream: bounded(upstream, MAX_NAME_CHARS),
+      model: bounded(model, MAX_NAME_CHARS),
+      ...(key === undefined ? {} : { key: bounded(key, MAX_NAME_CHARS) }),
+      outcome: bounded(outcome, MAX_NAME_CHARS),
+      ms: durationMs,
+    })),
+  );
+}
+
+/**
+ * A text of an upstream for a terminal or a page. SQLite counts characters, not UTF-16 units, so that it is never longer
+ * than a check allows.
+ */
+function bounded(text: string, maxChars: number): string {
+  const plain = displayed(text.slice(0, maxChars));
+  const isCut = text.length > maxChars || plain.length > maxChars;
+  return (isCut ? `${plain.slice(0, maxChars - 1)}…` : plain).toWellFormed();
 }

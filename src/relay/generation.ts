@@ -13,7 +13,14 @@ import {
 import type { JsonBody } from "../large_bodies/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { during, type Trace } from "../telemetry/mod.ts";
-import type { Conversation, Routing, Sent, UpstreamReply } from "../upstreams/mod.ts";
+import {
+  type AttemptOutcome,
+  type Conversation,
+  ExchangeFailed,
+  type Routing,
+  type Sent,
+  type UpstreamReply,
+} from "../upstreams/mod.ts";
 import { ChargedUsage } from "./charged_usage.ts";
 import { EventSource } from "./event_source.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -115,7 +122,8 @@ export class Generation {
     const all = [first, ...rest];
     if (error !== undefined) {
       for (const one of all) one.opened.opened.discard();
-      throw error;
+      if (!(error instanceof ExchangeFailed)) throw error;
+      throw new ExchangeFailed(error.refusal, allAttempts([...all, error]), error.last);
     }
     const { multiple } = DIALECTS[this.#options.dialect].front;
     const context = this.#context(first.plan);
@@ -192,13 +200,13 @@ export class Generation {
 
   #reached(all: readonly Sent<Plan, Opened>[], opened: OpenedReply): Reached {
     const [{ plan, reply }] = all as [Sent<Plan, Opened>];
-    const attempts = all.reduce((sum, one) => sum + one.attempts, 0);
+    const { attempts, outcomes } = allAttempts(all);
     const dropped = plainNames([
       ...this.#options.dropped,
       ...all.flatMap((one) => one.opened.dropped),
     ]);
     const changed = [...this.#options.adjusted, ...dropped];
-    this.#life.sent({ target: plan.target, attempts, changed });
+    this.#life.sent({ target: plan.target, attempts, outcomes, changed });
     for (const one of this.#options.plans) one.forget();
     return { opened, reply, plan, dropped };
   }
@@ -313,6 +321,21 @@ export class Generation {
 /** Remembers a target that returned fewer choices than were requested: they are requested one by one from then on. */
 function noteSingleChoice({ plan: { upstream, target } }: Sent<Plan, unknown>): void {
   upstream.health.singleChoiceModels.add(target.model);
+}
+
+/** The attempts of several exchanges; those of an exchange that needed one only are counted, not listed. */
+function allAttempts(
+  all: readonly {
+    readonly attempts: number;
+    readonly outcomes: readonly AttemptOutcome[] | undefined;
+  }[],
+) {
+  return {
+    attempts: all.reduce((sum, one) => sum + one.attempts, 0),
+    outcomes: all.some(({ outcomes }) => outcomes !== undefined)
+      ? all.flatMap(({ outcomes }) => outcomes ?? [])
+      : undefined,
+  };
 }
 
 function isOf(type: string, { headers }: UpstreamReply): boolean {

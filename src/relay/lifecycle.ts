@@ -7,6 +7,7 @@ import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
 import type { InFlightRequests } from "./in_flight_requests.ts";
+import { DISCONNECTED_BEFORE, errorOf, failedEnd } from "./failed_end.ts";
 import { type End, type SentRequest, Settlement } from "./settlement.ts";
 
 /** What a lifecycle needs from outside. */
@@ -195,7 +196,8 @@ export class Lifecycle implements AsyncDisposable {
    */
   async fail(error: unknown): Promise<unknown> {
     if (error instanceof ExchangeFailed) {
-      this.sent({ target: error.last, attempts: error.attempts, changed: [] });
+      const { last: target, attempts, outcomes } = error;
+      this.sent({ target, attempts, outcomes, changed: [] });
     }
     const isCutOff = this.signal.aborted && this.cutOff.aborted;
     const isDisconnected = this.signal.aborted && !isCutOff;
@@ -204,13 +206,11 @@ export class Lifecycle implements AsyncDisposable {
       : error instanceof ExchangeFailed
       ? error.refusal
       : error;
-    const status = known instanceof Refusal ? known.status : 500;
-    const ending = isDisconnected
-      ? "client_left"
-      : isCutOff || status < 500 && status !== 429
-      ? "refused"
-      : "upstream_failed";
-    await this.settle({ ending, status }).catch(() => {}); // it is in the log
+    const told = errorOf(known);
+    const end: End = isDisconnected
+      ? { ending: "client_left", status: told.status, failure: DISCONNECTED_BEFORE }
+      : failedEnd(told);
+    await this.settle(end).catch(() => {}); // it is in the log
     this.end();
     if (!isDisconnected || known instanceof Refusal) return known;
     return new Refusal("gateway_unavailable", "The client disconnected before the response.");

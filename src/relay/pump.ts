@@ -1,9 +1,9 @@
 import type { Hold } from "../admission/mod.ts";
-import { databaseRefusal } from "../database/mod.ts";
 import { brokenOff, type Usage } from "../dialects/mod.ts";
-import { asRefusal, type Refusal } from "../refusal.ts";
+import type { Refusal } from "../refusal.ts";
 import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
 import type { ChargedUsage, MeteredReply } from "./charged_usage.ts";
+import { DISCONNECTED_DURING, errorOf, failedEnd, KEPT_WAITING } from "./failed_end.ts";
 import { type Lifecycle, stoppingRefusal } from "./lifecycle.ts";
 import type { OpenedStream } from "./opened_reply.ts";
 
@@ -178,9 +178,13 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
       refusal.reason === "upstream_unavailable";
     await life.settle(
       isClients
-        ? { ending: "client_left", status: 200, ...usage.counted(this.#metered) }
-        // it is the gateway that stops, not the upstream that failed
-        : { ending: life.cutOff.aborted ? "refused" : "upstream_failed", status: refusal.status },
+        ? {
+          ending: "client_left",
+          status: 200,
+          failure: KEPT_WAITING,
+          ...usage.counted(this.#metered),
+        }
+        : failedEnd(refusal),
     ).catch(() => {}); // it is in the log
     return errorEvent(refusal);
   }
@@ -197,7 +201,13 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
       ? delivered
       : { usage: reported, usageSource: "upstream" as const };
     try {
-      await life.settle({ ending: "client_left", status: 200, ...charged, patient: true });
+      await life.settle({
+        ending: "client_left",
+        status: 200,
+        failure: DISCONNECTED_DURING,
+        ...charged,
+        patient: true,
+      });
     } finally {
       this.#end();
     }
@@ -249,5 +259,5 @@ function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {
   if (cutOff.aborted) return stoppingRefusal();
   if (error instanceof TransportFault) return brokenOff(error);
   if (error instanceof ExchangeFailed) return error.refusal;
-  return asRefusal(databaseRefusal(error));
+  return errorOf(error);
 }

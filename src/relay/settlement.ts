@@ -3,8 +3,16 @@ import type { Hold } from "../admission/mod.ts";
 import { priceOf, type Route, type Target } from "../catalog/mod.ts";
 import { type Database, DatabaseError } from "../database/mod.ts";
 import type { Usage } from "../dialects/mod.ts";
-import { type Ending, settle, type Settled, type UsageRecord } from "../ledger/mod.ts";
+import {
+  type Ending,
+  type FailureRecord,
+  settle,
+  type Settled,
+  type UsageRecord,
+} from "../ledger/mod.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
+import type { AttemptOutcome } from "../upstreams/mod.ts";
+import { errorOf, failedEnd } from "./failed_end.ts";
 
 /** What is known of a request before it ends. */
 export interface SettlementOptions {
@@ -33,6 +41,8 @@ export interface SentRequest {
   readonly target: Target | undefined;
   /** Requests that were sent. */
   readonly attempts: number;
+  /** Each of them; undefined if all got a reply. */
+  readonly outcomes: readonly AttemptOutcome[] | undefined;
   /** The client's fields that were adjusted, with their values, and those that the target which replied was not sent. */
   readonly changed: readonly string[];
 }
@@ -44,6 +54,8 @@ export interface End {
   /** What to charge by; undefined for nothing. */
   readonly usage?: Usage | undefined;
   readonly usageSource?: "upstream" | "counted" | undefined;
+  /** Why it failed; undefined for a complete response. */
+  readonly failure?: FailureRecord | undefined;
   /** No client waits for it, so a database that is unavailable just now is waited for longer. */
   readonly patient?: boolean;
 }
@@ -56,6 +68,9 @@ const CALLERS_PATIENCE_MS = 15_000;
 /** The same when no client waits. */
 const PATIENCE_MS = 60_000;
 
+/** What came of an attempt whose response failed after it had begun. */
+const BROKE_OFF = "replied, then broke off";
+
 /** The end of one request: charged and recorded once, whichever of several possible ends comes first. */
 export class Settlement {
   readonly #options: SettlementOptions;
@@ -64,7 +79,7 @@ export class Settlement {
   /** A settlement that is still being tried after the response; undefined when there is none. */
   behind: Promise<unknown> | undefined;
   /** What was sent upstream. */
-  sent: SentRequest = { target: undefined, attempts: 0, changed: [] };
+  sent: SentRequest = { target: undefined, attempts: 0, outcomes: undefined, changed: [] };
 
   constructor(options: SettlementOptions) {
     this.#options = options;
@@ -95,7 +110,7 @@ export class Settlement {
       settled = await this.#commit(record, patienceFor(ending, patient));
       return settled;
     } catch (error) {
-      if (!patient) this.behind = this.#settleBehind(record).catch(() => {}); // it is in the log
+      if (!patient) this.behind = this.#settleBehind(record, error).catch(() => {}); // it is in the log
       throw error;
     } finally {
       hold.end();
@@ -141,14 +156,14 @@ export class Settlement {
    * The client gets an error, so the request must cost nothing: a settlement that is still on its way to the
    * database finds this one there.
    */
-  #settleBehind(record: UsageRecord): Promise<Settled> {
-    const told = record.ending === "complete"
-      ? this.#record({ ending: "upstream_failed", status: 503 })
-      : record;
-    return this.#commit(told, PATIENCE_MS);
+  #settleBehind(record: UsageRecord, error: unknown): Promise<Settled> {
+    return this.#commit(
+      record.ending === "complete" ? this.#record(failedEnd(errorOf(error))) : record,
+      PATIENCE_MS,
+    );
   }
 
-  #record({ ending, status, usage, usageSource }: End): UsageRecord {
+  #record({ ending, status, usage, usageSource, failure }: End): UsageRecord {
     const { now, requestId, caller, dialect, route, streamed, startedAtMs, hold } = this.#options;
     const { target, attempts, changed } = this.sent;
     return {
@@ -176,7 +191,24 @@ export class Settlement {
       admittedAtMs: hold.admittedAtMs,
       ignored: changed.join(", "),
       settledAtMs: now(),
+      failure,
+      attemptList: ending === "upstream_failed" ? this.#failedAttempts() : this.sent.outcomes,
     };
+  }
+
+  /** The attempts of a failed request; one that had replied broke off later. */
+  #failedAttempts(): readonly AttemptOutcome[] | undefined {
+    const { target, attempts, outcomes } = this.sent;
+    const last = outcomes?.at(-1);
+    if (outcomes !== undefined && last !== undefined) {
+      return last.outcome === "replied"
+        ? outcomes.with(-1, { ...last, outcome: BROKE_OFF })
+        : outcomes;
+    }
+    if (target === undefined || attempts !== 1) return undefined;
+    const { upstream, model } = target;
+    const durationMs = this.#firstTokenMs ?? this.#elapsed();
+    return [{ upstream, model, key: undefined, outcome: BROKE_OFF, durationMs }];
   }
 
   /** Settling again is harmless: a request is charged once. */

@@ -31,6 +31,8 @@ export interface Failure {
   readonly kind: "again" | "busy" | "elsewhere" | "final";
   /** For the log; holds no secret. */
   readonly detail: string;
+  /** What came of the attempt, in a few words of ours: `status 503`, `timed out`. */
+  readonly outcome: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   /** The error for the caller when no other attempt helps. */
@@ -64,6 +66,7 @@ export function failureOf(error: unknown, upstream: Upstream): Failure {
   return {
     kind: repeatable ? (busy ? "busy" : "again") : "final",
     detail: error.message,
+    outcome: repeatable ? (busy ? RATE_LIMITED : "reported an error") : words(error),
     status: undefined,
     retryAfterMs: error.retryAfterMs,
     refusal: error,
@@ -74,12 +77,42 @@ export function failureOf(error: unknown, upstream: Upstream): Failure {
   };
 }
 
+const RATE_LIMITED = "over its rate limit";
+
+function words({ reason }: Refusal): string {
+  switch (reason) {
+    case "context_exceeded":
+      return "input too long";
+    case "rate_exceeded":
+      return RATE_LIMITED;
+    case "upstream_unavailable":
+      return "unusable response";
+    default:
+      return "given up"; // a failure of the gateway's own
+  }
+}
+
+function transportWords({ kind, timedOut }: TransportFault): string {
+  switch (kind) {
+    case "not_sent":
+      return timedOut ? "no connection in time" : "no connection";
+    case "left":
+      return CANCELLED;
+    default:
+      return timedOut ? "timed out" : "connection lost";
+  }
+}
+
+/** What came of an attempt that the client's disconnect or the gateway's shutdown ended. */
+export const CANCELLED = "cancelled";
+
 function transportFailure(fault: TransportFault, upstream: Upstream): Failure {
   const notSent = fault.kind === "not_sent";
   return {
     // a target that keeps its requests waiting is not asked again soon
     kind: notSent ? "again" : fault.kind === "no_reply" ? "elsewhere" : "final",
     detail: upstream.redact(`${fault.kind}: ${fault.message}`),
+    outcome: transportWords(fault),
     status: undefined,
     retryAfterMs: undefined,
     refusal: new Refusal(
@@ -109,6 +142,7 @@ export async function statusFailure(
   const failure = (kind: Failure["kind"], refusal: Refusal, blame = true): Failure => ({
     kind,
     detail: detail.slice(0, 300),
+    outcome: statusWords(status, said),
     status,
     retryAfterMs,
     refusal,
@@ -162,6 +196,28 @@ function keyFault(status: number, { code, type }: UpstreamError): Failure["ofKey
       return isExhausted ? "exhausted" : "limited";
   }
   return undefined;
+}
+
+function statusWords(status: number, said: UpstreamError): string {
+  const what = statusMeaning(status, said);
+  return what === undefined ? `status ${status}` : `${what} (status ${status})`;
+}
+
+function statusMeaning(status: number, said: UpstreamError): string | undefined {
+  switch (keyFault(status, said)) {
+    case "rejected":
+      return "rejected the key";
+    case "forbidden":
+      return "refused the key or the request";
+    case "exhausted":
+      return "the key is out of credits";
+    case "limited":
+      return RATE_LIMITED;
+  }
+  const isOfRequest = status === 400 || status === 413 || status === 422;
+  if ((isOfRequest || status === 404) && isModelError(said)) return "unknown model";
+  if (!isOfRequest) return undefined;
+  return isContextError(said) ? "input too long" : "rejected the request";
 }
 
 function modelUnknown({ message }: { message?: string | undefined }): Refusal {

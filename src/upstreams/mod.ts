@@ -31,6 +31,7 @@ export {
   type Upstream,
 } from "./upstream.ts";
 export {
+  type AttemptOutcome,
   type Exchange,
   ExchangeFailed,
   RETRY_POLICY,

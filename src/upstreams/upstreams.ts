@@ -3,7 +3,7 @@ import type { ChunkedBody } from "../large_bodies/mod.ts";
 import type { Target } from "../catalog/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
-import { type Failure, failureOf, statusFailure } from "./failure.ts";
+import { CANCELLED, type Failure, failureOf, statusFailure } from "./failure.ts";
 import { isSimulated } from "../simulator/mod.ts";
 import type { Circuit, Pass } from "./circuit.ts";
 import type { UpstreamKey } from "./key_pool.ts";
@@ -65,14 +65,31 @@ interface Attempt<Plan extends TargetPlan> {
   readonly pass: Pass;
   /** Whether another target can be tried when this one keeps the request waiting. */
   readonly canFailOver: boolean;
-  /** Counts the requests that are sent. */
-  readonly tally: { attempts: number };
+  readonly tally: Tally;
+}
+
+/** One request that was sent, and what came of it. */
+export interface AttemptOutcome {
+  readonly upstream: string;
+  readonly model: string;
+  /** Name of the key that it was sent with, where the upstream has several. */
+  readonly key: string | undefined;
+  /** In words: `replied`, `status 503`, `timed out`. */
+  readonly outcome: string;
+  readonly durationMs: number;
+}
+
+/** Counts the requests that are sent. */
+interface Tally {
+  attempts: number;
+  /** All of them, once one has failed: most requests need no list. */
+  outcomes: AttemptOutcome[] | undefined;
 }
 
 /** What came of one request that was sent. */
 type Result<Plan extends TargetPlan, Opened> =
   | { readonly failure: Failure }
-  | Omit<Sent<Plan, Opened>, "attempts">;
+  | Omit<Sent<Plan, Opened>, "attempts" | "outcomes">;
 
 /** The attempt that got a reply. */
 export interface Sent<Plan extends TargetPlan, Opened> {
@@ -81,6 +98,8 @@ export interface Sent<Plan extends TargetPlan, Opened> {
   readonly plan: Plan;
   /** Attempts in all, this one included. */
   readonly attempts: number;
+  /** Each of them; undefined if there was no other. */
+  readonly outcomes: readonly AttemptOutcome[] | undefined;
 }
 
 /** Thrown when every attempt failed. */
@@ -88,12 +107,21 @@ export class ExchangeFailed extends Error {
   override readonly name = "ExchangeFailed";
   readonly refusal: Refusal;
   readonly attempts: number;
+  readonly outcomes: readonly AttemptOutcome[];
   readonly last: Target | undefined;
 
-  constructor(refusal: Refusal, attempts: number, last: Target | undefined) {
+  constructor(
+    refusal: Refusal,
+    { attempts, outcomes = [] }: {
+      readonly attempts: number;
+      readonly outcomes?: readonly AttemptOutcome[] | undefined;
+    },
+    last: Target | undefined,
+  ) {
     super(refusal.message, { cause: refusal });
     this.refusal = refusal;
     this.attempts = attempts;
+    this.outcomes = outcomes;
     this.last = last;
   }
 }
@@ -166,7 +194,7 @@ export class Upstreams {
   ): Promise<Sent<Plan, Opened>> {
     const failures: Failure[] = [];
     const { signal, routing } = exchange;
-    const tally = { attempts: 0 };
+    const tally: Tally = { attempts: 0, outcomes: undefined };
     let order = reachable(routing.plans);
     let last: Target | undefined;
     for (let round = 0; order.length > 0 && round < this.#retries.attemptsPerTarget; round++) {
@@ -187,19 +215,19 @@ export class Upstreams {
         last = plan.target;
         const attempt = { plan, pass, canFailOver: !isLast, tally };
         const result = await this.#attempt(exchange, attempt);
-        if (!("failure" in result)) return { ...result, attempts: tally.attempts };
+        if (!("failure" in result)) return { ...result, ...tally };
         const { failure } = result;
         failures.push(failure);
         // the gateway chose to probe, not the client: whatever comes of it, the other targets are tried
         const isEnd = failure.kind === "final" && !(pass.isProbe && failure.blame && !isLast);
         if (isEnd || signal.aborted) {
-          throw new ExchangeFailed(failure.refusal, tally.attempts, plan.target);
+          throw new ExchangeFailed(failure.refusal, tally, plan.target);
         }
         if (this.#canRepeat(failure)) repeatable.push(plan);
       }
       order = repeatable;
     }
-    throw new ExchangeFailed(verdict(failures), tally.attempts, last);
+    throw new ExchangeFailed(verdict(failures), tally, last);
   }
 
   /** Closes every connection. */
@@ -272,7 +300,16 @@ export class Upstreams {
       : exchange.signal.aborted
       ? "cancelled"
       : OUTCOMES[failure.kind];
-    this.#metrics.attempt(name, outcome, (performance.now() - startedTick) / 1_000);
+    const durationMs = performance.now() - startedTick;
+    this.#metrics.attempt(name, outcome, durationMs / 1_000);
+    if (failure !== undefined) tally.outcomes ??= [];
+    tally.outcomes?.push({
+      upstream: name,
+      model: plan.target.model,
+      key: key && plan.upstream.keys?.nameOf(key),
+      outcome: failure?.outcome ?? "replied",
+      durationMs: Math.round(durationMs),
+    });
     if (key !== undefined) {
       this.#metrics.keyAttempt(name, String(key.position), failure?.ofKey ?? outcome);
     }
@@ -323,7 +360,9 @@ export class Upstreams {
       const failure = failureOf(error, upstream);
       // what breaks off after the client or the gateway has given the request up is not the upstream's failure
       return {
-        failure: exchange.signal.aborted ? { ...failure, blame: false, trips: false } : failure,
+        failure: exchange.signal.aborted
+          ? { ...failure, outcome: CANCELLED, blame: false, trips: false }
+          : failure,
       };
     } finally {
       patience?.end();

@@ -1,6 +1,15 @@
 import { z } from "zod";
 import type { Database, Value } from "../database/mod.ts";
 
+/** One request that was sent upstream. */
+const attempt = z.object({
+  upstream: z.string(),
+  model: z.string(),
+  key: z.string().optional(),
+  outcome: z.string(),
+  ms: z.number(),
+}).transform(({ ms: durationMs, ...rest }) => ({ ...rest, durationMs }));
+
 const recordRow = z.object({
   request_id: z.string(),
   account_id: z.string(),
@@ -29,6 +38,9 @@ const recordRow = z.object({
   cached_price: z.int().nullable(),
   output_price: z.int().nullable(),
   minimum_credits: z.int().nullable(),
+  reason: z.string().nullable(),
+  message: z.string().nullable(),
+  attempt_list: z.string().nullable(),
 }).transform((row) => ({
   requestId: row.request_id,
   accountId: row.account_id,
@@ -60,6 +72,14 @@ const recordRow = z.object({
     output: row.output_price ?? 0,
     minimum: row.minimum_credits ?? 0,
   },
+  /** Why it failed; `null` for a complete response, and in records from before schema 10. */
+  reason: row.reason,
+  /** The message that the client got, or would have got. */
+  message: row.message,
+  /** The attempts; `undefined` if each got a reply, and in records from before schema 10. */
+  attemptList: row.attempt_list === null
+    ? undefined
+    : z.array(attempt).parse(JSON.parse(row.attempt_list)),
 }));
 
 /** Record of a request. Prices are in credits per million tokens, times in milliseconds. */

@@ -1,6 +1,6 @@
 /** Every row of `docs/faults.md`, column by column. */
 
-import { assert, assertEquals } from "../assert.ts";
+import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { usageRecords } from "../fake/gateway.ts";
 import { sleep, until } from "../fake/temp.ts";
@@ -42,9 +42,29 @@ async function check(row: RunRow): Promise<void> {
     { ...await recordsOf(bench), credits: before - await bench.who.balance() },
     { record: row.charged.record, by: row.charged.by, credits: row.charged.credits },
   );
+  await checkReason(row, bench);
   const lines = linesOf(bench);
   assertEquals(lines.toSorted(), row.logged.toSorted(), bench.gateway.log());
   if (bench.gateway.gateway.inFlight.count === 0) await assertLedgerClean(bench.gateway);
+}
+
+/** A complete request has no reason; every other says why, in words that hold no secret and no address. */
+async function checkReason({ charged }: RunRow, bench: Bench): Promise<void> {
+  const [record] = (await usageRecords(bench.gateway))
+    .filter((one) => one.account_id === bench.who.accountId);
+  if (record === undefined) return;
+  const { reason, message, attempt_list: list } = record;
+  if (record.ending === "complete") return assertEquals([reason, message], [null, null]);
+  assert(charged.record !== undefined);
+  assertMatch(String(reason), /^[a-z_]+$/);
+  assertMatch(String(message), /^.{1,700}$/);
+  assert(!/127\.0\.0\.1|sk-/.test(`${message}${list}`), `${message} ${list}`);
+  const isUpstreams = record.ending === "upstream_failed";
+  assertEquals(isUpstreams, reason === "upstream_unavailable" || reason === "rate_exceeded");
+  if (!isUpstreams) return;
+  const attempts: { outcome: string; ms: number }[] = JSON.parse(String(list));
+  assertEquals(attempts.length, record.attempts);
+  for (const { outcome, ms } of attempts) assert(outcome !== "replied" && ms >= 0, String(list));
 }
 
 function isDone(

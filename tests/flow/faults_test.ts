@@ -96,7 +96,7 @@ Deno.test("a settlement that fails for good is made void: told 503, it costs not
   await until(async () => (await usageRecords(gateway)).length === 1);
   const [record] = await usageRecords(gateway);
   assertEquals([record!.ending, record!.status, record!.charged_credits], [
-    "upstream_failed",
+    "refused", // it was the gateway that failed
     503,
     0,
   ]);

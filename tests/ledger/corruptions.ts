@@ -302,6 +302,9 @@ export const FREE: Readonly<Record<string, string>> = {
   "usage_records.reasoning_tokens": "part of output_tokens; nothing else follows from it",
   "usage_records.first_token_ms": DESCRIPTION,
   "usage_records.ignored": DESCRIPTION,
+  "usage_records.reason": DESCRIPTION,
+  "usage_records.message": DESCRIPTION,
+  "usage_records.attempt_list": DESCRIPTION,
   "usage_records.balance_credits":
     "depends on the order of an account's settlements, which is not stored",
   "installed_rules.installed_at_ms": FACT,

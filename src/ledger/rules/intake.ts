@@ -12,8 +12,10 @@ export interface Intake<Column extends string = string> {
   readonly columns: readonly Column[];
 }
 
-/** What one decision is made on, by the names of the columns. */
-export type Given<Of extends Intake> = { readonly [Column in Of["columns"][number]]: Json };
+/** What one decision is made on, by the names of the columns; what is undefined is null, and not written. */
+export type Given<Of extends Intake> = {
+  readonly [Column in Of["columns"][number]]: Json | undefined;
+};
 
 /** The statement that creates the view. */
 export function createView({ view, columns }: Intake): string {

@@ -33,6 +33,9 @@ export const SETTLEMENTS = {
     "minimum_credits",
     "admitted_at_ms",
     "settled_at_ms",
+    "reason",
+    "message",
+    "attempt_list",
   ],
 } as const satisfies Intake;
 

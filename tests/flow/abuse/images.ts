@@ -111,7 +111,7 @@ export const IMAGES: readonly Row[] = [
     name: "no turn to download",
     sent: "an image that waits longer than `images.waitMs` for one of `images.fetches`",
     clientSees: error(503, "service_unavailable"),
-    charged: free("upstream_failed"),
+    charged: free("refused"),
     logged: LINES,
     settings: { images: { ...LOCAL, fetches: 1, waitMs: 200 } },
     async run(bench) {

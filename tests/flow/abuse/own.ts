@@ -51,7 +51,7 @@ export const OWN: readonly Row[] = [
     name: "the disk fails before the charge",
     sent: "a complete response whose charge cannot be written",
     clientSees: UNAVAILABLE,
-    charged: free("upstream_failed"),
+    charged: free("refused"),
     logged: [
       "error a request was not settled",
       "error request failed",

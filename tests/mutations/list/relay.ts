@@ -104,8 +104,8 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "failed-settlement-charges-later",
     file: "src/relay/settlement.ts",
-    find: `const told = record.ending === "complete"`,
-    replace: "const told = false",
+    find: `record.ending === "complete" ? this.#record(`,
+    replace: `record.ending === "refused" ? this.#record(`,
     tests: [{ file: "tests/flow/faults_test.ts", filter: "is made void" }],
     why: "A caller who was told 503 would be charged behind its back.",
   },
