@@ -7,6 +7,7 @@
  * @module
  */
 
+export { type Outcome, outcomeOf, repliedBy, shortReasonOf } from "./describe_request.ts";
 export {
   cacheHitRate,
   daysSince,

@@ -2,23 +2,37 @@ import type { Key } from "../../accounts/mod.ts";
 import type { Route } from "../../catalog/mod.ts";
 import type { Entry } from "../../ledger/mod.ts";
 import { STATUS_TEXT } from "../../std/mod.ts";
-import type { RequestRecord } from "../../usage/mod.ts";
+import {
+  type Outcome,
+  outcomeOf,
+  repliedBy,
+  type RequestRecord,
+  shortReasonOf,
+} from "../../usage/mod.ts";
 import { Badge, Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
-/** Words and colours for the outcomes of requests. */
-const ENDINGS: Readonly<Record<string, { words: string; tone: "good" | "bad" | "warn" | "calm" }>> =
-  {
-    complete: { words: "complete", tone: "good" },
-    refused: { words: "rejected", tone: "warn" },
-    upstream_failed: { words: "upstream failed", tone: "bad" },
-    client_left: { words: "client disconnected", tone: "calm" },
-  };
+/** Endings that can be filtered by. */
+const ENDINGS: readonly (readonly [ending: string, words: string])[] = [
+  ["complete", "complete"],
+  ["refused", "rejected or gateway failed"],
+  ["upstream_failed", "upstream failed"],
+  ["client_left", "client disconnected"],
+];
 
-function EndingBadge({ ending }: { ending: string }) {
-  const { words, tone } = ENDINGS[ending] ?? { words: ending, tone: "calm" };
-  return <Badge tone={tone}>{words}</Badge>;
+const TONES: Readonly<Record<Outcome, "good" | "bad" | "warn" | "calm">> = {
+  "complete": "good",
+  "rejected": "warn",
+  "upstream failed": "bad",
+  "gateway failed": "bad",
+  "client disconnected": "calm",
+  "failed": "bad",
+};
+
+function OutcomeBadge({ record }: { record: RequestRecord }) {
+  const outcome = outcomeOf(record);
+  return <Badge tone={TONES[outcome]}>{outcome}</Badge>;
 }
 
 /** Request records of an account, newest first, in pages. */
@@ -42,7 +56,7 @@ export function RequestsPage(
         <Choice
           name="ending"
           chosen={filter.ending}
-          options={Object.entries(ENDINGS).map(([id, { words }]) => [id, words])}
+          options={ENDINGS}
         />
         <button type="submit" class="plain">Filter</button>
       </form>
@@ -61,9 +75,10 @@ export function RequestsPage(
           },
           { name: "model", cell: ({ route }) => route },
           { name: "key", cell: ({ keyId }) => names.get(keyId) ?? keyId },
-          { name: "outcome", cell: ({ ending }) => <EndingBadge ending={ending} /> },
+          { name: "outcome", cell: (record) => <OutcomeBadge record={record} /> },
+          { name: "reason", cell: (record) => shortReasonOf(record) ?? "" },
           { name: "input", numeric: true, cell: ({ inputTokens }) => number(inputTokens) },
-          { name: "max output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
+          { name: "output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
           { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
           { name: "credits", numeric: true, cell: ({ chargedCredits }) => number(chargedCredits) },
         ]}
@@ -117,13 +132,11 @@ export function RequestPage(
     ["Dialect", `${record.dialect}${record.streamed ? ", streamed" : ""}`],
     ["Model", record.route],
     ["Key", keyName],
-    [
-      "Upstream",
-      record.upstream === null ? "none" : `${record.upstream} as ${record.upstreamModel}`,
-    ],
+    ["Upstream", repliedBy(record)],
     ["Attempts", number(record.attempts)],
     ["Status", `${record.status} ${STATUS_TEXT[record.status] ?? ""}`],
-    ["Outcome", <EndingBadge ending={record.ending} />],
+    ["Outcome", <OutcomeBadge record={record} />],
+    ...(record.ending === "complete" ? [] : reasonFacts(record)),
     ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
     ["Duration", duration(record.durationMs)],
     ["Dropped or adjusted fields", record.ignored || "none"],
@@ -140,6 +153,7 @@ export function RequestPage(
           ))}
         </dl>
       </section>
+      {record.attemptList === undefined ? null : <Attempts record={record} />}
       <h2>Price</h2>
       <Price record={record} route={route} />
       <h2>Ledger</h2>
@@ -160,6 +174,37 @@ export function RequestPage(
   );
 }
 
+function reasonFacts({ reason, message }: RequestRecord): [string, unknown][] {
+  if (reason === null) return [["Reason", "not recorded (before schema 10)"]];
+  return [["Reason", <code>{reason}</code>], ["Message", message]];
+}
+
+type Attempt = NonNullable<RequestRecord["attemptList"]>[number];
+
+function Attempts({ record: { attempts, attemptList = [] } }: { record: RequestRecord }) {
+  const others = attempts - attemptList.length;
+  return (
+    <>
+      <h2>Attempts</h2>
+      <Table<Attempt>
+        caption="Requests that were sent upstream, in order"
+        rows={attemptList}
+        empty=""
+        columns={[
+          {
+            name: "upstream",
+            cell: ({ upstream, key }) => key === undefined ? upstream : `${upstream}, ${key}`,
+          },
+          { name: "model", cell: ({ model }) => model },
+          { name: "outcome", cell: ({ outcome }) => outcome },
+          { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
+        ]}
+      />
+      {others > 0 ? <p class="quiet">{number(others)} more are not listed.</p> : null}
+    </>
+  );
+}
+
 interface PriceLine {
   readonly what: string;
   readonly tokens: number;
@@ -170,7 +215,7 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
   if (record.usageSource === null) {
     return (
       <p class="empty">
-        Requests that end this way are not charged ({ENDINGS[record.ending]?.words}).
+        Requests that end this way are not charged ({outcomeOf(record)}).
       </p>
     );
   }
@@ -187,7 +232,7 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
   const lines: PriceLine[] = [
     { what: "input", tokens: record.inputTokens - record.cachedTokens, rate: prices.input },
     { what: "cached input", tokens: record.cachedTokens, rate: prices.cached },
-    { what: "max output", tokens: record.outputTokens, rate: prices.output },
+    { what: "output", tokens: record.outputTokens, rate: prices.output },
   ];
   const sum = lines.reduce((all, { tokens, rate }) => all + tokens * rate, 0) / 1e6;
   const unpaid = record.priceCredits - record.chargedCredits;
