@@ -16,6 +16,7 @@ import { initCommand } from "./init.ts";
 import { keyCommand } from "./key.ts";
 import { reloadCommand } from "./reload.ts";
 import { reportCommands } from "./report.ts";
+import { requestsCommand } from "./requests.ts";
 import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
 import { versionCommand } from "./version.ts";
@@ -68,6 +69,7 @@ function build(context: CommandContext): Command {
   keyCommand(program, context);
   creditCommands(program, context);
   reportCommands(program, context);
+  requestsCommand(program, context);
   reloadCommand(program, context);
   configCommand(program, context);
   doctorCommand(program, context);

@@ -19,5 +19,11 @@ export {
   usageReading,
   usageReport,
 } from "./report.ts";
-export { type RecordFilter, type RequestRecord, requestRecord, requestRecords } from "./records.ts";
+export {
+  latestRecords,
+  type RecordFilter,
+  type RequestRecord,
+  requestRecord,
+  requestRecords,
+} from "./records.ts";
 export { Retention, type RetentionLimits, type RetentionOptions } from "./retention.ts";

@@ -132,6 +132,35 @@ export async function requestRecords(
 }
 
 /**
+ * Reads the latest request records, of one account or of all.
+ *
+ * @param database The database.
+ * @param options The account (default: all), whether complete requests are left out, and the max number of records.
+ * @returns Records, newest first.
+ */
+export async function latestRecords(
+  database: Database,
+  { accountId, failed, limit }: {
+    readonly accountId?: string | undefined;
+    readonly failed: boolean;
+    readonly limit: number;
+  },
+): Promise<RequestRecord[]> {
+  const clauses = [
+    ...(accountId === undefined ? [] : ["account_id = ?"]),
+    ...(failed ? ["ending <> 'complete'"] : []),
+  ];
+  // IDs begin with their time; each order is that of an index
+  const order = accountId === undefined ? "request_id desc" : "started_at_ms desc, request_id desc";
+  const rows = await database.all(
+    `select * from usage_records ${clauses.length === 0 ? "" : `where ${clauses.join(" and ")}`}
+      order by ${order} limit ?`,
+    [...(accountId === undefined ? [] : [accountId]), limit],
+  );
+  return rows.map((row) => recordRow.parse(row));
+}
+
+/**
  * Reads a request record.
  *
  * @param database The database.
