@@ -1,8 +1,12 @@
 import type { Command } from "commander";
+import { BUILTIN_ROUTES } from "../catalog/mod.ts";
 import { simulateHttp } from "../upstreams/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { portOf } from "./settings.ts";
+
+/** It lists the built-in routes, so that a gateway in front of it serves them by discovery. */
+const MODELS = Object.keys(BUILTIN_ROUTES);
 
 /** `sluice simulate` */
 export function simulateCommand(program: Command, context: CommandContext): void {
@@ -19,7 +23,7 @@ export function simulateCommand(program: Command, context: CommandContext): void
     async run({ options: { host, port } }) {
       const server = Deno.serve(
         { hostname: host, port: portOf(port), onListen() {} },
-        simulateHttp,
+        (request) => simulateHttp(request, MODELS),
       );
       context.out(
         `The simulated upstream is listening on http://${host}:${server.addr.port}/v1\n` +

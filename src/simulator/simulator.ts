@@ -107,16 +107,39 @@ export async function simulate(request: SimulatedRequest): Promise<Response> {
   });
 }
 
-/** The simulated upstream as an HTTP handler, with or without `/v1` before its paths. */
-export async function simulateHttp(request: Request): Promise<Response> {
-  if (request.method !== "POST") return Response.json({ status: "ok" });
+/**
+ * The simulated upstream as an HTTP handler, with or without `/v1` before its paths.
+ *
+ * @param models Names that it lists; it replies to any.
+ */
+export async function simulateHttp(
+  request: Request,
+  models: readonly string[] = [],
+): Promise<Response> {
   const path = new URL(request.url).pathname.replace(/^\/v1(?=\/)/, "");
+  if (request.method === "GET" && path === "/models") return answer(200, listOf(models));
+  if (request.method !== "POST") return answer(404, chatError(404));
   const body = await request.text();
   try {
     return await simulate({ path, body, signal: request.signal });
   } catch {
     return new Response(null, { status: 499 }); // the caller has gone
   }
+}
+
+/** A list of models, with what both dialects have in one. */
+function listOf(models: readonly string[]): JsonObject {
+  const data = models.map((id) => ({
+    id,
+    object: "model",
+    created: 0,
+    owned_by: "simulator",
+    type: "model",
+    display_name: id,
+    created_at: "1970-01-01T00:00:00Z",
+  }));
+  const [first_id, last_id] = [models[0] ?? null, models.at(-1) ?? null];
+  return { object: "list", data, has_more: false, first_id, last_id };
 }
 
 function answer(status: number, body: JsonObject, headers: Record<string, string> = {}): Response {

@@ -210,6 +210,17 @@ Deno.test("sluice simulate is an upstream of its own", async () => {
     new TextDecoder().decode(stdout),
     /x-sluice-simulated: true[\s\S]*You said: \\"Hello\\"/,
   );
+  const models =
+    await (await fetch(`${new URL(gateway.out().match(/listening on (\S+)/)![1]!)}v1/models`))
+      .json();
+  const listed = models.data.map(({ id }: { id: string }) => id);
+  for (const id of ["svc-k2", "svc-k3"]) assert(listed.includes(id), id);
+
+  const env = { SLUICE_UPSTREAM_URL: url!, SLUICE_UPSTREAM_KEY: "x" };
+  const { out } = await sluice(["doctor", "--json"], { directory, env });
+  const findings: { check: string; state: string }[] = JSON.parse(out).findings;
+  const found = findings.find(({ check }) => check === "upstream default");
+  assertEquals(found?.state, "ok", out);
 });
 
 Deno.test("credits and invites from the shell, beside a running gateway", async () => {

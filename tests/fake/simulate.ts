@@ -1,3 +1,4 @@
+import { BUILTIN_ROUTES } from "../../src/catalog/mod.ts";
 import { simulateHttp } from "../../src/upstreams/mod.ts";
 
 /** The simulated upstream behind a socket, as `sluice simulate` serves it. */
@@ -27,7 +28,7 @@ export function simulateServer(): SimulateServer {
       busy--;
       return new Response("busy", { status: 429, headers: { "retry-after": "0" } });
     }
-    const reply = await simulateHttp(request);
+    const reply = await simulateHttp(request, Object.keys(BUILTIN_ROUTES));
     const body = reply.body?.pipeThrough(
       new TransformStream({ cancel: () => void cancelled++ }),
     );

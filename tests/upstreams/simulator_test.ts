@@ -343,3 +343,23 @@ Deno.test("simulate reports usage as it is told to", async () => {
   assertEquals((await answer("[[usage none]]")).usage, undefined);
   assertEquals((await answer("[[usage zero]]")).usage.total_tokens, 0);
 });
+
+Deno.test("simulate lists its models, and knows no other GET", async () => {
+  const get = (path: string, method = "GET") =>
+    simulateHttp(new Request(`http://simulator${path}`, { method }), ["one", "two"]);
+  for (const path of ["/v1/models", "/models", "/v1/models?limit=1000"]) {
+    const reply = await get(path);
+    assertEquals([reply.status, reply.headers.get("x-sluice-simulated")], [200, "true"]);
+    const { object, data, first_id, last_id } = await reply.json();
+    assertEquals([object, first_id, last_id], ["list", "one", "two"]);
+    assertEquals(
+      data.map(({ id, object, type }: Record<string, string>) => [id, object, type]),
+      [["one", "model", "model"], ["two", "model", "model"]],
+    );
+  }
+  for (const path of ["/", "/v1", "/v1/", "/healthz", "/v1/chat/completions", "/v1/models/one"]) {
+    const reply = await get(path);
+    assertEquals([reply.status, (await reply.json()).error.message.length > 0], [404, true], path);
+  }
+  assertEquals((await get("/v1/models", "PUT")).status, 404);
+});
