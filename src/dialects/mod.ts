@@ -52,6 +52,7 @@ export {
 export { requestSchemas } from "./request_schemas.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export {
+  BrokenOff,
   brokenOff,
   isContextError,
   isModelError,

@@ -61,8 +61,11 @@ export function tooLongMessage(upstreamMessage = ""): string {
 export class ReportedError extends Refusal {}
 
 /** A stream that ended without a finish reason: it may be incomplete, and SDKs reject it. */
-export function brokenOff(cause?: unknown): Refusal {
-  return new Refusal("upstream_unavailable", "The upstream closed the stream early.", { cause });
+export class BrokenOff extends Refusal {}
+
+/** Makes the error for a stream that ended without a finish reason. */
+export function brokenOff(cause?: unknown): BrokenOff {
+  return new BrokenOff("upstream_unavailable", "The upstream closed the stream early.", { cause });
 }
 
 /** A reported error as a refusal. The upstream's own message may hold its address or key, so it is not passed on. */

@@ -144,11 +144,18 @@ export class Generation {
       },
     });
     return opened.kind === "stream"
-      ? { body: this.#stream(opened, usage), settled: undefined }
+      ? {
+        body: this.#stream(opened, usage, plan),
+        settled: undefined,
+      }
       : await this.#whole(opened, usage);
   }
 
-  #stream(opened: OpenedStream, usage: ChargedUsage): ReadableStream<Uint8Array> {
+  #stream(
+    opened: OpenedStream,
+    usage: ChargedUsage,
+    plan: Plan,
+  ): ReadableStream<Uint8Array> {
     const { dialect, requestId, trace } = this.#options;
     const { front } = DIALECTS[dialect];
     const { log, settings: { onClientDisconnect, limits: { followMs } } } = this.#parts;
@@ -158,6 +165,8 @@ export class Generation {
       opened,
       life: this.#life,
       usage,
+      // several choices may come from several targets, and a target that ignores 'n' may end before all of them
+      plan: this.#request.choices === 1 ? plan : undefined,
       onClientDisconnect,
       followMs,
       errorEvent: (refusal) => front.errorEvent(refusal, requestId),

@@ -1,7 +1,7 @@
 import type { Hold } from "../admission/mod.ts";
-import { brokenOff, type Usage } from "../dialects/mod.ts";
+import { BrokenOff, brokenOff, type Usage } from "../dialects/mod.ts";
 import type { Refusal } from "../refusal.ts";
-import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
+import { ExchangeFailed, type TargetPlan, TransportFault } from "../upstreams/mod.ts";
 import type { ChargedUsage, MeteredReply } from "./charged_usage.ts";
 import { DISCONNECTED_DURING, errorOf, failedEnd, KEPT_WAITING } from "./failed_end.ts";
 import { type Lifecycle, stoppingRefusal } from "./lifecycle.ts";
@@ -9,6 +9,11 @@ import type { OpenedStream } from "./opened_reply.ts";
 
 /** A client that reads nothing for so long while there is output has kept the upstream waiting. */
 const KEPT_WAITING_MS = 2_000;
+/**
+ * A stream that breaks off sooner says something of its target. A later break may be due to its length, which the client
+ * chose: many proxies limit how long a response takes.
+ */
+const EARLY_MS = 10_000;
 
 /** What a stream needs from its request. */
 export interface PumpOptions {
@@ -18,6 +23,8 @@ export interface PumpOptions {
     & Pick<Lifecycle, "settle" | "outputBegan" | "abort" | "end" | "signal" | "cutOff">
     & { readonly hold: Pick<Hold, "outputTokens" | "extend" | "lookAhead"> };
   readonly usage: ChargedUsage;
+  /** The target that replies, where a break of the stream says something of it. */
+  readonly plan?: TargetPlan | undefined;
   /** What becomes of a reply whose client disconnects in the middle of it. */
   readonly onClientDisconnect: "abort" | "drain";
   /** How long such a reply is followed for its usage. */
@@ -53,6 +60,10 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
   #deliveredTick = Infinity;
   /** Whether the client ever kept the upstream waiting: a failure then may be the client's doing. */
   #keptWaiting = false;
+  readonly #beganTick = performance.now();
+  /** When there was output last, and how much of it. */
+  #outputTick = this.#beganTick;
+  #countedOutput = 0;
 
   constructor(options: PumpOptions) {
     this.#options = options;
@@ -135,7 +146,10 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
     const text = await reader.next();
     const { reply } = reader;
     if (reply.hasOutput) life.outputBegan();
-    life.hold.lookAhead(reply.countedOutput);
+    const { countedOutput } = reply;
+    if (countedOutput !== this.#countedOutput) this.#outputTick = performance.now();
+    this.#countedOutput = countedOutput;
+    life.hold.lookAhead(countedOutput);
     return text;
   }
 
@@ -157,6 +171,8 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   async #complete(): Promise<string> {
+    const { plan } = this.#options;
+    plan?.upstream.health.streamCompleted(plan.target.model);
     const { usage, usageSource } = this.#options.usage.settled(this.#metered);
     await this.#options.life.settle({ ending: "complete", status: 200, usage, usageSource });
     return this.#options.opened.reader.reply.close(usage);
@@ -171,9 +187,10 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
 
   /** Settles a failure; returns the error event. */
   async #fail(error: unknown): Promise<string> {
-    const { life, usage, onFault, errorEvent } = this.#options;
+    const { life, usage, plan, onFault, errorEvent } = this.#options;
     const refusal = streamRefusal(error, life.cutOff);
     if (refusal.reason === "internal") onFault(error);
+    if (this.#isTargets(error)) plan?.upstream.health.streamBroke(plan.target.model);
     const isClients = this.#keptWaiting && this.#hasDelivered &&
       refusal.reason === "upstream_unavailable";
     await life.settle(
@@ -187,6 +204,18 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
         : failedEnd(refusal),
     ).catch(() => {}); // it is in the log
     return errorEvent(refusal);
+  }
+
+  /**
+   * Whether a failure says something of its target, whatever the client may have asked for or done: its connection broke, or it
+   * ended the stream before its end. An error that the upstream reports may be about the request.
+   */
+  #isTargets(error: unknown): boolean {
+    const { life: { signal, cutOff } } = this.#options;
+    const isBreak = error instanceof BrokenOff ||
+      error instanceof TransportFault && error.kind === "broken";
+    return isBreak && !this.#keptWaiting && !signal.aborted && !cutOff.aborted &&
+      this.#outputTick - this.#beganTick <= EARLY_MS;
   }
 
   async #disconnected(): Promise<void> {

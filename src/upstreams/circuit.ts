@@ -30,11 +30,18 @@ export interface Pass {
  * Closed, it lets all pass. Open, after five failures in a row or one timeout, it lets none pass for a
  * cooldown. Then it is half open: one request probes the target while the others go elsewhere. What comes of
  * the probe closes it, or opens it for twice as long.
+ *
+ * Streams that break off count apart: a target may begin each of them. Five in a row open it, and then each one until a
+ * stream is complete.
  */
 export class Circuit {
   readonly #now: () => number;
   readonly #cooldowns: Cooldowns;
   #failures = 0;
+  /** Streams in a row that broke off after they had begun; that others begin says nothing against it. */
+  #brokenStreams = 0;
+  /** The last cooldown that broken streams led to; 0 after a complete one. */
+  #streamCooldownMs = 0;
   /** 0 while closed. */
   #cooldownMs = 0;
   #openUntilMs = 0;
@@ -66,6 +73,19 @@ export class Circuit {
   /** For a request that has nowhere else to go: a target that may fail is better than a certain error. */
   force(): Pass {
     return this.pass() ?? this.#passOf(false);
+  }
+
+  /** A stream of the target was complete. */
+  streamCompleted(): void {
+    this.#brokenStreams = 0;
+    this.#streamCooldownMs = 0;
+  }
+
+  /** A stream of the target broke off, and not for anything that its client did. */
+  streamBroke(): void {
+    if (++this.#brokenStreams < FAILURES_TO_OPEN || this.#cooldownMs > 0) return;
+    this.#open(2 * this.#streamCooldownMs || this.#cooldowns.firstCooldownMs);
+    this.#streamCooldownMs = this.#cooldownMs;
   }
 
   #passOf(isProbe: boolean): Pass {

@@ -53,6 +53,17 @@ export class Health {
     this.lastLatencyMs = latencyMs;
   }
 
+  /** Notes that a stream of a model was complete. */
+  streamCompleted(model: string): void {
+    this.circuit(model).streamCompleted();
+  }
+
+  /** Notes that a stream of a model broke off, and not for anything that its client did. */
+  streamBroke(model: string): void {
+    this.circuit(model).streamBroke();
+    this.failed("a stream broke off");
+  }
+
   /** Notes a failure. */
   failed(detail: string): void {
     this.#lastOutcome = "failing";

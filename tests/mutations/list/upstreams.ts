@@ -2,6 +2,7 @@ import type { Mutation } from "../mutation.ts";
 
 const CIRCUIT = "src/upstreams/circuit.ts";
 const CIRCUITS = "tests/upstreams/circuit_flow_test.ts";
+const BROKEN_STREAMS = "tests/upstreams/broken_streams_test.ts";
 const BOUNDS = "tests/relay/reply_bounds_test.ts";
 
 /** Failover, circuits, replies on the wire. */
@@ -53,6 +54,22 @@ export const UPSTREAMS: readonly Mutation[] = [
     replace: "const FAILURES_TO_OPEN = Infinity;",
     tests: [{ file: CIRCUITS, filter: "does reset: once it is known" }],
     why: "Each request would try a target that fails.",
+  },
+  {
+    name: "broken-streams-never-open",
+    file: CIRCUIT,
+    find: "if (++this.#brokenStreams < FAILURES_TO_OPEN",
+    replace: "if (this.#brokenStreams < FAILURES_TO_OPEN",
+    tests: [{ file: BROKEN_STREAMS, filter: "is rested" }],
+    why: "Each stream would go to a target that begins every one and completes none.",
+  },
+  {
+    name: "slow-client-opens-the-circuit",
+    file: "src/relay/pump.ts",
+    find: "return isBreak && !this.#keptWaiting &&",
+    replace: "return isBreak &&",
+    tests: [{ file: BROKEN_STREAMS, filter: "caused by the client" }],
+    why: "A client could move everybody to another target by reading slowly.",
   },
   {
     name: "key-rejected-is-asked-again",
