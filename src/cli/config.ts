@@ -4,6 +4,7 @@ import { effectiveSettings, settingsJsonSchema, settingsReference } from "../con
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
+import { settingsPlaceText } from "./local_places.ts";
 
 /** `sluice config …` */
 export function configCommand(program: Command, context: CommandContext): void {
@@ -13,18 +14,22 @@ export function configCommand(program: Command, context: CommandContext): void {
     name: "check",
     description: "validate the settings",
     opens: "settings",
+    namesPlaces: true,
     run({ config, print }) {
       const { routes, warnings } = new Catalog(config.settings);
       const value = {
         ok: true,
         file: config.file ?? null,
+        data: config.settings.data,
         routes: routes.length,
         warnings: [...config.warnings, ...warnings],
       };
       print(
         value,
-        ({ file, warnings }) =>
-          `Settings OK (${file ?? "no settings file"}; ${routes.length} routes).\n` +
+        ({ file, data, warnings }) =>
+          `Settings OK (${
+            file ?? "no settings file"
+          }; ${routes.length} routes; data in ${data}).\n` +
           warnings.map((warning) => `Warning: ${warning}\n`).join(""),
       );
     },
@@ -34,13 +39,18 @@ export function configCommand(program: Command, context: CommandContext): void {
     name: "show",
     description: "show the effective settings and their origins; secrets are masked",
     opens: "settings",
+    namesPlaces: true,
     run({ config, print }) {
-      print(effectiveSettings(config), (all) =>
-        table(all.map(({ path, value, origin }) => ({
-          setting: path,
-          value: typeof value === "object" ? JSON.stringify(value) : String(value),
-          from: origin,
-        }))));
+      print(
+        effectiveSettings(config),
+        (all) =>
+          `Settings file: ${settingsPlaceText(config)}\n\n` +
+          table(all.map(({ path, value, origin }) => ({
+            setting: path,
+            value: typeof value === "object" ? JSON.stringify(value) : String(value),
+            from: origin,
+          }))),
+      );
     },
   });
 

@@ -57,6 +57,8 @@ type CommandDefinition<Options> =
     }
     | {
       readonly opens: "settings";
+      /** Whether what it prints names the settings file and the data directory. */
+      readonly namesPlaces?: true;
       readonly run: (run: SettingsRun<Options>) => void | Promise<void>;
     }
     | { readonly opens?: "place"; readonly run: (run: Run<Options>) => void | Promise<void> }
@@ -91,8 +93,14 @@ export function defineCommand<Options>(
   for (const one of definition.options ?? []) command.addOption(one);
   if (definition.opens !== undefined) {
     command
-      .option("--config <file>", "settings file (default: SLUICE_CONFIG, or ./sluice.jsonc)")
-      .option("--data <dir>", "data directory (default: SLUICE_DATA, or ./data)");
+      .option(
+        "--config <file>",
+        "settings file (default: SLUICE_CONFIG, ./sluice.jsonc, or your own)",
+      )
+      .option(
+        "--data <dir>",
+        "data directory (default: SLUICE_DATA, ./data if it holds a database, or your own)",
+      );
   }
   if (json) command.option("--json", "print JSON");
   if (help !== undefined) command.addHelpText("after", help);
@@ -112,12 +120,11 @@ export function defineCommand<Options>(
           (parts, config) => definition.run({ options, print, parts, config }),
           { make: definition.opens === "new database", serving: definition.serving ?? false },
         );
-      case "settings":
-        return await definition.run({
-          options,
-          print,
-          config: await readSettings(context, options),
-        });
+      case "settings": {
+        const { namesPlaces = false } = definition;
+        const config = await readSettings(context, options, { namesPlaces });
+        return await definition.run({ options, print, config });
+      }
       default:
         return await definition.run({ options, print });
     }

@@ -20,6 +20,7 @@ export function serveCommand(program: Command, context: CommandContext): void {
     ],
     help: "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice",
     opens: "settings",
+    namesPlaces: true,
     json: false,
     run: ({ config }) => run(context, config),
   });

@@ -7,6 +7,15 @@ import {
   parseJsonc,
   resolvePath,
 } from "../std/mod.ts";
+import {
+  besideFile,
+  defaultDataPlace,
+  defaultSettingsPlace,
+  isMissing,
+  type Place,
+  SETTINGS_FILE,
+  type Whereabouts,
+} from "./places.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 
 /** Origin of a setting, to be displayed: `file sluice.jsonc`, `environment SLUICE_PORT`. */
@@ -19,6 +28,8 @@ export interface Config {
   readonly origins: ReadonlyMap<string, Origin>;
   /** Path of the settings file, if there is one. */
   readonly file: string | undefined;
+  /** Why these are the settings file and the data directory. */
+  readonly places: { readonly settings: Place; readonly data: Place };
   /** Valid but probably unintended settings, such as misspelt variables. */
   readonly warnings: readonly string[];
 }
@@ -43,11 +54,7 @@ export class ConfigError extends Error {
 export type Flags = Readonly<Record<string, string | number | undefined>>;
 
 /** Environment that settings are loaded from. */
-export interface Surroundings {
-  /** Environment variables. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Working directory, for relative paths. */
-  readonly directory: string;
+export interface Surroundings extends Whereabouts {
   /** `--config FILE`. */
   readonly file?: string | undefined;
   readonly flags?: Flags | undefined;
@@ -87,8 +94,6 @@ const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
 /** Environment variables that are read elsewhere. */
 const OTHER_NAMES = ["SLUICE_CONFIG"];
 
-const DEFAULT_FILE = "sluice.jsonc";
-
 /**
  * Loads the settings: file, then environment, then flags; later ones win.
  *
@@ -101,7 +106,8 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
   const origins = new Map<string, Origin>();
   const merged: Record<string, unknown> = {};
 
-  const file = await readSettingsFile(around, faults);
+  const settingsPlace = await findSettings(around);
+  const file = await readSettingsFile(settingsPlace, faults);
   if (file !== undefined) {
     for (const [path, value] of leaves(expandVariables(file.value, around, faults))) {
       setPath(merged, path, value);
@@ -130,12 +136,40 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
     around.serving === false ? [] : faults,
   );
   if (faults.length > 0 || !parsed.success) throw new ConfigError(faults);
+  const origin = origins.get("data");
+  const dataPlace = origin === undefined ? await defaultDataPlace(around) : {
+    path: absolute(parsed.data.data, origin, around, file?.path),
+    why: origin,
+    isLocal: false,
+  };
+  if (origin === undefined) origins.set("data", `default: ${dataPlace.why}`);
+  const { url } = parsed.data.database;
   return {
-    settings: { ...parsed.data, upstreams, data: resolvePath(around.directory, parsed.data.data) },
+    settings: {
+      ...parsed.data,
+      database: { ...parsed.data.database, url: url && absoluteUrl(url, origins, file?.path) },
+      upstreams,
+      data: dataPlace.path,
+    },
     origins,
     file: file?.path,
+    places: { settings: settingsPlace, data: dataPlace },
     warnings: misspeltVariables(around.env),
   };
+}
+
+/** A path as the file means it, which is relative to the file, or as the shell means it. */
+function absolute(path: string, origin: Origin, around: Surroundings, file?: string): string {
+  return origin.startsWith("file ") && file !== undefined
+    ? besideFile(file, path)
+    : resolvePath(around.directory, path);
+}
+
+/** The same for the path in a `file:` URL. */
+function absoluteUrl(url: string, origins: ReadonlyMap<string, Origin>, file?: string): string {
+  const isFromFile = origins.get("database.url")?.startsWith("file ") ?? false;
+  if (!isFromFile || file === undefined || !/^file:(?![\\/])/.test(url)) return url;
+  return `file:${encodeURI(besideFile(file, decodeURIComponent(url.slice("file:".length))))}`;
 }
 
 /**
@@ -150,16 +184,35 @@ export function settingsJsonSchema(): Record<string, unknown> {
   };
 }
 
-async function readSettingsFile(around: Surroundings, faults: string[]) {
-  const asked = around.file ?? (around.env.SLUICE_CONFIG || undefined);
-  const name = asked ?? DEFAULT_FILE;
-  const path = resolvePath(around.directory, name);
+/** Settings file of a command, and whether it was asked for by name. */
+interface SettingsPlace extends Place {
+  /** Its name in messages. */
+  readonly name: string;
+  readonly isNamed: boolean;
+}
+
+async function findSettings(around: Surroundings): Promise<SettingsPlace> {
+  const named = around.file ?? (around.env.SLUICE_CONFIG || undefined);
+  if (named === undefined) {
+    const place = await defaultSettingsPlace(around);
+    return { ...place, name: place.isLocal ? SETTINGS_FILE : place.path, isNamed: false };
+  }
+  return {
+    path: resolvePath(around.directory, named),
+    why: around.file === undefined ? "SLUICE_CONFIG" : "--config",
+    isLocal: false,
+    name: named,
+    isNamed: true,
+  };
+}
+
+async function readSettingsFile({ name, path, isNamed }: SettingsPlace, faults: string[]) {
   let text: string;
   try {
     text = await Deno.readTextFile(path);
   } catch (error) {
-    if (asked === undefined && error instanceof Deno.errors.NotFound) return undefined;
-    const why = error instanceof Deno.errors.NotFound ? "file not found" : String(error);
+    if (!isNamed && isMissing(error)) return undefined;
+    const why = isMissing(error) ? "file not found" : String(error);
     faults.push(`Cannot read the settings file ${name}: ${why}`);
     return undefined;
   }

@@ -26,7 +26,7 @@ const LOCK_PATIENCE_MS = 1_000;
  * @throws {DirectoryInUse} when another gateway runs on the directory: it would release that one's holds.
  */
 export async function gatewayIdentity(directory: string): Promise<GatewayIdentity> {
-  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory);
   const path = joinPath(directory, "gateway.id");
   const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
   if (!await locked(file)) {
@@ -46,6 +46,23 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
     await file.write(new TextEncoder().encode(`${id}\n`));
   }
   return identity(id, file, joinPath(directory, ANNOUNCEMENT));
+}
+
+/**
+ * Makes a directory that only this user can read.
+ *
+ * @throws {Error} if it cannot be made.
+ */
+export async function makeDirectory(directory: string): Promise<void> {
+  try {
+    await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `Cannot create the data directory ${directory}: ${why}. Choose another with --data (SLUICE_DATA)`,
+      { cause: error },
+    );
+  }
 }
 
 /**

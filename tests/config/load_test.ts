@@ -53,7 +53,7 @@ const EXAMPLE = `{
 Deno.test("loadConfig with nothing set gives the defaults", async () => {
   const { settings, origins, file, warnings } = await load({});
   assertEquals([settings.host, settings.port, settings.durability], ["127.0.0.1", 8787, "full"]);
-  assertEquals([origins.size, file, warnings.length], [0, undefined, 0]);
+  assertEquals([[...origins.keys()], file, warnings.length], [["data"], undefined, 0]);
   assert(settings.data.endsWith("/data") && databaseFile(settings)!.endsWith("/data/sluice.db"));
 });
 
@@ -73,6 +73,7 @@ Deno.test("loadConfig takes the file, then the environment, then flags", async (
     port: "flag --port",
     host: "environment SLUICE_HOST",
     logLevel: "file sluice.jsonc",
+    data: "default: no home directory is set",
   });
 });
 

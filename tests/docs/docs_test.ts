@@ -2,7 +2,14 @@ import { settingsReference } from "../../src/config/mod.ts";
 import { encodeHex } from "../../src/std/mod.ts";
 import { LOCAL_SERVERS, SERVICES } from "../../src/upstreams/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { environment, exampleArgs, PROGRAM, sluice, startCommand } from "../fake/command.ts";
+import {
+  environment,
+  exampleArgs,
+  homeIn,
+  PROGRAM,
+  sluice,
+  startCommand,
+} from "../fake/command.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 
@@ -42,11 +49,12 @@ for (const page of pages) {
     const env: Record<string, string> = {
       PATH: `${away.path}:${Deno.env.get("PATH")}`,
       HOME: away.path,
+      ...homeIn(away.path),
       DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
     };
     const runs = [...of("sh"), ...of("ts")].length > 0;
     if (runs) {
-      const gateway = stack.use(startCommand(["--port", "0"], { directory: dir.path }));
+      const gateway = stack.use(startCommand(["--port", "0"], { directory: dir.path, env }));
       await gateway.waitFor(/curl/);
       if (WITHOUT_GATEWAY.has(page)) {
         gateway.signal("SIGTERM");
