@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import type { Config } from "../config/mod.ts";
+import { type Config, locateFaults } from "../config/mod.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
 import { type PlaceOptions, readSettings, withParts } from "./settings.ts";
 
@@ -117,16 +117,26 @@ export function defineCommand<Options>(
         return await withParts(
           context,
           options,
-          (parts, config) => definition.run({ options, print, parts, config }),
+          (parts, config) =>
+            located(config, () => definition.run({ options, print, parts, config })),
           { make: definition.opens === "new database", serving: definition.serving ?? false },
         );
       case "settings": {
         const { namesPlaces = false } = definition;
         const config = await readSettings(context, options, { namesPlaces });
-        return await definition.run({ options, print, config });
+        return await located(config, () => definition.run({ options, print, config }));
       }
       default:
         return await definition.run({ options, print });
     }
   });
+}
+
+/** Runs a command; an error of the settings that it finds says where in the file it is. */
+async function located(config: Config, work: () => void | Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw locateFaults(error, config.fileText);
+  }
 }

@@ -9,9 +9,9 @@
  * @module
  */
 
+export { ConfigError, type FileText, locateFaults } from "./faults.ts";
 export {
   type Config,
-  ConfigError,
   databaseFile,
   ENVIRONMENT,
   type Flags,

@@ -383,7 +383,7 @@ Deno.test("keys of upstreams are needed for answering, not for a backup", async 
   assertEquals(
     err,
     "sluice: Invalid settings: 1 error\n" +
-      "  - upstream.key: environment variable NOT_SET is not set\n",
+      "  - sluice.jsonc:1:49  upstream.key: environment variable NOT_SET is not set\n",
   );
 });
 
