@@ -33,6 +33,8 @@ export interface DoorParts {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly tracing?: Tracing | undefined;
+  /** Computes the answer to the challenge of a command that looks for this gateway. */
+  readonly prove: (challenge: string) => Promise<string>;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
   /** How host names of images become addresses. */

@@ -114,7 +114,19 @@ export async function assemble(config: Config, environment: Environment): Promis
     (one) => one.close(),
   );
   retention.start();
-  const parts = { store, keyRing, catalog, admission, upstreams, inFlight, timers, log, metrics };
+  const { prove } = identity;
+  const parts = {
+    store,
+    keyRing,
+    catalog,
+    admission,
+    upstreams,
+    inFlight,
+    timers,
+    log,
+    metrics,
+    prove,
+  };
   const closing = new AbortController();
   const door = built.use(
     openDoor({ ...parts, tracing, resolve, closing: closing.signal }, environment),

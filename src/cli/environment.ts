@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { SILENT } from "../telemetry/mod.ts";
-import { type GatewayAddress, gatewayAddress } from "./address.ts";
+import { checkKey, type GatewayAddress, gatewayAddress, refuseOther } from "./address.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration } from "./format.ts";
@@ -29,9 +29,12 @@ export function environmentCommands(program: Command, context: CommandContext): 
     opens: "new database",
     async run({ options, parts, config, print }) {
       const lifeMs = parseDuration(options.expires);
-      const { url, answers } = await gatewayAddress(config);
+      const address = await gatewayAddress(config);
+      refuseOther(address, config);
+      const { url, answers } = address;
       const secret = given(config, options)?.secret ??
         (await issue(parts, options, { name: "sluice env", lifeMs, nowMs: context.now() })).secret;
+      await checkKey(address, config, secret);
       print(
         clientEnvironment(config, url, secret),
         (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),

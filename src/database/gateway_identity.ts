@@ -1,5 +1,6 @@
 import { randomText } from "../platform/mod.ts";
 import { dirname, joinPath } from "../std/mod.ts";
+import { Announcement } from "./announcement.ts";
 
 /** Who a gateway is among those that share a database. */
 export interface GatewayIdentity extends Disposable {
@@ -7,14 +8,14 @@ export interface GatewayIdentity extends Disposable {
   readonly id: string;
   /** Leaves word in the data directory of where this gateway listens; gone when it stops. */
   announce(url: string): void;
+  /** Computes the answer to a challenge, which the word in the data directory lets others check. */
+  prove(challenge: string): Promise<string>;
 }
 
 /** Thrown when another gateway runs on a data directory. */
 export class DirectoryInUse extends Error {
   override readonly name = "DirectoryInUse";
 }
-
-const ANNOUNCEMENT = "gateway.address";
 
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
@@ -45,7 +46,7 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
     await file.seek(0, Deno.SeekMode.Start);
     await file.write(new TextEncoder().encode(`${id}\n`));
   }
-  return identity(id, file, joinPath(directory, ANNOUNCEMENT));
+  return identity(id, file, new Announcement(directory));
 }
 
 /**
@@ -80,38 +81,16 @@ export async function databaseAlone(
   return await gatewayIdentity(dirname(file));
 }
 
-function identity(id: string, file: Deno.FsFile, announcement: string): GatewayIdentity {
-  let announced = false;
+function identity(id: string, file: Deno.FsFile, announcement: Announcement): GatewayIdentity {
   return {
     id,
-    announce(url) {
-      Deno.writeTextFileSync(announcement, `${url}\n`, { mode: 0o600 });
-      announced = true;
-    },
+    announce: (url) => announcement.write(url),
+    prove: announcement.prove,
     [Symbol.dispose]() {
-      if (announced) removeIfThere(announcement);
+      announcement.remove();
       file.close();
     },
   };
-}
-
-/** Where the gateway of a data directory said that it listens; it may have been killed since. */
-export async function announcedAddress(directory: string): Promise<string | undefined> {
-  try {
-    const url = (await Deno.readTextFile(joinPath(directory, ANNOUNCEMENT))).trim();
-    return URL.canParse(url) ? url : undefined;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
-function removeIfThere(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }
 
 /** The part of a file that matters here; `tryLock` came with Deno 2.5. */

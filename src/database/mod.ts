@@ -33,6 +33,11 @@ export { type Reading, readTogether } from "./reading.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
 export {
   announcedAddress,
+  type AnnouncedGateway,
+  announcedGateway,
+  proofOf,
+} from "./announcement.ts";
+export {
   databaseAlone,
   DirectoryInUse,
   type GatewayIdentity,
