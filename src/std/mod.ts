@@ -117,6 +117,9 @@ export const joinPath: (...segments: string[]) => string = pathModule.join;
 /** `@std/path`: an absolute path. */
 export const resolvePath: (...segments: string[]) => string = pathModule.resolve;
 
+/** `@std/path`: what separates the directories of `PATH`. */
+export const delimiter: string = pathModule.DELIMITER;
+
 /** `@std/path`: the last segment of a path. */
 export const basename: (path: string) => string = pathModule.basename;
 
