@@ -32,7 +32,24 @@ function stopRequested(): Promise<string> {
         resolve(signal);
       });
     }
+    onHangup((isTerminalOpen) => isTerminalOpen || resolve("SIGHUP"));
   });
+}
+
+/** SIGHUP asks for a reload, and is also what a terminal sends that is being closed. */
+function onHangup(listener: (isTerminalOpen: boolean) => void): void {
+  if (Deno.build.os === "windows") return;
+  const onTerminal = Deno.stdin.isTerminal();
+  Deno.addSignalListener("SIGHUP", () => listener(!onTerminal || terminalIsOpen()));
+}
+
+function terminalIsOpen(): boolean {
+  try {
+    Deno.consoleSize(); // fails once the terminal is gone
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether the platform exports traces (https://docs.deno.com/runtime/fundamentals/open_telemetry/). */
@@ -84,6 +101,8 @@ if (import.meta.main) {
     openGateway: (config, log) =>
       assemble(config, { log, ...(exportsTelemetry() && { tracing: openTelemetry() }) }),
     stopRequested,
+    reloadRequested: (reload) => onHangup((isTerminalOpen) => isTerminalOpen && reload()),
+    signal: (pid, signal) => Deno.kill(pid, signal),
     runProgram,
     confirm,
   });

@@ -13,7 +13,7 @@ const LAYERS = [
   ["large_bodies"],
   ["fair_share", "rate_limits", "web"],
   ["tokens", "pixels", "telemetry", "refusal.ts"],
-  ["json", "platform", "std"],
+  ["json", "known_models", "platform", "std"],
 ];
 
 const SRC = new URL("../src/", import.meta.url);

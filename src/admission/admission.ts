@@ -23,14 +23,18 @@ import { nearestWindow } from "./windows.ts";
 /** `Retry-After` for an account that is limited to one request at a time. */
 const UNCOLLECTED_RETRY_MS = 2_000;
 
-/** Dependencies and settings of {@linkcode Admission}. */
-export interface AdmissionOptions {
-  readonly database: Database;
+/** Settings of {@linkcode Admission}, which may change while it runs. */
+export interface AdmissionSettings {
   readonly tierList: TierList;
-  /** ID of this gateway among those that share the database. Stays the same after a restart. */
-  readonly gatewayId: string;
   /** Time after which a hold is released if its gateway does not renew it, in milliseconds. */
   readonly leaseMs: number;
+}
+
+/** Dependencies and first settings of {@linkcode Admission}. */
+export interface AdmissionOptions extends AdmissionSettings {
+  readonly database: Database;
+  /** ID of this gateway among those that share the database. Stays the same after a restart. */
+  readonly gatewayId: string;
   readonly log: Log;
   /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
   readonly now: () => number;
@@ -62,6 +66,7 @@ export interface AdmittedRequest {
 /** Admits requests and keeps the leases of their holds. */
 export class Admission {
   readonly #options: AdmissionOptions;
+  #settings: AdmissionSettings;
   readonly #running = new SlotMap<string>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #keeping: Promise<void> = Promise.resolve();
@@ -71,16 +76,34 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+    this.#settings = options;
   }
 
   /** Releases holds left by an earlier run of this gateway, and starts renewing leases. */
   async start(): Promise<void> {
-    const { database, tierList, gatewayId, leaseMs } = this.#options;
-    await database.batch(tierList.statements);
+    const { database, gatewayId } = this.#options;
+    await database.batch(this.#settings.tierList.statements);
     await releaseHoldsOf(database, gatewayId);
+    this.#keepRegularly();
+  }
+
+  /**
+   * Changes the settings. Requests that were admitted keep their holds and their place in the rate windows.
+   *
+   * @param settings The new settings.
+   * @throws {DatabaseError} If the tiers cannot be stored; then nothing has changed.
+   */
+  async configure(settings: AdmissionSettings): Promise<void> {
+    await this.#options.database.batch(settings.tierList.statements);
+    this.#settings = settings;
+    clearInterval(this.#timer);
+    this.#keepRegularly();
+  }
+
+  #keepRegularly(): void {
     this.#timer = setInterval(() => {
       this.#keeping = this.#keeping.then(() => this.keep());
-    }, leaseMs / 4);
+    }, this.#settings.leaseMs / 4);
   }
 
   /** Stops renewing leases. Resolves when the renewal in progress has ended. */
@@ -101,7 +124,8 @@ export class Admission {
     asking: AdmissionRequest,
     onStatus: (accountStatus: AccountStatus) => void,
   ): Promise<AdmittedRequest> {
-    const { database, gatewayId, leaseMs, tierList, now } = this.#options;
+    const { database, gatewayId, now } = this.#options;
+    const { leaseMs, tierList } = this.#settings;
     const { requestId, caller, route, choices, permittedOutput } = asking;
     // each choice may need a request of its own, which reads the whole input
     const inputTokens = asking.inputTokens * choices;
@@ -151,8 +175,8 @@ export class Admission {
    * @returns The balance in credits, and the windows of key and account.
    */
   accountStatus(caller: Pick<Caller, "accountId" | "keyId">): Promise<AccountStatus> {
-    const { database, tierList, now } = this.#options;
-    return accountStatusOf(database, caller, tierList, now());
+    const { database, now } = this.#options;
+    return accountStatusOf(database, caller, this.#settings.tierList, now());
   }
 
   /**
@@ -160,7 +184,8 @@ export class Admission {
    * expires lots, and stores the tiers. Called every quarter of a lease. Failures are logged, not thrown.
    */
   async keep(): Promise<void> {
-    const { database, tierList, leaseMs, log, now, syncClock } = this.#options;
+    const { database, log, now, syncClock } = this.#options;
+    const { tierList, leaseMs } = this.#settings;
     const tick = performance.now();
     // After a database outage, give other gateways time to renew their leases.
     if (tick - this.#keptTick > leaseMs / 2) this.#steadyTick = tick;

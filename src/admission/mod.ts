@@ -12,6 +12,7 @@ export {
   Admission,
   type AdmissionOptions,
   type AdmissionRequest,
+  type AdmissionSettings,
   type AdmittedRequest,
 } from "./admission.ts";
 export { Hold } from "./hold.ts";

@@ -1,6 +1,6 @@
 import { type Account, KeyRing } from "../accounts/mod.ts";
 import { Admission } from "../admission/mod.ts";
-import { Catalog } from "../catalog/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
 import { CoarseTimers } from "../platform/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
 import {
@@ -10,16 +10,15 @@ import {
   foldLog,
   gatewayIdentity,
 } from "../database/mod.ts";
-import type { App, Server } from "../http/mod.ts";
+import { type App, serve, type Server } from "../http/mod.ts";
 import type { Resolve } from "../images/mod.ts";
-import { TierList } from "../ledger/mod.ts";
-import { InFlightRequests } from "../relay/mod.ts";
+import { InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import { guardProcess, type Log, Metrics, type Tracing } from "../telemetry/mod.ts";
 import type { RetryPolicy, Upstreams } from "../upstreams/mod.ts";
 import { Retention } from "../usage/mod.ts";
-import { openDoor } from "./door.ts";
-import { openStore, type Store, type StoreOptions } from "./store.ts";
-import { openUpstreams } from "./upstreams.ts";
+import { Bounds } from "./bounds.ts";
+import { admissionSettings, type Reload, retentionLimits, Servings } from "./servings.ts";
+import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.ts";
 
 /** For connections that stay open although nothing runs on them. */
 const CLOSE_PATIENCE_MS = 1_000;
@@ -35,10 +34,14 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
 }
 
 /** The whole gateway, not yet listening. */
-export interface Gateway extends Omit<Store, "owner"> {
+export interface Gateway extends Omit<Store, "owner" | "config"> {
+  /** What the settings in use have made; `config` is what they are. */
+  readonly config: Config;
   readonly app: App;
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
+  /** Upstreams that were asked for their models and list none. */
+  readonly unlisted: readonly string[];
   readonly inFlight: InFlightRequests;
   readonly admission: Admission;
   readonly retention: Retention;
@@ -49,6 +52,14 @@ export interface Gateway extends Omit<Store, "owner"> {
   guardProcess(): void;
   /** Listens where the settings say. */
   listen(): Server;
+  /**
+   * Reads the settings again and applies them, without touching requests in progress. After a fault, which is logged
+   * and shown by `sluice doctor` and the console, everything stays as it was.
+   *
+   * @param read Reads the settings.
+   * @returns How it went.
+   */
+  reload(read: () => Promise<Config>): Promise<Reload>;
   /**
    * Rejects new requests, lets requests in flight finish within `limits.drainMs`, then closes everything.
    *
@@ -62,7 +73,6 @@ export async function assemble(config: Config, environment: Environment): Promis
   const { log, tracing, retries, resolve } = environment;
   const { settings } = config;
   const file = databaseFile(settings);
-  const catalog = new Catalog(settings);
   await using built = new AsyncDisposableStack();
 
   const identity = built.use(await gatewayIdentity(settings.data));
@@ -71,7 +81,10 @@ export async function assemble(config: Config, environment: Environment): Promis
     requestsInFlight: inFlight.count,
     writesWaiting: database.waiting,
     databaseBytes: file === undefined ? undefined : await databaseBytes(database),
-    upstreams: upstreams.all.map(({ name, health }) => ({ name, resting: health.resting })),
+    upstreams: servings.current.upstreams.all.map(({ name, health }) => ({
+      name,
+      resting: health.resting,
+    })),
   }));
   const store = built.use(
     await openStore(config, { ...environment, observe: (commit) => metrics.committed(commit) }),
@@ -84,23 +97,12 @@ export async function assemble(config: Config, environment: Environment): Promis
   const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
   await keyRing.refresh();
   const timers = built.adopt(new CoarseTimers(), (all) => all.close());
-  const upstreams = built.adopt(
-    await openUpstreams(settings, catalog, {
-      log,
-      metrics,
-      now,
-      timers,
-      ...(retries === undefined ? {} : { retries }),
-    }),
-    (all) => all.close(),
-  );
   const inFlight = new InFlightRequests();
   const admission = built.adopt(
     new Admission({
       database,
-      tierList: new TierList(settings.tiers),
+      ...admissionSettings(settings),
       gatewayId: identity.id,
-      leaseMs: settings.limits.holdLeaseMs,
       log,
       now,
       syncClock: () => clock.sync(),
@@ -108,33 +110,46 @@ export async function assemble(config: Config, environment: Environment): Promis
     (one) => one.close(),
   );
   await admission.start();
-  const { requestDays: days, requestRows: rows } = settings.retention;
   const retention = built.adopt(
-    new Retention({ database, log, now, days, rows }),
+    new Retention({ database, log, now, ...retentionLimits(settings) }),
     (one) => one.close(),
   );
   retention.start();
-  const { prove } = identity;
-  const parts = {
-    store,
-    keyRing,
-    catalog,
-    admission,
-    upstreams,
-    inFlight,
-    timers,
-    log,
-    metrics,
-    prove,
-  };
   const closing = new AbortController();
-  const door = built.use(
-    openDoor({ ...parts, tracing, resolve, closing: closing.signal }, environment),
+  const bounds = built.use(new Bounds(settings, { now, timers }));
+  const servings: Servings = built.use(
+    await Servings.open(config, {
+      store,
+      retention,
+      keyRing,
+      admission,
+      inFlight,
+      estimates: new InputEstimates(),
+      bounds,
+      timers,
+      log,
+      metrics,
+      tracing,
+      retries,
+      resolve,
+      reloads: () => servings.lastReload,
+      prove: identity.prove,
+      closing: closing.signal,
+    }, environment),
   );
-  const { app } = door;
 
   const owned = built.move();
   let server: Server | undefined;
+  const announce = () => {
+    if (server === undefined) return;
+    const { file, digest } = servings.current.config;
+    identity.announce({
+      url: server.url,
+      pid: Deno.pid,
+      settings: file === undefined || digest === undefined ? null : { file, digest },
+      reload: servings.lastReload ?? null,
+    });
+  };
   const close = async () => {
     closing.abort();
     await server?.close(CLOSE_PATIENCE_MS);
@@ -144,9 +159,21 @@ export async function assemble(config: Config, environment: Environment): Promis
     ...store,
     retention,
     admission,
-    app,
-    catalog,
-    upstreams,
+    get config() {
+      return servings.current.config;
+    },
+    get app() {
+      return servings.current.app;
+    },
+    get catalog() {
+      return servings.current.catalog();
+    },
+    get unlisted() {
+      return servings.current.lists.without;
+    },
+    get upstreams() {
+      return servings.current.upstreams;
+    },
     inFlight,
     firstKey,
     owner,
@@ -154,13 +181,26 @@ export async function assemble(config: Config, environment: Environment): Promis
       owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() }));
     },
     listen() {
-      server = door.listen();
-      identity.announce(server.url);
+      server = serve({ fetch: (request, info) => servings.current.app.fetch(request, info) }, {
+        ...settings,
+        connections: bounds.connections,
+        onInterruption: (error) =>
+          log.error("stopped listening: out of file descriptors? closing idle connections", {
+            error: String(error),
+            limit: bounds.sockets?.limit,
+          }),
+      });
+      announce();
       return server;
     },
+    async reload(read) {
+      const reload = await servings.reload(read);
+      announce();
+      return reload;
+    },
     async stop() {
-      app.stopTaking();
-      const finished = await inFlight.finish(settings.limits.drainMs);
+      servings.stopTaking();
+      const finished = await inFlight.finish(servings.current.config.settings.limits.drainMs);
       await close();
       return finished;
     },
@@ -172,15 +212,4 @@ export async function assemble(config: Config, environment: Environment): Promis
 async function leaveOneFile(database: Database, log: Log): Promise<void> {
   const fault = await foldLog(database).then((done) => done ? undefined : "it is in use", String);
   if (fault !== undefined) log.warn("the write-ahead log stays beside its file", { error: fault });
-}
-
-/** The owner and its first key, issued at the first start unless the settings give one. */
-async function ensureOwner(
-  { config, keys, owner: ensure }: Store,
-): Promise<{ owner: Account; firstKey: string | undefined }> {
-  const { key } = config.settings.owner;
-  const owner = await ensure();
-  if (key === undefined) return { owner, firstKey: await keys.issueFirst(owner) };
-  await keys.adopt(owner, key.reveal());
-  return { owner, firstKey: undefined };
 }

@@ -7,4 +7,5 @@
  */
 
 export { assemble, type Environment, type Gateway } from "./gateway.ts";
+export type { Reload } from "./servings.ts";
 export { openStore, type Store, type StoreOptions } from "./store.ts";

@@ -125,3 +125,14 @@ async function noGatewayRuns(directory: string, file: string): Promise<void> {
     );
   }
 }
+
+/** The owner and its first key, issued at the first start unless the settings give one. */
+export async function ensureOwner(
+  { config, keys, registration }: Pick<Store, "config" | "keys" | "registration">,
+): Promise<{ owner: Account; firstKey: string | undefined }> {
+  const { key, email } = config.settings.owner;
+  const owner = await registration.owner(email);
+  if (key === undefined) return { owner, firstKey: await keys.issueFirst(owner) };
+  await keys.adopt(owner, key.reveal());
+  return { owner, firstKey: undefined };
+}

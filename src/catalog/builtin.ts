@@ -1,6 +1,6 @@
 import type { Route } from "./route.ts";
 
-type BuiltinRoute = Omit<Route, "id" | "targets">;
+type BuiltinRoute = Omit<Route, "id" | "targets" | "origin">;
 
 const K2 = { input: 100, cached: 25, output: 400 };
 const K2_CODE = { input: 150, cached: 40, output: 650 };

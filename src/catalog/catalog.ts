@@ -1,26 +1,13 @@
-import { ConfigError, type RouteSettings, type Settings } from "../config/mod.ts";
+import { ConfigError, type Settings } from "../config/mod.ts";
 import { Refusal } from "../refusal.ts";
-import { closestString } from "../std/mod.ts";
-import { BUILTIN_ROUTES } from "./builtin.ts";
-import type { Route, Target } from "./route.ts";
-
-/** Name of the upstream that `upstream.url` (`SLUICE_UPSTREAM_URL`) configures. */
-export const DEFAULT_UPSTREAM = "default";
-/** Name of the built-in upstream. */
-export const SIMULATOR = "simulator";
+import { closestString, levenshteinDistance } from "../std/mod.ts";
+import { type Listings, NO_LISTINGS } from "./listings.ts";
+import type { Route } from "./route.ts";
+import { routesOf } from "./routes.ts";
 
 const NO_ROUTES =
   "no models are configured: with several upstreams, add `targets` to at least one route " +
   "(routes.ID.targets)";
-
-const NEW_ROUTE = {
-  context: 128_000,
-  maxOutput: 128_000,
-  minimum: 1,
-  prices: { input: 100, cached: 25, output: 400 },
-  images: "none",
-  reasoning: "none",
-} as const;
 
 /** Another name of a route. */
 export interface Alias {
@@ -31,9 +18,7 @@ export interface Alias {
 /** Routes and their names. */
 export class Catalog {
   /** Problems that an operator should know about, such as routes without targets. */
-  get warnings(): readonly string[] {
-    return this.routes.length === 0 ? [NO_ROUTES] : [];
-  }
+  readonly warnings: readonly string[];
 
   /** Available routes, in the order they are listed. */
   readonly routes: readonly Route[];
@@ -44,23 +29,35 @@ export class Catalog {
 
   /**
    * @param settings The settings.
+   * @param listings What upstreams list.
    * @throws {ConfigError} If a target names an unknown upstream, an alias an unknown route, or a limit exceeds the
-   *   context.
+   *   context. An alias of a route that is not there is a warning if an upstream may list it later.
    */
-  constructor(settings: Settings) {
+  constructor(settings: Settings, listings: Listings = NO_LISTINGS) {
     const faults: string[] = [];
-    this.routes = routesOf(settings, faults);
+    const warnings: string[] = [];
+    this.routes = routesOf(settings, listings, faults);
+    if (this.routes.length === 0) warnings.push(NO_ROUTES);
+    const mayBeListed = discovers(settings);
+    for (const id of Object.keys(settings.routes)) {
+      if (this.routes.some((route) => route.id === id)) continue;
+      warnings.push(
+        `routes.${id}: not served: it has no targets${
+          mayBeListed ? ", and no upstream lists it" : ""
+        }`,
+      );
+    }
     for (const route of this.routes) this.#byName.set(route.id, route);
     const aliases: Alias[] = [];
     for (const [name, id] of Object.entries(settings.aliases)) {
       const route = this.#byName.get(id);
       if (route === undefined) {
         const known = this.routes.map((one) => one.id);
-        faults.push(
+        (mayBeListed ? warnings : faults).push(
           `aliases.${name}: unknown route '${id}'; ` +
             (known.length === 0 ? NO_ROUTES : `did you mean '${closestString(id, known)}'?`),
         );
-      } else if (this.routes.some((known) => known.id === name)) {
+      } else if (this.#byName.has(name)) {
         faults.push(`aliases.${name}: a route with this name already exists`);
       } else if (name.endsWith("*")) {
         this.#byPrefix.push({ prefix: name.slice(0, -1), route });
@@ -69,6 +66,7 @@ export class Catalog {
       }
     }
     for (const route of this.routes) {
+      if (/^(claude|anthropic)/.test(route.id)) continue;
       const name = `claude-${route.id}`;
       const taken = this.#byName.has(name) || Object.hasOwn(settings.aliases, name);
       if (!taken) aliases.push({ name, route });
@@ -76,6 +74,7 @@ export class Catalog {
     for (const { name, route } of aliases) this.#byName.set(name, route);
     this.#byPrefix.sort((a, b) => b.prefix.length - a.prefix.length);
     this.aliases = aliases;
+    this.warnings = warnings;
     if (faults.length > 0) throw new ConfigError(faults);
   }
 
@@ -89,17 +88,21 @@ export class Catalog {
   resolve(model: string): Route {
     const route = this.find(model);
     if (route !== undefined) return route;
+    const shown = model.slice(0, MAX_SHOWN_CHARS);
+    throw new Refusal("model_unknown", `Unknown model '${shown}'. ${this.#advice(shown)}`, {
+      param: "model",
+    });
+  }
+
+  #advice(model: string): string {
+    const ids = this.routes.map(({ id }) => id);
+    if (ids.length === 0) return "No models are configured: add `targets` to at least one route.";
     const names = [...this.#byName.keys()];
-    const near = names.length === 0
-      ? "No models are configured: add `targets` to at least one route."
-      : `Did you mean '${
-        closestString(model.slice(0, 100), names)
-      }'? GET /v1/models lists the available models.`;
-    throw new Refusal(
-      "model_unknown",
-      `Unknown model '${model.slice(0, 100)}'. ${near}`,
-      { param: "model" },
-    );
+    const near = closestString(model, names);
+    const guess = isLike(model, near) ? `Did you mean '${near}'? ` : "";
+    const some = ids.slice(0, MAX_LISTED).join(", ");
+    const rest = ids.length > MAX_LISTED ? `, and ${ids.length - MAX_LISTED} more` : "";
+    return `${guess}Available models: ${some}${rest} (GET /v1/models).`;
   }
 
   /**
@@ -123,78 +126,18 @@ export class Catalog {
   }
 }
 
-function routesOf(settings: Settings, faults: string[]): Route[] {
-  const fallback = fallbackUpstream(settings);
-  const known = new Set([SIMULATOR, ...Object.keys(settings.upstreams)]);
-  if (settings.upstream.url !== undefined) known.add(DEFAULT_UPSTREAM);
-  if (Object.hasOwn(settings.upstreams, SIMULATOR)) {
-    faults.push(
-      `upstreams.${SIMULATOR}: this name is reserved for the built-in upstream; choose another name`,
-    );
-  }
-  if (settings.upstream.url !== undefined && Object.hasOwn(settings.upstreams, DEFAULT_UPSTREAM)) {
-    faults.push(
-      `upstreams.${DEFAULT_UPSTREAM}: this name is used by upstream.url (SLUICE_UPSTREAM_URL); choose another name`,
-    );
-  }
-  const ids = [...new Set([...Object.keys(BUILTIN_ROUTES), ...Object.keys(settings.routes)])];
-  return ids.flatMap((id) => {
-    const own = settings.routes[id];
-    own?.targets?.forEach((target, index) => {
-      if (known.has(target.upstream)) return;
-      const near = closestString(target.upstream, [...known]);
-      faults.push(
-        `routes.${id}.targets[${index}].upstream: unknown upstream '${target.upstream}'; ` +
-          `did you mean '${near}'?`,
-      );
-    });
-    const targets = own?.targets ??
-      (fallback === undefined ? undefined : [{ upstream: fallback, model: id }]);
-    return targets === undefined ? [] : [routeOf(id, own, targets, faults)];
-  });
+/** Max characters of an unknown name in its error, and max names of models beside it. */
+const MAX_SHOWN_CHARS = 100;
+const MAX_LISTED = 6;
+
+/** Whether a name is so near to another that one may be meant by the other: at most a third is different. */
+function isLike(name: string, other: string): boolean {
+  const longer = Math.max(name.length, other.length);
+  return levenshteinDistance(name.toLowerCase(), other.toLowerCase()) <= longer / 3;
 }
 
-function routeOf(
-  id: string,
-  own: RouteSettings | undefined,
-  targets: readonly Target[],
-  faults: string[],
-): Route {
-  const base = BUILTIN_ROUTES[id];
-  const context = own?.context ?? base?.context ?? NEW_ROUTE.context;
-  const maxOutput = own?.maxOutput ?? Math.min(base?.maxOutput ?? NEW_ROUTE.maxOutput, context);
-  const maxInput = own?.maxInput ?? Math.min(base?.maxInput ?? context, context);
-  if (maxOutput > context) {
-    faults.push(
-      `routes.${id}.maxOutput: must not exceed the context of ${context} tokens: got ${maxOutput}`,
-    );
-  }
-  if (maxInput > context) {
-    faults.push(
-      `routes.${id}.maxInput: must not exceed the context of ${context} tokens: got ${maxInput}`,
-    );
-  }
-  return {
-    id,
-    displayName: own?.displayName ?? base?.displayName ?? id,
-    context,
-    maxInput,
-    maxOutput,
-    minimum: own?.minimum ?? base?.minimum ?? NEW_ROUTE.minimum,
-    prices: own?.prices ?? base?.prices ?? NEW_ROUTE.prices,
-    images: own?.images ?? base?.images ?? NEW_ROUTE.images,
-    reasoning: own?.reasoning ?? base?.reasoning ?? NEW_ROUTE.reasoning,
-    targets,
-  };
-}
-
-/**
- * Returns the upstream for routes without targets: the only one, or the simulator if there is none. With several
- * upstreams, such routes are not available: guessing would send prompts to a provider that the operator did not choose.
- */
-function fallbackUpstream(settings: Settings): string | undefined {
-  if (settings.upstream.url !== undefined) return DEFAULT_UPSTREAM;
-  const names = Object.keys(settings.upstreams);
-  if (names.length === 0) return SIMULATOR;
-  return names.length === 1 ? names[0] : undefined;
+/** Whether the models of an upstream are served by their own names. */
+function discovers({ upstream, upstreams }: Settings): boolean {
+  return (upstream.url !== undefined && upstream.discover) ||
+    Object.values(upstreams).some(({ discover }) => discover);
 }

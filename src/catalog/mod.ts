@@ -8,7 +8,10 @@
  */
 
 export { BUILTIN_ROUTES } from "./builtin.ts";
-export { type Alias, Catalog, DEFAULT_UPSTREAM, SIMULATOR } from "./catalog.ts";
+export { type Alias, Catalog } from "./catalog.ts";
+export { DEFAULT_UPSTREAM, SIMULATOR } from "./routes.ts";
 export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
-export type { ImageInput, Prices, Route, Target } from "./route.ts";
+export { compareWithKnown } from "./compare_routes.ts";
+export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";
+export type { ImageInput, Prices, Route, RouteOrigin, Target } from "./route.ts";
 export { checkMedia, type ImageUse, permittedOutput, type RouteUse } from "./rules.ts";

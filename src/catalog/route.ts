@@ -16,6 +16,12 @@ export interface Target {
 /** Which images a route accepts: none, only inline ones, or also remote URLs. */
 export type ImageInput = "none" | "inline" | "remote";
 
+/**
+ * Where a route's limits and prices come from: `built-in`, the `settings`, what is `known` of a listed model, or a `guess`
+ * because nothing is.
+ */
+export type RouteOrigin = "built-in" | "settings" | "known" | "guess";
+
 /** A model that callers can use: limits, prices, capabilities and targets. */
 export interface Route {
   readonly id: string;
@@ -31,6 +37,7 @@ export interface Route {
   readonly prices: Prices;
   readonly images: ImageInput;
   readonly reasoning: Reasoning;
+  readonly origin: RouteOrigin;
   /** Upstreams and models, in failover order. */
   readonly targets: readonly Target[];
 }

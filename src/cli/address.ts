@@ -1,5 +1,5 @@
 import { type Config, databaseFile } from "../config/mod.ts";
-import { announcedGateway, proofOf } from "../database/mod.ts";
+import { type AnnouncedGateway, announcedGateway, proofOf } from "../database/mod.ts";
 import { randomText } from "../platform/mod.ts";
 
 /** A gateway on this machine answers at once, or is not there. */
@@ -29,12 +29,12 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
   const { host, port, data } = settings;
   const reach = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   const running = await runningGateway(data);
-  const local = running ?? `http://${reach.includes(":") ? `[${reach}]` : reach}:${port}`;
+  const local = running?.url ?? `http://${reach.includes(":") ? `[${reach}]` : reach}:${port}`;
   const url = settings.publicUrl?.replace(/\/+$/, "") ?? local;
   if (running !== undefined) {
-    const isOther = url !== running && databaseFile(settings) !== undefined &&
-      await answerOf(url, (await announcedGateway(data))?.secret) === "another";
-    return { url, local: running, answers: true, isOther };
+    const isOther = url !== local && databaseFile(settings) !== undefined &&
+      await answerOf(url, running.secret) === "another";
+    return { url, local, answers: true, isOther };
   }
   const answers = await answersAt(url);
   if (databaseFile(settings) === undefined) return { url, local: url, answers, isOther: false };
@@ -42,14 +42,43 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
 }
 
 /**
- * Returns where the gateway of a data directory answers.
+ * Finds the gateway that runs on a data directory.
  *
- * @returns Its base address, or `undefined` if none runs.
+ * @returns What it announced there, or `undefined` if none runs.
  */
-export async function runningGateway(directory: string): Promise<string | undefined> {
+export async function runningGateway(directory: string): Promise<AnnouncedGateway | undefined> {
   const announced = await announcedGateway(directory);
   if (announced === undefined) return undefined;
-  return await answerOf(announced.url, announced.secret) === "proven" ? announced.url : undefined;
+  return await answerOf(announced.url, announced.secret) === "proven" ? announced : undefined;
+}
+
+/**
+ * Compares the settings that the running gateway uses with those that it would read now.
+ *
+ * @param config The settings as this command has read them.
+ * @returns How they differ, for people; `undefined` if they do not, or if no gateway runs.
+ */
+export async function settingsDrift({ settings, file, digest }: Config): Promise<
+  string | undefined
+> {
+  const gateway = await runningGateway(settings.data);
+  if (gateway === undefined) return undefined;
+  const { settings: used, reload } = gateway;
+  if (reload !== null && reload.fault !== null) {
+    return `the running gateway could not read its settings again and keeps those it had: ${reload.fault}`;
+  }
+  if (used?.file !== file) {
+    return `the running gateway uses ${used?.file ?? "no settings file"}, this command uses ${
+      file ?? "none"
+    }`;
+  }
+  if (used?.digest !== digest) {
+    return `${file} has changed since the running gateway read it`;
+  }
+  if (reload !== null && reload.needRestart.length > 0) {
+    return `the running gateway needs a restart to apply: ${reload.needRestart.join(", ")}`;
+  }
+  return undefined;
 }
 
 /** Whether a gateway answers at an address. */

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
-import { Catalog } from "../catalog/mod.ts";
+import { compareWithKnown } from "../catalog/mod.ts";
 import { effectiveSettings, settingsJsonSchema, settingsReference } from "../config/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
+import { servedModels } from "./served_catalog.ts";
 import { settingsPlaceText } from "./local_places.ts";
 
 /** `sluice config …` */
@@ -15,14 +16,19 @@ export function configCommand(program: Command, context: CommandContext): void {
     description: "validate the settings",
     opens: "settings",
     namesPlaces: true,
-    run({ config, print }) {
-      const { routes, warnings } = new Catalog(config.settings);
+    async run({ config, print }) {
+      const { catalog, listings } = await servedModels(config, { ...context, ask: false });
+      const { routes, warnings } = catalog;
       const value = {
         ok: true,
         file: config.file ?? null,
         data: config.settings.data,
         routes: routes.length,
-        warnings: [...config.warnings, ...warnings],
+        warnings: [
+          ...config.warnings,
+          ...warnings,
+          ...compareWithKnown(catalog, config.settings, listings),
+        ],
       };
       print(
         value,

@@ -1,5 +1,6 @@
 import type { Account, Accounts, Keys, Sessions } from "../accounts/mod.ts";
 import type { Registration, Sales } from "../billing/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database, DatabaseClock } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
@@ -22,11 +23,16 @@ export interface CommandParts extends AsyncDisposable {
 interface ServedGateway {
   readonly firstKey: string | undefined;
   readonly owner: Account;
+  readonly catalog: Catalog;
+  /** Upstreams that were asked for their models and list none. */
+  readonly unlisted: readonly string[];
   readonly sessions: Sessions;
   readonly database: { readonly place: string };
   /** Keeps the process up when there is a bug, and gives up permissions that serving does not need. */
   guardProcess(): void;
   listen(): { readonly url: string };
+  /** Reads the settings again and applies them; a fault is logged. */
+  reload(read: () => Promise<Config>): Promise<{ readonly fault: string | null }>;
   stop(): Promise<{ cutOff: number }>;
 }
 
@@ -44,6 +50,10 @@ export interface CommandContext {
   openGateway(config: Config, log: Log): Promise<ServedGateway>;
   /** Resolves at the first request to stop; a second one ends the process at once. */
   stopRequested(): Promise<string>;
+  /** Calls `reload` whenever it is asked to read the settings again (SIGHUP). */
+  reloadRequested(reload: () => void): void;
+  /** Sends a signal to a process. */
+  signal(pid: number, signal: "SIGHUP"): void;
   /** Runs a program on this terminal to its end; answers its exit status. */
   runProgram(
     program: string,

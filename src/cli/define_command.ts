@@ -59,6 +59,8 @@ type CommandDefinition<Options> =
       readonly opens: "settings";
       /** Whether what it prints names the settings file and the data directory. */
       readonly namesPlaces?: true;
+      /** Whether it answers requests, and so needs the keys of upstreams; it does unless said otherwise. */
+      readonly serving?: false;
       readonly run: (run: SettingsRun<Options>) => void | Promise<void>;
     }
     | { readonly opens?: "place"; readonly run: (run: Run<Options>) => void | Promise<void> }
@@ -122,8 +124,8 @@ export function defineCommand<Options>(
           { make: definition.opens === "new database", serving: definition.serving ?? false },
         );
       case "settings": {
-        const { namesPlaces = false } = definition;
-        const config = await readSettings(context, options, { namesPlaces });
+        const { namesPlaces = false, serving = true } = definition;
+        const config = await readSettings(context, options, { serving, namesPlaces });
         return await located(config, () => definition.run({ options, print, config }));
       }
       default:

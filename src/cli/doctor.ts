@@ -1,17 +1,18 @@
 import type { Command } from "commander";
 import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
-import { Catalog } from "../catalog/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
 import { databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
-import { answersAt, gatewayAddress, runningGateway } from "./address.ts";
+import { answersAt, gatewayAddress, runningGateway, settingsDrift } from "./address.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
+import { servedCatalog } from "./served_catalog.ts";
 import { exists, type PlaceOptions, readSettings } from "./settings.ts";
 
 interface Options extends PlaceOptions {
@@ -84,7 +85,7 @@ async function examine(
       );
       return rest;
     });
-    catalog = new Catalog(config.settings);
+    catalog = await servedCatalog(config, { ...context, ask: false });
   } catch (error) {
     return [
       failed(
@@ -97,7 +98,9 @@ async function examine(
   if (options.running) return [await answering(config)];
   const { file, warnings } = config;
   findings.push(
-    ...catalog.warnings.map((one) => failed("routes", one, "see docs/upstreams.md")),
+    ...catalog.warnings.map((one) =>
+      (catalog.routes.length === 0 ? failed : warning)("routes", one, "see docs/upstreams.md")
+    ),
   );
   findings.push(ok("settings", `${file ?? "no settings file"}; ${catalog.routes.length} routes`));
   findings.push(
@@ -108,6 +111,10 @@ async function examine(
   if (await exists(config.settings.data)) findings.push(await space(config));
   tell("gateway");
   findings.push(await gateway(config));
+  const drift = await settingsDrift(config);
+  if (drift !== undefined) {
+    findings.push(warning("settings", drift, "apply the settings file with: sluice reload"));
+  }
   if (options.local) return findings;
   const upstreams = Object.entries(configuredUpstreams(config.settings));
   if (upstreams.length === 0) {
@@ -191,7 +198,7 @@ async function space({ settings }: Config): Promise<Finding> {
 
 /** Whether the gateway of a data directory answers, by the address that it left there. */
 async function answering({ settings }: Config): Promise<Finding> {
-  const url = await runningGateway(settings.data);
+  const url = (await runningGateway(settings.data))?.url;
   return url !== undefined
     ? ok("gateway", `running at ${url}`)
     : failed("gateway", `not running on ${settings.data}`, "start it with: sluice");
@@ -258,13 +265,14 @@ function upstreamFinding(
       "the URL is not that of an API: it usually ends in /v1",
     );
   }
+  const names = models.map(({ id }) => id);
   const missing = models.length === 0
     ? []
-    : [...new Set(asked)].filter((one) => !models.includes(one));
+    : [...new Set(asked)].filter((one) => !names.includes(one));
   return missing.length === 0 ? ok(check, `${took}, ${models.length} models`) : warning(
     check,
     `${took}, but does not list ${missing.slice(0, 6).join(", ")}`,
-    `name a model of its own in the targets of routes; it has ${models.slice(0, 6).join(", ")}`,
+    `name a model of its own in the targets of routes; it has ${names.slice(0, 6).join(", ")}`,
   );
 }
 

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
-import { Catalog } from "../catalog/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { SILENT } from "../telemetry/mod.ts";
 import { checkKey, type GatewayAddress, gatewayAddress, refuseOther } from "./address.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration } from "./format.ts";
+import { servedCatalog } from "./served_catalog.ts";
 import { activeAccount } from "./settings.ts";
 
 interface Options {
@@ -36,7 +37,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
         (await issue(parts, options, { name: "sluice env", lifeMs, nowMs: context.now() })).secret;
       await checkKey(address, config, secret);
       print(
-        clientEnvironment(config, url, secret),
+        clientEnvironment(await servedCatalog(config, context), url, secret),
         (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),
       );
       if (!answers) {
@@ -89,7 +90,8 @@ async function runWithKey(context: CommandContext, run: Run): Promise<number> {
   try {
     const { url, close } = await reachable(context, config);
     try {
-      return await context.runProgram(name, args, clientEnvironment(config, url, key.secret));
+      const catalog = await servedCatalog(config, context);
+      return await context.runProgram(name, args, clientEnvironment(catalog, url, key.secret));
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
       throw new Error(`Cannot run ${name}: program not found`, { cause: error });
@@ -149,11 +151,10 @@ async function issue(
  * not go to this gateway beside its own.
  */
 function clientEnvironment(
-  { settings }: Config,
+  catalog: Catalog,
   url: string,
   secret: string,
 ): Record<string, string> {
-  const catalog = new Catalog(settings);
   const model = catalog.example("svc-k3");
   const small = catalog.find("svc-k2")?.id;
   return {

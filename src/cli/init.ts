@@ -1,10 +1,17 @@
 import type { Command } from "commander";
-import { BUILTIN_ROUTES } from "../catalog/mod.ts";
-import { defaultSettingsPlace, settingsJsonSchema, upstreamSettings } from "../config/mod.ts";
+import { BUILTIN_ROUTES, Catalog, type Target } from "../catalog/mod.ts";
+import {
+  defaultSettingsPlace,
+  settings,
+  settingsJsonSchema,
+  upstreamSettings,
+} from "../config/mod.ts";
 import { basename, dirname, joinPath, resolvePath } from "../std/mod.ts";
 import { type Discovered, discoverUpstreams, probeUpstream } from "../upstreams/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
+import { table } from "./format.ts";
+import { modelRow } from "./report.ts";
 import { exists } from "./settings.ts";
 
 interface Options {
@@ -15,6 +22,8 @@ interface Options {
 
 const FILE = "sluice.jsonc";
 const SERVICE_PATIENCE_MS = 10_000;
+/** Models that are shown before the file is written. */
+const MAX_SHOWN = 20;
 const SCHEMA_FILE = "sluice.schema.json";
 
 /** `sluice init` */
@@ -53,6 +62,7 @@ async function run(context: CommandContext, options: Options): Promise<void> {
   }
   const agreedOn = found.filter((one) => agreed(context, options, `Use ${one.preset.title}?`));
   const taken = await Promise.all(agreedOn.map((one) => withModels(one, env, now)));
+  out(servedText(taken));
   if (!agreed(context, options, `Write ${basename(file)} and ${SCHEMA_FILE} into ${directory}?`)) {
     return;
   }
@@ -85,8 +95,8 @@ async function withModels(
   const { preset } = found;
   if (preset.keyVariable === undefined) return found;
   const { url, dialect, name } = preset;
-  const settings = upstreamSettings.parse({ url, dialect, key: env[preset.keyVariable] });
-  const { models } = await probeUpstream(name, settings, { now, patienceMs: SERVICE_PATIENCE_MS });
+  const own = upstreamSettings.parse({ url, dialect, key: env[preset.keyVariable] });
+  const { models } = await probeUpstream(name, own, { now, patienceMs: SERVICE_PATIENCE_MS });
   return { preset, models };
 }
 
@@ -104,8 +114,29 @@ export function describe({ preset, models }: Discovered): string {
   if (preset.keyVariable !== undefined) {
     return `an API key for ${preset.title} in ${preset.keyVariable}`;
   }
-  return `${preset.title} at ${new URL(preset.url).host} with ${models.slice(0, 3).join(", ")}` +
-    (models.length > 3 ? ` and ${models.length - 3} more` : "");
+  const names = models.map(({ id }) => id);
+  return `${preset.title} at ${new URL(preset.url).host} with ${names.slice(0, 3).join(", ")}` +
+    (names.length > 3 ? ` and ${names.length - 3} more` : "");
+}
+
+/** What the file makes the gateway serve, and at which price, for people. */
+function servedText(found: readonly Discovered[]): string {
+  const upstreams = Object.fromEntries(
+    found.map(({ preset: { name, url, dialect } }) => [name, { url, dialect, discover: true }]),
+  );
+  const routes = Object.fromEntries(
+    namedRoutes(found).map(([id, targets]) => [id, { targets }]),
+  );
+  const listings = new Map(
+    found.flatMap(({ preset: { name }, models }) => models.length === 0 ? [] : [[name, models]]),
+  );
+  const catalog = new Catalog(settings.parse({ upstreams, routes }), listings);
+  const shown = catalog.routes.slice(0, MAX_SHOWN);
+  if (shown.length === 0) return "";
+  const rest = catalog.routes.length - shown.length;
+  return `\nThese models will be served. Credits are per million tokens:\n\n${
+    table(shown.map(modelRow))
+  }${rest > 0 ? `… and ${rest} more: sluice models\n` : ""}\n`;
 }
 
 /** A commented settings file over these upstreams. */
@@ -113,19 +144,20 @@ function settingsText(found: readonly Discovered[]): string {
   return `{
   "$schema": "./${SCHEMA_FILE}",
 
-  // Who answers. \${NAME} is read from the environment.
+  // Who answers. \${NAME} is read from the environment. With "discover", each model that an upstream
+  // lists is served by its own name: sluice models.
   "upstreams": {
 ${found.length === 0 ? EXAMPLE_UPSTREAM : found.map(upstreamText).join(",\n")}
   },
 
-  // The upstreams of each model, in failover order, and the model's name there.
+  // Models under other names, with limits and prices of your own. Targets are tried in this order.
   "routes": {
-${found.length === 0 ? EXAMPLE_ROUTE : routesText(found)}
+${routesText(found)}
   },
 
   // Other names for models: exact, or a prefix ending in *.
   "aliases": {
-    // "gpt-*": "svc-k3"
+    // "gpt-*": "${found.flatMap(({ models }) => models)[0]?.id ?? "svc-k3"}"
   }
 
   // Everything else has a default: sluice config show. All settings: docs/settings.md.
@@ -134,54 +166,46 @@ ${found.length === 0 ? EXAMPLE_ROUTE : routesText(found)}
 }
 
 const EXAMPLE_UPSTREAM =
-  `    // "local": { "url": "http://127.0.0.1:11434/v1", "dialect": "chat" }`;
+  `    // "local": { "url": "http://127.0.0.1:11434/v1", "dialect": "chat", "discover": true }`;
 const EXAMPLE_ROUTE =
-  `    // "svc-k3": { "targets": [{ "upstream": "local", "model": "llama3" }] }`;
+  `    // "house-small": { "targets": [{ "upstream": "local", "model": "llama3" }] }`;
 
 function upstreamText({ preset }: Discovered): string {
   const { name, url, dialect, quirks, keyVariable, source } = preset;
-  const settings = {
+  const written = {
     url,
     ...(keyVariable !== undefined && { key: `\${${keyVariable}}` }),
     dialect,
     ...(quirks !== undefined && { quirks }),
+    discover: true,
   };
-  const body = Object.entries(settings).map(([key, value]) => `      "${key}": "${value}"`);
+  const body = Object.entries(written).map(([key, value]) =>
+    `      "${key}": ${JSON.stringify(value)}`
+  );
   return `    // ${source}\n    "${name}": {\n${body.join(",\n")}\n    }`;
 }
 
-/** Each route at each upstream that told its models. */
 function routesText(found: readonly Discovered[]): string {
-  const notes = found.map(({ preset, models }) =>
-    models.length > 0
-      ? `    // Models of ${preset.title}: ${models.slice(0, 12).join(", ")}\n`
-      : `    // ${preset.title} did not list its models: add its targets yourself\n`
+  const named = namedRoutes(found).map(([id, targets]) =>
+    `    "${id}": { "targets": [${
+      targets.map(({ upstream, model }) =>
+        `{ "upstream": "${upstream}", "model": ${JSON.stringify(model)} }`
+      ).join(", ")
+    }] }`
   );
-  const routes = Object.keys(BUILTIN_ROUTES).map((id) => {
-    const targets = found.flatMap((one) => {
-      const model = modelFor(id, one);
-      return model === undefined
-        ? []
-        : [`{ "upstream": "${one.preset.name}", "model": "${model}" }`];
-    });
-    return `    ${targets.length === 0 ? "// " : ""}"${id}": { "targets": [${
-      targets.join(", ")
-    }] }`;
-  });
-  return notes.join("") + routes.join(",\n");
+  return named.length === 0 ? EXAMPLE_ROUTE : named.join(",\n");
 }
 
-/** Names of models that embed, rank, hear or draw. */
-const NOT_FOR_CHAT = /embed|rerank|whisper|tts|bge-|diffusion/i;
-
-/**
- * The model that a route is named after (svc-k3 is kimi-k3 elsewhere). Of a server on this machine else
- * the first that it has; a service's first may be one that does not chat.
- */
-function modelFor(route: string, { preset, models }: Discovered): string | undefined {
-  const named = route.replace(/^svc-/, "");
-  return models.find((model) => model.split("/").at(-1)!.replace(/^kimi-/, "") === named) ??
-    (preset.keyVariable === undefined
-      ? models.find((model) => !NOT_FOR_CHAT.test(model))
-      : undefined);
+/** The built-in routes that upstreams have the very model of: svc-k3 is kimi-k3 elsewhere. */
+function namedRoutes(found: readonly Discovered[]): [string, Target[]][] {
+  return Object.keys(BUILTIN_ROUTES).flatMap((id): [string, Target[]][] => {
+    const named = id.replace(/^svc-/, "");
+    const targets = found.flatMap(({ preset, models }) => {
+      const model = models.find((one) =>
+        one.id.split("/").at(-1)!.toLowerCase().replace(/^kimi-/, "") === named
+      );
+      return model === undefined ? [] : [{ upstream: preset.name, model: model.id }];
+    });
+    return targets.length === 0 ? [] : [[id, targets]];
+  });
 }

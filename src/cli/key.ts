@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Key } from "../accounts/mod.ts";
-import { Catalog } from "../catalog/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
+import { servedCatalog } from "./served_catalog.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseCount, parseDuration, parseList, table, time } from "./format.ts";
@@ -34,7 +35,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
     async run({ options, parts, config, print }) {
       const models = options.models === undefined
         ? undefined
-        : routeIds(parseList(options.models), new Catalog(config.settings));
+        : routeIds(parseList(options.models), await servedCatalog(config, context));
       const account = await activeAccount(parts, options.account);
       const made = await parts.keys.issue(account, {
         name: options.name,

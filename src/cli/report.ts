@@ -1,6 +1,8 @@
 import { type Command, Option } from "commander";
-import { Catalog } from "../catalog/mod.ts";
+import type { Route } from "../catalog/mod.ts";
 import { type Grouping, GROUPINGS, usageReport } from "../usage/mod.ts";
+import { settingsDrift } from "./address.ts";
+import { servedCatalog } from "./served_catalog.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
@@ -28,18 +30,36 @@ export function reportCommands(program: Command, context: CommandContext): void 
     name: "models",
     description: "list the models with limits, prices and targets",
     opens: "settings",
-    run({ config: { settings }, print }) {
-      print(new Catalog(settings).routes, (routes) =>
-        table(routes.map((route) => ({
-          model: route.id,
-          context: route.context,
-          output: route.maxOutput,
-          images: route.images,
-          reasoning: route.reasoning,
-          minimum: route.minimum,
-          "in/cached/out per M": Object.values(route.prices).join(" / "),
-          targets: route.targets.map(({ upstream, model }) => `${upstream}:${model}`).join(" → "),
-        }))));
+    async run({ config, print }) {
+      const catalog = await servedCatalog(config, context);
+      print(catalog.routes, (routes) => {
+        const guessed = routes.filter(({ origin }) => origin === "guess").map(({ id }) => id);
+        return table(routes.map(modelRow)) + guessNote(guessed);
+      });
+      for (const warning of catalog.warnings) context.err(`sluice: ${warning}\n`);
+      const drift = await settingsDrift(config);
+      if (drift !== undefined) context.err(`sluice: ${drift}; see sluice reload\n`);
     },
   });
+}
+
+/** A model as a row of a table. */
+export function modelRow(route: Route) {
+  return {
+    model: route.id,
+    context: route.context,
+    output: route.maxOutput,
+    images: route.images,
+    reasoning: route.reasoning,
+    minimum: route.minimum,
+    "in/cached/out per M": Object.values(route.prices).join(" / "),
+    from: route.origin,
+    targets: route.targets.map(({ upstream, model }) => `${upstream}:${model}`).join(" → "),
+  };
+}
+
+function guessNote(guessed: readonly string[]): string {
+  if (guessed.length === 0) return "";
+  const names = guessed.slice(0, 3).join(", ") + (guessed.length > 3 ? ", …" : "");
+  return `\nNothing is known about ${names}: limits and prices marked "guess" are cautious. Set them in routes.\n`;
 }

@@ -14,6 +14,7 @@ import { doctorCommand } from "./doctor.ts";
 import { environmentCommands } from "./environment.ts";
 import { initCommand } from "./init.ts";
 import { keyCommand } from "./key.ts";
+import { reloadCommand } from "./reload.ts";
 import { reportCommands } from "./report.ts";
 import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
@@ -67,6 +68,7 @@ function build(context: CommandContext): Command {
   keyCommand(program, context);
   creditCommands(program, context);
   reportCommands(program, context);
+  reloadCommand(program, context);
   configCommand(program, context);
   doctorCommand(program, context);
   backupCommands(program, context);

@@ -1,16 +1,22 @@
 import type { Command } from "commander";
-import { Catalog, SIMULATOR } from "../catalog/mod.ts";
+import { type Catalog, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
-import { bufferedWriter, createLog } from "../telemetry/mod.ts";
+import { bufferedWriter, createLog, type LogSettings } from "../telemetry/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { discoverUpstreams } from "../upstreams/mod.ts";
 import { describe } from "./init.ts";
+import { type PlaceOptions, readSettings } from "./settings.ts";
 import { welcome } from "./welcome.ts";
+
+interface Options {
+  readonly host?: string;
+  readonly port?: string;
+}
 
 /** `sluice` and `sluice serve` */
 export function serveCommand(program: Command, context: CommandContext): void {
-  defineCommand(program, context, {
+  defineCommand<Options>(program, context, {
     name: "serve",
     description: "run the gateway (the default)",
     isDefault: true,
@@ -22,19 +28,18 @@ export function serveCommand(program: Command, context: CommandContext): void {
     opens: "settings",
     namesPlaces: true,
     json: false,
-    run: ({ config }) => run(context, config),
+    run: ({ config, options }) => run(context, config, options),
   });
 }
 
-async function run(context: CommandContext, config: Config): Promise<void> {
+async function run(
+  context: CommandContext,
+  config: Config,
+  options: Options & PlaceOptions,
+): Promise<void> {
   const { settings } = config;
   const write = bufferedWriter(Deno.stderr);
-  const log = createLog({
-    format: settings.log ?? (Deno.stderr.isTerminal() ? "pretty" : "json"),
-    level: settings.logLevel,
-    now: context.now,
-    write,
-  });
+  const log = createLog({ ...logSettings(config), now: context.now, write });
   for (const warning of config.warnings) log.warn(warning);
   tryPort(settings); // before a first start makes a key that it could not show
   const gateway = await context.openGateway(config, log);
@@ -46,11 +51,19 @@ async function run(context: CommandContext, config: Config): Promise<void> {
     await gateway.stop();
     throw error;
   }
-  const catalog = new Catalog(settings);
+  context.reloadRequested(async () => {
+    let next = config;
+    const { fault } = await gateway.reload(async () =>
+      next = await readSettings(context, options, { namesPlaces: true })
+    );
+    if (fault === null) log.configure(logSettings(next));
+  });
+  const { catalog } = gateway;
   const { firstKey, owner, sessions } = gateway;
   context.out(welcome({
     config,
     catalog,
+    unlisted: gateway.unlisted,
     address: settings.publicUrl?.replace(/\/+$/, "") ?? url,
     listening: url,
     place: gateway.database.place,
@@ -64,6 +77,10 @@ async function run(context: CommandContext, config: Config): Promise<void> {
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
+}
+
+function logSettings({ settings: { log, logLevel } }: Config): LogSettings {
+  return { format: log ?? (Deno.stderr.isTerminal() ? "pretty" : "json"), level: logLevel };
 }
 
 /** Makes sure that the port can be listened on. */

@@ -7,6 +7,8 @@ import { VERSION } from "../platform/mod.ts";
 interface Welcome {
   readonly config: Config;
   readonly catalog: Catalog;
+  /** Upstreams that were asked for their models and list none. */
+  readonly unlisted: readonly string[];
   /** Base address shown to users. */
   readonly address: string;
   /** Where it listens. */
@@ -23,8 +25,9 @@ interface Welcome {
 
 /** The start-up text: where, who answers, and at the first start the key and a call that works. */
 export function welcome(
-  { config, catalog, address, listening, place, ownerEmail, firstKey, signInToken, found }: Welcome,
+  welcome: Welcome,
 ): string {
+  const { config, catalog, address, listening, place, ownerEmail, firstKey, signInToken } = welcome;
   const lines = [
     `Sluice ${VERSION} is listening on ${listening}${
       listening === address ? "" : ` (public address: ${address})`
@@ -34,7 +37,8 @@ export function welcome(
     `            In ${config.settings.data}: ${config.places.data.why}.`,
     `  settings  ${settingsPlaceText(config)}`,
     ...answering(config, catalog),
-    ...found.map((one) => `            Found ${one}: run sluice init to use it.`),
+    ...modelLines(welcome),
+    ...welcome.found.map((one) => `            Found ${one}: run sluice init to use it.`),
   ];
   const ownKey = config.settings.owner.key instanceof Secret;
   if (firstKey !== undefined) {
@@ -82,6 +86,27 @@ function answering(config: Config, catalog: Catalog): string[] {
     "            SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY, or write a sluice.jsonc.",
   ];
 }
+
+/** Which models are served by their own names, and by which upstream they are not. */
+function modelLines({ catalog: { routes }, unlisted }: Welcome): string[] {
+  const listed = routes.filter(({ origin }) => origin === "known" || origin === "guess");
+  const names = listed.slice(0, MAX_NAMES).map(({ id }) => id).join(", ");
+  const rest = listed.length - MAX_NAMES;
+  return [
+    ...(listed.length === 0
+      ? []
+      : [`  models    ${names}${rest > 0 ? ` and ${rest} more` : ""} (sluice models)`]),
+    ...unlisted.map((name) =>
+      `            Upstream ${name} does not list its models: ${
+        routes.some(({ origin }) => origin === "built-in")
+          ? "it is sent the names of the built-in routes."
+          : "name them in routes."
+      }`
+    ),
+  ];
+}
+
+const MAX_NAMES = 6;
 
 /** One line that works as pasted. */
 function curl(

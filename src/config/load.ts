@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { closestString, dirname, joinPath, levenshteinDistance, resolvePath } from "../std/mod.ts";
 import { ConfigError, Faults, type FileText, validate } from "./faults.ts";
@@ -27,6 +28,8 @@ export interface Config {
   readonly fileText: FileText | undefined;
   /** Why these are the settings file and the data directory. */
   readonly places: { readonly settings: Place; readonly data: Place };
+  /** SHA-256 of the settings file, in hexadecimal, as it was read; to tell whether it has changed since. */
+  readonly digest: string | undefined;
   /** Valid but probably unintended settings, such as misspelt variables. */
   readonly warnings: readonly string[];
 }
@@ -59,6 +62,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_UPSTREAM_URL: "upstream.url",
   SLUICE_UPSTREAM_KEY: "upstream.key",
   SLUICE_UPSTREAM_DIALECT: "upstream.dialect",
+  SLUICE_UPSTREAM_MODEL: "upstream.model",
   SLUICE_LOG: "log",
   SLUICE_LOG_LEVEL: "logLevel",
   SLUICE_PUBLIC_URL: "publicUrl",
@@ -133,6 +137,7 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
     file: file?.path,
     fileText: file,
     places: { settings: settingsPlace, data: dataPlace },
+    digest: file?.digest,
     warnings: misspeltVariables(around.env),
   };
 }
@@ -198,7 +203,17 @@ async function readSettingsFile({ name, path, isNamed }: SettingsPlace, faults: 
   const { value, written, faults: found } = parseSettingsFile(text);
   faults.setFile({ name, written });
   for (const { position, message } of found) faults.addAt(position, message);
-  return { name, path, value, written };
+  return { name, path, value, written, digest: digestOf(text) };
+}
+
+/**
+ * Computes the digest of a settings file's text.
+ *
+ * @param text The text.
+ * @returns SHA-256, in hexadecimal.
+ */
+export function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** Resolves paths of certificates relative to the settings file, and checks the certificates. */

@@ -13,6 +13,7 @@ export { ConfigError, type FileText, locateFaults } from "./faults.ts";
 export {
   type Config,
   databaseFile,
+  digestOf,
   ENVIRONMENT,
   type Flags,
   loadConfig,

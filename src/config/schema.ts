@@ -71,6 +71,9 @@ export const upstreamSettings = z.strictObject({
       "settings file.",
   ),
   quirks: quirkName.optional().describe("Known deviations of the upstream from its dialect."),
+  discover: z.boolean().default(false).describe(
+    "Whether to serve the models that the upstream lists, by their own names.",
+  ),
 });
 /** Settings of one upstream, with defaults. */
 export type UpstreamSettings = z.output<typeof upstreamSettings>;
@@ -174,11 +177,17 @@ export const settings = z.strictObject({
   }).prefault({}),
   upstream: z.strictObject({
     url: httpUrl.optional().describe(
-      "Base URL of one upstream for every route without targets.",
+      "Base URL of one upstream.",
     ),
     key: secret.optional().describe("API key of that upstream."),
     dialect: dialectName.default("chat").describe("Wire format that the upstream speaks."),
-  }).prefault({}).describe("One upstream for every route without targets."),
+    discover: z.boolean().default(true).describe(
+      "Whether to serve the models that this upstream lists, by their own names.",
+    ),
+    model: z.string().min(1).optional().describe(
+      "That upstream's model behind the built-in routes: one for all, or pairs such as svc-k2=a,svc-k3=b.",
+    ),
+  }).prefault({}).describe("One upstream, without a name."),
   trustedProxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
     error: "must be an IP address, or a range such as 10.0.0.0/8",
   })).default([]).describe(
@@ -233,6 +242,9 @@ export const settings = z.strictObject({
     ),
     ownerGrant: credits.default(1_000_000).describe(
       "Credits of the owner's account at the first start.",
+    ),
+    perUsd: z.number().positive().max(1e9).default(1_000).describe(
+      "Credits for one US dollar, in prices of discovered models.",
     ),
   }).prefault({}),
   images: z.strictObject({

@@ -94,7 +94,7 @@ export class AccountPages {
         csrf={session.csrfToken}
         keys={(await keys.list(account)).toReversed()}
         lastUse={await keys.lastUse(account)}
-        models={catalog.routes.map(({ id }) => id)}
+        models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, this.#parts.config)}
         done={doneOf(c)}
         nowMs={now()}
@@ -108,7 +108,7 @@ export class AccountPages {
     const { keys, catalog, now } = this.#parts;
     const { form } = c.var;
     try {
-      const chosen = form.all("models").filter((id) => catalog.find(id) !== undefined);
+      const chosen = form.all("models").filter((id) => catalog().find(id) !== undefined);
       const days = form.count("expires");
       const made = await keys.issue(session.account, {
         id: form.text("id") || undefined,
@@ -182,7 +182,7 @@ export class AccountPages {
         page={pageOf(c)}
         records={records}
         filter={{ model, key, ending }}
-        models={catalog.routes.map(({ id }) => id)}
+        models={catalog().routes.map(({ id }) => id)}
         keys={await keys.list(account)}
         more={more}
       />,
@@ -205,7 +205,7 @@ export class AccountPages {
       <RequestPage
         page={pageOf(c)}
         record={record}
-        route={catalog.find(record.route)}
+        route={catalog().find(record.route)}
         entries={await entriesOfCause(database, record.requestId)}
         keyName={key === undefined ? record.keyId : key.name || key.hint}
         email={owner?.email}

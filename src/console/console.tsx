@@ -92,7 +92,7 @@ export class Console {
     app.get("/docs", (c) => page(c, <DocsPage page={pageOf(c)} document={this.#parts.openApi} />));
     app.get(
       "/console/models",
-      (c) => page(c, <ModelsPage page={pageOf(c)} routes={this.#parts.catalog.routes} />),
+      (c) => page(c, <ModelsPage page={pageOf(c)} routes={this.#parts.catalog().routes} />),
     );
     app.get(
       "/console/sign-in",
@@ -124,7 +124,7 @@ export class Console {
           <PlaygroundPage
             page={pageOf(c)}
             csrf={session.csrfToken}
-            routes={this.#parts.catalog.routes}
+            routes={this.#parts.catalog().routes}
           />,
         )
       ),

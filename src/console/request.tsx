@@ -31,9 +31,12 @@ export interface ConsoleParts {
   readonly sessions: Sessions;
   readonly registration: Registration;
   readonly sales: Sales;
-  readonly catalog: Catalog;
+  /** The models that are served now. */
+  readonly catalog: () => Catalog;
   readonly admission: Admission;
   readonly upstreams: Upstreams;
+  /** How the settings were read last; `undefined` if they were read only at the start. */
+  readonly reloads: () => LastReload | undefined;
   readonly inFlight: InFlightRequests;
   readonly log: Log;
   readonly now: () => number;
@@ -43,6 +46,15 @@ export interface ConsoleParts {
   readonly closing: AbortSignal;
   /** The document that `/docs` shows. */
   readonly openApi: unknown;
+}
+
+/** How the settings were read last. */
+export interface LastReload {
+  readonly atMs: number;
+  /** Why the settings in use stayed; null if the new ones are used. */
+  readonly fault: string | null;
+  /** Changed settings that need a restart. */
+  readonly needRestart: readonly string[];
 }
 
 /** Context of a request to the console. */

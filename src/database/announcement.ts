@@ -1,18 +1,36 @@
+import { z } from "zod";
 import { randomText } from "../platform/mod.ts";
 import { encodeHex, joinPath } from "../std/mod.ts";
 
-/** What a running gateway leaves in its data directory. */
-export interface AnnouncedGateway {
-  /** Where it listens. */
-  readonly url: string;
-  /** What it proves itself with; undefined for a program that cannot. */
-  readonly secret: string | undefined;
-}
+const announced = z.object({
+  url: z.url(),
+  pid: z.int().positive(),
+  /** The settings file in use, and what it held; null without one. */
+  settings: z.object({ file: z.string(), digest: z.string() }).nullable(),
+  /** How the last reload went; null if there was none. */
+  reload: z.object({
+    /** How many there were. */
+    count: z.int(),
+    atMs: z.number(),
+    /** Why the settings in use stayed; null if the new ones are used. */
+    fault: z.string().nullable(),
+    /** Changed settings that need a restart. */
+    needRestart: z.array(z.string()).readonly(),
+  }).readonly().nullable(),
+  /** What the gateway proves itself with. */
+  secret: z.string().min(32),
+}).readonly();
 
-const ANNOUNCEMENT = "gateway.address";
+/** What a running gateway left in its data directory. */
+export type AnnouncedGateway = z.output<typeof announced>;
+
+/** What a running gateway says of itself in its data directory, as JSON. */
+export type Announcement = Omit<AnnouncedGateway, "secret">;
+
+const ANNOUNCEMENT = "gateway.json";
 
 /** A gateway's word in its data directory of where it listens. */
-export class Announcement {
+export class AnnouncementFile {
   readonly #path: string;
   readonly #secret = randomText(32);
   #written = false;
@@ -21,9 +39,11 @@ export class Announcement {
     this.#path = joinPath(directory, ANNOUNCEMENT);
   }
 
-  /** Leaves word. */
-  write(url: string): void {
-    Deno.writeTextFileSync(this.#path, `${url}\n${this.#secret}\n`, { mode: 0o600 });
+  /** Leaves word; commands read all of it or none. */
+  write(said: Announcement): void {
+    const text = JSON.stringify({ ...said, secret: this.#secret });
+    Deno.writeTextFileSync(`${this.#path}.new`, `${text}\n`, { mode: 0o600 });
+    Deno.renameSync(`${this.#path}.new`, this.#path);
     this.#written = true;
   }
 
@@ -58,21 +78,21 @@ export async function proofOf(secret: string, challenge: string): Promise<string
   );
 }
 
-/** Reads what the gateway of a data directory left there; it may have been killed since. */
+/**
+ * Reads what the gateway of a data directory said of itself.
+ *
+ * @param directory The data directory.
+ * @returns Its announcement, or `undefined` if there is none. The gateway may have been killed since.
+ */
 export async function announcedGateway(directory: string): Promise<AnnouncedGateway | undefined> {
   try {
     const text = await Deno.readTextFile(joinPath(directory, ANNOUNCEMENT));
-    const [url = "", secret = ""] = text.split("\n").map((line) => line.trim());
-    return isOfThisMachine(url) ? { url, secret: secret || undefined } : undefined;
+    const { data } = announced.safeParse(JSON.parse(text));
+    return data !== undefined && isOfThisMachine(data.url) ? data : undefined;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return undefined;
     throw error;
   }
-}
-
-/** Where the gateway of a data directory said that it listens; it may have been killed since. */
-export async function announcedAddress(directory: string): Promise<string | undefined> {
-  return (await announcedGateway(directory))?.url;
 }
 
 /**

@@ -1,13 +1,13 @@
 import { randomText } from "../platform/mod.ts";
 import { dirname, joinPath } from "../std/mod.ts";
-import { Announcement } from "./announcement.ts";
+import { type Announcement, AnnouncementFile } from "./announcement.ts";
 
 /** Who a gateway is among those that share a database. */
 export interface GatewayIdentity extends Disposable {
   /** The same whenever it starts with the same data directory. */
   readonly id: string;
-  /** Leaves word in the data directory of where this gateway listens; gone when it stops. */
-  announce(url: string): void;
+  /** Leaves word in the data directory of this gateway; gone when it stops. */
+  announce(announcement: Announcement): void;
   /** Computes the answer to a challenge, which the word in the data directory lets others check. */
   prove(challenge: string): Promise<string>;
 }
@@ -46,7 +46,7 @@ export async function gatewayIdentity(directory: string): Promise<GatewayIdentit
     await file.seek(0, Deno.SeekMode.Start);
     await file.write(new TextEncoder().encode(`${id}\n`));
   }
-  return identity(id, file, new Announcement(directory));
+  return identity(id, file, new AnnouncementFile(directory));
 }
 
 /**
@@ -81,13 +81,13 @@ export async function databaseAlone(
   return await gatewayIdentity(dirname(file));
 }
 
-function identity(id: string, file: Deno.FsFile, announcement: Announcement): GatewayIdentity {
+function identity(id: string, file: Deno.FsFile, announced: AnnouncementFile): GatewayIdentity {
   return {
     id,
-    announce: (url) => announcement.write(url),
-    prove: announcement.prove,
+    announce: (said) => announced.write(said),
+    prove: announced.prove,
     [Symbol.dispose]() {
-      announcement.remove();
+      announced.remove();
       file.close();
     },
   };

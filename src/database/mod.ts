@@ -32,9 +32,9 @@ export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts
 export { type Reading, readTogether } from "./reading.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
 export {
-  announcedAddress,
   type AnnouncedGateway,
   announcedGateway,
+  type Announcement,
   proofOf,
 } from "./announcement.ts";
 export {

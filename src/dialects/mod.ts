@@ -45,6 +45,7 @@ export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export {
   brokenOff,
   isContextError,
+  isModelError,
   readUpstreamError,
   ReportedError,
   tooLongMessage,

@@ -25,6 +25,20 @@ export function isContextError({ message, code }: UpstreamError): boolean {
   return code === CONTEXT_CODE || CONTEXT_WORDS.test(message ?? "");
 }
 
+const MODEL_CODE = "model_not_found";
+const MODEL_WORDS =
+  /\bmodel\b[^.]{0,120}\b(?:not found|does not exist|is not available|not loaded)|(?:unknown|invalid|no such) model\b|not a valid model/i;
+
+/**
+ * Whether an upstream says that it does not have the model: by its code, as OpenAI does (`model_not_found`), by its type,
+ * as the messages dialect does (`not_found_error`, `model: name`), or by its words, as Ollama, vLLM, LM Studio, Mistral and
+ * OpenRouter do.
+ */
+export function isModelError({ message = "", code, type }: UpstreamError): boolean {
+  if (code === MODEL_CODE) return true;
+  return MODEL_WORDS.test(message) || (type === "not_found_error" && /^model\b/i.test(message));
+}
+
 /**
  * The message for input that is too long, in the words that make coding tools compact their conversation.
  *

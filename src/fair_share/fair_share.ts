@@ -2,18 +2,22 @@ import type { CoarseTimers } from "../platform/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { RoundRobin } from "./round_robin.ts";
 
-/** The size of a pool and how it is shared. */
-export interface FairShareOptions {
-  /** Plural name of the resource for error messages: `large request bodies`. */
-  readonly resource: string;
-  /** Name of the owner of a share for error messages. Default: `account`. */
-  readonly owner?: "account" | "API key";
+/** The size of a pool. */
+export interface FairShareSize {
   /** Total units. */
   readonly capacity: number;
   /** Max units that one account may hold, capped at `capacity`. */
   readonly perAccount: number;
   /** Max time to wait for units, in milliseconds; 0 rejects immediately. */
   readonly waitMs: number;
+}
+
+/** What a pool is of, and its first size. */
+export interface FairShareOptions extends FairShareSize {
+  /** Plural name of the resource for error messages: `large request bodies`. */
+  readonly resource: string;
+  /** Name of the owner of a share for error messages. Default: `account`. */
+  readonly owner?: "account" | "API key";
   readonly timers: CoarseTimers;
 }
 
@@ -54,21 +58,35 @@ const MAX_IDLE_ACCOUNTS = 1_000;
  */
 export class FairShare {
   readonly #options: FairShareOptions;
-  readonly #perAccount: number;
-  #free: number;
+  #size: FairShareSize;
+  /** Units in use. */
+  #used = 0;
   /** Units held by account. */
   readonly #held = new Map<string, number>();
   readonly #waiting = new RoundRobin<Waiter>();
 
   constructor(options: FairShareOptions) {
     this.#options = options;
-    this.#perAccount = Math.min(options.perAccount, options.capacity);
-    this.#free = options.capacity;
+    this.#size = options;
+  }
+
+  /**
+   * Changes the size. Shares that are held remain, even if they are more than the new size; new ones wait for them.
+   *
+   * @param size The new size.
+   */
+  resize(size: FairShareSize): void {
+    this.#size = size;
+    this.#serve();
+  }
+
+  get #perAccount(): number {
+    return Math.min(this.#size.perAccount, this.#size.capacity);
   }
 
   /** Units in use. */
   get used(): number {
-    return this.#options.capacity - this.#free;
+    return this.#used;
   }
 
   /** Number of requests waiting for units. */
@@ -116,7 +134,7 @@ export class FairShare {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const overtakes = first || this.#waiting.size === 0;
     if (overtakes && this.#grant(share, to)) return Promise.resolve();
-    const mayWait = this.#options.waitMs > 0 &&
+    const mayWait = this.#size.waitMs > 0 &&
       this.#waiting.sizeOf(share.account) < MAX_WAITING_PER_ACCOUNT;
     if (!mayWait) return Promise.reject(this.#exhausted(share.account, to));
     return this.#wait(share, to, first, signal);
@@ -126,7 +144,7 @@ export class FairShare {
   lower(share: PooledShare, to: number): void {
     const { account } = share;
     const returned = share.units - to;
-    this.#free += returned;
+    this.#used -= returned;
     share.units = to;
     this.#held.set(account, this.#held.get(account)! - returned);
     if (this.#held.size > MAX_IDLE_ACCOUNTS) {
@@ -142,7 +160,8 @@ export class FairShare {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const { account } = share;
-    const { timers, waitMs } = this.#options;
+    const { timers } = this.#options;
+    const { waitMs } = this.#size;
     return new Promise((resolve, reject) => {
       const end = () => {
         dismiss();
@@ -173,13 +192,13 @@ export class FairShare {
   #fits({ account, units: has }: PooledShare, units: number): "yes" | "account" | "pool" {
     const more = units - has;
     if ((this.#held.get(account) ?? 0) + more > this.#perAccount) return "account";
-    return more > this.#free ? "pool" : "yes";
+    return more > this.#size.capacity - this.#used ? "pool" : "yes";
   }
 
   #grant(share: PooledShare, units: number): boolean {
     if (this.#fits(share, units) !== "yes") return false;
     const more = units - share.units;
-    this.#free -= more;
+    this.#used += more;
     this.#held.set(share.account, (this.#held.get(share.account) ?? 0) + more);
     share.units = units;
     return true;

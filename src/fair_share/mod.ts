@@ -9,5 +9,5 @@
  * @module
  */
 
-export { FairShare, type FairShareOptions, type Share } from "./fair_share.ts";
+export { FairShare, type FairShareOptions, type FairShareSize, type Share } from "./fair_share.ts";
 export { RoundRobin } from "./round_robin.ts";

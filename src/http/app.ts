@@ -49,6 +49,7 @@ export class App {
   readonly #parts: AppParts;
   readonly #options: AppOptions;
   readonly #callers: Callers;
+  readonly #inference: Inference;
   readonly #hono: Hono<Env>;
   #openApi: Promise<Entity> | undefined;
   #stopping = false;
@@ -57,12 +58,18 @@ export class App {
     this.#parts = parts;
     this.#options = options;
     this.#callers = new Callers(parts);
-    this.#hono = this.#routes(new Inference(parts, this.#callers, options));
+    this.#inference = new Inference(parts, this.#callers, options);
+    this.#hono = this.#routes(this.#inference);
   }
 
   /** All endpoints, by method and path. */
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
     return this.#hono.routes;
+  }
+
+  /** Resolves when no request to a model is in progress. For an app that gets no new ones. */
+  idle(): Promise<void> {
+    return this.#inference.idle();
   }
 
   /** Rejects new requests from now on. In-flight requests continue. */
@@ -165,7 +172,7 @@ export class App {
     describe: (catalog: Catalog) => unknown,
   ): Promise<Response> {
     const headers = await this.#callers.publicHeaders(request, state);
-    const entity = await Entity.ofJson(describe(this.#parts.catalog));
+    const entity = await Entity.ofJson(describe(this.#parts.catalog()));
     return entity.respond(request, { ...headers, "cache-control": "private, no-cache" });
   }
 

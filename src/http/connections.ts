@@ -34,6 +34,8 @@ const NEARLY = 8;
 /** Watches client connections for disconnects, and closes idle ones. */
 export class Connections {
   readonly #options: ConnectionsOptions;
+  /** Time after which idle client connections are closed, in milliseconds. */
+  idleMs: number;
   readonly #watched = new SlotMap<Watched>();
   readonly #occupied = new SlotMap<Deno.Addr>();
   #dismissWatch: (() => void) | undefined;
@@ -41,6 +43,7 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    this.idleMs = options.idleMs;
   }
 
   /**
@@ -151,13 +154,11 @@ export class Connections {
   #closeIdle(sockets: Sockets, port: number, used: number): void {
     const busy = new Set(this.#occupied.all().map(peerFrom));
     const pressed = used > PRESSURE * sockets.limit;
-    const idleMs = pressed
-      ? Math.min(IDLE_UNDER_PRESSURE_MS, this.#options.idleMs)
-      : this.#options.idleMs;
+    const idleMs = pressed ? Math.min(IDLE_UNDER_PRESSURE_MS, this.idleMs) : this.idleMs;
     for (const { descriptor, localPort, peer } of sockets.connections()) {
       if (localPort !== port || busy.has(peer)) continue;
       const { ms, unread } = sockets.idle(descriptor);
-      if (ms > (unread ? UNREAD_FACTOR * this.#options.idleMs : idleMs)) sockets.end(descriptor);
+      if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) sockets.end(descriptor);
     }
   }
 }

@@ -9,7 +9,7 @@ import {
   parseDetached,
 } from "../dialects/mod.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
-import { RateLimit } from "../rate_limits/mod.ts";
+import type { RateLimit } from "../rate_limits/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
@@ -27,6 +27,10 @@ export interface InferenceOptions {
   readonly large: LargeBodies;
   /** Places for requests in progress, shared between accounts, and those of each key. */
   readonly openRequests: { readonly accounts: FairShare; readonly keys: FairShare };
+  /** count_tokens requests of each key, per minute. */
+  readonly counts: RateLimit;
+  /** Bytes of rejected bodies and count_tokens requests of each key, per minute. */
+  readonly unbilledBytes: RateLimit;
   readonly connections: Connections;
   readonly tracing: Tracing;
 }
@@ -37,19 +41,20 @@ export class Inference {
   readonly #callers: Callers;
   readonly #options: InferenceOptions;
   readonly #bodyLimits: BodyLimits;
-  readonly #counts: RateLimit;
-  readonly #unbilledBytes: RateLimit;
+  #open = 0;
+  #onIdle: (() => void) | undefined;
 
   constructor(parts: RelayParts, callers: Callers, options: InferenceOptions) {
     this.#parts = parts;
     this.#callers = callers;
     this.#options = options;
-    const { now, timers } = parts;
-    const { limits } = options.settings;
-    this.#bodyLimits = { ...limits, timers, large: options.large };
-    const perMinute = (limit: number) => new RateLimit({ limit, windowMs: 60_000, now });
-    this.#counts = perMinute(limits.countsPerMinute);
-    this.#unbilledBytes = perMinute(limits.unbilledBytesPerMinute);
+    this.#bodyLimits = { ...options.settings.limits, timers: parts.timers, large: options.large };
+  }
+
+  /** Resolves when no request is in progress, those whose key is looked up included. */
+  idle(): Promise<void> {
+    if (this.#open === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle = resolve);
   }
 
   /** Answers a request by an upstream. */
@@ -59,8 +64,7 @@ export class Inference {
     const trace = this.#options.tracing(`POST ${path}`);
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
-    const caller = await this.#callers.identify(request, state);
-    const over = this.#enter(state, caller);
+    const { caller, over } = await this.#enter(request, state);
     const reply = await this.#read(request, caller, (body) => {
       reading.end();
       return relay(this.#parts, {
@@ -93,26 +97,48 @@ export class Inference {
     state: RequestState,
     { parse }: NonNullable<Front["counting"]>,
   ): Promise<Response> {
-    const caller = await this.#callers.identify(request, state);
-    check(this.#counts, caller.keyId, "count_tokens requests");
-    this.#counts.add(caller.keyId);
-    const over = this.#enter(state, caller);
+    const { counts, unbilledBytes } = this.#options;
+    const { caller, over } = await this.#enter(request, state, ({ keyId }) => {
+      check(counts, keyId, "count_tokens requests");
+      counts.add(keyId);
+    });
     const counted = await this.#read(request, caller, (body) => {
       const parsed = parseDetached(body, (json) => parse(json, headerOf(request)));
-      this.#parts.catalog.resolve(parsed.model);
-      this.#unbilledBytes.add(caller.keyId, body.bytes);
+      this.#parts.catalog().resolve(parsed.model);
+      unbilledBytes.add(caller.keyId, body.bytes);
       return { input_tokens: meterInput(parsed.body, parsed.images) };
     }).finally(over);
     return Response.json(counted, { headers: await this.#callers.headers(state) });
   }
 
   /**
-   * Takes a place for a request in progress.
+   * Identifies the caller and takes a place for its request.
    *
-   * @returns Gives the place back; later calls do nothing.
-   * @throws {Refusal} `gateway_unavailable` when the gateway, the account or the key has no place left.
+   * @param check Throws if the caller may not make this request now.
+   * @returns The caller, and what gives the place back; later calls of it do nothing.
+   * @throws {Refusal} `key_invalid`; `gateway_unavailable` when the gateway, the account or the key has no place left.
    */
-  #enter({ peer }: RequestState, { accountId, keyId }: Caller): () => void {
+  async #enter(
+    request: Request,
+    state: RequestState,
+    check: (caller: Caller) => void = () => {},
+  ): Promise<{ caller: Caller; over: () => void }> {
+    this.#open++;
+    try {
+      const caller = await this.#callers.identify(request, state);
+      check(caller);
+      return { caller, over: this.#takePlace(state, caller) };
+    } catch (error) {
+      this.#close();
+      throw error;
+    }
+  }
+
+  #close(): void {
+    if (--this.#open === 0) this.#onIdle?.();
+  }
+
+  #takePlace({ peer }: RequestState, { accountId, keyId }: Caller): () => void {
     const { openRequests: { accounts, keys }, connections } = this.#options;
     const ofKey = keys.takeNow(keyId, 1);
     let ofAccount: Share;
@@ -123,10 +149,14 @@ export class Inference {
       throw error;
     }
     const freeConnection = peer && connections.occupy(peer);
+    let isOver = false;
     return () => {
+      if (isOver) return;
+      isOver = true;
       ofKey.release();
       ofAccount.release();
       freeConnection?.();
+      this.#close();
     };
   }
 
@@ -137,7 +167,7 @@ export class Inference {
     use: (body: JsonBody) => T | Promise<T>,
   ): Promise<T> {
     try {
-      check(this.#unbilledBytes, keyId, "bytes in rejected and count_tokens requests");
+      check(this.#options.unbilledBytes, keyId, "bytes in rejected and count_tokens requests");
     } catch (error) {
       await skipBody(request);
       throw error;
@@ -152,7 +182,9 @@ export class Inference {
         body.detached.release();
       }
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);
+      if (!(error instanceof Refusal) || error.status < 500) {
+        this.#options.unbilledBytes.add(keyId, bytes);
+      }
       throw error;
     }
   }

@@ -33,16 +33,22 @@ const MAX_OWNERS = 50_000;
  */
 export class RateLimit {
   readonly #options: RateLimitOptions;
+  #limit: number;
   /** Slots of each owner, oldest first. */
   readonly #slots = new Map<string, Slot[]>();
 
   constructor(options: RateLimitOptions) {
     this.#options = options;
+    this.#limit = options.limit;
   }
 
-  /** Units of one owner within the window. */
+  /** Units of one owner within the window. Units that are counted stay so when it changes. */
   get limit(): number {
-    return this.#options.limit;
+    return this.#limit;
+  }
+
+  set limit(limit: number) {
+    this.#limit = limit;
   }
 
   /** Counts units, whether the limit allows them or not. */
@@ -74,7 +80,8 @@ export class RateLimit {
   /** Milliseconds until an owner is below the limit; 0 if it is. */
   waitMs(owner: string): number {
     if (!this.#slots.has(owner)) return 0;
-    const { limit, now, windowMs } = this.#options;
+    const { now, windowMs } = this.#options;
+    const limit = this.#limit;
     const nowMs = now();
     const slots = this.#recent(owner, nowMs);
     let units = slots.reduce((sum, slot) => sum + slot.units, 0);

@@ -11,7 +11,8 @@ import type { IncomingRequest, LifecycleParts } from "./lifecycle.ts";
 
 /** What a request passes through on its way. */
 export interface RelayParts extends LifecycleParts {
-  readonly catalog: Catalog;
+  /** The models that are served now. */
+  readonly catalog: () => Catalog;
   readonly upstreams: Upstreams;
   readonly images: Images;
   readonly timers: CoarseTimers;

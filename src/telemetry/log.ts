@@ -6,6 +6,12 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 /** Fields of a log line. Never log a key, a prompt or a URL with a query. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** What is logged, and how; may change while the log is in use. */
+export interface LogSettings {
+  readonly format: "pretty" | "json";
+  readonly level: LogLevel;
+}
+
 /** A log. Each call writes one line. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
@@ -14,10 +20,13 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
+/** A log whose settings can be changed. */
+export interface ConfigurableLog extends Log {
+  configure(settings: LogSettings): void;
+}
+
 /** Format, level and destination of a log. */
-export interface LogOptions {
-  readonly format: "pretty" | "json";
-  readonly level: LogLevel;
+export interface LogOptions extends LogSettings {
   readonly now: () => number;
   /** Receives complete lines, including the line break. */
   readonly write: (text: string) => void;
@@ -40,14 +49,18 @@ const MAX_FIELD = 2_000;
  * @param options Format, minimum level, clock and destination.
  * @returns The log.
  */
-export function createLog({ format, level, now, write }: LogOptions): Log {
-  const from = ORDER.indexOf(level);
-  const line = format === "json" ? jsonLine : prettyLine;
-  const at = (own: LogLevel) =>
-    ORDER.indexOf(own) < from
-      ? () => {}
-      : (message: string, fields: LogFields = {}) => write(line(now(), own, message, fields));
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+export function createLog({ now, write, ...settings }: LogOptions): ConfigurableLog {
+  let from = 0;
+  let line = jsonLine;
+  const configure = ({ format, level }: LogSettings) => {
+    from = ORDER.indexOf(level);
+    line = format === "json" ? jsonLine : prettyLine;
+  };
+  configure(settings);
+  const at = (own: LogLevel) => (message: string, fields: LogFields = {}) => {
+    if (ORDER.indexOf(own) >= from) write(line(now(), own, message, fields));
+  };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), configure };
 }
 
 /** A log that writes nothing. */

@@ -10,10 +10,12 @@
 
 export {
   bufferedWriter,
+  type ConfigurableLog,
   createLog,
   type Log,
   type LogFields,
   type LogLevel,
+  type LogSettings,
   SILENT,
 } from "./log.ts";
 export { type Commit, type FinishedRequest, Metrics, type Present } from "./metrics.ts";

@@ -1,3 +1,4 @@
+import type { ListedModel } from "../catalog/mod.ts";
 import { upstreamSettings } from "../config/mod.ts";
 import { LOCAL_SERVERS, type Preset, SERVICES } from "./presets.ts";
 import { probeUpstream } from "./probe.ts";
@@ -6,7 +7,7 @@ import { probeUpstream } from "./probe.ts";
 export interface Discovered {
   readonly preset: Preset;
   /** Models that it lists. */
-  readonly models: readonly string[];
+  readonly models: readonly ListedModel[];
 }
 
 /** A server on this machine answers at once, or is not there. */

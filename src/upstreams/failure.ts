@@ -1,5 +1,6 @@
 import {
   isContextError,
+  isModelError,
   isObject,
   readUpstreamError,
   ReportedError,
@@ -113,6 +114,7 @@ export async function statusFailure(
     );
   }
   if (status === 400 || status === 413 || status === 422) {
+    if (isModelError(said)) return failure("elsewhere", modelUnknown(said), false);
     const message = said.message ?? "The upstream refused the request.";
     return isContextError(said)
       ? failure(
@@ -122,12 +124,21 @@ export async function statusFailure(
       )
       : failure("final", new Refusal("request_invalid", message, { param: said.param }), false);
   }
+  if (status === 404 && isModelError(said)) return failure("elsewhere", modelUnknown(said), false);
   const kind = status >= 500 || status === 408 ? "again" : "elsewhere";
   return failure(
     kind,
     new Refusal("upstream_unavailable", "The upstream cannot answer now. Please try again.", {
       retryAfterMs,
     }),
+  );
+}
+
+function modelUnknown({ message }: { message?: string | undefined }): Refusal {
+  return new Refusal(
+    "model_unknown",
+    `The upstream does not have this model${message === undefined ? "." : `: ${message}`}`,
+    { param: "model" },
   );
 }
 
@@ -163,13 +174,14 @@ async function errorOf(reply: UpstreamReply, upstream: Upstream, patienceMs: num
 export async function readText(
   { body, discard }: UpstreamReply,
   patienceMs: number,
+  maxChars = MAX_TEXT_CHARS,
 ): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   const timer = setTimeout(discard, patienceMs);
   try {
     let bytes: Uint8Array | undefined;
-    while (text.length < MAX_TEXT_CHARS && (bytes = await body.read()) !== undefined) {
+    while (text.length < maxChars && (bytes = await body.read()) !== undefined) {
       text += decoder.decode(bytes, { stream: true });
     }
   } catch {

@@ -11,6 +11,7 @@
 export { type Discovered, discoverUpstreams } from "./discover.ts";
 export { retryAfter } from "./failure.ts";
 export { LOCAL_SERVERS, type Preset, SERVICES } from "./presets.ts";
+export { keptListings, ModelLists, type ModelListsOptions } from "./model_lists.ts";
 export { type Probe, probeUpstream } from "./probe.ts";
 export { isSimulated, SIMULATED_HEADER, simulateHttp } from "../simulator/mod.ts";
 export {

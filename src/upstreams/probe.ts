@@ -1,6 +1,7 @@
 import { CoarseTimers } from "../platform/mod.ts";
+import type { ListedModel } from "../catalog/mod.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
-import { DIALECTS, isObject, text } from "../dialects/mod.ts";
+import { DIALECTS, isObject, type JsonObject, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";
 import { TransportFault } from "./transport.ts";
 import { httpUpstream } from "./upstream.ts";
@@ -11,7 +12,9 @@ export interface Probe {
   readonly latencyMs: number | undefined;
   readonly status: number | undefined;
   /** Models that it lists; empty when it does not say. */
-  readonly models: readonly string[];
+  readonly models: readonly ListedModel[];
+  /** Whether it answered with a list of models, even an empty one. */
+  readonly lists: boolean;
   /** Whether it answered with a page, as an address does that is no API's. */
   readonly isPage: boolean;
   /** The upstream's clock, to the second, by its `Date` header. */
@@ -24,7 +27,12 @@ export interface Probe {
 export async function probeUpstream(
   name: string,
   settings: UpstreamSettings,
-  { now, patienceMs }: { readonly now: () => number; readonly patienceMs: number },
+  { now, patienceMs, closing }: {
+    readonly now: () => number;
+    readonly patienceMs: number;
+    /** Ends the wait for an answer. */
+    readonly closing?: AbortSignal;
+  },
 ): Promise<Probe> {
   const { timeouts } = settings;
   const timers = new CoarseTimers();
@@ -33,6 +41,11 @@ export async function probeUpstream(
     timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, patienceMs) },
   }, { now, timers });
   const startedTick = performance.now();
+  const patience = new AbortController();
+  const end = () => patience.abort();
+  const timer = setTimeout(end, patienceMs);
+  closing?.addEventListener("abort", end);
+  if (closing?.aborted) end();
   try {
     const reply = await upstream.send({
       path: "/models",
@@ -41,15 +54,16 @@ export async function probeUpstream(
         ...DIALECTS[settings.dialect].back.versionHeaders(() => null),
       },
       body: undefined,
-      signal: AbortSignal.timeout(patienceMs),
+      signal: patience.signal,
     });
     const latencyMs = Math.round(performance.now() - startedTick);
     const clockMs = Date.parse(String(reply.headers.date));
-    const body = await readText(reply, patienceMs);
+    const body = await readText(reply, patienceMs, MAX_LIST_CHARS);
     return {
       latencyMs,
       status: reply.status,
-      models: modelsIn(body),
+      models: (reply.status === 200 ? modelsIn(body) : undefined) ?? [],
+      lists: reply.status === 200 && modelsIn(body) !== undefined,
       isPage: body.trimStart().startsWith("<"),
       clockMs: Number.isNaN(clockMs) ? undefined : clockMs,
       fault: undefined,
@@ -63,23 +77,50 @@ export async function probeUpstream(
       latencyMs: undefined,
       status: undefined,
       models: [],
+      lists: false,
       isPage: false,
       clockMs: undefined,
       fault: { kind: error.kind, message },
     };
   } finally {
+    clearTimeout(timer);
+    closing?.removeEventListener("abort", end);
     await upstream.close();
     timers.close();
   }
 }
 
-/** The ids of a list of models, as both dialects write it. */
-function modelsIn(body: string): string[] {
+/** Max models that are read of a list. */
+const MAX_MODELS = 2_000;
+/** Max characters of a list: 400 models with their descriptions are 500,000. */
+const MAX_LIST_CHARS = 8_000_000;
+
+/** Names of a model's context window and output limit, in the lists of vLLM, OpenRouter, Groq and Mistral. */
+const CONTEXT = ["max_model_len", "context_length", "context_window", "max_context_length"];
+const MAX_OUTPUT = ["max_completion_tokens", "max_output_tokens"];
+
+/** The models of a list, as both dialects write it; `undefined` if it is none. */
+function modelsIn(body: string): ListedModel[] | undefined {
   try {
     const parsed: unknown = JSON.parse(body);
-    const data = isObject(parsed) && Array.isArray(parsed.data) ? parsed.data : [];
-    return data.flatMap((one) => (isObject(one) ? text(one.id) ?? [] : []));
+    if (!isObject(parsed) || !Array.isArray(parsed.data)) return undefined;
+    return parsed.data.slice(0, MAX_MODELS).flatMap((one) => {
+      if (!isObject(one)) return [];
+      const id = text(one.id);
+      if (id === undefined) return [];
+      const inner = isObject(one.top_provider) ? one.top_provider : {};
+      return [{
+        id,
+        context: tokens(one, CONTEXT),
+        maxOutput: tokens({ ...inner, ...one }, MAX_OUTPUT),
+      }];
+    });
   } catch {
-    return [];
+    return undefined;
   }
+}
+
+function tokens(model: JsonObject, names: readonly string[]): number | undefined {
+  const found = names.map((name) => model[name]).find((one) => Number.isSafeInteger(one));
+  return typeof found === "number" && found > 0 ? found : undefined;
 }

@@ -81,9 +81,9 @@ export function simulatorUpstream(now: () => number): Upstream {
 export function configuredUpstreams(
   settings: Settings,
 ): Readonly<Record<string, UpstreamSettings>> {
-  const { url, key, dialect } = settings.upstream;
+  const { url, key, dialect, discover } = settings.upstream;
   if (url === undefined) return settings.upstreams;
-  const byDefault = upstreamSettings.parse({ url, dialect });
+  const byDefault = upstreamSettings.parse({ url, dialect, discover });
   return {
     [DEFAULT_UPSTREAM]: key === undefined ? byDefault : { ...byDefault, key },
     ...settings.upstreams,

@@ -319,18 +319,19 @@ const OUTCOMES: Readonly<Record<Failure["kind"], string>> = {
 const LONGEST_RETRY_AFTER_MS = 60_000;
 const DEFAULT_RETRY_AFTER_MS = 5_000;
 
-/** The error when all attempts failed: 429 if all targets were busy, else 503. */
+/** The error when all attempts failed: 404 if no target has the model, 429 if all others were busy, else 503. */
 function verdict(failures: readonly Failure[]): Refusal {
+  const isUnknown = ({ refusal }: Failure) => refusal.reason === "model_unknown";
+  if (failures.length > 0 && failures.every(isUnknown)) return failures.at(-1)!.refusal;
   const told = failures.filter(({ retryAfterMs }) => retryAfterMs !== undefined)
     .map(({ retryAfterMs }) => retryAfterMs!);
   const retryAfterMs = Math.min(
     LONGEST_RETRY_AFTER_MS,
     told.length === 0 ? DEFAULT_RETRY_AFTER_MS : Math.min(...told),
   );
-  const last = failures.at(-1);
-  const busy = failures.length > 0 && failures.every(({ kind }) => kind === "busy");
-  const worst = busy ? last : failures.findLast(({ kind }) => kind !== "busy");
-  const refusal = worst?.refusal;
+  const rest = failures.filter((one) => !isUnknown(one));
+  const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");
+  const refusal = rest.findLast(({ kind }) => busy || kind !== "busy")?.refusal;
   const all = new Refusal(
     refusal?.reason ?? "upstream_unavailable",
     refusal?.message ?? "No upstream is available. Please try again.",

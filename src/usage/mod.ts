@@ -18,4 +18,4 @@ export {
   usageReport,
 } from "./report.ts";
 export { type RecordFilter, type RequestRecord, requestRecord, requestRecords } from "./records.ts";
-export { Retention, type RetentionOptions } from "./retention.ts";
+export { Retention, type RetentionLimits, type RetentionOptions } from "./retention.ts";

@@ -4,14 +4,18 @@ import type { Log } from "../telemetry/mod.ts";
 import { delay } from "../std/mod.ts";
 
 /** How long request records are kept. Roll-ups and entries are kept forever. */
-export interface RetentionOptions {
-  readonly database: Database;
-  readonly log: Log;
-  readonly now: () => number;
+export interface RetentionLimits {
   /** Max age of records, in days. */
   readonly days: number;
   /** Max number of records. */
   readonly rows: number;
+}
+
+/** Dependencies and first limits of {@linkcode Retention}. */
+export interface RetentionOptions extends RetentionLimits {
+  readonly database: Database;
+  readonly log: Log;
+  readonly now: () => number;
 }
 
 const DAY_MS = 86_400_000;
@@ -33,12 +37,15 @@ const NTH_OLDEST = "select request_id from usage_records order by request_id lim
 /** Deletes old and surplus request records in small steps with pauses. */
 export class Retention {
   readonly #options: RetentionOptions;
+  /** The limits of the next pruning. */
+  limits: RetentionLimits;
   #timer: ReturnType<typeof setInterval> | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
+    this.limits = options;
   }
 
   /** Starts pruning every 15 minutes. */
@@ -61,7 +68,8 @@ export class Retention {
    * @returns The number of deleted records; 0 after a failure.
    */
   async prune(): Promise<number> {
-    const { database, log, now, days, rows } = this.#options;
+    const { database, log, now } = this.#options;
+    const { days, rows } = this.limits;
     let gone = 0;
     const pruneRecords = (before: string) =>
       this.#steps(async () => {

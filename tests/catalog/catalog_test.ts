@@ -15,7 +15,7 @@ function catalog(input: SettingsInput = {}): Catalog {
 }
 
 function route(id: string): Route {
-  return { id, targets: [], ...BUILTIN_ROUTES[id]! };
+  return { id, targets: [], origin: "built-in", ...BUILTIN_ROUTES[id]! };
 }
 
 /** The table of the documentation, line by line. */

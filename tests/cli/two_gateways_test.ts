@@ -64,7 +64,7 @@ Deno.test("sluice env: the port of a killed gateway that is another's by now", a
     await killed.process.status;
   }
   await using second = await started(other.path, port);
-  const left = await Deno.readTextFile(`${one.path}/data/gateway.address`);
+  const left = await Deno.readTextFile(`${one.path}/data/gateway.json`);
   assertStringIncludes(left, second.url);
   const env = { SLUICE_PORT: port };
   const { code, out } = await sluice(["env"], { directory: one.path, env });
@@ -79,7 +79,8 @@ Deno.test("a data directory that names a gateway of another machine is not follo
   for (
     const url of ["http://192.0.2.7:80", "http://thief.example", "not an address", "file:///x"]
   ) {
-    await Deno.writeTextFile(`${dir.path}/data/gateway.address`, `${url}\nsecret\n`);
+    const said = { url, pid: 1, settings: null, reload: null, secret: "s".repeat(32) };
+    await Deno.writeTextFile(`${dir.path}/data/gateway.json`, JSON.stringify(said));
     assertEquals(await announcedGateway(`${dir.path}/data`), undefined);
     const { code, out, err } = await sluice(["env"], {
       directory: dir.path,

@@ -174,7 +174,8 @@ function* leaves(schema: Schema, path: string, wrap: Wrap): Generator<[string, S
 function wrongFor(
   { type, minimum, maximum, exclusiveMinimum, minLength, pattern, ...schema }: Schema,
 ) {
-  const wrong: unknown[] = [true, { a: 1 }];
+  const wrong: unknown[] = [{ a: 1 }];
+  if (type !== "boolean") wrong.push(true);
   if (type !== "array") wrong.push([1]);
   if (type !== "string" && schema.enum === undefined && schema.anyOf === undefined) {
     wrong.push("12k");

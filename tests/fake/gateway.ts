@@ -1,5 +1,5 @@
 import undiciTimers from "undici/lib/util/timers.js";
-import { assemble, type Gateway } from "../../src/assemble/mod.ts";
+import { assemble, type Gateway, type Reload } from "../../src/assemble/mod.ts";
 import { databaseFile, loadConfig, type SettingsInput } from "../../src/config/mod.ts";
 import type { Database } from "../../src/database/mod.ts";
 import { createLog } from "../../src/telemetry/mod.ts";
@@ -15,6 +15,8 @@ export interface TestGateway extends AsyncDisposable {
   readonly directory: string;
   /** Everything logged so far, one JSON line each. */
   readonly log: () => string;
+  /** Writes other settings, or a text in their place, and has the gateway read them. */
+  reload(settings: SettingsInput | string): Promise<Reload>;
   /** POSTs JSON with the owner's key. */
   post(path: string, body: unknown, options?: PostOptions): Promise<Response>;
   /** POSTs a chat completion for a one-line prompt. */
@@ -45,16 +47,21 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   await using started = new AsyncDisposableStack();
   const directory = started.use(await tempDir()).path;
   const file = `${directory}/sluice.jsonc`;
-  await Deno.writeTextFile(
-    file,
-    JSON.stringify({
-      port: 0,
-      limits: { drainMs: 5_000 },
-      tiers: WIDE_TIERS, // tests of the windows have their own
-      ...options.settings,
-    }),
-  );
-  const config = await loadConfig({ env: options.env ?? {}, directory, file });
+  const write = (settings: SettingsInput | string = {}) =>
+    Deno.writeTextFile(
+      file,
+      typeof settings === "string" ? settings : JSON.stringify({
+        port: 0,
+        limits: { drainMs: 5_000 },
+        tiers: WIDE_TIERS, // tests of the windows have their own
+        ...settings,
+        // tests of discovery ask for it: other upstreams count what they are asked
+        ...(settings.upstream && { upstream: { discover: false, ...settings.upstream } }),
+      }),
+    );
+  await write(options.settings);
+  const read = () => loadConfig({ env: options.env ?? {}, directory, file });
+  const config = await read();
   const database = databaseFile(config.settings);
   if (database !== undefined && !await exists(database)) await writeEmptyDatabase(database);
   let lines = "";
@@ -99,6 +106,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     key,
     directory,
     log: () => lines,
+    async reload(settings) {
+      await write(settings);
+      return await gateway.reload(read);
+    },
     post,
     chat: (prompt, body = {}, more = {}) =>
       post("/v1/chat/completions", {

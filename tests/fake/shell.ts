@@ -3,7 +3,7 @@ import { runCommand } from "../../src/cli/mod.ts";
 import { environment, type Finished, sluice as inProcess } from "./command.ts";
 
 /** Commands that start programs, handle signals or leave timers behind. */
-const PROCESSES = ["run", "serve", "simulate", "doctor", "env", "init"];
+const PROCESSES = ["reload", "run", "serve", "simulate", "doctor", "env", "init"];
 
 /**
  * Runs `sluice ARGS` to its end, in this process unless the command needs one of its own: `main.ts` gives
@@ -26,6 +26,8 @@ export async function sluice(
     openParts: (config) => openStore(config, { besideGateway: true }),
     openGateway: (config, log) => assemble(config, { log }),
     stopRequested: none,
+    reloadRequested() {},
+    signal() {},
     runProgram: none,
     confirm: () => undefined,
   });

@@ -49,6 +49,7 @@ function collector() {
 function upstream() {
   const traceparents: (string | null)[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    if (request.method === "GET") return new Response(null, { status: 404 }); // it lists no models
     traceparents.push(request.headers.get("traceparent"));
     const { stream } = await request.json();
     const message = { role: "assistant", content: "Hello" };

@@ -47,7 +47,7 @@ export function accountRoutes(app: OperatorApp, parts: ConsoleParts): void {
         keys={(await keys.list(account)).toReversed()}
         lastUse={await keys.lastUse(account)}
         packages={sales.packages}
-        models={catalog.routes.map(({ id }) => id)}
+        models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, config)}
         done={doneOf(c)}
         nowMs={now()}

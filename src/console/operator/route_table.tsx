@@ -9,7 +9,7 @@ import { type OperatorApp, operatorOnly } from "./operator_only.ts";
 export function routeTableRoutes(app: OperatorApp, { catalog }: ConsoleParts): void {
   app.get(
     "/routes",
-    operatorOnly((c) => page(c, <RoutesPage page={pageOf(c)} routes={catalog.routes} />)),
+    operatorOnly((c) => page(c, <RoutesPage page={pageOf(c)} routes={catalog().routes} />)),
   );
 }
 

@@ -1,25 +1,37 @@
 import { type EffectiveSetting, effectiveSettings } from "../../config/mod.ts";
 import { Table } from "../components.tsx";
-import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, page, pageOf } from "../request.tsx";
+import { dateTime } from "../format.ts";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { type ConsoleParts, type LastReload, page, pageOf } from "../request.tsx";
 import { type OperatorApp, operatorOnly } from "./operator_only.ts";
 
 /** The settings, and where each came from. */
-export function settingsRoutes(app: OperatorApp, { config }: ConsoleParts): void {
+export function settingsRoutes(app: OperatorApp, { config, reloads }: ConsoleParts): void {
   app.get(
     "/settings",
     operatorOnly((c) =>
-      page(c, <SettingsPage page={pageOf(c)} settings={effectiveSettings(config)} />)
+      page(
+        c,
+        <SettingsPage
+          page={pageOf(c)}
+          settings={effectiveSettings(config)}
+          reload={reloads()}
+        />,
+      )
     ),
   );
 }
 
 /** Settings as they are in effect, secrets masked. */
 function SettingsPage(
-  { page, settings }: { page: PageContext; settings: readonly EffectiveSetting[] },
+  { page, settings, reload }: {
+    page: PageContext;
+    settings: readonly EffectiveSetting[];
+    reload: LastReload | undefined;
+  },
 ) {
   return (
-    <Layout page={page} title="Settings">
+    <Layout page={page} title="Settings" notice={noticeOf(wordsOf(reload))}>
       <Table<EffectiveSetting>
         caption="Settings as they are in effect"
         rows={settings}
@@ -35,4 +47,19 @@ function SettingsPage(
       />
     </Layout>
   );
+}
+
+/** What an operator should know about the last reload. */
+function wordsOf(reload: LastReload | undefined): { error?: string; done?: string } {
+  if (reload === undefined) return {};
+  const { atMs, fault, needRestart } = reload;
+  if (fault !== null) {
+    return {
+      error: `The settings were not reloaded at ${dateTime(atMs)}; those below stay. ${fault}`,
+    };
+  }
+  const rest = needRestart.length === 0
+    ? ""
+    : ` A restart is needed to apply: ${needRestart.join(", ")}.`;
+  return { done: `Reloaded at ${dateTime(atMs)}.${rest}` };
 }

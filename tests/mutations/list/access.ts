@@ -132,8 +132,8 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "gateway-of-another-machine",
     file: "src/database/announcement.ts",
-    find: "isOfThisMachine(url) ?",
-    replace: "URL.canParse(url) ?",
+    find: " && isOfThisMachine(data.url)",
+    replace: "",
     tests: [{ file: "tests/cli/two_gateways_test.ts", filter: "another machine" }],
     why: "A data directory in somebody's repository would lead keys and prompts to their server.",
   },

@@ -54,7 +54,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "share-not-returned",
     file: SHARE,
-    find: "this.#free += returned;",
+    find: "this.#used -= returned;",
     replace: "",
     tests: [{ file: SHARES, filter: "end empty" }],
     why: "A pool would run dry.",
@@ -174,8 +174,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "unbilled-bytes-not-counted",
     file: "src/http/inference.ts",
-    find:
-      "if (!(error instanceof Refusal) || error.status < 500) this.#unbilledBytes.add(keyId, bytes);",
+    find: "this.#options.unbilledBytes.add(keyId, bytes);",
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Rejected bodies could be sent without end and at no cost.",
@@ -183,7 +182,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "counted-bytes-not-counted",
     file: "src/http/inference.ts",
-    find: "      this.#unbilledBytes.add(caller.keyId, body.bytes);\n",
+    find: "      unbilledBytes.add(caller.keyId, body.bytes);\n",
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "count_tokens" }],
     why: "Bodies could be counted without end and at no cost.",
@@ -202,7 +201,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "unbilled-bytes-not-checked",
     file: "src/http/inference.ts",
-    find: 'check(this.#unbilledBytes, keyId, "bytes in rejected and count_tokens requests");',
+    find:
+      'check(this.#options.unbilledBytes, keyId, "bytes in rejected and count_tokens requests");',
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Rejected bodies could be sent without end and at no cost.",
@@ -242,8 +242,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "idle-connections-kept",
     file: "src/http/connections.ts",
-    find:
-      "if (ms > (unread ? UNREAD_FACTOR * this.#options.idleMs : idleMs)) sockets.end(descriptor);",
+    find: "if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) sockets.end(descriptor);",
     replace: "",
     tests: [{ file: CONNECTIONS, filter: "idle connections are closed" }],
     why: "A thousand idle connections would use up the descriptors.",

@@ -1,0 +1,55 @@
+import type { Settings } from "../config/mod.ts";
+import type { Catalog } from "./catalog.ts";
+import type { Listings } from "./listings.ts";
+import type { Route, Target } from "./route.ts";
+import { targetFacts } from "./routes.ts";
+
+/**
+ * Compares routes of the settings with what is known of their targets.
+ *
+ * @param catalog The routes.
+ * @param settings The settings.
+ * @param listings What upstreams list.
+ * @returns One sentence for each limit, capability or price that promises more than the target can do, asks for less than
+ *   it costs, or leaves much of it unused.
+ */
+export function compareWithKnown(
+  { routes }: Pick<Catalog, "routes">,
+  settings: Settings,
+  listings: Listings,
+): string[] {
+  return routes.filter(({ id }) => settings.routes[id] !== undefined)
+    .flatMap((route) => route.targets.flatMap((target) => differences(route, target)));
+
+  function differences(route: Route, target: Target): string[] {
+    const { context, maxOutput, images, prices } = targetFacts(target, settings, listings);
+    const of = `routes.${route.id}`;
+    const model = `${target.model} (${target.upstream})`;
+    const found: string[] = [];
+    const compare = (name: string, own: number, known: number | undefined) => {
+      if (known === undefined) return;
+      if (own > known) found.push(`${of}.${name}: ${own} is more than the ${known} of ${model}`);
+      else if (own < known / 2) {
+        found.push(`${of}.${name}: ${own} is less than half of the ${known} of ${model}`);
+      }
+    };
+    compare("context", route.context, context);
+    compare("maxOutput", route.maxOutput, maxOutput);
+    if (images === false && route.images !== "none") {
+      found.push(`${of}.images: ${route.images}, but ${model} takes no images`);
+    }
+    if (images === true && route.images === "none") {
+      found.push(`${of}.images: none, but ${model} takes images`);
+    }
+    for (const kind of ["input", "cached", "output"] as const) {
+      const own = route.prices[kind];
+      const known = prices?.[kind];
+      if (known !== undefined && own < known) {
+        found.push(
+          `${of}.prices.${kind}: ${own} credits per million tokens is less than the ${known} that ${model} costs`,
+        );
+      }
+    }
+    return found;
+  }
+}

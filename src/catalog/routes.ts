@@ -1,0 +1,313 @@
+import type { RouteSettings, Settings } from "../config/mod.ts";
+import { findKnownModel, type KnownModel } from "../known_models/mod.ts";
+import { closestString } from "../std/mod.ts";
+import { BUILTIN_ROUTES } from "./builtin.ts";
+import type { ListedModel, Listings } from "./listings.ts";
+import type { Prices, Route, Target } from "./route.ts";
+
+/** Name of the upstream that `upstream.url` (`SLUICE_UPSTREAM_URL`) configures. */
+export const DEFAULT_UPSTREAM = "default";
+/** Name of the built-in upstream. */
+export const SIMULATOR = "simulator";
+
+/** A route of the settings that says nothing of its own. */
+const NEW_ROUTE = {
+  context: 128_000,
+  maxOutput: 128_000,
+  minimum: 1,
+  prices: { input: 100, cached: 25, output: 400 },
+  images: "none",
+  reasoning: "none",
+} as const;
+
+/** A listed model of which nothing is known: so little that most models can do it. */
+const UNKNOWN_MODEL = { ...NEW_ROUTE, context: 32_768, maxOutput: 8_192 } as const;
+
+/** What a route has where the settings say nothing. */
+type RouteDefaults = Omit<Route, "id" | "displayName" | "maxInput" | "targets"> & {
+  readonly displayName?: string;
+  readonly maxInput?: number;
+};
+
+/** Names of models that embed, rank, moderate, hear, speak or draw. */
+const NOT_FOR_CHAT =
+  /embed|rerank|moderation|whisper|\btts\b|transcribe|bge-|diffusion|dall-e|imagen?\b|sora|veo/i;
+/** Names without spaces or other characters that a header or a log line would have to escape. */
+const USABLE_NAME = /^[!-~]{1,128}$/;
+
+/**
+ * Collects the routes of the settings, the built-in ones and those of listed models.
+ *
+ * @param settings The settings.
+ * @param listings What upstreams list.
+ * @param faults Receives errors in the settings.
+ * @returns The routes that have a target, built-in ones first.
+ */
+export function routesOf(settings: Settings, listings: Listings, faults: string[]): Route[] {
+  checkUpstreams(settings, faults);
+  const fallback = fallbackUpstream(settings, listings);
+  const mapped = mappedModels(settings, faults);
+  const listed = listedTargets(settings, listings);
+  const ids = [
+    ...Object.keys(BUILTIN_ROUTES),
+    ...Object.keys(settings.routes),
+    ...listed.keys(),
+  ];
+  return [...new Set(ids)].flatMap((id) => {
+    const own = settings.routes[id];
+    const model = mapped(id);
+    const targets: readonly Target[] | undefined = own?.targets ??
+      (model === undefined ? undefined : [{ upstream: DEFAULT_UPSTREAM, model }]) ??
+      listed.get(id)?.targets ??
+      (fallback === undefined ? undefined : [{ upstream: fallback, model: id }]);
+    if (targets === undefined) return [];
+    const builtin = BUILTIN_ROUTES[id];
+    const defaults = builtin === undefined
+      ? own?.targets === undefined ? listed.get(id) : undefined
+      : withinLimits(builtin, targetFacts(targets[0]!, settings, listings));
+    return [
+      routeOf(id, own, { ...NEW_ROUTE, origin: originOf(id, own), ...defaults, targets }, faults),
+    ];
+  });
+}
+
+function originOf(id: string, own: RouteSettings | undefined): Route["origin"] {
+  return own === undefined && BUILTIN_ROUTES[id] !== undefined ? "built-in" : "settings";
+}
+
+/** What is known of a target's model: limits that the upstream lists, else those that are published. */
+export interface TargetFacts {
+  readonly context?: number | undefined;
+  readonly maxOutput?: number | undefined;
+  readonly images?: boolean | undefined;
+  /** Prices that are published, in credits per million tokens. */
+  readonly prices?: Prices | undefined;
+}
+
+/**
+ * Looks up what is known of a target's model.
+ *
+ * @param target The upstream and the model.
+ * @param settings For the upstream's address and the value of a credit.
+ * @param listings What upstreams list.
+ * @returns What is known; nothing for the simulator.
+ */
+export function targetFacts(
+  { upstream, model }: Target,
+  settings: Settings,
+  listings: Listings,
+): TargetFacts {
+  const url = urlOf(upstream, settings);
+  if (url === undefined) return {};
+  const listed = listings.get(upstream)?.find(({ id }) => id === model);
+  const known = findKnownModel(model, url);
+  return {
+    context: listed?.context ?? known?.context,
+    maxOutput: listed?.maxOutput ?? known?.maxOutput,
+    images: known?.images,
+    prices: known?.prices && knownDefaults(known, settings.credits.perUsd).prices,
+  };
+}
+
+function urlOf(upstream: string, { upstream: byDefault, upstreams }: Settings): string | undefined {
+  return upstream === DEFAULT_UPSTREAM ? byDefault.url : upstreams[upstream]?.url;
+}
+
+/** A built-in route must not promise more than its first target can do. */
+function withinLimits<R extends Pick<Route, "context" | "maxInput" | "maxOutput" | "images">>(
+  route: R,
+  { context = Infinity, maxOutput = Infinity, images = true }: TargetFacts,
+): R {
+  return {
+    ...route,
+    context: Math.min(route.context, context),
+    maxInput: Math.min(route.maxInput, context),
+    maxOutput: Math.min(route.maxOutput, maxOutput, context),
+    images: images ? route.images : "none",
+  };
+}
+
+/** Names of upstreams that targets may have. */
+function upstreamNames({ upstream, upstreams }: Settings): string[] {
+  return [
+    SIMULATOR,
+    ...Object.keys(upstreams),
+    ...(upstream.url === undefined ? [] : [DEFAULT_UPSTREAM]),
+  ];
+}
+
+function checkUpstreams(settings: Settings, faults: string[]): void {
+  const { upstream, upstreams, routes } = settings;
+  if (Object.hasOwn(upstreams, SIMULATOR)) {
+    faults.push(
+      `upstreams.${SIMULATOR}: this name is reserved for the built-in upstream; choose another name`,
+    );
+  }
+  if (upstream.url !== undefined && Object.hasOwn(upstreams, DEFAULT_UPSTREAM)) {
+    faults.push(
+      `upstreams.${DEFAULT_UPSTREAM}: this name is used by upstream.url (SLUICE_UPSTREAM_URL); choose another name`,
+    );
+  }
+  const known = upstreamNames(settings);
+  for (const [id, { targets = [] }] of Object.entries(routes)) {
+    targets.forEach((target, index) => {
+      if (known.includes(target.upstream)) return;
+      faults.push(
+        `routes.${id}.targets[${index}].upstream: unknown upstream '${target.upstream}'; ` +
+          `did you mean '${closestString(target.upstream, known)}'?`,
+      );
+    });
+  }
+}
+
+/**
+ * Returns the upstream for routes without targets: the simulator if no upstream is configured, else the only one unless
+ * it lists its models, under whose names they are served. With several upstreams, such routes are not available:
+ * guessing would send prompts to a provider that the operator did not choose.
+ */
+function fallbackUpstream(settings: Settings, listings: Listings): string | undefined {
+  const [only = SIMULATOR, ...others] = upstreamNames(settings).slice(1);
+  if (others.length > 0 || listings.has(only)) return undefined;
+  return only;
+}
+
+/** The upstream's models behind built-in routes, by `upstream.model` (`SLUICE_UPSTREAM_MODEL`). */
+function mappedModels(
+  { upstream: { url, model } }: Settings,
+  faults: string[],
+): (id: string) => string | undefined {
+  if (model === undefined) return () => undefined;
+  if (url === undefined) {
+    faults.push("upstream.model: needs upstream.url (SLUICE_UPSTREAM_URL)");
+    return () => undefined;
+  }
+  const builtin = Object.keys(BUILTIN_ROUTES);
+  if (!model.includes("=")) return (id) => builtin.includes(id) ? model : undefined;
+  const pairs = new Map<string, string>();
+  for (const pair of model.split(",").map((one) => one.trim()).filter((one) => one !== "")) {
+    const [id = "", name = ""] = splitOnce(pair, "=");
+    if (!builtin.includes(id)) {
+      faults.push(
+        `upstream.model: '${id}' is not a built-in route; did you mean '${
+          closestString(id, builtin)
+        }'?`,
+      );
+    } else if (name === "") {
+      faults.push(`upstream.model: '${pair}' must be a pair such as ${id}=model-name`);
+    } else pairs.set(id, name);
+  }
+  return (id) => pairs.get(id);
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ""] : [text.slice(0, at).trim(), text.slice(at + separator.length).trim()];
+}
+
+/** Routes of listed models, by ID: the model's name, or `upstream/name` where several upstreams have it. */
+function listedTargets(
+  settings: Settings,
+  listings: Listings,
+): ReadonlyMap<string, RouteDefaults & { readonly targets: readonly Target[] }> {
+  const models = [...listings].flatMap(([upstream, all]) =>
+    all.filter(({ id }) => USABLE_NAME.test(id) && !NOT_FOR_CHAT.test(id))
+      .map((model) => ({ upstream, model }))
+  );
+  const byName = Map.groupBy(models, ({ model }) => model.id);
+  const routes = new Map<string, RouteDefaults & { readonly targets: readonly Target[] }>();
+  for (const { upstream, model } of models) {
+    const upstreams = new Set(byName.get(model.id)?.map((one) => one.upstream));
+    const id = upstreams.size === 1 ? model.id : `${upstream}/${model.id}`;
+    if (!USABLE_NAME.test(id) || Object.hasOwn(settings.aliases, id)) continue;
+    const url = urlOf(upstream, settings);
+    if (url === undefined) continue; // a listing of earlier settings
+    routes.set(id, {
+      ...defaultsOf(model, findKnownModel(model.id, url), settings.credits.perUsd),
+      targets: [{ upstream, model: model.id }],
+    });
+  }
+  return routes;
+}
+
+/** Limits, prices and capabilities of a listed model. What the upstream says of itself counts most. */
+function defaultsOf(
+  listed: ListedModel,
+  known: KnownModel | undefined,
+  creditsPerUsd: number,
+): RouteDefaults {
+  const base = known === undefined ? UNKNOWN_MODEL : knownDefaults(known, creditsPerUsd);
+  const context = listed.context ?? base.context;
+  return {
+    ...base,
+    context,
+    maxOutput: Math.min(listed.maxOutput ?? base.maxOutput, context),
+    origin: known === undefined ? "guess" : "known",
+  };
+}
+
+/**
+ * Converts what is known of a model to a route's defaults.
+ *
+ * @param known The model.
+ * @param creditsPerUsd Credits for one US dollar; prices are rounded up to whole credits per million tokens.
+ * @returns Limits, prices and capabilities.
+ */
+export function knownDefaults(
+  { context, maxOutput, prices, images, reasoning, efforts, provider }: KnownModel,
+  creditsPerUsd: number,
+): Omit<RouteDefaults, "origin"> {
+  const credits = (usd: number) => Math.ceil(usd * creditsPerUsd - 1e-9);
+  const inCredits: Prices = prices === undefined ? NEW_ROUTE.prices : {
+    input: credits(prices.input),
+    cached: credits(prices.cached),
+    output: credits(prices.output),
+  };
+  return {
+    context,
+    maxOutput,
+    minimum: NEW_ROUTE.minimum,
+    prices: inCredits,
+    images: images ? "remote" : "none",
+    reasoning: !reasoning
+      ? "none"
+      : provider === "anthropic"
+      ? "thinking"
+      : efforts.length > 0
+      ? "effort"
+      : "thinking",
+  };
+}
+
+function routeOf(
+  id: string,
+  own: RouteSettings | undefined,
+  defaults: RouteDefaults & { readonly targets: readonly Target[] },
+  faults: string[],
+): Route {
+  const context = own?.context ?? defaults.context;
+  const maxOutput = own?.maxOutput ?? Math.min(defaults.maxOutput, context);
+  const maxInput = own?.maxInput ?? Math.min(defaults.maxInput ?? context, context);
+  if (maxOutput > context) {
+    faults.push(
+      `routes.${id}.maxOutput: must not exceed the context of ${context} tokens: got ${maxOutput}`,
+    );
+  }
+  if (maxInput > context) {
+    faults.push(
+      `routes.${id}.maxInput: must not exceed the context of ${context} tokens: got ${maxInput}`,
+    );
+  }
+  return {
+    id,
+    displayName: own?.displayName ?? defaults.displayName ?? id,
+    context,
+    maxInput,
+    maxOutput,
+    minimum: own?.minimum ?? defaults.minimum,
+    prices: own?.prices ?? defaults.prices,
+    images: own?.images ?? defaults.images,
+    reasoning: own?.reasoning ?? defaults.reasoning,
+    origin: defaults.origin,
+    targets: defaults.targets,
+  };
+}

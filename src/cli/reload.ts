@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import { announcedGateway, type Announcement } from "../database/mod.ts";
+import { delay } from "../std/mod.ts";
+import { runningGateway } from "./address.ts";
+import type { CommandContext } from "./context.ts";
+import { defineCommand } from "./define_command.ts";
+
+/** How long the gateway may take to read its settings and to ask its upstreams for their models. */
+const PATIENCE_MS = 30_000;
+const LOOK_MS = 50;
+
+/** `sluice reload` */
+export function reloadCommand(program: Command, context: CommandContext): void {
+  defineCommand(program, context, {
+    name: "reload",
+    description: "make the running gateway read its settings again",
+    help:
+      "\nRequests in progress keep the settings that they began with. If the settings have errors, those\n" +
+      "in use stay. The address, the data directory and the database need a restart. SIGHUP does the same.",
+    opens: "settings",
+    serving: false,
+    async run({ config: { settings: { data } }, print }) {
+      const before = await runningGateway(data);
+      if (before === undefined) {
+        throw new Error(`No gateway is running on ${data}; start one with: sluice`);
+      }
+      context.signal(before.pid, "SIGHUP");
+      const reload = await outcome(data, before);
+      if (reload.fault !== null) {
+        throw new Error(`The gateway keeps the settings in use. ${reload.fault}`);
+      }
+      const { needRestart } = reload;
+      print({ reloaded: true, needRestart }, () =>
+        "Settings reloaded.\n" +
+        (needRestart.length === 0
+          ? ""
+          : `Restart the gateway to apply: ${needRestart.join(", ")}.\n`));
+    },
+  });
+}
+
+/** Waits for the gateway to announce a reload that is not the one before. */
+async function outcome(
+  directory: string,
+  before: Announcement,
+): Promise<NonNullable<Announcement["reload"]>> {
+  const untilTick = performance.now() + PATIENCE_MS;
+  while (performance.now() < untilTick) {
+    await delay(LOOK_MS);
+    const reload = (await announcedGateway(directory))?.reload ?? null;
+    if (reload !== null && reload.count !== before.reload?.count) return reload;
+  }
+  throw new Error(
+    `The gateway has not reloaded its settings in ${PATIENCE_MS / 1_000} s; see its log`,
+  );
+}
