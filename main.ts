@@ -36,6 +36,13 @@ function stopRequested(): Promise<string> {
   });
 }
 
+/** Resolves when a process that has taken over says so. */
+function handOverRequested(): Promise<void> {
+  return new Promise((resolve) => {
+    if (Deno.build.os !== "windows") Deno.addSignalListener("SIGUSR2", () => resolve());
+  });
+}
+
 /** SIGHUP asks for a reload, and is also what a terminal sends that is being closed. */
 function onHangup(listener: (isTerminalOpen: boolean) => void): void {
   if (Deno.build.os === "windows") return;
@@ -98,9 +105,14 @@ if (import.meta.main) {
     err: write(Deno.stderr),
     colour: Deno.stdout.isTerminal() && !Deno.noColor,
     openParts: (config) => openStore(config, { besideGateway: true }),
-    openGateway: (config, log) =>
-      assemble(config, { log, ...(exportsTelemetry() && { tracing: openTelemetry() }) }),
+    openGateway: (config, log, options) =>
+      assemble(config, {
+        log,
+        ...options,
+        ...(exportsTelemetry() && { tracing: openTelemetry() }),
+      }),
     stopRequested,
+    handOverRequested,
     reloadRequested: (reload) => onHangup((isTerminalOpen) => isTerminalOpen && reload()),
     signal: (pid, signal) => Deno.kill(pid, signal),
     runProgram,

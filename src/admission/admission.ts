@@ -35,6 +35,8 @@ export interface AdmissionOptions extends AdmissionSettings {
   readonly database: Database;
   /** ID of this gateway among those that share the database. Stays the same after a restart. */
   readonly gatewayId: string;
+  /** IDs of gateways that do not run any more: their holds are released at the start. */
+  readonly abandonedIds?: readonly string[];
   readonly log: Log;
   /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
   readonly now: () => number;
@@ -81,9 +83,9 @@ export class Admission {
 
   /** Releases holds left by an earlier run of this gateway, and starts renewing leases. */
   async start(): Promise<void> {
-    const { database, gatewayId } = this.#options;
+    const { database, gatewayId, abandonedIds = [] } = this.#options;
     await database.batch(this.#settings.tierList.statements);
-    await releaseHoldsOf(database, gatewayId);
+    for (const id of [gatewayId, ...abandonedIds]) await releaseHoldsOf(database, id);
     this.#keepRegularly();
   }
 

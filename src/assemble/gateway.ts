@@ -13,6 +13,7 @@ import {
 import { type App, serve, type Server } from "../http/mod.ts";
 import type { Resolve } from "../images/mod.ts";
 import { InFlightRequests, InputEstimates } from "../relay/mod.ts";
+import { delay } from "../std/mod.ts";
 import { guardProcess, type Log, Metrics, type Tracing } from "../telemetry/mod.ts";
 import type { RetryPolicy, Upstreams } from "../upstreams/mod.ts";
 import { Retention } from "../usage/mod.ts";
@@ -23,12 +24,18 @@ import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.t
 /** For connections that stay open although nothing runs on them. */
 const CLOSE_PATIENCE_MS = 1_000;
 
+/** Time in which clients change to connections of the process that has taken over. */
+const HANDOVER_MS = 3_000;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** What a gateway takes from its environment; tests pass their own. */
 export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" | "wrapDatabase"> {
   readonly log: Log;
   /** How requests are traced; not at all by default. */
   readonly tracing?: Tracing;
   readonly retries?: RetryPolicy;
+  /** Whether a gateway runs on the data directory that is going to hand over to this one. */
+  readonly takeover?: boolean;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve;
 }
@@ -61,6 +68,11 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
    */
   reload(read: () => Promise<Config>): Promise<Reload>;
   /**
+   * Leaves new connections to another process that listens on the same port. Answers requests of open connections, which
+   * it closes one by one, and closes everything when the last request has ended.
+   */
+  handOver(): Promise<void>;
+  /**
    * Rejects new requests, lets requests in flight finish within `limits.drainMs`, then closes everything.
    *
    * @returns how many requests had to be cut off.
@@ -70,13 +82,13 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
 
 /** Builds every part in order; disposing closes them in reverse. */
 export async function assemble(config: Config, environment: Environment): Promise<Gateway> {
-  const { log, tracing, retries, resolve } = environment;
+  const { log, tracing, retries, resolve, takeover = false } = environment;
   const { settings } = config;
   const file = databaseFile(settings);
   await using built = new AsyncDisposableStack();
 
-  const identity = built.use(await gatewayIdentity(settings.data));
-  built.use(await databaseAlone(settings.data, file));
+  const identity = built.use(await gatewayIdentity(settings.data, { takeover }));
+  built.use(await databaseAlone(settings.data, file, { takeover }));
   const metrics: Metrics = new Metrics(async () => ({
     requestsInFlight: inFlight.count,
     writesWaiting: database.waiting,
@@ -87,11 +99,15 @@ export async function assemble(config: Config, environment: Environment): Promis
     })),
   }));
   const store = built.use(
-    await openStore(config, { ...environment, observe: (commit) => metrics.committed(commit) }),
+    await openStore(config, {
+      ...environment,
+      observe: (commit) => metrics.committed(commit),
+      besideGateway: takeover,
+    }),
   );
   const { database, clock } = store;
   const { now } = clock;
-  if (file !== undefined) built.defer(() => leaveOneFile(database, log));
+  if (file !== undefined) built.defer(() => handedOver ? undefined : leaveOneFile(database, log));
   const { owner, firstKey } = await ensureOwner(store);
 
   const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
@@ -103,6 +119,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       database,
       ...admissionSettings(settings),
       gatewayId: identity.id,
+      abandonedIds: identity.abandoned,
       log,
       now,
       syncClock: () => clock.sync(),
@@ -140,6 +157,7 @@ export async function assemble(config: Config, environment: Environment): Promis
 
   const owned = built.move();
   let server: Server | undefined;
+  let handedOver = false;
   const announce = () => {
     if (server === undefined) return;
     const { file, digest } = servings.current.config;
@@ -181,8 +199,13 @@ export async function assemble(config: Config, environment: Environment): Promis
       owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() }));
     },
     listen() {
-      server = serve({ fetch: (request, info) => servings.current.app.fetch(request, info) }, {
+      const fetch: App["fetch"] = (request, info) => {
+        const response = servings.current.app.fetch(request, info);
+        return handedOver ? closingConnection(response) : response;
+      };
+      server = serve({ fetch }, {
         ...settings,
+        besideAnother: takeover,
         connections: bounds.connections,
         onInterruption: (error) =>
           log.error("stopped listening: out of file descriptors? closing idle connections", {
@@ -190,6 +213,9 @@ export async function assemble(config: Config, environment: Environment): Promis
             limit: bounds.sockets?.limit,
           }),
       });
+      if (takeover && bounds.sockets?.steerToSecond(server.port) !== true) {
+        log.warn("new connections may reach the earlier gateway until it stops listening");
+      }
       announce();
       return server;
     },
@@ -197,6 +223,14 @@ export async function assemble(config: Config, environment: Environment): Promis
       const reload = await servings.reload(read);
       announce();
       return reload;
+    },
+    async handOver() {
+      handedOver = true;
+      await delay(HANDOVER_MS);
+      server?.stopListening();
+      await servings.current.app.idle();
+      await inFlight.finish(MAX_TIMER_MS);
+      await close();
     },
     async stop() {
       servings.stopTaking();
@@ -206,6 +240,14 @@ export async function assemble(config: Config, environment: Environment): Promis
     },
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** A response after which the client opens another connection, which is not this process's. */
+async function closingConnection(response: Response | Promise<Response>): Promise<Response> {
+  const { body, status, headers } = await response;
+  const changed = new Headers(headers);
+  changed.set("connection", "close");
+  return new Response(body, { status, headers: changed });
 }
 
 /** For whoever copies the file of a stopped gateway: the driver keeps the log beside it when it closes. */

@@ -167,7 +167,8 @@ function keep(
   next: Config,
 ): { readonly config: Config; readonly changed: readonly string[] } {
   const changed = Object.keys(KEPT).filter((name) =>
-    KEPT[name]!(before) !== KEPT[name]!(next.settings)
+    KEPT[name]!(before) !== KEPT[name]!(next.settings) &&
+    !(name === "port" && next.settings.port === 0) // any will do
   );
   const { host, port, data, database, durability } = before;
   const settings = { ...next.settings, host, port, data, database, durability };

@@ -33,6 +33,8 @@ interface ServedGateway {
   listen(): { readonly url: string };
   /** Reads the settings again and applies them; a fault is logged. */
   reload(read: () => Promise<Config>): Promise<{ readonly fault: string | null }>;
+  /** Leaves new connections to another process, and ends with the last request. */
+  handOver(): Promise<void>;
   stop(): Promise<{ cutOff: number }>;
 }
 
@@ -47,13 +49,19 @@ export interface CommandContext {
   readonly err: (text: string) => void;
   readonly colour: boolean;
   openParts(config: Config): Promise<CommandParts>;
-  openGateway(config: Config, log: Log): Promise<ServedGateway>;
+  openGateway(
+    config: Config,
+    log: Log,
+    options?: { readonly takeover?: boolean },
+  ): Promise<ServedGateway>;
   /** Resolves at the first request to stop; a second one ends the process at once. */
   stopRequested(): Promise<string>;
+  /** Resolves when another process takes over (SIGUSR2). */
+  handOverRequested(): Promise<void>;
   /** Calls `reload` whenever it is asked to read the settings again (SIGHUP). */
   reloadRequested(reload: () => void): void;
   /** Sends a signal to a process. */
-  signal(pid: number, signal: "SIGHUP"): void;
+  signal(pid: number, signal: "SIGHUP" | "SIGUSR2"): void;
   /** Runs a program on this terminal to its end; answers its exit status. */
   runProgram(
     program: string,

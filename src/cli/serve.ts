@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import { type Catalog, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { bufferedWriter, createLog, type LogSettings } from "../telemetry/mod.ts";
+import type { Announcement } from "../database/mod.ts";
+import { runningGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { discoverUpstreams } from "../upstreams/mod.ts";
@@ -12,6 +14,7 @@ import { welcome } from "./welcome.ts";
 interface Options {
   readonly host?: string;
   readonly port?: string;
+  readonly takeover?: boolean;
 }
 
 /** `sluice` and `sluice serve` */
@@ -23,6 +26,10 @@ export function serveCommand(program: Command, context: CommandContext): void {
     options: [
       option("--host <host>", "address to listen on (default: 127.0.0.1)"),
       option("--port <port>", "port to listen on; 0 picks a free one (default: 8787)"),
+      option(
+        "--takeover",
+        "take over from the gateway that runs on the data directory, if one does",
+      ),
     ],
     help: "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice",
     opens: "settings",
@@ -41,16 +48,20 @@ async function run(
   const write = bufferedWriter(Deno.stderr);
   const log = createLog({ ...logSettings(config), now: context.now, write });
   for (const warning of config.warnings) log.warn(warning);
-  tryPort(settings); // before a first start makes a key that it could not show
-  const gateway = await context.openGateway(config, log);
-  gateway.guardProcess();
+  const earlier = options.takeover ? await runningGateway(config.settings.data) : undefined;
+  if (earlier === undefined) tryPort(settings); // before a first start makes a key that it could not show
+  const gateway = earlier === undefined
+    ? await context.openGateway(config, log)
+    : await context.openGateway(atPortOf(earlier, config), log, { takeover: true });
   let url: string;
   try {
     url = gateway.listen().url;
+    if (earlier !== undefined) context.signal(earlier.pid, "SIGUSR2");
   } catch (error) {
     await gateway.stop();
     throw error;
   }
+  gateway.guardProcess();
   context.reloadRequested(async () => {
     let next = config;
     const { fault } = await gateway.reload(async () =>
@@ -72,11 +83,28 @@ async function run(
     signInToken: firstKey === undefined ? undefined : await sessions.makeLink(owner),
     found: await unusedUpstreams(context, catalog),
   }));
-  const signal = await context.stopRequested();
+  const stopRequested = context.stopRequested();
+  let signal = await Promise.race([stopRequested, context.handOverRequested()]);
+  if (signal === undefined) {
+    log.info("handing over: another process takes new connections, in-flight requests finish");
+    signal = await Promise.race([stopRequested, gateway.handOver()]);
+    if (signal === undefined) {
+      log.info("stopped");
+      write.flush();
+      return;
+    }
+  }
   log.info("shutting down: new requests are rejected, in-flight requests finish", { signal });
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
+}
+
+/** Settings whose port is that of a running gateway, if they leave the choice. */
+function atPortOf({ url }: Announcement, config: Config): Config {
+  const { settings } = config;
+  const port = settings.port === 0 ? Number(new URL(url).port) : settings.port;
+  return { ...config, settings: { ...settings, port } };
 }
 
 function logSettings({ settings: { log, logLevel } }: Config): LogSettings {

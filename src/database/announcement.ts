@@ -32,11 +32,13 @@ const ANNOUNCEMENT = "gateway.json";
 /** A gateway's word in its data directory of where it listens. */
 export class AnnouncementFile {
   readonly #path: string;
-  readonly #secret = randomText(32);
+  readonly #secret: string;
   #written = false;
 
   constructor(directory: string) {
     this.#path = joinPath(directory, ANNOUNCEMENT);
+    // while one gateway takes over from another, either may be asked for the proof
+    this.#secret = this.#read()?.secret ?? randomText(32);
   }
 
   /** Leaves word; commands read all of it or none. */
@@ -47,13 +49,21 @@ export class AnnouncementFile {
     this.#written = true;
   }
 
-  /** Takes it back, if it was left. */
+  /** Takes it back, if it was left and no gateway that has taken over has left its own. */
   remove(): void {
-    if (!this.#written) return;
+    if (!this.#written || this.#read()?.pid !== Deno.pid) return;
     try {
       Deno.removeSync(this.#path);
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+
+  #read(): AnnouncedGateway | undefined {
+    try {
+      return announced.safeParse(JSON.parse(Deno.readTextFileSync(this.#path))).data;
+    } catch {
+      return undefined;
     }
   }
 

@@ -4,8 +4,10 @@ import { type Announcement, AnnouncementFile } from "./announcement.ts";
 
 /** Who a gateway is among those that share a database. */
 export interface GatewayIdentity extends Disposable {
-  /** The same whenever it starts with the same data directory. */
+  /** The same whenever it starts with the same data directory, unless it takes over from another. */
   readonly id: string;
+  /** Identities of gateways that have used the directory and do not run: what they held is free. */
+  readonly abandoned: readonly string[];
   /** Leaves word in the data directory of this gateway; gone when it stops. */
   announce(announcement: Announcement): void;
   /** Computes the answer to a challenge, which the word in the data directory lets others check. */
@@ -17,6 +19,15 @@ export class DirectoryInUse extends Error {
   override readonly name = "DirectoryInUse";
 }
 
+/** How a gateway identifies itself. */
+export interface IdentityOptions {
+  /** Whether another gateway may run on the directory, which is about to hand over. */
+  readonly takeover?: boolean | undefined;
+}
+
+/** A gateway locks one of these. Of two, one is handing over to the other. */
+const IDENTITIES = ["gateway.id", "gateway.next.id"];
+
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
 
@@ -24,29 +35,39 @@ const LOCK_PATIENCE_MS = 1_000;
  * Takes a data directory for this process. The lock is the system's and ends with the process,
  * however it ends.
  *
- * @throws {DirectoryInUse} when another gateway runs on the directory: it would release that one's holds.
+ * @throws {DirectoryInUse} when another gateway runs on the directory: it would release that one's holds. With
+ *   `takeover`, when one is handing over already.
  */
-export async function gatewayIdentity(directory: string): Promise<GatewayIdentity> {
+export async function gatewayIdentity(
+  directory: string,
+  { takeover = false }: IdentityOptions = {},
+): Promise<GatewayIdentity> {
   await makeDirectory(directory);
-  const path = joinPath(directory, "gateway.id");
-  const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
-  if (!await locked(file)) {
-    file.close();
+  const files = await Promise.all(IDENTITIES.map((name) => lockedFile(joinPath(directory, name))));
+  const [file, other] = files.filter((one) => one !== undefined);
+  if (file === undefined || (other === undefined && !takeover)) {
+    file?.close();
     throw new DirectoryInUse(
-      `Another gateway is running on ${directory}: stop it, or choose another ` +
-        "directory with --data",
+      takeover
+        ? `A gateway on ${directory} has been taken over and still finishes its requests: try again later`
+        : `Another gateway is running on ${directory}: stop it, take over from it with --takeover, ` +
+          "or choose another directory with --data",
     );
   }
-  // through the locked handle: some systems keep every other one out, ours included
-  const bytes = new Uint8Array(64);
-  const known = new TextDecoder().decode(bytes.subarray(0, await file.read(bytes) ?? 0)).trim();
-  const id = /^gw_[A-Za-z0-9]{16}$/.test(known) ? known : `gw_${randomText(16)}`;
-  if (id !== known) {
+  const abandoned = other === undefined ? undefined : await idIn(other);
+  other?.close();
+  const known = await idIn(file);
+  const id = known ?? `gw_${randomText(16)}`;
+  if (known === undefined) {
     await file.truncate();
     await file.seek(0, Deno.SeekMode.Start);
     await file.write(new TextEncoder().encode(`${id}\n`));
   }
-  return identity(id, file, new AnnouncementFile(directory));
+  return identity(id, {
+    file,
+    announced: new AnnouncementFile(directory),
+    abandoned: abandoned === undefined ? [] : [abandoned],
+  });
 }
 
 /**
@@ -66,6 +87,13 @@ export async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
+/** The identity in a file. Read through the locked handle: some systems keep every other one out, ours included. */
+async function idIn(file: Deno.FsFile): Promise<string | undefined> {
+  const bytes = new Uint8Array(64);
+  const text = new TextDecoder().decode(bytes.subarray(0, await file.read(bytes) ?? 0)).trim();
+  return /^gw_[A-Za-z0-9]{16}$/.test(text) ? text : undefined;
+}
+
 /**
  * Takes a database's own directory as well, where it is not the data directory: a gateway with another data
  * directory may use the same file.
@@ -76,14 +104,31 @@ export async function makeDirectory(directory: string): Promise<void> {
 export async function databaseAlone(
   directory: string,
   file: string | undefined,
+  options: IdentityOptions = {},
 ): Promise<Disposable | undefined> {
   if (file === undefined || dirname(file) === directory) return undefined;
-  return await gatewayIdentity(dirname(file));
+  return await gatewayIdentity(dirname(file), options);
 }
 
-function identity(id: string, file: Deno.FsFile, announced: AnnouncementFile): GatewayIdentity {
+/** Opens and locks a file; `undefined` if another process has locked it. */
+async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
+  const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
+  if (await locked(file)) return file;
+  file.close();
+  return undefined;
+}
+
+function identity(
+  id: string,
+  { file, announced, abandoned }: {
+    readonly file: Deno.FsFile;
+    readonly announced: AnnouncementFile;
+    readonly abandoned: readonly string[];
+  },
+): GatewayIdentity {
   return {
     id,
+    abandoned,
     announce: (said) => announced.write(said),
     prove: announced.prove,
     [Symbol.dispose]() {

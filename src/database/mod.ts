@@ -42,4 +42,5 @@ export {
   DirectoryInUse,
   type GatewayIdentity,
   gatewayIdentity,
+  type IdentityOptions,
 } from "./gateway_identity.ts";

@@ -13,6 +13,8 @@ export interface Server {
    * @param patienceMs Max time to wait, in milliseconds. Connections that are still open are then ended.
    */
   close(patienceMs: number): Promise<void>;
+  /** Stops listening, and closes idle connections. Those with a request end with its response. */
+  stopListening(): void;
 }
 
 /** Address and dependencies of a server. */
@@ -20,6 +22,8 @@ export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly connections: Connections;
+  /** Whether another process that listens on the port is going to hand over. */
+  readonly besideAnother?: boolean;
   /** Called when the listener failed because the process is out of descriptors, and will be restarted. */
   readonly onInterruption: (error: unknown) => void;
 }
@@ -40,7 +44,7 @@ const RELISTEN_MS = 250;
  */
 export function serve(
   app: Pick<App, "fetch">,
-  { host, port: wanted, connections, onInterruption }: ServeOptions,
+  { host, port: wanted, connections, besideAnother = false, onInterruption }: ServeOptions,
 ): Server {
   let closing = false;
   const servers = new Set<Deno.HttpServer<Deno.NetAddr>>();
@@ -48,6 +52,7 @@ export function serve(
     const server = Deno.serve({
       hostname: host,
       port,
+      reusePort: Deno.build.os !== "windows", // so that a next process can take over
       onListen() {},
       onError: () => new Response(null, { status: STATUS_CODE.InternalServerError }),
     }, app.fetch);
@@ -67,6 +72,7 @@ export function serve(
       await delay(RELISTEN_MS);
       if (closing) return;
       try {
+        assertFree(host, port);
         listen(port);
         return;
       } catch (error) {
@@ -75,10 +81,12 @@ export function serve(
       }
     }
   };
+  if (!besideAnother) assertFree(host, wanted);
   const { port } = listen(wanted).addr;
   connections.sweep(port, () => {
     try {
-      listen(port); // fails if it is still listening
+      assertFree(host, port); // fails if it is still listening
+      if (!closing) listen(port);
     } catch {
       // the usual case
     }
@@ -93,6 +101,10 @@ export function serve(
   return {
     url: `http://${shown}:${port}`,
     port,
+    stopListening() {
+      closing = true;
+      for (const server of servers) void server.shutdown().catch(() => {});
+    },
     async close(patienceMs) {
       closing = true;
       // On Deno 2.4, aborting a server that is already shutting down throws where nothing can catch it. So
@@ -103,6 +115,15 @@ export function serve(
       await within(CUT_OFF_MS, ended);
     },
   };
+}
+
+/**
+ * Listens for a moment the usual way, which fails where another process listens: two gateways would share the requests.
+ *
+ * @throws {Deno.errors.AddrInUse} If the port is in use.
+ */
+function assertFree(hostname: string, port: number): void {
+  if (port !== 0) Deno.listen({ hostname, port }).close();
 }
 
 /** Waits up to `ms` for a promise to settle. @returns Whether it did. */

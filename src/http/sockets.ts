@@ -9,6 +9,7 @@ const SYMBOLS = {
   getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
   getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32" },
+  setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
   shutdown: { parameters: ["i32", "i32"], result: "i32" },
 } as const;
 
@@ -19,6 +20,11 @@ const POLLHUP = 0x10;
 const POLLNVAL = 0x20;
 const POLLRDHUP = 0x2000;
 const SHUT_RDWR = 2;
+const SOL_SOCKET = 1;
+const SO_ACCEPTCONN = 30;
+const SO_ATTACH_REUSEPORT_CBPF = 51;
+/** `return 1`, as a classic BPF instruction (`struct sock_filter` in <linux/filter.h>): the second socket. */
+const TO_SECOND_SOCKET = [0x06, 0, 0, 0, 1, 0, 0, 0];
 const AF_INET = 2;
 const AF_INET6 = 10;
 const IPPROTO_TCP = 6;
@@ -134,6 +140,11 @@ export class Sockets {
     return undefined;
   }
 
+  /** Whether the address that was read last is one of the internet. */
+  get #isInternet(): boolean {
+    return this.#address[0] === AF_INET || this.#address[0] === AF_INET6;
+  }
+
   #localPort(descriptor: number): number | undefined {
     this.#length[0] = this.#address.length;
     return this.#libc.getsockname(descriptor, this.#address, this.#bytesOfLength) === 0
@@ -168,6 +179,47 @@ export class Sockets {
     if (failed || this.#length[0] < NOTSENT_BYTES + 4) return { ms: 0, unread: false };
     const waiting = this.#info.getUint32(UNACKED, true) + this.#info.getUint32(NOTSENT_BYTES, true);
     return { ms: this.#info.getUint32(LAST_DATA_SENT, true), unread: waiting > 0 };
+  }
+
+  /**
+   * Sends new connections of a port to the second of the processes that listen there (socket(7), SO_ATTACH_REUSEPORT_CBPF).
+   * When the first one stops listening, none of them is waiting there.
+   *
+   * @returns Whether the system does so.
+   */
+  steerToSecond(port: number): boolean {
+    const listener = this.#listenerOf(port);
+    if (listener === undefined) return false;
+    const instruction = Uint8Array.from(TO_SECOND_SOCKET);
+    const program = new DataView(new ArrayBuffer(16)); // struct sock_fprog
+    program.setUint16(0, 1, true);
+    program.setBigUint64(8, Deno.UnsafePointer.value(Deno.UnsafePointer.of(instruction)), true);
+    const bytes = new Uint8Array(program.buffer);
+    return this.#libc.setsockopt(
+      listener,
+      SOL_SOCKET,
+      SO_ATTACH_REUSEPORT_CBPF,
+      bytes,
+      bytes.length,
+    ) === 0;
+  }
+
+  #listenerOf(port: number): number | undefined {
+    const listens = new Uint32Array(1);
+    for (const descriptor of this.#open()) {
+      if (this.#localPort(descriptor) !== port || !this.#isInternet) continue;
+      this.#length[0] = 4;
+      const bytes = new Uint8Array(listens.buffer);
+      const failed = this.#libc.getsockopt(
+        descriptor,
+        SOL_SOCKET,
+        SO_ACCEPTCONN,
+        bytes,
+        this.#bytesOfLength,
+      ) !== 0;
+      if (!failed && listens[0] === 1) return descriptor;
+    }
+    return undefined;
   }
 
   /** Shuts a connection down. The platform notices and closes it. */

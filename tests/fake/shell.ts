@@ -26,6 +26,7 @@ export async function sluice(
     openParts: (config) => openStore(config, { besideGateway: true }),
     openGateway: (config, log) => assemble(config, { log }),
     stopRequested: none,
+    handOverRequested: none,
     reloadRequested() {},
     signal() {},
     runProgram: none,

@@ -1,0 +1,167 @@
+/** An upgrade: a second process takes over from the first one, on the same port and data directory. */
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { type RunningCommand, startCommand } from "../fake/command.ts";
+import { sluice } from "../fake/shell.ts";
+import { sleep, tempDir } from "../fake/temp.ts";
+import { chunk, completion, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
+
+const KEY = `sk-${"t".repeat(40)}`;
+const STREAMS = 200;
+const REQUESTS_PER_SECOND = 100;
+/** The first process stops listening three seconds after the second one listens. */
+const LOAD_MS = 7_000;
+
+Deno.test({
+  name: "a handover under load refuses no request and cuts no stream",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using upstream = fakeUpstream(({ path, body }) => {
+      if (path === "/v1/models") return new Response(null, { status: 404 });
+      if (!body.stream) return completion("Hello");
+      const pieces = Array.from({ length: 20 }, (_, at) => sse(chunk({ content: `${at} ` })));
+      return pacedStream(250, [...pieces, sse(chunk({}, "stop"), "[DONE]")]);
+    });
+    await using dir = await tempDir();
+    await Deno.writeTextFile(
+      `${dir.path}/sluice.jsonc`,
+      JSON.stringify({
+        port: 0,
+        log: "json",
+        data: `${dir.path}/data`,
+        owner: { key: KEY },
+        upstream: { url: upstream.url },
+        tiers: [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }],
+      }),
+    );
+    await using first = startCommand([], { directory: dir.path });
+    const [, url] = await first.waitFor(/listening on (http:\S+)/);
+    await first.waitFor(/curl/);
+
+    const load = new Load(url!);
+    const streams = Array.from({ length: STREAMS }, (_, at) => load.stream(at * 10));
+    const requests = load.requests(LOAD_MS);
+    await sleep(500);
+    await using second = startCommand(["--takeover"], { directory: dir.path });
+    const [, same] = await second.waitFor(/listening on (http:\S+)/);
+    assertEquals(same, url);
+    assertEquals((await first.status).code, 0);
+    await Promise.all([...streams, requests]);
+    assertEquals(load.faults, []);
+    assert(load.done > 400, `${load.done} requests`);
+
+    // both have answered, and every charge is in the one database
+    for (const process of [first, second]) {
+      assert(answered(process) > 20, process.err().slice(-500));
+    }
+    const run = (...args: string[]) => sluice(args, { directory: dir.path });
+    const audit = await run("credits", "audit");
+    assertEquals(audit.code, 0, audit.out);
+    const [total] = JSON.parse((await run("usage", "--json", "--by", "model")).out);
+    assertEquals(total.requests, load.done + STREAMS);
+
+    // the second one is alone now: another start is refused, its own commands find it
+    assertMatch((await run("doctor", "--running")).out, /running at/);
+    assertEquals((await run("reload")).code, 0);
+    await using third = startCommand([], { directory: dir.path });
+    assertEquals((await third.status).code, 1);
+    assertMatch(third.err(), /port is in use|Another gateway is running/);
+    second.signal("SIGTERM");
+    assertEquals((await second.status).code, 0);
+  },
+});
+
+Deno.test({
+  name: "--takeover without a gateway starts one; a handover that is not over refuses the next",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using upstream = fakeUpstream(({ path }) =>
+      path === "/v1/models"
+        ? new Response(null, { status: 404 })
+        : pacedStream(500, Array.from({ length: 40 }, () => sse(chunk({ content: "x" }))))
+    );
+    await using dir = await tempDir();
+    const env = { SLUICE_UPSTREAM_URL: upstream.url, SLUICE_OWNER_KEY: KEY, SLUICE_PORT: "0" };
+    const start = () => startCommand(["--takeover"], { directory: dir.path, env });
+    await using first = start();
+    const [, url] = await first.waitFor(/listening on (http:\S+)/);
+    await first.waitFor(/curl/);
+    const leaving = new AbortController();
+    const stream = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}` },
+      body: JSON.stringify({
+        model: "svc-k2",
+        stream: true,
+        messages: [{ role: "user", content: "x" }],
+      }),
+      signal: leaving.signal,
+    });
+    await using second = start();
+    await second.waitFor(/curl/);
+    await using third = start();
+    assertEquals((await third.status).code, 1);
+    assertStringIncludes(third.err(), "still finishes its requests");
+    assertEquals((await fetch(`${url}/healthz`)).ok, true);
+    leaving.abort();
+    await stream.text().catch(() => {});
+    assertEquals((await first.status).code, 0);
+    await using fourth = start();
+    await fourth.waitFor(/curl/);
+    assertEquals((await second.status).code, 0);
+  },
+});
+
+/** Requests over kept connections and over new ones, and what went wrong with them. */
+class Load {
+  readonly faults: string[] = [];
+  done = 0;
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async stream(afterMs: number): Promise<void> {
+    await sleep(afterMs);
+    const text = await this.#ask({ stream: true });
+    if (text !== undefined && !text.includes("[DONE]")) this.faults.push(`cut: ${text.slice(-80)}`);
+  }
+
+  async requests(ms: number): Promise<void> {
+    using fresh = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+    const open: Promise<void>[] = [];
+    const count = ms / 1_000 * REQUESTS_PER_SECOND;
+    for (let at = 0; at < count; at++) {
+      open.push(this.#ask({}, at % 2 === 0 ? fresh : undefined).then(() => void this.done++));
+      await sleep(1_000 / REQUESTS_PER_SECOND);
+    }
+    await Promise.all(open);
+  }
+
+  async #ask(body: object, client?: Deno.HttpClient): Promise<string | undefined> {
+    try {
+      const reply = await fetch(`${this.#url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}` },
+        body: JSON.stringify({
+          model: "svc-k2",
+          messages: [{ role: "user", content: "Hi" }],
+          ...body,
+        }),
+        ...(client === undefined ? {} : { client }),
+      });
+      const text = await reply.text();
+      if (reply.status !== 200) this.faults.push(`${reply.status}: ${text}`);
+      return text;
+    } catch (error) {
+      this.faults.push(String(error));
+      return undefined;
+    }
+  }
+}
+
+/** How many requests a process has logged as answered. */
+function answered(process: RunningCommand): number {
+  return process.err().split("\n").filter((line) => line.includes('"status":200')).length;
+}
