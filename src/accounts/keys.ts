@@ -35,6 +35,7 @@ export type Key = z.output<typeof keyRow>;
 const COLUMNS =
   "id, account_id, name, hint, models, budget_credits, created_at_ms, expires_at_ms, revoked_at_ms";
 const OF_ACCOUNT = `select ${COLUMNS} from keys where account_id = ? order by created_at_ms, id`;
+const BY_DIGEST = `select ${COLUMNS} from keys where digest = ?`;
 const BY_ID = `select ${COLUMNS} from keys where id = ?`;
 const INSERT = `insert into keys (${COLUMNS}, digest, source)
   select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?`;
@@ -140,6 +141,16 @@ export class Keys {
    */
   async byId(id: string): Promise<Key | undefined> {
     const row = await this.#database.one(BY_ID, [id]);
+    return row === undefined ? undefined : read(row);
+  }
+
+  /**
+   * Finds a key by its secret.
+   *
+   * @returns The key, revoked and expired ones included, or `undefined`.
+   */
+  async bySecret(secret: string): Promise<Key | undefined> {
+    const row = await this.#database.one(BY_DIGEST, [digestOf(secret)]);
     return row === undefined ? undefined : read(row);
   }
 

@@ -15,7 +15,7 @@ import type { Resolve } from "../images/mod.ts";
 import { InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import { delay } from "../std/mod.ts";
 import { guardProcess, type Log, Metrics, type Tracing } from "../telemetry/mod.ts";
-import type { RetryPolicy, Upstreams } from "../upstreams/mod.ts";
+import { type RetryPolicy, RoutingMemory, type Upstreams } from "../upstreams/mod.ts";
 import { Retention } from "../usage/mod.ts";
 import { Bounds } from "./bounds.ts";
 import { admissionSettings, type Reload, retentionLimits, Servings } from "./servings.ts";
@@ -93,9 +93,10 @@ export async function assemble(config: Config, environment: Environment): Promis
     requestsInFlight: inFlight.count,
     writesWaiting: database.waiting,
     databaseBytes: file === undefined ? undefined : await databaseBytes(database),
-    upstreams: servings.current.upstreams.all.map(({ name, health }) => ({
+    upstreams: servings.current.upstreams.all.map(({ name, health, keys }) => ({
       name,
       resting: health.resting,
+      keys: keys?.all.map(({ position, health }) => ({ position, resting: health.resting })) ?? [],
     })),
   }));
   const store = built.use(
@@ -142,6 +143,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       admission,
       inFlight,
       estimates: new InputEstimates(),
+      routing: new RoutingMemory(now),
       bounds,
       timers,
       log,

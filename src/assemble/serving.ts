@@ -13,6 +13,7 @@ import {
   configuredUpstreams,
   ModelLists,
   type RetryPolicy,
+  type RoutingMemory,
   type Upstreams,
 } from "../upstreams/mod.ts";
 import type { Bounds } from "./bounds.ts";
@@ -33,6 +34,8 @@ export interface LastingParts {
   readonly metrics: Metrics;
   readonly tracing?: Tracing | undefined;
   readonly retries?: RetryPolicy | undefined;
+  /** What the choice of targets and keys remembers. */
+  readonly routing: RoutingMemory;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve | undefined;
   /** How the settings were read last. */
@@ -85,6 +88,7 @@ export async function openServing(
       metrics: parts.metrics,
       timers: parts.timers,
       now,
+      memory: parts.routing,
       ...(retries === undefined ? {} : { retries }),
     }),
     (all) => all.close(),

@@ -16,6 +16,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     prices: K2,
     images: "none",
     reasoning: "none",
+    efforts: [],
   },
   "svc-k2-0905": {
     displayName: "K2 0905",
@@ -26,6 +27,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     prices: K2,
     images: "none",
     reasoning: "none",
+    efforts: [],
   },
   "svc-k2.5": {
     displayName: "K2.5",
@@ -36,6 +38,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     prices: { input: 100, cached: 25, output: 500 },
     images: "inline",
     reasoning: "thinking",
+    efforts: [],
   },
   "svc-k2.6": {
     displayName: "K2.6",
@@ -46,6 +49,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     prices: K2_CODE,
     images: "remote",
     reasoning: "thinking",
+    efforts: [],
   },
   "svc-k2.7-code": {
     displayName: "K2.7 Code",
@@ -56,6 +60,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     prices: K2_CODE,
     images: "remote",
     reasoning: "always",
+    efforts: [],
   },
   "svc-k3": {
     displayName: "K3",
@@ -66,5 +71,8 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     prices: { input: 500, cached: 50, output: 2_500 },
     images: "remote",
     reasoning: "effort",
+    efforts: ["low", "high", "max"],
+    defaultEffort: "max",
+    rejectsThinking: true,
   },
 };

@@ -13,5 +13,18 @@ export { DEFAULT_UPSTREAM, SIMULATOR } from "./routes.ts";
 export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
 export { compareWithKnown } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";
-export type { ImageInput, Prices, Route, RouteOrigin, Target } from "./route.ts";
-export { checkMedia, type ImageUse, permittedOutput, type RouteUse } from "./rules.ts";
+export {
+  describeTargets,
+  type ImageInput,
+  type Prices,
+  type Route,
+  type RouteOrigin,
+  type Target,
+} from "./route.ts";
+export {
+  checkMedia,
+  defaultOutput,
+  type ImageUse,
+  permittedOutput,
+  type RouteUse,
+} from "./rules.ts";

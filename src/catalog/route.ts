@@ -1,4 +1,4 @@
-import type { Reasoning } from "../dialects/mod.ts";
+import type { RouteReasoning } from "../dialects/mod.ts";
 
 /** Credits per million tokens. */
 export interface Prices {
@@ -11,6 +11,11 @@ export interface Prices {
 export interface Target {
   readonly upstream: string;
   readonly model: string;
+  /**
+   * Its share of the route's conversations, in proportion to the others'. Undefined or 0: only while none with a share
+   * can reply.
+   */
+  readonly weight?: number | undefined;
 }
 
 /** Which images a route accepts: none, only inline ones, or also remote URLs. */
@@ -23,7 +28,7 @@ export type ImageInput = "none" | "inline" | "remote";
 export type RouteOrigin = "built-in" | "settings" | "known" | "guess";
 
 /** A model that callers can use: limits, prices, capabilities and targets. */
-export interface Route {
+export interface Route extends RouteReasoning {
   readonly id: string;
   readonly displayName: string;
   /** Context window: max input and output tokens together. */
@@ -36,8 +41,21 @@ export interface Route {
   readonly minimum: number;
   readonly prices: Prices;
   readonly images: ImageInput;
-  readonly reasoning: Reasoning;
   readonly origin: RouteOrigin;
-  /** Upstreams and models, in failover order. */
+  /** Upstreams and models, in failover order where no weights say otherwise. */
   readonly targets: readonly Target[];
+}
+
+/**
+ * Describes the targets of a route in the order in which they are tried.
+ *
+ * @param targets The targets.
+ * @returns Such as `a:m → b:m`; those that share by weight stand together: `a:m (3), b:m (1) → c:m`.
+ */
+export function describeTargets(targets: readonly Target[]): string {
+  const name = ({ upstream, model }: Target) => `${upstream}:${model}`;
+  const shared = targets.filter(({ weight = 0 }) => weight > 0);
+  const rest = targets.filter((target) => !shared.includes(target));
+  const first = shared.map((target) => `${name(target)} (${target.weight})`).join(", ");
+  return [...(first === "" ? [] : [first]), ...rest.map(name)].join(" → ");
 }

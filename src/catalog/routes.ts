@@ -1,4 +1,5 @@
 import type { RouteSettings, Settings } from "../config/mod.ts";
+import { type Effort, EFFORTS, nearestEffort, type RouteReasoning } from "../dialects/mod.ts";
 import { findKnownModel, type KnownModel } from "../known_models/mod.ts";
 import { closestString } from "../std/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
@@ -18,6 +19,7 @@ const NEW_ROUTE = {
   prices: { input: 100, cached: 25, output: 400 },
   images: "none",
   reasoning: "none",
+  efforts: [],
 } as const;
 
 /** A listed model of which nothing is known: so little that most models can do it. */
@@ -268,6 +270,7 @@ export function knownDefaults(
     minimum: NEW_ROUTE.minimum,
     prices: inCredits,
     images: images ? "remote" : "none",
+    efforts: EFFORTS.filter((effort) => efforts.includes(effort)),
     reasoning: !reasoning
       ? "none"
       : provider === "anthropic"
@@ -306,8 +309,35 @@ function routeOf(
     minimum: own?.minimum ?? defaults.minimum,
     prices: own?.prices ?? defaults.prices,
     images: own?.images ?? defaults.images,
-    reasoning: own?.reasoning ?? defaults.reasoning,
+    ...reasoningOf(id, own, defaults, faults),
     origin: defaults.origin,
     targets: defaults.targets,
+  };
+}
+
+/** Efforts of routes that do not say theirs: every provider with efforts knows these. */
+const COMMON_EFFORTS: readonly Effort[] = ["low", "medium", "high"];
+
+/** How a route reasons. */
+function reasoningOf(
+  id: string,
+  own: RouteSettings | undefined,
+  defaults: RouteReasoning,
+  faults: string[],
+): RouteReasoning {
+  const reasoning = own?.reasoning ?? defaults.reasoning;
+  if (reasoning !== "effort") {
+    if (own?.efforts !== undefined) {
+      faults.push(`routes.${id}.efforts: requires \`reasoning: "effort"\`: got "${reasoning}"`);
+    }
+    return { reasoning, efforts: [] };
+  }
+  const { efforts: known, defaultEffort, rejectsThinking } = defaults;
+  const efforts = own?.efforts ?? (known.length > 0 ? known : COMMON_EFFORTS);
+  return {
+    reasoning,
+    efforts,
+    defaultEffort: defaultEffort && nearestEffort(defaultEffort, efforts),
+    rejectsThinking,
   };
 }

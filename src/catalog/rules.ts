@@ -1,4 +1,5 @@
 import { invalid, Refusal } from "../refusal.ts";
+import { BUILTIN_ROUTES } from "./builtin.ts";
 import type { Route } from "./route.ts";
 
 /** An image of a request. */
@@ -44,6 +45,21 @@ export function checkMedia(route: Route, use: RouteUse): void {
 }
 
 /**
+ * Returns the output limit of a request that sets none: the route's maximum. A plain request to a built-in route gets
+ * less, since its price is meant to be small; a cut tool call would be lost, so that requests with tools do not.
+ *
+ * @param route The route.
+ * @param options Whether the request offers tools, and the limit of plain requests (`defaultMaxOutput`).
+ * @returns Output tokens per choice.
+ */
+export function defaultOutput(
+  { id, maxOutput }: Pick<Route, "id" | "maxOutput">,
+  { offersTools, plainTokens }: { offersTools: boolean; plainTokens: number },
+): number {
+  return offersTools || !Object.hasOwn(BUILTIN_ROUTES, id) ? maxOutput : plainTokens;
+}
+
+/**
  * Computes the output limit of a request: the caller's, capped by the route's maximum and by the room that the input
  * leaves in the context window.
  *
@@ -57,7 +73,7 @@ export function checkMedia(route: Route, use: RouteUse): void {
  * import { assertEquals } from "@std/assert";
  * import { BUILTIN_ROUTES, permittedOutput } from "./mod.ts";
  *
- * const route = { id: "svc-k2", targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
+ * const route = { id: "svc-k2", origin: "built-in" as const, targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
  * assertEquals(permittedOutput(route, { inputTokens: 10, asked: 128_000 }), 8192);
  * assertEquals(permittedOutput(route, { inputTokens: 127_990, asked: 1_024 }), 10);
  * ```

@@ -1,6 +1,13 @@
 import type { Command } from "commander";
-import { compareWithKnown } from "../catalog/mod.ts";
-import { effectiveSettings, settingsJsonSchema, settingsReference } from "../config/mod.ts";
+import { compareWithKnown, DEFAULT_UPSTREAM } from "../catalog/mod.ts";
+import {
+  type Config,
+  type EffectiveSetting,
+  effectiveSettings,
+  settingsJsonSchema,
+  settingsReference,
+} from "../config/mod.ts";
+import { configuredUpstreams } from "../upstreams/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
@@ -48,7 +55,7 @@ export function configCommand(program: Command, context: CommandContext): void {
     namesPlaces: true,
     run({ config, print }) {
       print(
-        effectiveSettings(config),
+        [...effectiveSettings(config), ...quirksOf(config)],
         (all) =>
           `Settings file: ${settingsPlaceText(config)}\n\n` +
           table(all.map(({ path, value, origin }) => ({
@@ -70,5 +77,16 @@ export function configCommand(program: Command, context: CommandContext): void {
         markdown ? settingsReference() : `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`,
       );
     },
+  });
+}
+
+/** Quirks that follow from the host name of an upstream. */
+function quirksOf({ settings }: Config): EffectiveSetting[] {
+  return Object.entries(configuredUpstreams(settings)).flatMap(([name, { quirks }]) => {
+    const isOnlyOne = name === DEFAULT_UPSTREAM;
+    const own = isOnlyOne ? settings.upstream : settings.upstreams[name];
+    if (quirks === undefined || own?.quirks !== undefined) return [];
+    const path = isOnlyOne ? "upstream.quirks" : `upstreams.${name}.quirks`;
+    return [{ path, value: quirks, origin: "host name" }];
   });
 }

@@ -6,7 +6,7 @@ import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.
 import { databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
-import { configuredUpstreams, type Probe, probeUpstream } from "../upstreams/mod.ts";
+import { configuredUpstreams, keysOf, type Probe, probeUpstream } from "../upstreams/mod.ts";
 import { answersAt, gatewayAddress, runningGateway, settingsDrift } from "./address.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
@@ -126,17 +126,22 @@ async function examine(
   }
   tell(upstreams.length === 1 ? "upstream" : "upstreams");
   const { now } = context;
-  const probes = await Promise.all(upstreams.map(async ([name, settings]) => ({
-    name,
-    settings,
-    probe: await probeUpstream(name, settings, { now, patienceMs: UPSTREAM_PATIENCE_MS }),
-    atMs: now(),
-  })));
-  for (const { name, settings, probe } of probes) {
+  const probes = await Promise.all(
+    upstreams.flatMap(([name, settings]) =>
+      eachKey(settings).map(async ({ title, ...one }) => ({
+        name,
+        check: `upstream ${name}${title}`,
+        settings: one.settings,
+        probe: await probeUpstream(name, one.settings, { now, patienceMs: UPSTREAM_PATIENCE_MS }),
+        atMs: now(),
+      }))
+    ),
+  );
+  for (const { name, check, settings, probe } of probes) {
     const asked = catalog.routes.flatMap(({ targets }) =>
       targets.flatMap(({ upstream, model }) => upstream === name ? [model] : [])
     );
-    findings.push(upstreamFinding(name, settings, probe, asked));
+    findings.push(upstreamFinding(check, settings, probe, asked));
   }
   findings.push(clock(probes));
   return findings;
@@ -217,20 +222,30 @@ async function gateway(config: Config): Promise<Finding> {
   );
 }
 
+/** An upstream with each of its keys alone; what fails with one may work with another. */
+function eachKey({ keys, ...settings }: UpstreamSettings) {
+  if (keys === undefined || keys.length < 2) {
+    return [{ title: "", settings: { ...settings, keys } }];
+  }
+  return keys.map(({ key }, at) => ({
+    title: `, key ${at + 1} of ${keys.length}`,
+    settings: { ...settings, key },
+  }));
+}
+
 function upstreamFinding(
-  name: string,
+  check: string,
   settings: UpstreamSettings,
-  { status, latencyMs, models, isPage, fault }: Probe,
+  { status, latencyMs, models, lists, isPage, fault }: Probe,
   asked: readonly string[],
 ): Finding {
-  const check = `upstream ${name}`;
   const where = new URL(settings.url).host;
   if (fault !== undefined) {
     return failed(check, `${where}: ${fault.message}`, adviceFor(fault.message));
   }
   const took = `${where} responded in ${latencyMs} ms`;
   if (status === 401 || status === 403) {
-    const advice = settings.key === undefined
+    const advice = keysOf(settings).length === 0
       ? "set a key: upstreams.NAME.key, or SLUICE_UPSTREAM_KEY"
       : "the key is invalid, expired or not allowed to list models: create a new one";
     return failed(check, `${took} with status ${status}`, advice);
@@ -263,6 +278,13 @@ function upstreamFinding(
       check,
       `${took} with an HTML page`,
       "the URL is not that of an API: it usually ends in /v1",
+    );
+  }
+  if (!lists) {
+    return warning(
+      check,
+      `${took}, but not with a list of models: whether it can reply is unknown`,
+      "the URL may not be that of an API: it usually ends in /v1",
     );
   }
   const names = models.map(({ id }) => id);

@@ -1,20 +1,21 @@
 import type { Command } from "commander";
-import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { SILENT } from "../telemetry/mod.ts";
 import { checkKey, type GatewayAddress, gatewayAddress, refuseOther } from "./address.ts";
+import { clientEnvironment } from "./client_environment.ts";
+import { ClientKeys, type ClientKeyUse } from "./client_keys.ts";
+import { recogniseProgram, toolArguments } from "./coding_tools.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration } from "./format.ts";
-import { servedCatalog } from "./served_catalog.ts";
+import { type ToolModels, toolModels } from "./tool_models.ts";
 import { activeAccount } from "./settings.ts";
 
 interface Options {
   readonly account?: string;
 }
 
-/** A key that `run` leaves behind when it is killed ends by itself. */
-const RUN_KEY_MS = 7 * 86_400_000;
+const KEY_LIFE = "30d";
 
 /** `sluice env` and `sluice run`: the settings that clients and coding tools read. */
 export function environmentCommands(program: Command, context: CommandContext): void {
@@ -23,21 +24,27 @@ export function environmentCommands(program: Command, context: CommandContext): 
     description: "print environment variables for clients, to eval in a shell",
     options: [
       option("--account <email>", "account email (default: owner)"),
-      option("--expires <duration>", "lifetime of the key, e.g. 12h, 30d, 8w", "30d"),
+      option("--expires <duration>", "lifetime of the key, e.g. 12h, 30d, 8w", KEY_LIFE),
     ],
     help:
-      '\nIssues a key, or prints SLUICE_OWNER_KEY where that is set.\n\nExample:\n  eval "$(sluice env)"',
+      "\nThe key is kept for the next time in this directory, and renewed before it expires. With\nSLUICE_OWNER_KEY, " +
+      'that key is printed.\n\nExample:\n  eval "$(sluice env)"',
     opens: "new database",
     async run({ options, parts, config, print }) {
       const lifeMs = parseDuration(options.expires);
       const address = await gatewayAddress(config);
       refuseOther(address, config);
-      const { url, answers } = address;
-      const secret = given(config, options)?.secret ??
-        (await issue(parts, options, { name: "sluice env", lifeMs, nowMs: context.now() })).secret;
+      const { url, local, answers } = address;
+      const name = "sluice env";
+      const { secret } = await keyOf(context, { parts, config, options }, {
+        tool: "env",
+        name,
+        lifeMs,
+      });
       await checkKey(address, config, secret);
+      const models = await toolModels(context, config, answers ? local : undefined);
       print(
-        clientEnvironment(await servedCatalog(config, context), url, secret),
+        clientEnvironment({ url, key: secret, models }),
         (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),
       );
       if (!answers) {
@@ -50,7 +57,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
 
   defineCommand<Options & { program: string; args: string[] }>(program, context, {
     name: "run",
-    description: "run a coding tool with the environment that sluice env prints",
+    description: "run a coding tool or another program with a key of this gateway",
     usage: "[options] -- PROGRAM [ARGS…]",
     arguments: [
       argument("<program>", "program to run"),
@@ -58,14 +65,15 @@ export function environmentCommands(program: Command, context: CommandContext): 
     ],
     options: [option("--account <email>", "account email (default: owner)")],
     help:
-      "\nThe key is revoked when the program ends. If no gateway is running, one is started for the\nprogram and stopped with it. To run several programs, start a gateway first: sluice\n" +
+      "\nClaude Code, opencode, Cline, pi, Qwen Code, aider and goose are set up to use the gateway's models.\nOther programs get the environment that sluice env prints.\n" +
+      "\nThe key is kept for the next run in this directory, and renewed before it expires. If no gateway is\nrunning, one is started for the program and stopped with it. To run several programs, start a\ngateway first: sluice\n" +
       "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
     opens: "new database",
     serving: true,
     json: false,
     async run({ options, parts, config }) {
-      const { program: name, args } = options;
-      const status = await runWithKey(context, { parts, config, options, name, args });
+      const { program, args } = options;
+      const status = await runProgram(context, { parts, config, options, program, args });
       if (status !== 0) throw new CommandStatus(status);
     },
   });
@@ -75,32 +83,62 @@ interface Run {
   readonly parts: CommandParts;
   readonly config: Config;
   readonly options: Options;
-  readonly name: string;
+}
+
+interface ProgramRun extends Run {
+  readonly program: string;
   readonly args: readonly string[];
 }
 
-async function runWithKey(context: CommandContext, run: Run): Promise<number> {
-  const { parts, config, options, name, args } = run;
+async function runProgram(context: CommandContext, run: ProgramRun): Promise<number> {
+  const { config, program, args } = run;
+  const { name, tool, refused, argsFrom } = recogniseProgram(program, args);
+  if (refused !== undefined) throw new Error(`Cannot run ${name}: ${refused}`);
+  const use = { tool: name, name: `sluice run ${name}`.slice(0, 100) };
   // before a gateway starts, which would make the owner a first key and show it to nobody
-  const key = given(config, options) ?? await issue(parts, options, {
-    name: `sluice run ${name}`.slice(0, 100),
-    lifeMs: RUN_KEY_MS,
-    nowMs: context.now(),
+  const { secret, file } = await keyOf(context, run, {
+    ...use,
+    lifeMs: parseDuration(KEY_LIFE),
   });
+  const { url, close } = await reachable(context, config);
   try {
-    const { url, close } = await reachable(context, config);
-    try {
-      const catalog = await servedCatalog(config, context);
-      return await context.runProgram(name, args, clientEnvironment(catalog, url, key.secret));
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-      throw new Error(`Cannot run ${name}: program not found`, { cause: error });
-    } finally {
-      await close();
+    const models = await toolModels(context, config, url);
+    sayIfSimulated(context, name, models);
+    const gateway = { url, key: secret, models };
+    if (tool === undefined) {
+      return await context.runProgram(program, args, clientEnvironment(gateway));
     }
+    const path = tool.file === undefined
+      ? ""
+      : await file(tool.file.name, tool.file.content(gateway));
+    const setup = tool.setUp(gateway, path);
+    return await context.runProgram(
+      program,
+      [...args.slice(0, argsFrom), ...toolArguments(tool, setup, args.slice(argsFrom))],
+      { ...setup.env },
+    );
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    const advice = tool === undefined || argsFrom > 0
+      ? "check the name and PATH"
+      : `install ${tool.title} with: ${tool.install}`;
+    throw new Error(`Cannot run ${program}: program not found; ${advice}`, { cause: error });
   } finally {
-    if (key.id !== undefined) await parts.keys.revoke(key.id);
+    await close();
   }
+}
+
+/** Without a model, a person would take what the simulator says for the tool's own fault. */
+function sayIfSimulated(context: CommandContext, name: string, { main, small }: ToolModels): void {
+  const simulated = [...new Set([main, small])].flatMap((model) =>
+    model?.isSimulated ? [model.id] : []
+  );
+  if (simulated.length === 0) return;
+  context.err(
+    `sluice: the built-in simulator replies to ${name} (${
+      simulated.join(", ")
+    }), and calls none of its tools. Connect a model with: sluice init (or set SLUICE_UPSTREAM_URL)\n`,
+  );
 }
 
 /** The gateway that runs, or one of our own for as long as it is needed. */
@@ -121,49 +159,36 @@ async function reachable(
   return { url: own, close: () => gateway.stop() };
 }
 
-/** The key that the environment gives the owner: nothing is issued then. */
-function given(
-  { settings: { owner } }: Config,
-  { account }: Options,
-): { readonly id?: string; readonly secret: string } | undefined {
-  const isOwner = account === undefined || account.toLowerCase() === owner.email.toLowerCase();
-  return isOwner && owner.key !== undefined ? { secret: owner.key.reveal() } : undefined;
+interface HeldKey {
+  readonly secret: string;
+  /** Writes a file for the program beside its key, and resolves with its path. */
+  file(name: string, text: string): Promise<string>;
 }
 
-async function issue(
-  parts: CommandParts,
-  options: Options,
-  { name, lifeMs, nowMs }: { name: string; lifeMs: number; nowMs: number },
-) {
+/** The key that the environment gives the owner, or the one that is kept for this use. */
+async function keyOf(
+  context: CommandContext,
+  { parts, config: { settings }, options }: Run,
+  use: Omit<ClientKeyUse, "directory">,
+): Promise<HeldKey> {
+  const { data, owner } = settings;
+  const kept = new ClientKeys({
+    data,
+    keys: parts.keys,
+    now: context.now,
+    warn: (text) => context.err(`sluice: ${text}\n`),
+  });
   const account = await activeAccount(parts, options.account);
-  return await parts.keys.issue(account, { name, expiresAtMs: nowMs + lifeMs });
-}
-
-/**
- * What clients read, by SDK:
- *
- * - OpenAI SDKs and most tools: `OPENAI_BASE_URL` (with `/v1`), `OPENAI_API_KEY`.
- * - Anthropic SDKs: `ANTHROPIC_BASE_URL` (without), `ANTHROPIC_AUTH_TOKEN`.
- * - Claude Code: the same, and models that are served here; a name that it does not know needs
- *   `ANTHROPIC_MODEL`.
- *
- * `ANTHROPIC_API_KEY` is emptied: Claude Code would ask a person about it, and an earlier one must
- * not go to this gateway beside its own.
- */
-function clientEnvironment(
-  catalog: Catalog,
-  url: string,
-  secret: string,
-): Record<string, string> {
-  const model = catalog.example("svc-k3");
-  const small = catalog.find("svc-k2")?.id;
+  const here = { ...use, directory: context.directory };
+  const isOwner = account.email.toLowerCase() === owner.email.toLowerCase();
   return {
-    OPENAI_BASE_URL: `${url}/v1`,
-    OPENAI_API_KEY: secret,
-    ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_AUTH_TOKEN: secret,
-    ANTHROPIC_API_KEY: "",
-    ...(model !== undefined && { ANTHROPIC_MODEL: `claude-${model}` }),
-    ...(small !== undefined && { ANTHROPIC_DEFAULT_HAIKU_MODEL: `claude-${small}` }),
+    secret: isOwner && owner.key !== undefined
+      ? owner.key.reveal()
+      : await kept.keyFor(account, here),
+    async file(name, text) {
+      const path = kept.pathFor(account, here, name);
+      await kept.write(path, text);
+      return path;
+    },
   };
 }

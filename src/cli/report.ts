@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import type { Route } from "../catalog/mod.ts";
-import { type Grouping, GROUPINGS, usageReport } from "../usage/mod.ts";
+import { describeTargets, type Route } from "../catalog/mod.ts";
+import { cacheHitRate, type Grouping, GROUPINGS, usageReport } from "../usage/mod.ts";
 import { settingsDrift } from "./address.ts";
 import { servedCatalog } from "./served_catalog.ts";
 import type { CommandContext } from "./context.ts";
@@ -17,12 +17,25 @@ export function reportCommands(program: Command, context: CommandContext): void 
       option("--account <email>", "account email (default: owner)"),
       new Option("--by <grouping>", "group by").choices(GROUPINGS).default("day"),
     ],
-    help: "\nExample:\n  sluice usage --account ada@example.com --by model",
+    help:
+      "\nsaved_credits is what cached input tokens saved by the prices of each charge, rounded down." +
+      "\n\nExample:\n  sluice usage --account ada@example.com --by model",
     opens: "database",
     async run({ options: { account, by }, parts, print }) {
       const { id } = await accountOrOwner(parts, account);
       const rows = await usageReport(parts.database, { accountId: id, by });
-      print(rows.map(({ group, ...rest }) => ({ [by]: group, ...rest })), table);
+      print(
+        rows.map(({ group, requests, errors, input_tokens, cached_tokens, ...rest }) => ({
+          [by]: group,
+          requests,
+          errors,
+          input_tokens,
+          cached_tokens,
+          cache_hit_rate: cacheHitRate({ input_tokens, cached_tokens }),
+          ...rest,
+        })),
+        table,
+      );
     },
   });
 
@@ -54,7 +67,7 @@ export function modelRow(route: Route) {
     minimum: route.minimum,
     "in/cached/out per M": Object.values(route.prices).join(" / "),
     from: route.origin,
-    targets: route.targets.map(({ upstream, model }) => `${upstream}:${model}`).join(" → "),
+    targets: describeTargets(route.targets),
   };
 }
 

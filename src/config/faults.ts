@@ -75,7 +75,7 @@ export class Faults {
 
   /** Adds what the schema says of merged settings. */
   addIssues(issues: readonly z.core.$ZodIssue[], merged: unknown): void {
-    for (const issue of issues) {
+    for (const issue of issues.flatMap(nearestIssues)) {
       if (issue.code === "unrecognized_keys") {
         const known = knownKeys(settingsSchema, issue.path);
         for (const key of issue.keys) this.addOf([...issue.path, key], unknownKey(key, known));
@@ -133,6 +133,18 @@ export function locateFaults(error: unknown, file: FileText | undefined): unknow
     if (position === undefined) return fault;
     return `${file.name}:${position.line}:${position.column}  ${fault}`;
   }));
+}
+
+/** Of alternatives, the one that has the value's type says what is wrong inside. */
+function nearestIssues(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== "invalid_union") return [issue];
+  const near = issue.errors.find((all) =>
+    all.length > 0 &&
+    (all.every(({ path }) => path.length > 0) ||
+      all.every(({ code }) => code === "unrecognized_keys"))
+  );
+  if (near === undefined) return [issue];
+  return near.flatMap((one) => nearestIssues({ ...one, path: [...issue.path, ...one.path] }));
 }
 
 /** Where a setting is in the file, or else what it is in. */
@@ -213,6 +225,9 @@ function schemaAt(
   const [head, ...rest] = path;
   if (head === undefined) return schema;
   const inner = unwrap(schema);
+  if (inner instanceof z.ZodUnion) {
+    return inner.options.map((one) => schemaAt(one, path)).find((one) => one !== undefined);
+  }
   const next: z.core.$ZodType | undefined = inner instanceof z.ZodObject
     ? inner.shape[String(head)]
     : inner instanceof z.ZodRecord
@@ -226,7 +241,12 @@ function schemaAt(
 /** Lists the keys that the schema knows at a path. */
 function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const found = schemaAt(schema, path);
-  const inner = found === undefined ? undefined : unwrap(found);
+  return found === undefined ? [] : keysOf(found);
+}
+
+function keysOf(schema: z.core.$ZodType): string[] {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodUnion) return inner.options.flatMap(keysOf);
   return inner instanceof z.ZodObject
     ? Object.keys(inner.shape).filter((key) => key !== "$schema")
     : [];

@@ -62,6 +62,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_UPSTREAM_URL: "upstream.url",
   SLUICE_UPSTREAM_KEY: "upstream.key",
   SLUICE_UPSTREAM_DIALECT: "upstream.dialect",
+  SLUICE_UPSTREAM_QUIRKS: "upstream.quirks",
   SLUICE_UPSTREAM_MODEL: "upstream.model",
   SLUICE_LOG: "log",
   SLUICE_LOG_LEVEL: "logLevel",

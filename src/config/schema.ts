@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DIALECT_NAMES } from "../dialects/mod.ts";
+import { DIALECT_NAMES, EFFORTS } from "../dialects/mod.ts";
 import { Secret } from "./secret.ts";
 
 /** One of the wire formats. */
@@ -7,6 +7,7 @@ export const dialectName = z.enum(DIALECT_NAMES);
 
 /** Known deviations of upstreams from their dialect, by name; see `upstreams/quirks.ts`. */
 export const quirkName = z.enum([
+  "none",
   "moonshot",
   "openai",
   "anthropic",
@@ -34,6 +35,17 @@ const identifier = z.string().regex(
   "must be 1 to 128 letters, digits or any of . _ : / -, starting with a letter or digit",
 );
 
+const weight = z.number().min(0).max(1_000_000);
+
+const upstreamKey = z.union([
+  secret,
+  z.strictObject({
+    key: secret.describe("The API key."),
+    weight: weight.default(1).describe("Its share of the requests."),
+  }),
+], { error: 'must be an API key, or an object such as { "key": "${NAME}", "weight": 3 }' })
+  .transform((one) => one instanceof Secret ? { key: one, weight: 1 } : one);
+
 const timeouts = z.strictObject({
   connectMs: milliseconds.default(30_000).describe(
     "Maximum time to establish a connection, including TLS.",
@@ -51,11 +63,18 @@ const timeouts = z.strictObject({
   totalMs: milliseconds.default(3_600_000).describe("Maximum time for a whole response."),
 });
 
+const QUIRKS_HELP = "Known deviations of the upstream from its dialect. Default: those of the " +
+  "provider whose host name is in `url`, otherwise none.";
+
 /** Schema of one upstream. */
 export const upstreamSettings = z.strictObject({
   url: httpUrl.describe("Base URL that /chat/completions or /messages is appended to."),
   key: secret.optional().describe(
     "API key of the upstream. ${NAME} is replaced by the environment variable NAME.",
+  ),
+  keys: z.array(upstreamKey).min(1).optional().describe(
+    "Several API keys of the upstream instead of `key`, used in turn. Each is a key, or " +
+      '`{ "key", "weight" }` for another share than 1.',
   ),
   dialect: dialectName.default("chat").describe("Wire format that the upstream speaks."),
   headers: z.record(
@@ -70,10 +89,13 @@ export const upstreamSettings = z.strictObject({
     "Additional certificate authority: PEM text, or the path of a PEM file relative to the " +
       "settings file.",
   ),
-  quirks: quirkName.optional().describe("Known deviations of the upstream from its dialect."),
+  quirks: quirkName.optional().describe(QUIRKS_HELP),
   discover: z.boolean().default(false).describe(
     "Whether to serve the models that the upstream lists, by their own names.",
   ),
+}).refine(({ key, keys }) => key === undefined || keys === undefined, {
+  path: ["keys"],
+  error: "cannot be combined with `key`: set one of them",
 });
 /** Settings of one upstream, with defaults. */
 export type UpstreamSettings = z.output<typeof upstreamSettings>;
@@ -81,6 +103,10 @@ export type UpstreamSettings = z.output<typeof upstreamSettings>;
 const target = z.strictObject({
   upstream: identifier.describe("Name of an upstream under `upstreams`, or `simulator`."),
   model: z.string().min(1).describe("Name of the model at that upstream."),
+  weight: weight.optional().describe(
+    "Share of the route's conversations, in proportion to the other targets'. Without it, or with 0: " +
+      "only failover, if another target has a weight.",
+  ),
 });
 
 const prices = z.strictObject({
@@ -92,7 +118,7 @@ const prices = z.strictObject({
 /** Schema of one route. */
 export const routeSettings = z.strictObject({
   targets: z.array(target).min(1).optional().describe(
-    "Upstreams and models to send requests to, in failover order.",
+    "Upstreams and models to send requests to: in failover order, or shared out by `weight`.",
   ),
   displayName: z.string().min(1).optional().describe("Name shown in model lists."),
   context: z.int().positive().optional().describe(
@@ -107,6 +133,10 @@ export const routeSettings = z.strictObject({
   ),
   reasoning: z.enum(["none", "thinking", "always", "effort"]).optional().describe(
     "Reasoning: none, switched on by `thinking`, always on, or always on with effort levels.",
+  ),
+  efforts: z.array(z.enum(EFFORTS)).min(1).optional().describe(
+    "Effort levels that the targets know, with `reasoning: effort`; others are mapped to the nearest one. " +
+      "Default: low, medium and high; for svc-k3 low, high and max.",
   ),
 });
 /** Settings of one route; missing ones come from the built-in route, if there is one. */
@@ -181,6 +211,7 @@ export const settings = z.strictObject({
     ),
     key: secret.optional().describe("API key of that upstream."),
     dialect: dialectName.default("chat").describe("Wire format that the upstream speaks."),
+    quirks: quirkName.optional().describe(QUIRKS_HELP),
     discover: z.boolean().default(true).describe(
       "Whether to serve the models that this upstream lists, by their own names.",
     ),
@@ -364,6 +395,10 @@ export const settings = z.strictObject({
       "Browser origins allowed to call the API; * allows any.",
     ),
   }).prefault({}),
+  defaultMaxOutput: z.int().positive().default(1_024).describe(
+    "Output limit, in tokens, of chat requests to the built-in routes that set no limit and offer no tools. " +
+      "With tools, and on other routes, it is the route's maximum.",
+  ),
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
     "When a client disconnects: abort the upstream request, or drain it for its usage.",
   ),

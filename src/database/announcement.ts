@@ -67,7 +67,7 @@ export class AnnouncementFile {
     }
   }
 
-  /** Proves that whoever is asked is the gateway that left word. */
+  /** Proves that this is the gateway that left word. */
   readonly prove = (challenge: string): Promise<string> => proofOf(this.#secret, challenge);
 }
 

@@ -7,6 +7,7 @@ import { AUDIT } from "./migrations/0005_audit.ts";
 import { BOUNDS } from "./migrations/0006_bounds.ts";
 import { TAKE_BACKS } from "./migrations/0007_take_backs.ts";
 import { RULES_ASIDE } from "./migrations/0008_rules.ts";
+import { CACHE_SAVINGS } from "./migrations/0009_cache_savings.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: "bounds", statements: BOUNDS },
   { version: 7, name: "take-backs", statements: TAKE_BACKS },
   { version: 8, name: "rules", statements: RULES_ASIDE },
+  { version: 9, name: "cache savings", statements: CACHE_SAVINGS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

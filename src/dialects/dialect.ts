@@ -1,7 +1,7 @@
 import type { Refusal } from "../refusal.ts";
 import type { JsonObject } from "./json.ts";
 import type { Concept, Conversation, ReplyEvent } from "./neutral/conversation.ts";
-import type { Reasoning, ReasoningRequest } from "./reasoning.ts";
+import type { ReasoningRequest, RouteReasoning } from "./reasoning.ts";
 import type { SseEvent } from "./sse/mod.ts";
 import type { Usage } from "./usage.ts";
 
@@ -19,8 +19,10 @@ export interface ParsedRequest {
   readonly body: JsonObject;
   readonly model: string;
   readonly stream: boolean;
-  /** Maximum output tokens of one choice, as requested or by the dialect's default. */
-  readonly maxOutput: number;
+  /** Maximum output tokens of one choice, as requested; undefined if the client sets none. */
+  readonly maxOutput: number | undefined;
+  /** Whether the model may call tools: a call that is cut off is lost. */
+  readonly offersTools: boolean;
   /** Number of replies that the client wants to choose from. */
   readonly choices: number;
   readonly images: readonly ImageView[];
@@ -28,6 +30,8 @@ export interface ParsedRequest {
   readonly videos: readonly string[];
   /** How the model is to reason, where the body's own fields do not say it. */
   readonly reasoning?: ReasoningRequest;
+  /** The conversation that it belongs to, where the client's tool tells it. Private: it is not sent as it is. */
+  readonly session?: string | undefined;
 }
 
 /** A client's request headers, by lower-case name. */
@@ -45,6 +49,8 @@ export interface Shaping {
   readonly signedReasoning?: boolean;
   /** The upstream rejects files. */
   readonly withoutFiles?: boolean;
+  /** The upstream takes a `prompt_cache_key`. */
+  readonly promptCacheKey?: boolean;
   /** The upstream takes `top_k`, although its dialect has none. */
   readonly topK?: boolean;
   /** The upstream returns one choice at a time, although its dialect has `n`. */
@@ -82,6 +88,8 @@ export interface ReplyContext {
   readonly inputTokens: number;
   /** When the reply began, in Unix seconds. */
   readonly createdAtS: number;
+  /** Stands for the target's configuration where the upstream names none; the same for the same target. */
+  readonly fingerprint: string;
   /** Which of the client's several choices this is, where they are requested one by one. */
   readonly choice?: number;
 }
@@ -200,7 +208,7 @@ export interface Front {
    *
    * @throws {Refusal} `request_invalid` where the request contradicts the route.
    */
-  applyReasoning(request: ParsedRequest, reasoning: Reasoning): AppliedReasoning;
+  applyReasoning(request: ParsedRequest, route: RouteReasoning): AppliedReasoning;
   /** The request with images replaced by others, as base64 data URLs by the fields that hold them. */
   replaceImages(request: ParsedRequest, urls: ReadonlyMap<string, string>): ParsedRequest;
   /**
@@ -221,6 +229,8 @@ export interface AppliedReasoning {
   readonly request: ParsedRequest;
   /** Names of fields that the route has no use for. */
   readonly dropped: readonly string[];
+  /** Fields with the values that they were changed to: `reasoning_effort=high`. */
+  readonly adjusted: readonly string[];
 }
 
 /** How a conversation is written for one target. */

@@ -10,6 +10,7 @@
  */
 
 export { chatErrorWords, writeChatUsage } from "./chat/mod.ts";
+export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
   AppliedReasoning,
   Back,
@@ -32,7 +33,15 @@ export { isObject, items, type JsonObject, type JsonValue, objects, text } from 
 export { messagesErrorWords, writeMessagesUsage } from "./messages/mod.ts";
 export { meterInput } from "./meter.ts";
 export { parseDetached } from "./parse_detached.ts";
-export type { Reasoning, ReasoningRequest } from "./reasoning.ts";
+export {
+  type Effort,
+  EFFORTS,
+  fitEffort,
+  nearestEffort,
+  type Reasoning,
+  type ReasoningRequest,
+  type RouteReasoning,
+} from "./reasoning.ts";
 export {
   bridgeBetween,
   DIALECT_NAMES,

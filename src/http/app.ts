@@ -19,6 +19,7 @@ import { openApiDocument } from "./openapi/document.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
 import type { RequestState } from "./request_state.ts";
 import { errorResponse } from "./responses.ts";
+import { describeWrongPath } from "./wrong_path.ts";
 
 /** What the door leads to. */
 export interface AppParts extends RelayParts, CallersParts {
@@ -35,7 +36,7 @@ export interface Pages {
 
 /** How the door behaves. */
 export interface AppOptions extends InferenceOptions {
-  readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken">;
+  readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken" | "publicUrl">;
 }
 
 const MAX_CHALLENGE_CHARS = 100;
@@ -148,9 +149,10 @@ export class App {
     });
 
     app.notFound((c) => {
-      const message = `Unknown endpoint: ${c.req.method} ${
-        c.env.path.slice(0, 200)
-      }. GET /openapi.json lists the endpoints.`;
+      const { publicUrl } = this.#options.settings;
+      const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.raw.url).origin;
+      const { method } = c.req;
+      const message = describeWrongPath({ method, path: c.env.path, base });
       return this.#refuse(c.env, new Refusal("path_unknown", message));
     });
     app.onError((error, { env }) => this.#fail(error, env));

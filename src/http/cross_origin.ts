@@ -14,6 +14,7 @@ const EXPOSED = [
   "X-Sluice-Upstream",
   "X-Sluice-Credits",
   "X-Sluice-Ignored",
+  "X-Sluice-Adjusted",
   "X-Sluice-Simulated",
 ].join(", ");
 

@@ -1,4 +1,4 @@
-import type { Alias, Catalog, Route } from "../catalog/mod.ts";
+import { type Alias, type Catalog, type Route, SIMULATOR } from "../catalog/mod.ts";
 
 /** 2025-07-01, the creation time that all models report. */
 const CREATED = 1_751_328_000;
@@ -31,6 +31,7 @@ export function modelInfo(id: string, route: Route, displayName = route.displayN
     }],
     max_input_tokens: route.maxInput,
     max_tokens: route.maxOutput,
+    ...(route.targets[0]?.upstream === SIMULATOR && { simulated: true }),
   };
 }
 

@@ -13,9 +13,10 @@ import {
 import type { JsonBody } from "../large_bodies/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { during, type Trace } from "../telemetry/mod.ts";
-import type { Sent, UpstreamReply } from "../upstreams/mod.ts";
+import type { Conversation, Routing, Sent, UpstreamReply } from "../upstreams/mod.ts";
 import { ChargedUsage } from "./charged_usage.ts";
 import { EventSource } from "./event_source.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import {
   openedJoined,
@@ -45,9 +46,14 @@ export interface GenerationRequest {
   readonly request: ParsedRequest;
   /** Names of fields that the route has no use for. */
   readonly dropped: readonly string[];
+  /** Fields with the values that they were changed to. */
+  readonly adjusted: readonly string[];
   /** Input tokens as counted by the gateway. */
   readonly inputTokens: number;
+  /** In the order in which the route lists its targets. */
   readonly plans: readonly Plan[];
+  /** Identifies the conversation; called only where it matters. */
+  readonly conversation: () => Conversation;
 }
 
 /** A reply, and where it came from. */
@@ -72,6 +78,7 @@ export class Generation {
   readonly #options: GenerationRequest;
   #request: ParsedRequest;
   #inputTokens: number;
+  #routing: Routing<Plan> | undefined;
 
   constructor(parts: RelayParts, life: Lifecycle, options: GenerationRequest) {
     this.#parts = parts;
@@ -111,7 +118,8 @@ export class Generation {
       throw error;
     }
     const { multiple } = DIALECTS[this.#options.dialect].front;
-    const joined = openedJoined(all.map((one) => one.opened.opened), multiple!, this.#context());
+    const context = this.#context(first.plan);
+    const joined = openedJoined(all.map((one) => one.opened.opened), multiple!, context);
     return this.#reached(all, joined);
   }
 
@@ -189,7 +197,8 @@ export class Generation {
       ...this.#options.dropped,
       ...all.flatMap((one) => one.opened.dropped),
     ]);
-    this.#life.sent({ target: plan.target, attempts, dropped });
+    const changed = [...this.#options.adjusted, ...dropped];
+    this.#life.sent({ target: plan.target, attempts, changed });
     for (const one of this.#options.plans) one.forget();
     return { opened, reply, plan, dropped };
   }
@@ -202,7 +211,7 @@ export class Generation {
     const { multiple } = DIALECTS[this.#options.dialect].front;
     return openedToppedUp(stream, {
       choices: this.#request.choices,
-      join: (parts) => multiple!.joinStreams(parts, this.#context()),
+      join: (parts) => multiple!.joinStreams(parts, this.#context(first.plan)),
       request: async (from) => {
         noteSingleChoice(first);
         const { sent: rest } = await this.#sendSingles(from);
@@ -223,12 +232,13 @@ export class Generation {
   /** @param choice The first of the client's choices that is requested. */
   #send(choice: number): Promise<Sent<Plan, Opened>> {
     const { plans, requestId, trace, header, detached } = this.#options;
+    this.#routing ??= this.#parts.upstreams.route(plans, this.#options);
     const { signal, permittedOutput } = this.#life;
     const { stream } = this.#request;
     const variantFor = (plan: Plan) =>
       choice > 0 ? plan.single(this.#request) : plan.variant(this.#request);
     return this.#parts.upstreams.send<Plan, Opened>({
-      plans,
+      routing: this.#routing,
       signal,
       requestId,
       trace,
@@ -249,7 +259,7 @@ export class Generation {
         const request = variantFor(plan);
         const written = plan.write(request, permittedOutput);
         const context = {
-          ...this.#context(),
+          ...this.#context(plan),
           request,
           written,
           ...(this.#request.choices > request.choices ? { choice } : {}),
@@ -262,8 +272,8 @@ export class Generation {
     });
   }
 
-  #context(): ReplyContext {
-    const { dialect, requestId } = this.#options;
+  #context({ target }: Plan): ReplyContext {
+    const { dialect, requestId, route } = this.#options;
     return {
       request: this.#request,
       written: {},
@@ -271,6 +281,7 @@ export class Generation {
       model: this.#request.model,
       inputTokens: this.#inputTokens,
       createdAtS: Math.floor(this.#parts.now() / 1_000),
+      fingerprint: fingerprintOf(route, target),
     };
   }
 
@@ -286,7 +297,10 @@ export class Generation {
     canFailOver: boolean,
   ): Promise<OpenedReply> {
     const { timers, settings: { replies, limits: { pingMs } } } = this.#parts;
-    if (!isOf("text/event-stream", reply)) throw await notAStream(reply, replies);
+    // some upstreams name no type: it is taken for what was requested
+    if (reply.headers["content-type"] && !isOf("text/event-stream", reply)) {
+      throw await notAStream(reply, replies);
+    }
     const { choices } = context.request;
     const source = new EventSource(reply, timers, replies);
     const reader = new ReplyReader(source, plan.bridge.stream(context), pingMs);

@@ -5,7 +5,7 @@ import type { Database } from "../database/mod.ts";
 import type { AccountStatus, Settled } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
-import { ExchangeFailed } from "../upstreams/mod.ts";
+import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
 import type { InFlightRequests } from "./in_flight_requests.ts";
 import { type End, type SentRequest, Settlement } from "./settlement.ts";
 
@@ -116,7 +116,7 @@ export class Lifecycle implements AsyncDisposable {
       dialect,
       streamed,
       startedAtMs,
-    }, () => left.abort());
+    }, () => left.abort(new TransportFault("left", "the gateway is stopping")));
     const end = () => {
       unregister();
       incoming.over();
@@ -195,14 +195,19 @@ export class Lifecycle implements AsyncDisposable {
    */
   async fail(error: unknown): Promise<unknown> {
     if (error instanceof ExchangeFailed) {
-      this.sent({ target: error.last, attempts: error.attempts, dropped: [] });
+      this.sent({ target: error.last, attempts: error.attempts, changed: [] });
     }
-    const known = error instanceof ExchangeFailed ? error.refusal : error;
-    const isDisconnected = this.signal.aborted;
+    const isCutOff = this.signal.aborted && this.cutOff.aborted;
+    const isDisconnected = this.signal.aborted && !isCutOff;
+    const known = isCutOff
+      ? stoppingRefusal()
+      : error instanceof ExchangeFailed
+      ? error.refusal
+      : error;
     const status = known instanceof Refusal ? known.status : 500;
     const ending = isDisconnected
       ? "client_left"
-      : status < 500 && status !== 429
+      : isCutOff || status < 500 && status !== 429
       ? "refused"
       : "upstream_failed";
     await this.settle({ ending, status }).catch(() => {}); // it is in the log
@@ -224,4 +229,9 @@ export class Lifecycle implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#isOver) await this.fail(new Refusal("internal", "The request was given up."));
   }
+}
+
+/** The error of a request that the gateway cannot wait for any longer. */
+export function stoppingRefusal(): Refusal {
+  return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.");
 }

@@ -1,10 +1,10 @@
 import type { Hold } from "../admission/mod.ts";
 import { databaseRefusal } from "../database/mod.ts";
 import { brokenOff, type Usage } from "../dialects/mod.ts";
-import { asRefusal, Refusal } from "../refusal.ts";
+import { asRefusal, type Refusal } from "../refusal.ts";
 import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
 import type { ChargedUsage, MeteredReply } from "./charged_usage.ts";
-import type { Lifecycle } from "./lifecycle.ts";
+import { type Lifecycle, stoppingRefusal } from "./lifecycle.ts";
 import type { OpenedStream } from "./opened_reply.ts";
 
 /** A client that reads nothing for so long while there is output has kept the upstream waiting. */
@@ -179,7 +179,8 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
     await life.settle(
       isClients
         ? { ending: "client_left", status: 200, ...usage.counted(this.#metered) }
-        : { ending: "upstream_failed", status: refusal.status },
+        // it is the gateway that stops, not the upstream that failed
+        : { ending: life.cutOff.aborted ? "refused" : "upstream_failed", status: refusal.status },
     ).catch(() => {}); // it is in the log
     return errorEvent(refusal);
   }
@@ -245,9 +246,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
 }
 
 function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {
-  if (cutOff.aborted) {
-    return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.");
-  }
+  if (cutOff.aborted) return stoppingRefusal();
   if (error instanceof TransportFault) return brokenOff(error);
   if (error instanceof ExchangeFailed) return error.refusal;
   return asRefusal(databaseRefusal(error));

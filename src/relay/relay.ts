@@ -1,6 +1,11 @@
 import type { Caller } from "../accounts/mod.ts";
-import { checkMedia, permittedOutput as permittedBy, type Route } from "../catalog/mod.ts";
-import { DIALECTS, meterInput, parseDetached } from "../dialects/mod.ts";
+import {
+  checkMedia,
+  defaultOutput,
+  permittedOutput as permittedBy,
+  type Route,
+} from "../catalog/mod.ts";
+import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
 import { Generation } from "./generation.ts";
@@ -17,9 +22,12 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   checkPermission(caller, route);
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
-  const { request, dropped } = front.applyReasoning(parsed, route.reasoning);
+  const { request, dropped, adjusted } = front.applyReasoning(parsed, route);
   const inputTokens = meterInput(request.body, request.images);
-  const permittedOutput = permittedBy(route, { inputTokens, asked: request.maxOutput });
+  const { offersTools } = request;
+  const asked = request.maxOutput ??
+    defaultOutput(route, { offersTools, plainTokens: parts.settings.defaultMaxOutput });
+  const permittedOutput = permittedBy(route, { inputTokens, asked });
   const plans = planTargets(parts.upstreams, route, { dialect, request, permittedOutput });
 
   trace.set({ "sluice.route": route.id, "sluice.streamed": request.stream });
@@ -41,8 +49,10 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       route,
       request,
       dropped,
+      adjusted,
       inputTokens,
       plans,
+      conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();
     const reached = await generation.send();
@@ -51,6 +61,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       "x-sluice-upstream": reached.plan.target.upstream,
       ...(isSimulated(reached.reply) ? { [SIMULATED_HEADER]: "true" } : {}),
       ...(reached.dropped.length === 0 ? {} : { "x-sluice-ignored": reached.dropped.join(", ") }),
+      ...(adjusted.length === 0 ? {} : { "x-sluice-adjusted": adjusted.join(", ") }),
     };
     return { headers, ...await generation.respond(reached) };
   } catch (error) {

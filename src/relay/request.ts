@@ -17,7 +17,10 @@ export interface RelayParts extends LifecycleParts {
   readonly images: Images;
   readonly timers: CoarseTimers;
   readonly estimates: InputEstimates;
-  readonly settings: Pick<Settings, "limits" | "replies" | "onClientDisconnect">;
+  readonly settings: Pick<
+    Settings,
+    "limits" | "replies" | "onClientDisconnect" | "defaultMaxOutput"
+  >;
 }
 
 /** One request, its caller known and its body parsed. */

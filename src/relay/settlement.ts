@@ -33,8 +33,8 @@ export interface SentRequest {
   readonly target: Target | undefined;
   /** Requests that were sent. */
   readonly attempts: number;
-  /** Names of the client's fields that the target which replied was not sent. */
-  readonly dropped: readonly string[];
+  /** The client's fields that were adjusted, with their values, and those that the target which replied was not sent. */
+  readonly changed: readonly string[];
 }
 
 /** How a request ended. */
@@ -64,7 +64,7 @@ export class Settlement {
   /** A settlement that is still being tried after the response; undefined when there is none. */
   behind: Promise<unknown> | undefined;
   /** What was sent upstream. */
-  sent: SentRequest = { target: undefined, attempts: 0, dropped: [] };
+  sent: SentRequest = { target: undefined, attempts: 0, changed: [] };
 
   constructor(options: SettlementOptions) {
     this.#options = options;
@@ -150,7 +150,7 @@ export class Settlement {
 
   #record({ ending, status, usage, usageSource }: End): UsageRecord {
     const { now, requestId, caller, dialect, route, streamed, startedAtMs, hold } = this.#options;
-    const { target, attempts, dropped } = this.sent;
+    const { target, attempts, changed } = this.sent;
     return {
       requestId,
       accountId: caller.accountId,
@@ -174,7 +174,7 @@ export class Settlement {
       priceCredits: usage === undefined ? 0 : priceOf(route, usage),
       prices: usage === undefined ? null : { ...route.prices, minimum: route.minimum },
       admittedAtMs: hold.admittedAtMs,
-      ignored: dropped.join(", "),
+      ignored: changed.join(", "),
       settledAtMs: now(),
     };
   }

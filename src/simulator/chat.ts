@@ -9,14 +9,20 @@ import {
 } from "../dialects/mod.ts";
 import { inspectDataUrl, type Picture } from "../pixels/mod.ts";
 import type { Directives } from "./directives.ts";
+import { ownText } from "./own_text.ts";
 import type { Plan, SimulatedAsk } from "./plan.ts";
+import { promptIndex } from "./prompt_index.ts";
 
 const CREATED = 1_750_000_000;
 
 /** Reads a chat body the way a lenient upstream does. */
 export function readChatAsk(body: JsonObject): SimulatedAsk {
   const messages = objects(body.messages);
-  const lastUser = messages.findLastIndex((message) => message.role === "user");
+  const lastUser = promptIndex(messages.map(({ role, content }) => ({
+    isUser: role === "user",
+    hasResults: role === "tool" || role === "function",
+    isEmpty: () => ownText(textsOf(content)).trim() === "" && !hasImages(content),
+  })));
   const since = messages.slice(lastUser + 1);
   const user = messages[lastUser];
   const model = text(body.model) ?? "";
@@ -28,7 +34,8 @@ export function readChatAsk(body: JsonObject): SimulatedAsk {
     maxOutput: number(body.max_completion_tokens) ?? number(body.max_tokens) ?? 1_024,
     choices: number(body.n) ?? 1,
     input: inputOf(body, messages),
-    prompt: user === undefined ? "" : textOf(user.content),
+    prompt: user === undefined ? "" : ownText(textsOf(user.content)),
+    message: textOf(user?.content),
     toolResults: since.filter(({ role }) => role === "tool").map(({ content }) => textOf(content)),
     step: since.filter(({ tool_calls: calls }) => Array.isArray(calls) && calls.length > 0).length,
     images: user === undefined ? [] : imagesOf(user.content),
@@ -187,7 +194,16 @@ function inputOf(body: JsonObject, messages: readonly JsonObject[]): string {
 }
 
 function textOf(content: JsonValue | undefined): string {
-  return text(content) ?? objects(content).flatMap((part) => text(part.text) ?? []).join("\n");
+  return textsOf(content).join("\n");
+}
+
+function textsOf(content: JsonValue | undefined): string[] {
+  const whole = text(content);
+  return whole !== undefined ? [whole] : objects(content).flatMap((part) => text(part.text) ?? []);
+}
+
+function hasImages(content: JsonValue | undefined): boolean {
+  return objects(content).some(({ type }) => type === "image_url");
 }
 
 function imagesOf(content: JsonValue | undefined): (Picture | undefined)[] {

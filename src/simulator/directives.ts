@@ -1,5 +1,5 @@
 /**
- * What a prompt can make the simulated upstream do. `[[then]]` separates the steps of a tool loop:
+ * What the user's own text in the last user message (`own_text.ts`) can make the simulated upstream do. `[[then]]` separates the steps of a tool loop:
  * the first step is the first answer, each later one the answer after another round of tool calls.
  *
  * | directive | effect |
@@ -37,7 +37,10 @@ const DIRECTIVE = /\[\[([a-z-]+)\s*([\s\S]*?)\]\](?!\])/g;
 const DEFAULT_PACE_MS = 5;
 const MAX_WAIT_MS = 3_600_000;
 
-/** Reads the directives of one step of a prompt; the last step serves all later rounds. */
+/**
+ * Reads the directives of one step of a prompt. The last step serves all later rounds, but its calls are made once: a
+ * program that goes on as long as tools are called would never end.
+ */
 export function readDirectives(prompt: string, step: number): Directives {
   const steps = prompt.split("[[then]]");
   const own = steps[Math.min(step, steps.length - 1)]!;
@@ -48,7 +51,7 @@ export function readDirectives(prompt: string, step: number): Directives {
     calls: [],
   };
   const calls: { name: string; args: string }[] = [];
-  for (const [, name, rest = ""] of own.matchAll(DIRECTIVE)) {
+  for (const [, name, rest = ""] of closed(own).matchAll(DIRECTIVE)) {
     const text = rest.trim();
     switch (name) {
       case "status": {
@@ -93,12 +96,29 @@ export function readDirectives(prompt: string, step: number): Directives {
         break;
     }
   }
-  return { ...found, calls };
+  return { ...found, calls: step < steps.length ? calls : [] };
+}
+
+/** Finds the first directive of a text at or after `from`. */
+export function nextDirective(
+  text: string,
+  from: number,
+): { readonly start: number; readonly end: number } | undefined {
+  DIRECTIVE.lastIndex = from;
+  const found = DIRECTIVE.exec(closed(text));
+  DIRECTIVE.lastIndex = 0; // matchAll would begin there
+  return found === null ? undefined : { start: found.index, end: found.index + found[0].length };
+}
+
+/** The text up to its last `]]`: behind it, every `[[` would be searched to the end in vain. */
+function closed(text: string): string {
+  return text.slice(0, text.lastIndexOf("]]") + 2);
 }
 
 /** A prompt without its directives. */
 export function withoutDirectives(prompt: string): string {
-  return prompt.replaceAll(DIRECTIVE, "").trim();
+  const end = closed(prompt).length;
+  return (prompt.slice(0, end).replaceAll(DIRECTIVE, "") + prompt.slice(end)).trim();
 }
 
 function whole(text: string): number | undefined {

@@ -10,17 +10,25 @@ import {
 } from "../dialects/mod.ts";
 import { inspectDataUrl, type Picture } from "../pixels/mod.ts";
 import type { Directives } from "./directives.ts";
+import { ownText } from "./own_text.ts";
 import type { Plan, SimulatedAsk } from "./plan.ts";
+import { promptIndex } from "./prompt_index.ts";
 
 const SIGNATURE = "simulated-signature";
 
 /** Reads a messages body the way a lenient upstream does. */
 export function readMessagesAsk(body: JsonObject): SimulatedAsk {
   const messages = objects(body.messages);
-  const isResults = ({ content }: JsonObject) =>
-    objects(content).some(({ type }) => type === "tool_result") &&
-    !objects(content).some(({ type }) => type === "text" || type === "image");
-  const lastUser = messages.findLastIndex((one) => one.role === "user" && !isResults(one));
+  const lastUser = promptIndex(messages.map(({ role, content }) => {
+    const blocks = blocksOf(content);
+    return {
+      isUser: role === "user",
+      hasResults: blocks.some(({ type }) => type === "tool_result"),
+      isEmpty: () =>
+        ownText(textsOf(blocks)).trim() === "" &&
+        !blocks.some(({ type }) => type === "image"),
+    };
+  }));
   const since = messages.slice(lastUser + 1);
   const blocks = blocksOf(messages[lastUser]?.content);
   const choice = isObject(body.tool_choice) ? body.tool_choice : {};
@@ -39,7 +47,8 @@ export function readMessagesAsk(body: JsonObject): SimulatedAsk {
       JSON.stringify(body.tools ?? ""),
     ]
       .join("\n"),
-    prompt: textOf(blocks),
+    prompt: ownText(textsOf(blocks)),
+    message: textsOf(blocks).join("\n"),
     toolResults: since.flatMap(({ content }) =>
       objects(content).filter(({ type }) => type === "tool_result").map((block) =>
         `${block.is_error === true ? "Error: " : ""}${textOf(block.content)}`
@@ -179,6 +188,11 @@ function usageOf(plan: Plan, { usage }: Directives): JsonObject {
 
 function blocksOf(content: JsonValue | undefined): JsonObject[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : [...objects(content)];
+}
+
+/** The texts of a message's own, without those of tool results. */
+function textsOf(blocks: readonly JsonObject[]): string[] {
+  return blocks.flatMap((block) => (block.type === "text" ? text(block.text) ?? [] : []));
 }
 
 function textOf(content: JsonValue | undefined): string {

@@ -19,11 +19,13 @@ export interface SimulatedAsk {
   readonly choices: number;
   /** Everything that counts as input, as text. */
   readonly input: string;
-  /** The last words of the user. */
+  /** The user's own text in the message that this turn replies to. */
   readonly prompt: string;
+  /** All text of that message, to be quoted. */
+  readonly message: string;
   /** Results of the tools called since then. */
   readonly toolResults: readonly string[];
-  /** Rounds of tool calls since the user's last words. */
+  /** Rounds of tool calls since then. */
   readonly step: number;
   readonly images: readonly (Picture | undefined)[];
   readonly tools: readonly OfferedTool[];
@@ -50,13 +52,15 @@ export interface Plan {
 
 const REASONING_TOKENS = 12;
 const FILLER =
-  "This answer comes from the simulated upstream, which is built into the gateway. It says the " +
-  "same for the same question, counts its words as tokens and never leaves this machine. " +
-  "Configure an upstream to talk to a real model. ";
+  "This reply is simulated: no model wrote it, and it is the same for the same request. To put a " +
+  "model behind it, run `sluice init`, or set SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY, and " +
+  "start the gateway again. ";
+/** What a program that offers tools is told. It repeats no word of the request, in which the program may see a call. */
+const AGENT_REPLY = `${FILLER}No tool was called.`;
 
 /** Decides what to answer; the same for the same request. */
 export function plan(ask: SimulatedAsk, directives: Directives): Plan {
-  const calls = directives.calls.length > 0 ? directives.calls : wantedCalls(ask, directives);
+  const calls = directives.calls.length > 0 ? directives.calls : forcedCalls(ask, directives);
   const limit = ask.maxOutput;
   const reasoning = ask.reasons || directives.reason
     ? pieces(reasoningText(ask)).slice(0, Math.min(REASONING_TOKENS, Math.max(1, limit >> 2)))
@@ -93,11 +97,17 @@ function wholeText(ask: SimulatedAsk, directives: Directives, calling: boolean):
   if (calling) return "";
   if (ask.schema !== undefined) return JSON.stringify(sample(ask.schema, ask.prompt));
   if (ask.toolResults.length > 0) {
-    return `The tool answered: ${ask.toolResults.map((one) => one.slice(0, 400)).join("; ")}`;
+    return `The tool answered: ${ask.toolResults.map((one) => quoted(one, 400)).join("; ")}`;
   }
   if (ask.images.length > 0) return ask.images.map(describe).join(" ");
-  const prompt = withoutDirectives(ask.prompt).replaceAll(/\s+/g, " ").slice(0, 120);
-  return `You said: "${prompt}". ${FILLER.trim()}`;
+  if (ask.tools.length > 0) return AGENT_REPLY;
+  return `You said: "${quoted(withoutDirectives(ask.message), 120)}". ${FILLER.trim()}`;
+}
+
+/** Words of the request, in a form in which no program sees markup or a call. */
+function quoted(text: string, maxCharacters: number): string {
+  return text.replaceAll(/\s+/g, " ").slice(0, maxCharacters).replaceAll("<", "‹")
+    .replaceAll(">", "›").replaceAll("`", "'");
 }
 
 function describe(picture: Picture | undefined, index: number): string {
@@ -108,8 +118,8 @@ function describe(picture: Picture | undefined, index: number): string {
     } is a ${picture.kind.toUpperCase()} of ${picture.width} × ${picture.height} pixels.`;
 }
 
-function reasoningText({ prompt }: SimulatedAsk): string {
-  const about = withoutDirectives(prompt).replaceAll(/\s+/g, " ").slice(0, 40);
+function reasoningText({ message }: SimulatedAsk): string {
+  const about = quoted(withoutDirectives(message), 40);
   return `The user writes "${about}". I will answer that plainly.`;
 }
 
@@ -147,22 +157,19 @@ function stopAt(
   return { kept, stopped };
 }
 
-/** Tools are called when demanded, or when the prompt speaks of them and none has answered yet. */
-function wantedCalls(ask: SimulatedAsk, directives: Directives): Plan["calls"] {
+/** Tools are called only if the caller forces it: those that the prompt speaks of, else the first. */
+function forcedCalls(ask: SimulatedAsk, directives: Directives): Plan["calls"] {
   const { tools, toolChoice: choice } = ask;
-  if (tools.length === 0 || choice === "none" || directives.say !== undefined) return [];
+  if (choice === "auto" || choice === "none" || directives.say !== undefined) return [];
   if (typeof choice === "object") {
     return tools.filter(({ name }) => name === choice.name).slice(0, 1).map((tool) =>
       callOf(tool, ask)
     );
   }
-  if (ask.toolResults.length > 0 && choice === "auto") return [];
   const words = new Set(wordsOf(ask.prompt));
-  const wanted = tools.filter(({ name }) => wordsOf(name).some((word) => words.has(word)));
-  if (wanted.length === 0 && (choice === "required" || speaksOfTools(words))) {
-    wanted.push(tools[0]!);
-  }
-  return (ask.parallelTools ? wanted : wanted.slice(0, 1)).map((tool) => callOf(tool, ask));
+  const named = tools.filter(({ name }) => wordsOf(name).some((word) => words.has(word)));
+  const forced = named.length > 0 ? named : tools.slice(0, 1);
+  return (ask.parallelTools ? forced : forced.slice(0, 1)).map((tool) => callOf(tool, ask));
 }
 
 function callOf(tool: OfferedTool, { prompt }: SimulatedAsk) {
@@ -175,8 +182,4 @@ const COMMON = new Set(["with", "from", "this", "that", "what", "your", "have", 
 function wordsOf(text: string): string[] {
   return text.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().split(/[^\p{L}]+/u)
     .filter((word) => word.length >= 4 && !COMMON.has(word));
-}
-
-function speaksOfTools(words: ReadonlySet<string>): boolean {
-  return ["tool", "tools", "function", "functions"].some((word) => words.has(word));
 }

@@ -31,7 +31,15 @@ export interface Present {
   readonly requestsInFlight: number;
   readonly writesWaiting: number;
   readonly databaseBytes: number | undefined;
-  readonly upstreams: readonly { readonly name: string; readonly resting: boolean }[];
+  readonly upstreams: readonly PresentUpstream[];
+}
+
+/** An upstream at present. */
+export interface PresentUpstream {
+  readonly name: string;
+  readonly resting: boolean;
+  /** Keys of an upstream that has several, by their place in the settings. */
+  readonly keys: readonly { readonly position: number; readonly resting: boolean }[];
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -110,6 +118,11 @@ export class Metrics {
     "Requests sent to upstreams, by outcome.",
     ["upstream", "outcome"],
   );
+  readonly #keyAttempts = this.#counter(
+    "sluice_upstream_key_attempts_total",
+    "Requests sent to upstreams with several keys, by the key's place in the settings and outcome.",
+    ["upstream", "key", "outcome"],
+  );
   readonly #attemptSeconds = this.#histogram(
     "sluice_upstream_first_byte_seconds",
     "Time from sending a request to an upstream to the first byte of its response.",
@@ -146,6 +159,11 @@ export class Metrics {
       "1 while an upstream is in cooldown after failures: other targets are tried first.",
       ["upstream"],
     );
+    const keyResting = gauge(
+      "sluice_upstream_key_resting",
+      "1 while a key is in cooldown, because it was rejected, exhausted or over its rate limit.",
+      ["upstream", "key"],
+    );
     const resident = gauge("process_resident_memory_bytes", "Resident memory in bytes.");
     const heap = gauge("sluice_heap_used_bytes", "JavaScript heap in use, in bytes.");
     gauge(
@@ -163,7 +181,12 @@ export class Metrics {
       inFlight.set(now.requestsInFlight);
       waiting.set(now.writesWaiting);
       if (now.databaseBytes !== undefined) bytes.set(now.databaseBytes);
-      for (const one of now.upstreams) resting.set({ upstream: one.name }, one.resting ? 1 : 0);
+      for (const { name: upstream, resting: rests, keys } of now.upstreams) {
+        resting.set({ upstream }, rests ? 1 : 0);
+        for (const { position, resting: keyRests } of keys) {
+          keyResting.set({ upstream, key: String(position) }, keyRests ? 1 : 0);
+        }
+      }
       const memory = Deno.memoryUsage();
       resident.set(memory.rss);
       heap.set(memory.heapUsed);
@@ -217,6 +240,17 @@ export class Metrics {
   attempt(upstream: string, outcome: string, seconds: number): void {
     this.#attempts([upstream, outcome], 1);
     if (outcome === "answered") this.#attemptSeconds([upstream], seconds);
+  }
+
+  /**
+   * Counts a request that was sent with one of several keys.
+   *
+   * @param upstream Name of the upstream.
+   * @param key The key's place in the settings, from 1.
+   * @param outcome `answered`, what was wrong with the key, or the kind of failure.
+   */
+  keyAttempt(upstream: string, key: string, outcome: string): void {
+    this.#keyAttempts([upstream, key, outcome], 1);
   }
 
   /** Counts a commit. */

@@ -1,9 +1,16 @@
 /** Failures in a row after which a target is left alone. */
 const FAILURES_TO_OPEN = 5;
-const FIRST_COOLDOWN_MS = 5_000;
-const MAX_COOLDOWN_MS = 60_000;
+/** How long a target is left alone the first time, and at most. */
+const COOLDOWNS: Cooldowns = { firstCooldownMs: 5_000, maxCooldownMs: 60_000 };
 /** Part of a cooldown by which it may be longer, so that gateways do not probe in step. */
 const JITTER = 0.15;
+
+/** How long an open circuit stays open. */
+export interface Cooldowns {
+  /** The first time; it doubles with each failed probe. */
+  readonly firstCooldownMs: number;
+  readonly maxCooldownMs: number;
+}
 
 /** Leave to send one request; one of its methods is called once, when it is known what came of it. */
 export interface Pass {
@@ -11,8 +18,8 @@ export interface Pass {
   readonly isProbe: boolean;
   /** The target responded. */
   succeeded(): void;
-  /** @param timedOut It kept a request waiting: that counts at once, since each further one would wait too. */
-  failed(timedOut: boolean): void;
+  /** @param atOnce Whether one failure says enough, as when it kept a request waiting: each further one would wait too. */
+  failed(atOnce: boolean): void;
   /** Nothing can be said of the target. */
   abandoned(): void;
 }
@@ -26,14 +33,21 @@ export interface Pass {
  */
 export class Circuit {
   readonly #now: () => number;
+  readonly #cooldowns: Cooldowns;
   #failures = 0;
   /** 0 while closed. */
   #cooldownMs = 0;
   #openUntilMs = 0;
   #probing = false;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, cooldowns = COOLDOWNS) {
     this.#now = now;
+    this.#cooldowns = cooldowns;
+  }
+
+  /** The end of the last cooldown, in milliseconds since the epoch; 0 if it never opened. */
+  get openUntilMs(): number {
+    return this.#openUntilMs;
   }
 
   /** Whether requests go elsewhere, where they can. */
@@ -68,21 +82,21 @@ export class Circuit {
         this.#failures = 0;
         this.#cooldownMs = 0;
       }),
-      failed: (timedOut) => once(() => this.#fail(isProbe, timedOut))(),
+      failed: (atOnce) => once(() => this.#fail(isProbe, atOnce))(),
       abandoned: once(() => {}),
     };
   }
 
-  #fail(isProbe: boolean, timedOut: boolean): void {
+  #fail(isProbe: boolean, atOnce: boolean): void {
     if (this.#cooldownMs > 0) {
       if (isProbe) this.#open(2 * this.#cooldownMs); // others were sent before it opened
-    } else if (timedOut || ++this.#failures >= FAILURES_TO_OPEN) {
-      this.#open(FIRST_COOLDOWN_MS);
+    } else if (atOnce || ++this.#failures >= FAILURES_TO_OPEN) {
+      this.#open(this.#cooldowns.firstCooldownMs);
     }
   }
 
   #open(cooldownMs: number): void {
-    this.#cooldownMs = Math.min(cooldownMs, MAX_COOLDOWN_MS);
+    this.#cooldownMs = Math.min(cooldownMs, this.#cooldowns.maxCooldownMs);
     this.#openUntilMs = this.#now() + this.#cooldownMs * (1 + JITTER * Math.random());
   }
 }

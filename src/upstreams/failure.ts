@@ -6,6 +6,7 @@ import {
   ReportedError,
   text,
   tooLongMessage,
+  type UpstreamError,
 } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Upstream } from "./upstream.ts";
@@ -40,6 +41,15 @@ export interface Failure {
   readonly trips: boolean;
   /** Whether a timeout ended the attempt. */
   readonly timedOut: boolean;
+  /**
+   * What it says of the key that was used; undefined if nothing.
+   *
+   * - `rejected`: unknown, revoked or expired.
+   * - `forbidden`: not allowed to do this, or the request is not allowed to anyone.
+   * - `exhausted`: out of credits.
+   * - `limited`: over its rate limit.
+   */
+  readonly ofKey?: "rejected" | "forbidden" | "exhausted" | "limited" | undefined;
 }
 
 /** A thrown value as a failure; rethrows what is not about the upstream. */
@@ -60,6 +70,7 @@ export function failureOf(error: unknown, upstream: Upstream): Failure {
     blame: theirs,
     trips: theirs && !error.ofThisRequest,
     timedOut: false,
+    ofKey: repeatable && busy ? "limited" : undefined,
   };
 }
 
@@ -104,6 +115,7 @@ export async function statusFailure(
     blame,
     trips: blame && (status === 408 || status === 429 || status >= 500),
     timedOut: false,
+    ofKey: keyFault(status, said),
   });
   if (status === 429) {
     return failure(
@@ -132,6 +144,24 @@ export async function statusFailure(
       retryAfterMs,
     }),
   );
+}
+
+/** Codes and types by which upstreams say that a key has no credits left (OpenAI; Moonshot). */
+const EXHAUSTED = new Set(["insufficient_quota", "exceeded_current_quota_error"]);
+
+function keyFault(status: number, { code, type }: UpstreamError): Failure["ofKey"] {
+  const isExhausted = EXHAUSTED.has(code ?? "") || EXHAUSTED.has(type ?? "");
+  switch (status) {
+    case 401:
+      return "rejected";
+    case 402:
+      return "exhausted";
+    case 403:
+      return isExhausted ? "exhausted" : "forbidden";
+    case 429:
+      return isExhausted ? "exhausted" : "limited";
+  }
+  return undefined;
 }
 
 function modelUnknown({ message }: { message?: string | undefined }): Refusal {

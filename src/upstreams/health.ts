@@ -1,4 +1,8 @@
 import { Circuit } from "./circuit.ts";
+import type { KeyPool } from "./key_pool.ts";
+
+/** `unknown` until the upstream has been sent a request and something came of it. */
+export type HealthState = "unknown" | "ok" | "failing";
 
 /** How an upstream has been doing. */
 export class Health {
@@ -9,11 +13,20 @@ export class Health {
   lastLatencyMs: number | undefined;
   /** Models that gave fewer choices than they were asked for: each choice is asked for on its own from then on. */
   readonly singleChoiceModels = new Set<string>();
+  #lastOutcome: "ok" | "failing" | undefined;
+  readonly #keys: KeyPool | undefined;
   /** By the upstream's model: one may be overloaded while the others work. */
   readonly #circuits = new Map<string, Circuit>();
 
-  constructor(now: () => number) {
+  /** @param keys The upstream's keys, if it has several. */
+  constructor(now: () => number, keys?: KeyPool) {
     this.#now = now;
+    this.#keys = keys;
+  }
+
+  /** How its last request ended; `failing` too while every model or every key is left alone. */
+  get state(): HealthState {
+    return this.resting ? "failing" : this.#lastOutcome ?? "unknown";
   }
 
   /** The circuit of one of the upstream's models. */
@@ -23,18 +36,26 @@ export class Health {
     return circuit;
   }
 
-  /** Whether every model that was asked for lately fails. */
+  /** Whether every model that was asked for lately fails, or every key is rejected, exhausted or over its rate limit. */
   get resting(): boolean {
+    if (this.#keys?.resting) return true;
     return this.#circuits.size > 0 && [...this.#circuits.values()].every(({ isOpen }) => isOpen);
+  }
+
+  /** Notes that it rejected a request for what was in it: it works. */
+  responded(): void {
+    this.#lastOutcome = "ok";
   }
 
   /** Notes a response. */
   succeeded(latencyMs: number): void {
+    this.#lastOutcome = "ok";
     this.lastLatencyMs = latencyMs;
   }
 
   /** Notes a failure. */
   failed(detail: string): void {
+    this.#lastOutcome = "failing";
     this.lastFailure = { detail, atMs: this.#now() };
   }
 }

@@ -20,14 +20,22 @@ export {
   type UpstreamReply,
   type UpstreamRequest,
 } from "./transport.ts";
-export { configuredUpstreams, httpUpstream, simulatorUpstream, type Upstream } from "./upstream.ts";
+export type { HealthState } from "./health.ts";
+export { KeyPool, type UpstreamKey } from "./key_pool.ts";
+export { type Conversation, type Routing, RoutingMemory, type TargetPlan } from "./routing.ts";
+export {
+  configuredUpstreams,
+  httpUpstream,
+  keysOf,
+  simulatorUpstream,
+  type Upstream,
+} from "./upstream.ts";
 export {
   type Exchange,
   ExchangeFailed,
   RETRY_POLICY,
   type RetryPolicy,
   type Sent,
-  type TargetPlan,
   Upstreams,
   type UpstreamsOptions,
 } from "./upstreams.ts";

@@ -7,6 +7,8 @@ export interface Preset {
   readonly name: string;
   readonly title: string;
   readonly url: string;
+  /** Host names of the same service besides that of `url`. */
+  readonly otherHosts?: readonly string[];
   readonly dialect: DialectName;
   readonly quirks?: QuirkName;
   /** Environment variable that its own SDK reads the key from; undefined where there is no key. */
@@ -21,6 +23,7 @@ export const SERVICES: readonly Preset[] = [
     name: "moonshot",
     title: "Moonshot AI",
     url: "https://api.moonshot.ai/v1",
+    otherHosts: ["api.moonshot.cn"],
     dialect: "chat",
     quirks: "moonshot",
     keyVariable: "MOONSHOT_API_KEY",
@@ -90,3 +93,19 @@ export const LOCAL_SERVERS: readonly Preset[] = [
     source: "https://lmstudio.ai/docs/app/api/endpoints/openai",
   },
 ];
+
+/**
+ * The quirks of a service by its host name. A service's other interface, at the same host, departs from its dialect in
+ * other ways, so that the dialect must be the known one.
+ *
+ * @param url Base URL of an upstream.
+ * @returns `undefined` if the host is not a known one.
+ */
+export function quirksByHost(url: string, dialect: DialectName): QuirkName | undefined {
+  const { hostname } = new URL(url); // lower case, whatever was written
+  const host = hostname.replace(/\.$/, "");
+  return SERVICES.find((preset) =>
+    preset.dialect === dialect &&
+    [new URL(preset.url).hostname, ...preset.otherHosts ?? []].includes(host)
+  )?.quirks;
+}

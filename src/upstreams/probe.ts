@@ -1,10 +1,11 @@
 import { CoarseTimers } from "../platform/mod.ts";
 import type { ListedModel } from "../catalog/mod.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
-import { DIALECTS, isObject, type JsonObject, text } from "../dialects/mod.ts";
+import { DIALECTS, isObject, items, type JsonObject, text } from "../dialects/mod.ts";
 import { readText } from "./failure.ts";
+import { RoutingMemory } from "./routing.ts";
 import { TransportFault } from "./transport.ts";
-import { httpUpstream } from "./upstream.ts";
+import { httpUpstream, type Upstream } from "./upstream.ts";
 
 /** What asking an upstream for its models showed. */
 export interface Probe {
@@ -23,7 +24,10 @@ export interface Probe {
   readonly fault: { readonly kind: TransportFault["kind"]; readonly message: string } | undefined;
 }
 
-/** Asks an upstream for its models (`GET /models`): costs nothing, and shows address, TLS and key. */
+/**
+ * Asks an upstream for its models (`GET /models`): costs nothing, and shows address, TLS and key. Where there are several
+ * keys, the first that is not rejected counts.
+ */
 export async function probeUpstream(
   name: string,
   settings: UpstreamSettings,
@@ -39,7 +43,7 @@ export async function probeUpstream(
   const upstream = await httpUpstream(name, {
     ...settings,
     timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, patienceMs) },
-  }, { now, timers });
+  }, { now, timers, memory: new RoutingMemory(now) });
   const startedTick = performance.now();
   const patience = new AbortController();
   const end = () => patience.abort();
@@ -47,23 +51,29 @@ export async function probeUpstream(
   closing?.addEventListener("abort", end);
   if (closing?.aborted) end();
   try {
-    const reply = await upstream.send({
-      path: "/models",
-      headers: {
-        ...upstream.headers,
-        ...DIALECTS[settings.dialect].back.versionHeaders(() => null),
-      },
-      body: undefined,
-      signal: patience.signal,
-    });
+    const send = (headers: Upstream["headers"]) =>
+      upstream.send({
+        path: "/models",
+        headers: { ...headers, ...DIALECTS[settings.dialect].back.versionHeaders(() => null) },
+        body: undefined,
+        signal: patience.signal,
+      });
+    const [first, ...others] = upstream.keys?.all ?? [upstream];
+    let reply = await send(first!.headers);
+    for (const { headers } of others) {
+      if (reply.status !== 401 && reply.status !== 403) break;
+      reply.discard();
+      reply = await send(headers);
+    }
     const latencyMs = Math.round(performance.now() - startedTick);
     const clockMs = Date.parse(String(reply.headers.date));
     const body = await readText(reply, patienceMs, MAX_LIST_CHARS);
+    const models = reply.status === 200 ? modelsIn(body) : undefined;
     return {
       latencyMs,
       status: reply.status,
-      models: (reply.status === 200 ? modelsIn(body) : undefined) ?? [],
-      lists: reply.status === 200 && modelsIn(body) !== undefined,
+      models: models ?? [],
+      lists: models !== undefined,
       isPage: body.trimStart().startsWith("<"),
       clockMs: Number.isNaN(clockMs) ? undefined : clockMs,
       fault: undefined,
@@ -103,8 +113,10 @@ const MAX_OUTPUT = ["max_completion_tokens", "max_output_tokens"];
 function modelsIn(body: string): ListedModel[] | undefined {
   try {
     const parsed: unknown = JSON.parse(body);
-    if (!isObject(parsed) || !Array.isArray(parsed.data)) return undefined;
-    return parsed.data.slice(0, MAX_MODELS).flatMap((one) => {
+    if (!isObject(parsed)) return undefined;
+    const isList = Array.isArray(parsed.data) || parsed.object === "list"; // Ollama's data may be null
+    if (!isList) return undefined;
+    return items(parsed.data).slice(0, MAX_MODELS).flatMap((one) => {
       if (!isObject(one)) return [];
       const id = text(one.id);
       if (id === undefined) return [];

@@ -18,6 +18,7 @@ export interface Quirk {
 /**
  * The known upstreams.
  *
+ * - `none`: the dialect as it is documented, also where the host name would show another one.
  * - `moonshot`: sampling and `n` are fixed and other values are refused; files are; the output limit is
  *   `max_completion_tokens` (platform.moonshot.ai, chat API); the rest is in `quirks/moonshot.ts`.
  * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`, and any
@@ -26,24 +27,27 @@ export interface Quirk {
  * - `ollama`: `n` is not looked at (docs.ollama.com, OpenAI compatibility).
  * - `deepseek`: calls of tools are refused without the reasoning before them, an empty one at least
  *   (api-docs.deepseek.com, thinking mode).
+ * - `moonshot`, `openai`, `openrouter`: a `prompt_cache_key` keeps a conversation where its prompt is cached.
  * - `vllm`, `openrouter`: `top_k` is taken. How they and the others see history: `quirks/history.ts`.
  */
 export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
+  none: { shaping: {} },
   moonshot: {
     shaping: {
       fixedSampling: true,
       outputLimit: "max_completion_tokens",
       singleChoice: true,
       withoutFiles: true,
+      promptCacheKey: true,
     },
     adjust: adjustForMoonshot,
   },
   openai: {
-    shaping: { outputLimit: "max_completion_tokens", ownSampling: true },
+    shaping: { outputLimit: "max_completion_tokens", ownSampling: true, promptCacheKey: true },
     adjust: withoutReasoning,
   },
   anthropic: { shaping: { signedReasoning: true, ownSampling: true } },
-  openrouter: { shaping: { topK: true }, adjust: withBothNames },
+  openrouter: { shaping: { topK: true, promptCacheKey: true }, adjust: withBothNames },
   deepseek: { shaping: { outputLimit: "max_tokens" }, adjust: withReasonedCalls },
   vllm: {
     shaping: { outputLimit: "max_tokens", topK: true },

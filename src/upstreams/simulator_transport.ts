@@ -8,7 +8,7 @@ export const simulatorTransport: Transport = async ({ path, body, signal }) => {
   try {
     response = await simulate({ path, body: await textOf(body), signal });
   } catch (error) {
-    throw new TransportFault(signal.aborted ? "left" : "broken", String(error), { cause: error });
+    throw faultOf(error, signal);
   }
   const reader = response.body?.getReader();
   const discard = () => void reader?.cancel().catch(() => {});
@@ -20,7 +20,7 @@ export const simulatorTransport: Transport = async ({ path, body, signal }) => {
         try {
           return (await reader?.read())?.value;
         } catch (error) {
-          throw new TransportFault("broken", String(error), { cause: error });
+          throw faultOf(error, signal);
         }
       },
     },
@@ -28,6 +28,10 @@ export const simulatorTransport: Transport = async ({ path, body, signal }) => {
     drain: discard,
   };
 };
+
+function faultOf(error: unknown, signal: AbortSignal): TransportFault {
+  return new TransportFault(signal.aborted ? "left" : "broken", String(error), { cause: error });
+}
 
 async function textOf(body: UpstreamRequest["body"]): Promise<string> {
   if (typeof body !== "object") return body ?? "";

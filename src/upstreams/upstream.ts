@@ -5,11 +5,15 @@ import {
   type UpstreamSettings,
   upstreamSettings,
 } from "../config/mod.ts";
+import { createHash } from "node:crypto";
 import type { CoarseTimers } from "../platform/mod.ts";
 import { type DialectName, DIALECTS, type JsonObject, type Shaping } from "../dialects/mod.ts";
 import { Health } from "./health.ts";
 import { HttpTransport } from "./http_transport.ts";
+import { quirksByHost } from "./presets.ts";
+import { KeyPool, type UpstreamKey } from "./key_pool.ts";
 import { QUIRKS } from "./quirks.ts";
+import type { RoutingMemory } from "./routing.ts";
 import { simulatorTransport } from "./simulator_transport.ts";
 import type { Transport } from "./transport.ts";
 
@@ -20,7 +24,10 @@ export interface Upstream {
   readonly shaping: Shaping;
   /** Changes a finished request body to what this upstream takes. */
   adjust(body: JsonObject): JsonObject;
+  /** Headers of every request; without a key if there are several. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Undefined unless there are several. */
+  readonly keys: KeyPool | undefined;
   readonly send: Transport;
   readonly health: Health;
   /** Maximum time to the first output while another target can be asked. */
@@ -30,11 +37,19 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
+/** What an upstream needs from outside. */
+export interface UpstreamParts {
+  readonly now: () => number;
+  readonly timers: CoarseTimers;
+  /** What is remembered of its keys. */
+  readonly memory: RoutingMemory;
+}
+
 /** Makes an upstream from its settings. `caCert` may be the path of a PEM file. */
 export async function httpUpstream(
   name: string,
   settings: UpstreamSettings,
-  { now, timers }: { readonly now: () => number; readonly timers: CoarseTimers },
+  { now, timers, memory }: UpstreamParts,
 ): Promise<Upstream> {
   const transport = new HttpTransport({
     url: settings.url,
@@ -44,17 +59,20 @@ export async function httpUpstream(
   });
   const { host, hostname } = new URL(settings.url);
   const quirk = settings.quirks === undefined ? undefined : QUIRKS[settings.quirks];
+  const keys = keysOf(settings);
+  const pool = keys.length > 1 ? keyPool(name, settings, memory) : undefined;
   return {
     name,
     dialect: settings.dialect,
     shaping: quirk?.shaping ?? {},
     adjust: quirk?.adjust ?? unchanged,
-    headers: headersOf(settings),
+    headers: headersOf(settings, pool === undefined ? keys[0]?.key : undefined),
+    keys: pool,
     send: transport.send,
-    health: new Health(now),
+    health: new Health(now, pool),
     headersMs: settings.timeouts.headersMs,
     redact: redactor([
-      ...secretsOf(settings.key, settings.headers),
+      ...secretsOf(keys.map(({ key }) => key), settings.headers),
       ...[host, hostname].map((text): [string, string] => [text, "[upstream]"]),
     ]),
     close: () => transport.close(),
@@ -69,6 +87,7 @@ export function simulatorUpstream(now: () => number): Upstream {
     shaping: {},
     adjust: unchanged,
     headers: {},
+    keys: undefined,
     send: simulatorTransport,
     health: new Health(now),
     headersMs: Infinity,
@@ -77,22 +96,58 @@ export function simulatorUpstream(now: () => number): Upstream {
   };
 }
 
-/** Every upstream that the settings configure, by name; `default` is what `upstream.url` says. */
+/**
+ * Every upstream that the settings configure, by name; `default` is what `upstream.url` says. Quirks that are not set are
+ * those of the service whose host name the URL has.
+ */
 export function configuredUpstreams(
   settings: Settings,
 ): Readonly<Record<string, UpstreamSettings>> {
-  const { url, key, dialect, discover } = settings.upstream;
-  if (url === undefined) return settings.upstreams;
-  const byDefault = upstreamSettings.parse({ url, dialect, discover });
-  return {
-    [DEFAULT_UPSTREAM]: key === undefined ? byDefault : { ...byDefault, key },
-    ...settings.upstreams,
-  };
+  const { url, key, dialect, quirks, discover } = settings.upstream;
+  const all: Record<string, UpstreamSettings> = {};
+  if (url !== undefined) {
+    const byDefault = upstreamSettings.parse({ url, dialect, quirks, discover });
+    all[DEFAULT_UPSTREAM] = key === undefined ? byDefault : { ...byDefault, key };
+  }
+  Object.assign(all, settings.upstreams);
+  return Object.fromEntries(
+    Object.entries(all).map(([name, one]) => [name, withQuirks(one)]),
+  );
+}
+
+function withQuirks(settings: UpstreamSettings): UpstreamSettings {
+  const quirks = settings.quirks ?? quirksByHost(settings.url, settings.dialect);
+  return quirks === undefined ? settings : { ...settings, quirks };
 }
 
 const unchanged = (body: JsonObject) => body;
 
-function headersOf({ key, dialect, headers }: UpstreamSettings): Record<string, string> {
+/** An API key, and its share of the requests. */
+type WeightedKey = NonNullable<UpstreamSettings["keys"]>[number];
+
+/** The keys of an upstream's settings, however they are written. */
+export function keysOf({ key, keys }: UpstreamSettings): readonly WeightedKey[] {
+  return keys ?? (key === undefined ? [] : [{ key, weight: 1 }]);
+}
+
+function keyPool(name: string, settings: UpstreamSettings, memory: RoutingMemory): KeyPool {
+  const keys = keysOf(settings).map(({ key, weight }, at): UpstreamKey => {
+    const id = createHash("sha256").update(key.reveal()).digest("base64").slice(0, 22);
+    return {
+      id,
+      position: at + 1,
+      weight,
+      headers: headersOf(settings, key),
+      health: memory.keyHealth(name, id),
+    };
+  });
+  return new KeyPool(keys, memory.turnsOfKeys(name));
+}
+
+function headersOf(
+  { dialect, headers }: UpstreamSettings,
+  key: Secret | undefined,
+): Record<string, string> {
   const sent: Record<string, string> = {
     "content-type": "application/json",
     "user-agent": "sluice",
@@ -103,11 +158,13 @@ function headersOf({ key, dialect, headers }: UpstreamSettings): Record<string, 
 }
 
 function secretsOf(
-  key: Secret | undefined,
+  keys: readonly Secret[],
   headers: Readonly<Record<string, string>>,
 ): [string, string][] {
-  const values = [key?.reveal() ?? "", ...Object.values(headers)];
-  return values.filter((value) => value.length >= 6).map((value) => [value, "[secret]"]);
+  const values = [...keys.map((key) => key.reveal()), ...Object.values(headers)];
+  return values.filter((value) => value.length >= 6)
+    .toSorted((a, b) => b.length - a.length) // one may begin with another
+    .map((value) => [value, "[secret]"]);
 }
 
 function redactor(replacements: readonly [string, string][]): (text: string) => string {

@@ -6,6 +6,15 @@ import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { type Failure, failureOf, statusFailure } from "./failure.ts";
 import { isSimulated } from "../simulator/mod.ts";
 import type { Circuit, Pass } from "./circuit.ts";
+import type { UpstreamKey } from "./key_pool.ts";
+import {
+  isResting,
+  routed,
+  type RoutedRequest,
+  type Routing,
+  type RoutingMemory,
+  type TargetPlan,
+} from "./routing.ts";
 import { TransportFault, type UpstreamReply } from "./transport.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -25,16 +34,9 @@ export const RETRY_POLICY: RetryPolicy = {
   patienceMs: 2_000,
 };
 
-/** A target that can serve a request. */
-export interface TargetPlan {
-  readonly target: Target;
-  readonly upstream: Upstream;
-}
-
 /** One exchange with one of several targets: what is sent, and how its reply is opened. */
 export interface Exchange<Plan extends TargetPlan, Opened> {
-  /** In the order of failover. */
-  readonly plans: readonly Plan[];
+  readonly routing: Routing<Plan>;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   readonly requestId: string;
@@ -63,7 +65,14 @@ interface Attempt<Plan extends TargetPlan> {
   readonly pass: Pass;
   /** Whether another target can be tried when this one keeps the request waiting. */
   readonly canFailOver: boolean;
+  /** Counts the requests that are sent. */
+  readonly tally: { attempts: number };
 }
+
+/** What came of one request that was sent. */
+type Result<Plan extends TargetPlan, Opened> =
+  | { readonly failure: Failure }
+  | Omit<Sent<Plan, Opened>, "attempts">;
 
 /** The attempt that got a reply. */
 export interface Sent<Plan extends TargetPlan, Opened> {
@@ -96,6 +105,8 @@ export interface UpstreamsOptions {
   readonly now: () => number;
   readonly timers: CoarseTimers;
   readonly retries?: RetryPolicy;
+  /** Handed on when the upstreams are built again. */
+  readonly memory: RoutingMemory;
 }
 
 /** All upstreams, and the order in which targets are tried. */
@@ -106,10 +117,11 @@ export class Upstreams {
   readonly #now: () => number;
   readonly #timers: CoarseTimers;
   readonly #retries: RetryPolicy;
+  readonly #memory: RoutingMemory;
 
   constructor(
     upstreams: readonly Upstream[],
-    { log, metrics, now, timers, retries = RETRY_POLICY }: UpstreamsOptions,
+    { log, metrics, now, timers, retries = RETRY_POLICY, memory }: UpstreamsOptions,
   ) {
     this.#byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]));
     this.#log = log;
@@ -117,6 +129,7 @@ export class Upstreams {
     this.#now = now;
     this.#timers = timers;
     this.#retries = retries;
+    this.#memory = memory;
   }
 
   /** Whether at least one upstream is not resting. */
@@ -133,6 +146,14 @@ export class Upstreams {
     return this.#byName.get(upstream)!;
   }
 
+  /** Decides which targets a request is sent to. Taking a turn counts, so this is called once for each request. */
+  route<Plan extends TargetPlan>(
+    plans: readonly Plan[],
+    request: RoutedRequest,
+  ): Routing<Plan> {
+    return routed(plans, request, this.#memory);
+  }
+
   /**
    * Sends a request to one target after the other until one replies.
    *
@@ -144,8 +165,9 @@ export class Upstreams {
     exchange: Exchange<Plan, Opened>,
   ): Promise<Sent<Plan, Opened>> {
     const failures: Failure[] = [];
-    const { signal } = exchange;
-    let order = reachable(exchange.plans);
+    const { signal, routing } = exchange;
+    const tally = { attempts: 0 };
+    let order = reachable(routing.plans);
     let last: Target | undefined;
     for (let round = 0; order.length > 0 && round < this.#retries.attemptsPerTarget; round++) {
       if (
@@ -157,26 +179,27 @@ export class Upstreams {
       for (const [at, plan] of order.entries()) {
         const circuit = circuitOf(plan);
         const isLast = at === order.length - 1;
+        const isForced = isLast && repeatable.length === 0;
+        if (!isForced && plan.upstream.keys?.resting) continue;
         // one that was closed a moment ago may be open by now
-        const pass = isLast && repeatable.length === 0 ? circuit.force() : circuit.pass();
+        const pass = isForced ? circuit.force() : circuit.pass();
         if (pass === undefined) continue;
         last = plan.target;
-        const result = await this.#attempt(exchange, { plan, pass, canFailOver: !isLast });
-        const attempts = failures.length + 1;
-        if (!("failure" in result)) return { ...result, attempts };
+        const attempt = { plan, pass, canFailOver: !isLast, tally };
+        const result = await this.#attempt(exchange, attempt);
+        if (!("failure" in result)) return { ...result, attempts: tally.attempts };
         const { failure } = result;
         failures.push(failure);
-        this.#note(exchange, plan, failure, attempts);
         // the gateway chose to probe, not the client: whatever comes of it, the other targets are tried
         const isEnd = failure.kind === "final" && !(pass.isProbe && failure.blame && !isLast);
         if (isEnd || signal.aborted) {
-          throw new ExchangeFailed(failure.refusal, attempts, plan.target);
+          throw new ExchangeFailed(failure.refusal, tally.attempts, plan.target);
         }
         if (this.#canRepeat(failure)) repeatable.push(plan);
       }
       order = repeatable;
     }
-    throw new ExchangeFailed(verdict(failures), failures.length, last);
+    throw new ExchangeFailed(verdict(failures), tally.attempts, last);
   }
 
   /** Closes every connection. */
@@ -184,30 +207,89 @@ export class Upstreams {
     await Promise.all([...this.#byName.values()].map((upstream) => upstream.close()));
   }
 
+  /** Tries a target, with one of its keys after the other where it has several. */
   async #attempt<Plan extends TargetPlan, Opened>(
     exchange: Exchange<Plan, Opened>,
     attempt: Attempt<Plan>,
-  ) {
-    const { plan: { upstream: { name } }, pass } = attempt;
-    const startedTick = performance.now();
-    const stage = exchange.trace.begin("upstream", { "sluice.upstream": name }, "client");
-    const result = await this.#exchange(exchange, attempt, stage.traceparent);
+  ): Promise<Result<Plan, Opened>> {
+    const { plan: { upstream: { keys } }, pass } = attempt;
+    let result: Result<Plan, Opened>;
+    try {
+      result = keys === undefined
+        ? await this.#sendOnce(exchange, attempt, undefined)
+        : await this.#withKeys(exchange, attempt);
+    } catch (error) {
+      pass.abandoned(); // a bug: the circuit must not wait for it
+      throw error;
+    }
     const failure = "failure" in result ? result.failure : undefined;
     if (failure === undefined) pass.succeeded();
     else if (failure.trips) pass.failed(failure.timedOut);
     else if (failure.status !== undefined) pass.succeeded(); // it rejected this request
     else pass.abandoned();
-    const outcome = failure === undefined ? "answered" : OUTCOMES[failure.kind];
+    return result;
+  }
+
+  async #withKeys<Plan extends TargetPlan, Opened>(
+    exchange: Exchange<Plan, Opened>,
+    attempt: Attempt<Plan>,
+  ): Promise<Result<Plan, Opened>> {
+    const { plan } = attempt;
+    const walk = plan.upstream.keys!.begin(exchange.routing.keyAt(plan));
+    const failures: Failure[] = [];
+    try {
+      for (let key = walk.next(); key !== undefined; key = walk.next()) {
+        const result = await this.#sendOnce(exchange, attempt, key);
+        const failure = "failure" in result ? result.failure : undefined;
+        if (!walk.ended(failure) || failure === undefined) return result;
+        failures.push(failure);
+        if (exchange.signal.aborted) break;
+      }
+    } finally {
+      walk.over();
+    }
+    return { failure: verdictOfKeys(failures) };
+  }
+
+  /** @param key The key to send it with; undefined at an upstream that has not several. */
+  async #sendOnce<Plan extends TargetPlan, Opened>(
+    exchange: Exchange<Plan, Opened>,
+    attempt: Attempt<Plan>,
+    key: UpstreamKey | undefined,
+  ): Promise<Result<Plan, Opened>> {
+    const { plan, tally } = attempt;
+    const { name } = plan.upstream;
+    const startedTick = performance.now();
+    const stage = exchange.trace.begin("upstream", { "sluice.upstream": name }, "client");
+    tally.attempts++;
+    const result = await this.#exchange(exchange, attempt, {
+      headers: key?.headers ?? plan.upstream.headers,
+      traceparent: stage.traceparent,
+    });
+    const failure = "failure" in result ? result.failure : undefined;
+    const outcome = failure === undefined
+      ? "answered"
+      : exchange.signal.aborted
+      ? "cancelled"
+      : OUTCOMES[failure.kind];
     this.#metrics.attempt(name, outcome, (performance.now() - startedTick) / 1_000);
+    if (key !== undefined) {
+      this.#metrics.keyAttempt(name, String(key.position), failure?.ofKey ?? outcome);
+    }
     stage.end({ "sluice.outcome": outcome }, failure);
+    if (failure === undefined) exchange.routing.replied(plan, key);
+    else this.#note(exchange, { plan, key, attempt: tally.attempts }, failure);
     return result;
   }
 
   async #exchange<Plan extends TargetPlan, Opened>(
     exchange: Exchange<Plan, Opened>,
     { plan, canFailOver }: Attempt<Plan>,
-    traceparent: string | undefined,
-  ) {
+    { headers: ownHeaders, traceparent }: {
+      readonly headers: Upstream["headers"];
+      readonly traceparent: string | undefined;
+    },
+  ): Promise<Result<Plan, Opened>> {
     const { upstream } = plan;
     const startedTick = performance.now();
     const patience = canFailOver ? this.#patience(exchange, upstream) : undefined;
@@ -218,7 +300,7 @@ export class Upstreams {
         body,
         headers: {
           ...headers,
-          ...upstream.headers,
+          ...ownHeaders,
           ...(traceparent === undefined ? {} : { traceparent }),
         },
         signal: patience?.signal ?? exchange.signal,
@@ -238,7 +320,11 @@ export class Upstreams {
         throw error;
       }
     } catch (error) {
-      return { failure: failureOf(error, upstream) };
+      const failure = failureOf(error, upstream);
+      // what breaks off after the client or the gateway has given the request up is not the upstream's failure
+      return {
+        failure: exchange.signal.aborted ? { ...failure, blame: false, trips: false } : failure,
+      };
     } finally {
       patience?.end();
     }
@@ -262,14 +348,24 @@ export class Upstreams {
 
   #note(
     { requestId }: Pick<Exchange<TargetPlan, unknown>, "requestId">,
-    { target, upstream }: TargetPlan,
+    { plan: { target, upstream }, key, attempt }: {
+      readonly plan: TargetPlan;
+      readonly key: UpstreamKey | undefined;
+      readonly attempt: number;
+    },
     failure: Failure,
-    attempt: number,
   ): void {
-    if (failure.blame) upstream.health.failed(failure.detail);
+    const keyName = key && upstream.keys?.nameOf(key);
+    if (!failure.blame) {
+      if (failure.status !== undefined) upstream.health.responded();
+    } else {
+      const { detail } = failure;
+      upstream.health.failed(keyName === undefined ? detail : `${keyName}: ${detail}`);
+    }
     this.#log.warn("upstream attempt failed", {
       id: requestId,
       upstream: target.upstream,
+      key: keyName,
       model: target.model,
       attempt,
       detail: failure.detail,
@@ -298,8 +394,15 @@ function circuitOf({ target, upstream }: TargetPlan): Circuit {
 
 /** Targets in the order of failover, without those that fail; all, if all do. */
 function reachable<Plan extends TargetPlan>(plans: readonly Plan[]): readonly Plan[] {
-  const closed = plans.filter((plan) => !circuitOf(plan).isOpen);
-  return closed.length === 0 ? plans : closed;
+  const healthy = plans.filter((plan) => !isResting(plan));
+  return healthy.length === 0 ? plans : healthy;
+}
+
+/** A target's failure when each of its keys failed: one that only has to wait says when to come back. */
+function verdictOfKeys(failures: readonly Failure[]): Failure {
+  const limited = failures.filter(({ ofKey }) => ofKey === "limited")
+    .toSorted((a, b) => (a.retryAfterMs ?? Infinity) - (b.retryAfterMs ?? Infinity));
+  return limited[0] ?? failures.find(({ kind }) => kind !== "busy") ?? failures.at(-1)!;
 }
 
 /**

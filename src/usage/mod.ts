@@ -8,6 +8,7 @@
  */
 
 export {
+  cacheHitRate,
   daysSince,
   type Grouping,
   GROUPINGS,

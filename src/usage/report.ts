@@ -13,6 +13,8 @@ const reportRow = z.object({
   input_tokens: z.int(),
   cached_tokens: z.int(),
   output_tokens: z.int(),
+  /** What cached input saved by the prices of each charge, rounded down. */
+  saved_credits: z.int(),
   credits: z.int(),
 });
 
@@ -24,6 +26,11 @@ const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
   hour: "strftime('%Y-%m-%dT%H:00Z', hour_at_ms / 1000, 'unixepoch')",
   model: "route",
   key: "key_id",
+};
+
+/** Columns that are not simply added up. */
+const SUMS: Readonly<Record<string, string>> = {
+  saved_credits: "sum(saved_millionths) / 1000000",
 };
 
 const HOUR_MS = 3_600_000;
@@ -77,7 +84,7 @@ export async function usageReport(
  */
 export function usageReading({ accountId, by, sinceMs = 0 }: ReportOptions): Reading<ReportRow[]> {
   const columns = Object.keys(reportRow.shape).filter((name) => name !== "group");
-  const sums = columns.map((name) => `sum(${name}) as ${name}`).join(", ");
+  const sums = columns.map((name) => `${SUMS[name] ?? `sum(${name})`} as ${name}`).join(", ");
   return {
     sql: `select json_group_array(json_object(
         'group', name, ${columns.map((name) => `'${name}', ${name}`).join(", ")}))
@@ -100,4 +107,18 @@ export async function latestRecordAt(database: Database): Promise<number | undef
     "select started_at_ms from usage_records order by request_id desc limit 1",
   );
   return row === undefined ? undefined : Number(row.started_at_ms);
+}
+
+/**
+ * Computes the share of input tokens that came from upstreams' prompt caches.
+ *
+ * @returns From 0 to 1, to four decimals; 0 if there was no input.
+ */
+export function cacheHitRate(
+  { input_tokens: input, cached_tokens: cached }: Pick<
+    ReportRow,
+    "input_tokens" | "cached_tokens"
+  >,
+): number {
+  return input === 0 ? 0 : Math.round(cached / input * 10_000) / 10_000;
 }

@@ -4,6 +4,7 @@ import { type Finished, PROGRAM, startCommand } from "../fake/command.ts";
 import { sluice } from "../fake/shell.ts";
 import { simulateServer } from "../fake/simulate.ts";
 import { sleep, tempDir } from "../fake/temp.ts";
+import { fakeUpstream } from "../fake/upstream.ts";
 
 const KEY = `sk-owner-${"k".repeat(32)}`;
 
@@ -78,25 +79,91 @@ Deno.test("env: names models that are served", async () => {
     },
   };
   await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify({ upstreams, routes }));
-  assertEquals(await printed(), ["claude-small", undefined]);
+  assertEquals(await printed(), ["claude-small", "claude-small"]);
 });
 
-Deno.test("run: a gateway beside the program, its key gone afterwards, its status passed on", async () => {
+Deno.test("run: a gateway beside the program, its key kept for the next run, its status passed on", async () => {
   await using dir = await tempDir();
   const run = shell(dir.path, { SLUICE_PORT: "1" });
   const call =
     `curl -sf $OPENAI_BASE_URL/chat/completions -H "Authorization: Bearer $OPENAI_API_KEY" ` +
     `-d '{"model":"svc-k2","messages":[{"role":"user","content":"Hello"}]}' && exit 7`;
-  const { code, out, err } = await run("run", "--", "sh", "-c", call);
-  assertEquals(code, 7, err);
-  assertStringIncludes(out, 'You said: \\"Hello\\"');
-  const [key] = JSON.parse(await succeeded(run("key", "list", "--json")));
-  assertEquals(key.name, "sluice run sh");
-  assertMatch(key.revoked_at, /T/);
+  for (let time = 0; time < 2; time++) {
+    const { code, out, err } = await run("run", "--", "sh", "-c", call);
+    assertEquals(code, 7, err);
+    assertStringIncludes(out, 'You said: \\"Hello\\"');
+    assertStringIncludes(err, "the built-in simulator replies to sh (svc-k3, svc-k2)");
+    assertStringIncludes(err, "sluice init");
+  }
+  const keys = JSON.parse(await succeeded(run("key", "list", "--json")));
+  assertEquals(keys.map(({ name, revoked_at }: Record<string, unknown>) => [name, revoked_at]), [
+    ["sluice run sh", null],
+  ]);
   const missing = await run("run", "--", "no-such-program-here");
   assertEquals(missing.code, 1);
   assertStringIncludes(missing.err, "program not found");
   assertEquals((await run("run")).code, 2);
+});
+
+Deno.test("run: a tool that is not installed, and one that would go elsewhere, are said", async () => {
+  await using dir = await tempDir();
+  const run = shell(dir.path, { SLUICE_PORT: "1", PATH: "/nowhere" });
+  const missing = await run("run", "--", "claude", "-p", "hi");
+  assertEquals(missing.code, 1);
+  assertStringIncludes(missing.err, "npm install -g @anthropic-ai/claude-code");
+  const refused = await run("run", "--", "codex", "exec", "hi");
+  assertEquals([refused.code, refused.out], [1, ""]);
+  assertStringIncludes(refused.err, "sluice: Cannot run codex: Codex uses only the responses API");
+});
+
+Deno.test("run: the simulator is said only where it replies", async () => {
+  await using dir = await tempDir();
+  await using server = simulateServer();
+  {
+    const run = shell(dir.path, { SLUICE_PORT: "1", SLUICE_UPSTREAM_URL: server.url });
+    assert(!(await run("run", "--", "true")).err.includes("simulator"));
+  }
+  // the gateway that runs decides, not the settings of this shell
+  const run = shell(dir.path, { SLUICE_PORT: "1" });
+  await using gateway = startCommand(["--port", "0"], {
+    directory: dir.path,
+    env: { SLUICE_UPSTREAM_URL: server.url },
+  });
+  await gateway.waitFor(/listening on (\S+)/);
+  assertEquals((await run("run", "--", "true")).err, "");
+});
+
+Deno.test("run: a tool is started with its own arguments before the user's, and a file of its own", async () => {
+  await using dir = await tempDir();
+  const script =
+    `#!/bin/sh\necho "$@"; ls -l "$CLINE_PROVIDER_SETTINGS_PATH" "$2" 2>/dev/null; true\n`;
+  for (const name of ["pi", "cline"]) {
+    await Deno.writeTextFile(`${dir.path}/${name}`, script, { mode: 0o755 });
+  }
+  const run = shell(dir.path, {
+    SLUICE_PORT: "1",
+    PATH: `${dir.path}:${Deno.env.get("PATH")}`,
+  });
+  const pi = await succeeded(run("run", "--", "pi", "-p", "hi"));
+  assertMatch(
+    pi,
+    /^--extension \S+\/sluice\.mjs --provider sluice --model svc-k3 -p hi\n-rw------- /,
+  );
+  assertEquals((await succeeded(run("run", "--", "pi", "list"))).split("\n")[0], "list");
+  assertMatch(
+    await succeeded(run("run", "--", "cline", "hi")),
+    /^hi\n-rw------- .*providers\.json/,
+  );
+});
+
+Deno.test("env: the key is printed again, and a short-lived one is another", async () => {
+  await using dir = await tempDir();
+  const key = async (...args: string[]) =>
+    JSON.parse(await succeeded(shell(dir.path)("env", "--json", ...args))).OPENAI_API_KEY;
+  const first = await key();
+  assertEquals(await key(), first);
+  assert(await key("--expires", "12h") !== first);
+  assertEquals(await key(), first);
 });
 
 Deno.test("another data directory's gateway is not taken for one's own", async () => {
@@ -187,7 +254,7 @@ Deno.test("init finds keys and local servers, and what it writes is used", async
 
 Deno.test("doctor: what works, what does not, and what to do", async () => {
   await using dir = await tempDir();
-  await using server = simulateServer();
+  await using server = fakeUpstream(() => Response.json({ object: "list", data: [] }));
   await Deno.writeTextFile(
     `${dir.path}/sluice.jsonc`,
     JSON.stringify({
@@ -226,6 +293,38 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   const wrong = await shell(dir.path)("doctor");
   assertEquals(wrong.code, 1);
   assertStringIncludes(wrong.out, "did you mean 'port'?");
+});
+
+Deno.test("doctor checks each key of an upstream, and takes only a list of models for one", async () => {
+  await using dir = await tempDir();
+  await using upstream = fakeUpstream(({ headers, path }) => {
+    if (path.startsWith("/v1/other")) return new Response("welcome");
+    return headers.get("authorization") === "Bearer good-upstream-key"
+      ? Response.json({ object: "list", data: [{ id: "m" }] })
+      : Response.json({ error: { message: "no" } }, { status: 401 });
+  });
+  await Deno.writeTextFile(
+    `${dir.path}/sluice.jsonc`,
+    JSON.stringify({
+      upstreams: {
+        pool: { url: upstream.url, keys: ["good-upstream-key", "bad-upstream-key"] },
+        other: { url: `${upstream.url}/other` },
+      },
+      routes: { "svc-k2": { targets: [{ upstream: "pool", model: "m" }] } },
+    }),
+  );
+  const { code, out } = await shell(dir.path)("doctor", "--json");
+  const states = Object.fromEntries(
+    JSON.parse(out).findings.map((
+      { check, state }: { check: string; state: string },
+    ) => [check, state]),
+  );
+  assertEquals(
+    [states["upstream pool, key 1 of 2"], states["upstream pool, key 2 of 2"]],
+    ["ok", "failed"],
+  );
+  assertEquals([code, states["upstream other"]], [1, "warning"]);
+  assert(!out.includes("upstream-key"), out);
 });
 
 Deno.test("backup under load, restored elsewhere: no committed charge is lost, twice the same", async () => {

@@ -6,7 +6,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../assert.ts";
-import { leaves, onEveryPairing, PNG_BASE64, reasonedTurns } from "./pairings.ts";
+import { BOTH, leaves, onEveryPairing, PNG_BASE64, reasonedTurns } from "./pairings.ts";
 
 const TOOLS: Anthropic.Tool[] = ["get_weather", "get_population"].map((name) => ({
   name,
@@ -87,7 +87,7 @@ onEveryPairing("anthropic SDK", {
           : client.messages.create(request);
       };
       const messages: Anthropic.MessageParam[] = [
-        { role: "user", content: "What is the weather and the population of Paris?" },
+        { role: "user", content: BOTH },
       ];
       const first = await ask(messages);
       const calls = first.content.filter((block) => block.type === "tool_use");
@@ -237,7 +237,7 @@ onEveryPairing("anthropic SDK", {
     const client = sdk(gateway);
     const messages: Anthropic.MessageParam[] = [];
     for (let turn = 0; turn < 4; turn++) {
-      messages.push({ role: "user", content: "The weather and the population of Paris?" });
+      messages.push({ role: "user", content: BOTH });
       const request = { ...base, model: "svc-k3", max_tokens: 2_000, messages, tools: TOOLS };
       const first = turn % 2 === 0
         ? await client.messages.create(request)

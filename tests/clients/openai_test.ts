@@ -8,7 +8,7 @@ import {
 } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
-import { leaves, onEveryPairing, PNG_BASE64, reasonedTurns } from "./pairings.ts";
+import { BOTH, leaves, ONE, onEveryPairing, PNG_BASE64, reasonedTurns } from "./pairings.ts";
 
 const WEATHER: OpenAI.ChatCompletionFunctionTool = {
   type: "function",
@@ -81,7 +81,7 @@ onEveryPairing("openai SDK", {
   "makes a full round with a tool": async (gateway) => {
     const client = sdk(gateway);
     const messages: OpenAI.ChatCompletionMessageParam[] = [
-      { role: "user", content: "What is the weather in Paris?" },
+      { role: "user", content: ONE },
     ];
     const first = await client.chat.completions.create({
       model: "svc-k2",
@@ -107,7 +107,7 @@ onEveryPairing("openai SDK", {
   "runs tools by itself (helper)": async (gateway) => {
     const runner = sdk(gateway).chat.completions.runTools({
       model: "svc-k2",
-      messages: [{ role: "user", content: "What is the weather in Paris?" }],
+      messages: [{ role: "user", content: ONE }],
       tools: [{
         type: "function",
         function: {
@@ -125,7 +125,7 @@ onEveryPairing("openai SDK", {
   "streams tool calls that the helper can put together": async (gateway) => {
     const stream = sdk(gateway).chat.completions.stream({
       model: "svc-k2",
-      messages: [{ role: "user", content: "What is the weather in Paris?" }],
+      messages: [{ role: "user", content: ONE }],
       tools: [WEATHER],
     });
     const final = await stream.finalChatCompletion();
@@ -317,7 +317,7 @@ onEveryPairing("openai SDK", {
       { role: "system", content: "Be brief." },
     ];
     for (let turn = 0; turn < 4; turn++) {
-      messages.push({ role: "user", content: "The weather and the population of Paris?" });
+      messages.push({ role: "user", content: BOTH });
       const request = { model: "svc-k3", messages, tools };
       const first = turn % 2 === 0
         ? await client.chat.completions.create(request)

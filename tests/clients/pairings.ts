@@ -29,6 +29,14 @@ export function onEveryPairing(client: string, scenarios: Scenarios): void {
   }
 }
 
+const call = (name: string) => `[[call ${name} {"city":"Paris"}]]`;
+
+/** A question that the simulator replies to with one tool call, and with two. */
+export const ONE = `What is the weather in Paris? ${call("get_weather")}`;
+export const BOTH = `The weather and population of Paris? ${call("get_weather")} ${
+  call("get_population")
+}`;
+
 const png = await Deno.readFile(new URL("../images/files/rgb.png", import.meta.url));
 
 /** A PNG of 48 × 32 pixels. */

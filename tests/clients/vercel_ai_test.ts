@@ -26,7 +26,7 @@ for (const upstream of ["chat", "messages"] as const) {
       const asked: string[] = [];
       const request = {
         model: connect(`${gateway.url}/v1`, gateway.key),
-        prompt: "What is the weather in Paris?",
+        prompt: 'What is the weather in Paris? [[call get_weather {"city":"Paris"}]]',
         stopWhen: stepCountIs(3),
         maxRetries: 0,
         tools: {

@@ -86,6 +86,22 @@ Deno.test("loadConfig reads the documented example", async () => {
   assertEquals(catalog.resolve("claude-house-small").prices, { input: 10, cached: 5, output: 40 });
 });
 
+Deno.test("upstreams.NAME.keys are keys, with or without a weight, and secrets", async () => {
+  const file =
+    '{"upstreams": {"x": {"url": "http://a", "keys": ["${A}", {"key": "${B}", "weight": 3}]}}}';
+  const config = await load({ file, env: { A: "key-a", B: "key-b" } });
+  const keys = config.settings.upstreams.x!.keys!;
+  assertEquals(keys.map(({ key, weight }) => [key.reveal(), weight]), [["key-a", 1], ["key-b", 3]]);
+  const shown = JSON.stringify(effectiveSettings(config)) + Deno.inspect(config, { depth: 9 });
+  assert(!/key-[ab]/.test(shown), shown);
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
+    settingsJsonSchema(),
+  );
+  const input = { upstreams: { x: { url: "http://a", keys: ["a", { key: "b", weight: 3 }] } } };
+  assert(validate(input), JSON.stringify(validate.errors));
+  assert(!validate({ upstreams: { x: { url: "http://a", keys: [{ wieght: 3 }] } } }));
+});
+
 Deno.test("loadConfig names every fault at once, and the nearest known name", async () => {
   const found = await faults({
     file: '{"prot": 1, "upstreams": {"x": {"url": "ftp://a", "tiemouts": {}}}, "logLevel": "loud"}',
@@ -105,6 +121,30 @@ Deno.test("loadConfig names every fault at once, and the nearest known name", as
 });
 
 const FAULTS: readonly { file: string; says: string }[] = [
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "key": "one-key", "keys": ["two-key"]}}}',
+    says: "upstreams.x.keys: cannot be combined with `key`",
+  },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "keys": [{"key": "one-key", "wieght": 3}]}}}',
+    says: "upstreams.x.keys[0].wieght: unknown setting; did you mean 'weight'?",
+  },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "keys": [5]}}}',
+    says: "upstreams.x.keys[0]: must be an API key, or an object",
+  },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "keys": [{"key": ""}]}}}',
+    says: "upstreams.x.keys[0].key:",
+  },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "keys": ["${NOT_SET}"]}}}',
+    says: "upstreams.x.keys[0]: environment variable NOT_SET is not set",
+  },
+  {
+    file: '{"routes": {"x": {"targets": [{"upstream": "simulator", "model": "m", "weight": -1}]}}}',
+    says: "routes.x.targets[0].weight",
+  },
   { file: "[]", says: "sluice.jsonc:1:1  must be an object" },
   { file: '{"port": }', says: "sluice.jsonc:1:10  syntax error: expected a value before }" },
   {

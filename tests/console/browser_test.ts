@@ -84,7 +84,7 @@ inBrowser(
     }
     // a tool call, a picture, and what to paste elsewhere
     await page.getByLabel("Offer a tool").check();
-    await page.getByLabel("Prompt").fill("What is the weather in Lisbon?");
+    await page.getByLabel("Prompt").fill('[[call get_weather {"city":"Lisbon"}]]');
     await page.getByRole("button", { name: "Send" }).click();
     await page.locator("#answer").getByText("→ get_weather").waitFor();
     await page.getByLabel("Offer a tool").uncheck();

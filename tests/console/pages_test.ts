@@ -441,7 +441,10 @@ Deno.test("usage as CSV cannot make a spreadsheet compute", async () => {
   const csv = await (await (await signedIn(gateway, OWNER)).get("/console/usage.csv?by=key"))
     .text();
   const [head, row] = csv.split("\r\n");
-  assertEquals(head, "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,credits");
+  assertEquals(
+    head,
+    "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,saved_credits,credits",
+  );
   assertStringIncludes(row!, `"'=cmd(""x""),1",${id},1,0,`);
 });
 

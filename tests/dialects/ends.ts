@@ -34,5 +34,14 @@ export function contextOf(
   request: ParsedRequest,
   more: Partial<ReplyContext> = {},
 ): ReplyContext {
-  return { request, written: {}, id: "id", model: "m", inputTokens: 3, createdAtS: 1, ...more };
+  return {
+    request,
+    written: {},
+    id: "id",
+    model: "m",
+    inputTokens: 3,
+    createdAtS: 1,
+    fingerprint: "fp_1",
+    ...more,
+  };
 }

@@ -283,8 +283,9 @@ Deno.test("chat stream carried to chat: what is right is carried as it is, unkno
     },
     { index: 0, delta: {}, finish_reason: "tool_calls", stop_reason: null },
   ];
+  const head = { id: "id", created: 1, model: "m", system_fingerprint: "fp_theirs" };
   const source = chunks.map((choice) =>
-    `data: ${JSON.stringify({ id: "id", created: 1, model: "m", choices: [choice] })}\n\n`
+    `data: ${JSON.stringify({ ...head, choices: [choice] })}\n\n`
   ).join("");
   assertEquals(translate(chatToChat, `${source}data: [DONE]\n\n`), `${source}data: [DONE]\n\n`);
 });
@@ -333,6 +334,7 @@ Deno.test("chat answer carried to chat: calls without id, type or text arguments
     {
       id: "chatcmpl-1",
       model: "m",
+      system_fingerprint: "fp_1",
       vendor: 1,
       choices: [{
         index: 0,
@@ -768,15 +770,15 @@ Deno.test("ids that an upstream numbers anew are a conversation's own for the ca
   const asked = readMessages({
     messages: [
       { role: "user", content: "Hi" },
-      { role: "assistant", content: [use("f.Read:0")] },
-      { role: "user", content: [result("f.Read:0")] },
-      { role: "assistant", content: [use("f.Read:0_again2"), use("f.Read:1")] },
-      { role: "user", content: [result("f.Read:1"), result("f.Read:0_again2")] },
+      { role: "assistant", content: [use("f-Read-0")] },
+      { role: "user", content: [result("f-Read-0")] },
+      { role: "assistant", content: [use("f-Read-0_again2"), use("f-Read-1")] },
+      { role: "user", content: [result("f-Read-1"), result("f-Read-0_again2")] },
     ],
   });
   const context = contextOf(asked);
-  const calls = ["f.Read:0", "f.Read:1", "f.Read:1", "f.Read:2"];
-  const own = ["f.Read:0_again3", "f.Read:1_again2", "f.Read:1_again3", "f.Read:2"];
+  const calls = ["f-Read-0", "f-Read-1", "f-Read-1", "f-Read-2"];
+  const own = ["f-Read-0_again3", "f-Read-1_again2", "f-Read-1_again3", "f-Read-2"];
   const whole = (bridge: Bridge, reply: JsonObject) =>
     (bridge.reply(reply, context).withUsage(countedUsage(1, 1)).content as JsonObject[])
       .map(({ id }) => id!);
@@ -808,12 +810,12 @@ Deno.test("ids that an upstream numbers anew are a conversation's own for the ca
     [...JSON.stringify(value).matchAll(/"(?:tool_call_id|tool_use_id|id)":"([^"]+)"/g)]
       .map(([, id]) => id);
   assertEquals(ids(messagesToChat.request(asked, SHAPING).body.messages), [
-    ...["f.Read:0", "f.Read:0"],
-    ...["f.Read:0", "f.Read:1", "f.Read:0", "f.Read:1"],
+    ...["f-Read-0", "f-Read-0"],
+    ...["f-Read-0", "f-Read-1", "f-Read-0", "f-Read-1"],
   ]);
   assertEquals(ids(messagesToMessages.request(asked, SHAPING).body.messages), [
-    ...["f.Read:0", "f.Read:0"],
-    ...["f.Read:0", "f.Read:1", "f.Read:1", "f.Read:0"],
+    ...["f-Read-0", "f-Read-0"],
+    ...["f-Read-0", "f-Read-1", "f-Read-1", "f-Read-0"],
   ]);
 });
 
@@ -1075,7 +1077,7 @@ Deno.test("chat request → messages: tools, results, instructions, images", () 
       role: "assistant",
       content: [
         { type: "thinking", thinking: "hm", signature: "sluice.1" },
-        { type: "tool_use", id: "functions_2e_A_3a_0", name: "A", input: {} },
+        { type: "tool_use", id: "slx-functions_2e_A_3a_0", name: "A", input: {} },
         { type: "tool_use", id: "b", name: "B", input: { _raw: "{broken" } },
       ],
     },
@@ -1084,7 +1086,7 @@ Deno.test("chat request → messages: tools, results, instructions, images", () 
       content: [
         {
           type: "tool_result",
-          tool_use_id: "functions_2e_A_3a_0",
+          tool_use_id: "slx-functions_2e_A_3a_0",
           content: [{ type: "text", text: "1" }],
         },
         { type: "tool_result", tool_use_id: "b", content: [{ type: "text", text: "2" }] },
@@ -1121,17 +1123,17 @@ Deno.test("chat request → messages: ids that are numbered anew in each turn, r
   });
   assertEquals(sent.messages, [
     { role: "user", content: [text("Hi")] },
-    { role: "assistant", content: [use("f_2e_Read_3a_0"), use("b")] },
+    { role: "assistant", content: [use("slx-f_2e_Read_3a_0"), use("b")] },
     {
       role: "user",
       content: [
-        result("f_2e_Read_3a_0", "1"),
+        result("slx-f_2e_Read_3a_0", "1"),
         result("b", "[no result]"),
         text("Result of a tool: stray"),
       ],
     },
-    { role: "assistant", content: [use("f_2e_Read_3a_0_2")] },
-    { role: "user", content: [result("f_2e_Read_3a_0_2", "2")] },
+    { role: "assistant", content: [use("slx-f_2e_Read_3a_0_2")] },
+    { role: "user", content: [result("slx-f_2e_Read_3a_0_2", "2")] },
   ]);
 });
 
@@ -1150,7 +1152,7 @@ Deno.test("chat request → messages: a choice among some tools, who asks, top_k
   };
   const asked = parseChat({ model: "m", ...body });
   const { body: sent, dropped } = chatToMessages.request(asked, SHAPING);
-  assertEquals(dropped, ["seed"]);
+  assertEquals(dropped, ["user", "seed"]);
   assertEquals((sent.tools as JsonObject[]).map(({ name }) => name), ["B"]);
   assertEquals([sent.tool_choice, sent.top_k, sent.metadata], [{ type: "any" }, 5, {
     user_id: "hashed",
@@ -1244,8 +1246,8 @@ Deno.test("a messages body for an upstream that verifies: what others said is wr
       { ...SHAPING, shaping: { signedReasoning } },
     ).body.messages;
   assertEquals<unknown>(send("theirs", "toolu_1", true), history("theirs", "toolu_1"));
-  assertEquals<unknown>(send("sluice.1", "f.Bash:0", false), history("sluice.1", "f.Bash:0"));
-  const [, assistant, result] = history("theirs", "f_2e_Bash_3a_0");
+  assertEquals<unknown>(send("sluice.1", "slm-f_2e_Bash", false), history("sluice.1", "f.Bash"));
+  const [, assistant, result] = history("theirs", "slx-f_2e_Bash_3a_0");
   assertEquals<unknown>(send("sluice.1", "f.Bash:0", true), [
     { role: "user", content: "Hi" },
     { ...assistant, content: assistant!.content.slice(1) },

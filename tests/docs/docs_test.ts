@@ -16,8 +16,13 @@ import { tempDir } from "../fake/temp.ts";
 const ROOT = new URL("../../", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, ROOT));
 
-const pages = (await Array.fromAsync(Deno.readDir(new URL("docs/", ROOT))))
-  .map(({ name }) => name).filter((name) => name.endsWith(".md")).toSorted();
+async function pagesIn(folder: string): Promise<string[]> {
+  return (await Array.fromAsync(Deno.readDir(new URL(folder, ROOT))))
+    .map(({ name }) => name).filter((name) => name.endsWith(".md")).toSorted();
+}
+
+const clientPages = await pagesIn("docs/clients/");
+const pages = await pagesIn("docs/");
 
 /** The blocks of code of a page, with their language. */
 async function blocksOf(page: string) {
@@ -31,11 +36,11 @@ async function blocksOf(page: string) {
 /** Pages whose commands are for a gateway that is stopped. */
 const WITHOUT_GATEWAY = new Set(["operating.md"]);
 
-for (const page of pages) {
+for (const page of [...pages, ...clientPages.map((name) => `clients/${name}`)]) {
   Deno.test(`docs/${page}: its commands, programs and settings work`, async () => {
     const blocks = await blocksOf(page);
-    // `console` is for what needs root, systemd or containers
-    const known = ["sh", "ts", "jsonc", "console", "text", "http"];
+    // `console` is for what needs root, systemd, containers or a coding tool; `js` is run by tests/clients/tools/
+    const known = ["sh", "ts", "js", "jsonc", "console", "text", "http"];
     for (const { language } of blocks) assert(known.includes(language), `what is ${language}?`);
     const of = (language: string) =>
       blocks.filter((block) => block.language === language).map(({ code }) => code);
@@ -96,6 +101,7 @@ Deno.test("pages lead to files that are there", async () => {
     const [folder, names] of [
       ["docs/", pages],
       ["docs/decisions/", decisions],
+      ["docs/clients/", clientPages],
       ["", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]],
     ] as const
   ) {
@@ -111,6 +117,14 @@ Deno.test("pages lead to files that are there", async () => {
         assert(found !== undefined, `${folder}${name} names ${path}, which is not there`);
       }
     }
+  }
+});
+
+Deno.test("docs/clients.md leads to each client's page, and each says what was tested", async () => {
+  const index = await read("docs/clients.md");
+  for (const name of clientPages) {
+    assertStringIncludes(index, `(clients/${name})`);
+    assert(/^(Tested: |Not tested)/m.test(await read(`docs/clients/${name}`)), name);
   }
 });
 

@@ -10,7 +10,7 @@ import { sleep, tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
 
 const STREAMS = 200;
-const REQUESTS = 200;
+const REQUESTS = 400;
 const GENERATIONS = 8;
 
 /** Settings whose price, route, upstream key and alias are those of one generation. */
@@ -63,9 +63,12 @@ Deno.test("a price, a route, a key and an alias change under load without a fail
     await sleep(at * 10);
     await ask(false);
   });
+  const seen = (at: number) =>
+    [...one.received, ...other.received].some(({ body }) => body.model === `model-${at}`);
   for (let at = 1; at < GENERATIONS; at++) {
-    await sleep(250);
+    await sleep(200);
     assertEquals((await gateway.reload(generation(at, urls))).fault, null);
+    await until(() => seen(at), { what: "be used" });
   }
   await Promise.all([...streams, ...requests]);
   assertEquals(failures, []);

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../asse
 import { startCommand } from "../fake/command.ts";
 import { guardedDatabase } from "../fake/guarded_database.ts";
 import { startGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
+import { fakeUpstream } from "../fake/upstream.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
 function ask(url: string, key: string, prompt: string): Promise<Response> {
@@ -84,7 +85,7 @@ Deno.test("what runs longer than the patience is cut off with an error event, an
   };
   assertEquals(await gateway.gateway.stop(), { cutOff: 1 });
   assertMatch(await text, /"code":"service_unavailable"[^\n]*\n\n$/);
-  assertEquals([records[0]!.ending, records[0]!.status], ["upstream_failed", 503]);
+  assertEquals([records[0]!.ending, records[0]!.status], ["refused", 503]);
   assert(performance.now() - started < 25_000);
 });
 
@@ -102,4 +103,67 @@ Deno.test("a caller who has stopped reading does not keep the gateway from stopp
   assertEquals(running.count, 1);
   assertEquals(await running.finish(300), { cutOff: 1 });
   assertEquals(running.count, 0);
+});
+
+for (const stream of [false, true]) {
+  Deno.test(`a request that is cut off while its upstream works is not the upstream's failure (stream: ${stream})`, async () => {
+    const hanging = Promise.withResolvers<void>();
+    await using upstream = fakeUpstream(async () => {
+      if (!stream) await hanging.promise;
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(": nothing yet\n\n")),
+        pull: async (controller) => {
+          await hanging.promise;
+          controller.close();
+        },
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    });
+    await using gateway = await startGateway({
+      settings: {
+        limits: { drainMs: 300 },
+        upstreams: { a: { url: upstream.url }, b: { url: upstream.url } },
+        routes: {
+          "svc-k2": { targets: [{ upstream: "a", model: "m" }, { upstream: "b", model: "m" }] },
+        },
+      },
+    });
+    const replies = Array.from({ length: 6 }, () => gateway.chat("Hi", { stream }));
+    await until(() => upstream.received.length === 6);
+    const { database, upstreams, inFlight } = gateway.gateway;
+    assertEquals(await inFlight.finish(300), { cutOff: 6 });
+    hanging.resolve();
+    for (const reply of await Promise.all(replies)) {
+      assertEquals(reply.status, 503);
+      assertStringIncludes(await reply.text(), "The gateway is stopping");
+    }
+    const records = await database.all("select ending, status, charged_credits from usage_records");
+    for (const record of records) {
+      assertEquals([record.ending, record.status, record.charged_credits], ["refused", 503, 0]);
+    }
+    assertEquals(records.length, 6);
+    const [a] = upstreams.all;
+    assertEquals([a!.health.state, a!.health.lastFailure, a!.health.resting], [
+      "unknown",
+      undefined,
+      false,
+    ]);
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    assertStringIncludes(
+      metrics,
+      'sluice_upstream_attempts_total{upstream="a",outcome="cancelled"} 6',
+    );
+    assertStringIncludes(gateway.log(), "left: the gateway is stopping");
+  });
+}
+
+Deno.test("a simulated reply that is cut off is not the simulator's failure", async () => {
+  await using gateway = await startGateway({ settings: { limits: { drainMs: 300 } } });
+  const reply = gateway.chat("[[stall 60s]]");
+  const { upstreams, inFlight } = gateway.gateway;
+  await until(() => inFlight.count === 1);
+  await sleep(200);
+  assertEquals(await inFlight.finish(300), { cutOff: 1 });
+  await (await reply).body?.cancel();
+  assertEquals(upstreams.all.map(({ health }) => health.lastFailure), [undefined]);
 });

@@ -247,13 +247,6 @@ const REFUSALS: readonly Row[] = [
     param: "thinking",
   },
   {
-    when: "an unknown effort on svc-k3",
-    body: { ...hello, model: "svc-k3", reasoning_effort: "medium" },
-    status: 400,
-    code: "invalid_request",
-    param: "reasoning_effort",
-  },
-  {
     when: "an odd thinking on svc-k2.6",
     body: { ...hello, model: "svc-k2.6", thinking: { type: "sometimes" } },
     status: 400,

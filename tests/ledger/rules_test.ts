@@ -8,6 +8,7 @@ import { assert, assertEquals } from "../assert.ts";
  */
 const REVISIONS: Readonly<Record<number, string>> = {
   1: "97a1b021726a39796c904aa488b153ff675fc34e540b3f686775e0fdbe87d9a5",
+  2: "772122e8b2fdde90ed1cd9da9dd30fe4e9757d44c0dab8a44ae1bb8520977a6b",
 };
 
 Deno.test("rules that change get the next revision", () => {

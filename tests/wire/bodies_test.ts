@@ -80,7 +80,9 @@ for (const [name, { path, headers, body }] of recorded) {
       assertEquals(without(got.body, OURS[own]), without(whole, OURS[own]));
       if (own === "messages") {
         const asked = (whole as { output_config?: Record<string, unknown> }).output_config;
-        assertEquals(got.body.output_config, { effort: "max", ...asked }); // svc-k3's default
+        const { thinking } = whole as { thinking?: { budget_tokens?: number } };
+        const effort = thinking?.budget_tokens === undefined ? "max" : "low"; // svc-k3's default, or the budget's
+        assertEquals(got.body.output_config, { effort, ...asked });
       }
       assertEquals(got.headers.get("anthropic-beta"), headers["anthropic-beta"] ?? null);
     }

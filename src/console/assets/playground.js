@@ -149,6 +149,7 @@ async function ask({ path, body, chat }, signal) {
       "x-sluice-credits",
       "x-sluice-upstream",
       "x-sluice-ignored",
+      "x-sluice-adjusted",
     ];
     shown("facts").textContent = [
       `${reply.status}`,

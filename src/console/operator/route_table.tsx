@@ -1,4 +1,4 @@
-import type { Route } from "../../catalog/mod.ts";
+import { describeTargets, type Route } from "../../catalog/mod.ts";
 import { Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -25,8 +25,7 @@ function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Rout
           { name: "model", cell: ({ id }) => <code>{id}</code> },
           {
             name: "targets",
-            cell: ({ targets }) =>
-              targets.map(({ upstream, model }) => `${upstream}: ${model}`).join(" → "),
+            cell: ({ targets }) => describeTargets(targets),
           },
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
           { name: "max output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },

@@ -1,4 +1,4 @@
-import { configuredUpstreams, type Upstream } from "../../upstreams/mod.ts";
+import { configuredUpstreams, type KeyPool, type Upstream } from "../../upstreams/mod.ts";
 import { Badge, Table } from "../components.tsx";
 import { duration, relative } from "../format.ts";
 import { Layout } from "../layout.tsx";
@@ -33,6 +33,26 @@ export function upstreamsRoutes(app: OperatorApp, parts: ConsoleParts): void {
   );
 }
 
+function StateBadge({ health }: Pick<Upstream, "health">) {
+  if (health.resting) return <Badge tone="bad">cooling down</Badge>;
+  switch (health.state) {
+    case "unknown":
+      return <Badge tone="calm">not used yet</Badge>;
+    case "ok":
+      return <Badge tone="good">ok</Badge>;
+    case "failing":
+      return <Badge tone="bad">failing</Badge>;
+  }
+}
+
+/** Such as `2 of 3 usable, key 1 in cooldown`. */
+function keyStates({ all }: KeyPool): string {
+  const resting = all.filter(({ health }) => health.resting).map(({ position }) => position);
+  const usable = `${all.length - resting.length} of ${all.length} usable`;
+  if (resting.length === 0) return usable;
+  return `${usable}, ${resting.length === 1 ? "key" : "keys"} ${resting.join(", ")} in cooldown`;
+}
+
 function UpstreamTable(
   { upstreams, hosts, nowMs }: {
     upstreams: readonly Upstream[];
@@ -51,10 +71,11 @@ function UpstreamTable(
         { name: "dialect", cell: ({ dialect }) => dialect },
         {
           name: "state",
-          cell: ({ health }) =>
-            health.resting
-              ? <Badge tone="bad">cooling down</Badge>
-              : <Badge tone="good">usable</Badge>,
+          cell: ({ health }) => <StateBadge health={health} />,
+        },
+        {
+          name: "keys",
+          cell: ({ keys }) => keys === undefined ? "–" : keyStates(keys),
         },
         {
           name: "last latency",

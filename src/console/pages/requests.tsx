@@ -126,7 +126,7 @@ export function RequestPage(
     ["Outcome", <EndingBadge ending={record.ending} />],
     ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
     ["Duration", duration(record.durationMs)],
-    ["Dropped fields", record.ignored || "none"],
+    ["Dropped or adjusted fields", record.ignored || "none"],
   ];
   return (
     <Layout page={page} title="Request">

@@ -1,4 +1,5 @@
 import {
+  cacheHitRate,
   daysSince,
   type Grouping,
   GROUPINGS,
@@ -15,6 +16,7 @@ const EMPTY = {
   input_tokens: 0,
   cached_tokens: 0,
   output_tokens: 0,
+  saved_credits: 0,
   credits: 0,
 };
 
@@ -68,6 +70,10 @@ export function UsagePage(
   const total = (name: keyof typeof EMPTY) => rows.reduce((sum, row) => sum + row[name], 0);
   const requests = total("requests");
   const tokens = total("input_tokens") + total("output_tokens");
+  const hitRate = cacheHitRate({
+    input_tokens: total("input_tokens"),
+    cached_tokens: total("cached_tokens"),
+  });
   const shown = by === "day"
     ? fillDays(rows, nowMs, 30)
     : by === "hour"
@@ -90,6 +96,11 @@ export function UsagePage(
         <Stat name="Requests" value={requests} note={`${number(total("errors"))} failed`} />
         <Stat name="Tokens" value={tokens} />
         <Stat
+          name="Saved by prompt caches"
+          value={total("saved_credits")}
+          note={`credits; ${percent(hitRate)} of the input was cached`}
+        />
+        <Stat
           name="Tokens per request"
           value={requests === 0 ? 0 : Math.round(tokens / requests)}
         />
@@ -111,6 +122,7 @@ export function UsagePage(
           { name: "failed", numeric: true, cell: ({ errors }) => number(errors) },
           { name: "input", numeric: true, cell: ({ input_tokens }) => number(input_tokens) },
           { name: "cached", numeric: true, cell: ({ cached_tokens }) => number(cached_tokens) },
+          { name: "saved", numeric: true, cell: ({ saved_credits }) => number(saved_credits) },
           { name: "max output", numeric: true, cell: ({ output_tokens }) => number(output_tokens) },
           {
             name: "tokens per request",
@@ -123,6 +135,10 @@ export function UsagePage(
       />
     </Layout>
   );
+}
+
+function percent(part: number): string {
+  return `${Math.round(100 * part)} %`;
 }
 
 /**

@@ -31,6 +31,8 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     sent.temperature ??= DEFAULT_SAMPLING.temperature;
     sent.top_p ??= DEFAULT_SAMPLING.topP;
   }
+  const { cacheKey } = conversation;
+  if (shaping.promptCacheKey && cacheKey !== undefined) sent.prompt_cache_key = cacheKey;
   const { enabled, effort } = conversation.reasoning;
   if (enabled !== undefined) sent.thinking = { type: enabled ? "enabled" : "disabled" };
   if (effort !== undefined) sent.reasoning_effort = effort;

@@ -8,7 +8,14 @@ import type {
   WriteOptions,
   WrittenRequest,
 } from "../dialect.ts";
-import { isObject, type JsonObject, type JsonValue, objects, withoutFields } from "../json.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+  withoutFields,
+} from "../json.ts";
 import { Meter, meterBeside, meterChoice } from "../meter.ts";
 import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
@@ -25,8 +32,8 @@ import { wantsUsage } from "./writer.ts";
  * Chat between a client and an upstream that both speak it: bodies go on as the objects that they are.
  *
  * Changed in a request: `model`, the output limit, the defaults of omitted sampling fields and,
- * when streaming, `stream_options.include_usage`. Changed in a reply: `id`, `model`, `usage`
- * where the upstream sent none or the client did not ask for it, and what SDKs fail over (`repair.ts`).
+ * when streaming, `stream_options.include_usage`. Changed in a reply: `id`, `model`, `system_fingerprint` where the
+ * upstream sent none, `usage` where the upstream sent none or the client did not ask for it, and what SDKs fail over (`repair.ts`).
  */
 export const chatCarry: Bridge = {
   singleChoice: false,
@@ -73,7 +80,13 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   }
   choices.forEach(checkNotFailed);
   const usage = readChatUsage(reply.usage) ?? readChatUsage(choices[0]?.usage);
-  const body: JsonObject = { ...reply, id: context.id, model: context.model, choices };
+  const body: JsonObject = {
+    ...reply,
+    id: context.id,
+    model: context.model,
+    system_fingerprint: text(reply.system_fingerprint) || context.fingerprint,
+    choices,
+  };
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
@@ -114,12 +127,15 @@ class CarriedChatStream implements ReplyStream {
   /** By the index of their choice. */
   readonly #repairs: Record<number, ChoiceRepair> = {};
   #created: JsonValue;
+  /** The upstream's, or else the gateway's. */
+  #fingerprint: string;
   #rawUsage: JsonObject | undefined;
 
   constructor(context: ReplyContext) {
     this.#context = context;
     this.#choices = context.request.choices;
     this.#created = context.createdAtS;
+    this.#fingerprint = context.fingerprint;
     this.#wantsUsage = wantsUsage(context);
   }
 
@@ -147,7 +163,8 @@ class CarriedChatStream implements ReplyStream {
     this.#take(chunk, choices);
     if (choices.length === 0) return ""; // a usage chunk; one is sent at the end
     const { id, model, choice } = this.#context;
-    const sent: JsonObject = { ...chunk, id, model, choices };
+    const fingerprint = this.#fingerprint = text(chunk.system_fingerprint) || this.#fingerprint;
+    const sent: JsonObject = { ...chunk, id, model, system_fingerprint: fingerprint, choices };
     if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
     else delete sent.usage;
@@ -171,6 +188,7 @@ class CarriedChatStream implements ReplyStream {
         object: "chat.completion.chunk",
         created: this.#created,
         model,
+        system_fingerprint: this.#fingerprint,
         choices: [{ index, delta: {}, logprobs: null, finish_reason: "length" }],
         ...(this.#wantsUsage ? { usage: null } : {}),
       };
@@ -181,7 +199,8 @@ class CarriedChatStream implements ReplyStream {
   close(usage: Usage): string {
     if (this.#context.choice !== undefined) return "";
     const last = this.#wantsUsage ? this.#rawUsage ?? writeChatUsage(usage) : undefined;
-    return chatStreamEnd(this.#context, this.#created, last);
+    const context = { ...this.#context, fingerprint: this.#fingerprint };
+    return chatStreamEnd(context, this.#created, last);
   }
 
   ping(): string {

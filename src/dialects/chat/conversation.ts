@@ -2,27 +2,8 @@ import { invalid } from "../../refusal.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
-import type { ReasoningRequest } from "../reasoning.ts";
-
-/** Fields that the neutral form holds, or that the gateway sets itself. */
-const UNDERSTOOD = new Set([
-  "model",
-  "messages",
-  "max_tokens",
-  "max_completion_tokens",
-  "n",
-  "stream",
-  "stream_options",
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "temperature",
-  "top_p",
-  "stop",
-  "response_format",
-  "thinking",
-  "reasoning_effort",
-]);
+import { isEffort, type ReasoningRequest } from "../reasoning.ts";
+import { droppedFields } from "./dropped.ts";
 
 /**
  * A chat request in neutral form.
@@ -53,10 +34,8 @@ export function toConversation({ body }: ParsedRequest): Conversation {
     throw invalid("tool_choice", "tool_choice allows no tool that is in tools.");
   }
   const topK = Number.isSafeInteger(body.top_k) ? body.top_k as number : undefined;
-  const user = [body.safety_identifier, body.user].find(isUserId);
-  const understood = new Set(UNDERSTOOD);
-  if (topK !== undefined) understood.add("top_k");
-  if (user !== undefined) understood.add("safety_identifier").add("user");
+  const userField = ["safety_identifier", "user"].find((field) => isUserId(body[field]));
+  const used = [...(topK === undefined ? [] : ["top_k"]), ...(userField ? [userField] : [])];
   return {
     instructions: instructions.filter((one) => one !== "").join("\n\n"),
     turns: messages.slice(leading.length).map((message) =>
@@ -72,15 +51,14 @@ export function toConversation({ body }: ParsedRequest): Conversation {
     temperature: typeof body.temperature === "number" ? body.temperature : undefined,
     topP: typeof body.top_p === "number" ? body.top_p : undefined,
     topK,
-    user,
+    cacheKey: undefined, // only of use where it is carried
+    user: userField === undefined ? undefined : text(body[userField]),
     stop: typeof body.stop === "string"
       ? [body.stop]
       : items(body.stop).filter((one) => typeof one === "string"),
     schema: isObject(schema) ? schema : undefined,
     reasoning: reasoningOf(body),
-    dropped: Object.keys(body).filter((field) =>
-      !understood.has(field) && (body[field] ?? undefined) !== undefined
-    ),
+    dropped: droppedFields(body, used),
   };
 }
 
@@ -183,7 +161,7 @@ function modeOf({ mode }: JsonObject): "auto" | "required" {
 function reasoningOf({ thinking, reasoning_effort: effort }: JsonObject): ReasoningRequest {
   return {
     ...(isObject(thinking) ? { enabled: thinking.type === "enabled" } : {}),
-    ...(typeof effort === "string" ? { effort } : {}),
+    ...(isEffort(effort) ? { effort } : {}),
   };
 }
 

@@ -18,6 +18,7 @@ export const chatFront: Front = {
     topK: "top_k",
     stop: "stop",
     reasoning: "thinking",
+    earlierReasoning: "messages.reasoning_content",
   },
   multiple: multipleChoices,
   listsAliases: false,

@@ -1,9 +1,9 @@
 import { invalid } from "../../refusal.ts";
 import type { ImageView, ParsedRequest } from "../dialect.ts";
-import { isObject, type JsonObject, objects, text } from "../json.ts";
+import { isObject, items, type JsonObject, objects, text } from "../json.ts";
 import { isImageData, isVideoUrl } from "../media.ts";
 import { validate } from "../validation.ts";
-import { type ChatRequest, chatRequest, DEFAULT_MAX_TOKENS } from "./schema.ts";
+import { type ChatRequest, chatRequest } from "./schema.ts";
 
 /** @throws {Refusal} `request_invalid` naming the first field at fault. */
 export function parseChat(body: unknown): ParsedRequest {
@@ -16,7 +16,8 @@ export function parseChat(body: unknown): ParsedRequest {
     body: own,
     model: request.model,
     stream: request.stream ?? false,
-    maxOutput: request.max_completion_tokens ?? request.max_tokens ?? DEFAULT_MAX_TOKENS,
+    maxOutput: request.max_completion_tokens ?? request.max_tokens ?? undefined,
+    offersTools: items(own.tools).length + items(own.functions).length > 0,
     choices: request.n ?? 1,
     ...media(own),
   };

@@ -56,9 +56,6 @@ const responseFormat = z.discriminatedUnion("type", [
 
 const outputLimit = z.int().min(1).max(128_000).nullish();
 
-/** Output limit of requests that set none. */
-export const DEFAULT_MAX_TOKENS = 1_024;
-
 /** Body of `POST /v1/chat/completions`. Fields not named here are passed on unchanged. */
 export const chatRequest = z.looseObject({
   model: z.string().min(1),

@@ -17,7 +17,9 @@ export function writeConversation(
   const body: JsonObject = {
     messages: [
       ...(instructions === "" ? [] : [{ role: "system", content: instructions }]),
-      ...messagesOf(withIds(pairResults(foldSystemMessages(turns)), upstreamIds)),
+      ...messagesOf(
+        withIds(pairResults(foldSystemMessages(turns)), (ids) => upstreamIds(ids, "chat")),
+      ),
     ],
   };
   if (tools.length > 0) {

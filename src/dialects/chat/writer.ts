@@ -32,9 +32,15 @@ export class ChatWriter implements ReplyWriter {
   #finish: Finish | undefined;
 
   constructor(context: ReplyContext) {
-    const { id, model, createdAtS } = context;
+    const { id, model, createdAtS, fingerprint } = context;
     this.#context = context;
-    this.#head = { id, object: "chat.completion.chunk", created: createdAtS, model };
+    this.#head = {
+      id,
+      object: "chat.completion.chunk",
+      created: createdAtS,
+      model,
+      system_fingerprint: fingerprint,
+    };
     this.#wantsUsage = wantsUsage(context);
     this.#calls = new CallWriter(id);
   }
@@ -69,7 +75,7 @@ export class ChatWriter implements ReplyWriter {
   }
 
   whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {
-    const { id, model, createdAtS, choice } = this.#context;
+    const { id, model, createdAtS, choice, fingerprint } = this.#context;
     const finish = events.find((event) => event.type === "finish")?.finish ?? "stop";
     const message = messageOf(events, id);
     const reason = finishReason(finish, message.tool_calls !== undefined);
@@ -78,6 +84,7 @@ export class ChatWriter implements ReplyWriter {
       object: "chat.completion",
       created: createdAtS,
       model,
+      system_fingerprint: fingerprint,
       choices: [{ index: choice ?? 0, message, logprobs: null, finish_reason: reason }],
       usage: writeChatUsage(usage),
     });

@@ -24,15 +24,16 @@ const BUDGET_TOKENS = 16_000;
 function write(conversation: Conversation, options: WriteConversationOptions): WrittenRequest {
   const { model, permittedOutput, shaping, stream, fields } = options;
   const { signedReasoning = false } = shaping;
-  const { effort, enabled } = conversation.reasoning;
+  const { effort } = conversation.reasoning;
+  const enabled = effort === "none" ? false : conversation.reasoning.enabled;
   const written = writeConversation(conversation, { signed: signedReasoning });
   const sent: JsonObject = { model, ...written, max_tokens: permittedOutput };
   const dropped: string[] = [];
   let thinking = enabled === undefined ? undefined : thinkingOf(enabled, permittedOutput);
   if (enabled !== undefined && thinking === undefined) dropped.push(fields.reasoning);
-  if (effort !== undefined) {
+  if (effort !== undefined && effort !== "none") {
     const config = isObject(sent.output_config) ? sent.output_config : {};
-    sent.output_config = { ...config, effort };
+    sent.output_config = { ...config, effort: effort === "minimal" ? "low" : effort };
     // there an effort alone limits the output, and does not switch reasoning on
     if (signedReasoning) thinking ??= { type: "adaptive" };
   }
@@ -43,6 +44,10 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   } else if (!shaping.ownSampling) {
     sent.temperature ??= DEFAULT_SAMPLING.temperature;
   }
+  const hasReasoned = conversation.turns.some((turn) =>
+    turn.role === "assistant" && turn.reasoning !== ""
+  );
+  if (signedReasoning && hasReasoned) dropped.push(fields.earlierReasoning);
   if (!conversation.stop.every(isSequence)) dropped.push(fields.stop);
   if (items(sent.messages).length === 0) {
     const param = fields.messages;

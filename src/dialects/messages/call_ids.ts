@@ -1,26 +1,33 @@
 import { type JsonObject, objects, text } from "../json.ts";
-import { isRepeatedId, repeatedId, upstreamIds } from "../neutral/call_ids.ts";
+import { clientId, type IdOrigin, legalId, upstreamIds } from "../neutral/call_ids.ts";
 
 /**
- * Makes the ids of a reply's tool calls unique in the whole conversation. Some upstreams start numbering again in each
+ * Makes the ids of a reply's tool calls legal in this dialect, and unique in the whole conversation. Some upstreams start numbering again in each
  * reply (`functions.Read:0`), and coding tools drop a call whose id they have seen before, with its result.
  */
 export class CallIds {
   readonly #body: JsonObject;
+  readonly #origin: IdOrigin;
   #used: Set<string> | undefined;
   readonly #counts = new Map<string, number>();
 
-  /** @param body The request, whose history is searched when the reply calls a tool. */
-  constructor(body: JsonObject) {
+  /**
+   * @param body The request, whose history is searched when the reply calls a tool.
+   * @param origin The dialect of the upstream that replies.
+   */
+  constructor(body: JsonObject, origin: IdOrigin) {
     this.#body = body;
+    this.#origin = origin;
   }
 
-  /** Returns the id for one more call: as the upstream wrote it, unless that is taken. */
+  /** Returns the id for one more call: as the upstream wrote it, unless that is taken or not legal. */
   unique(id: string): string {
     this.#used ??= usedIn(this.#body);
-    let unique = id;
     let count = this.#counts.get(id) ?? 1;
-    while (this.#used.has(unique)) unique = repeatedId(id, ++count);
+    let unique = clientId(id, { origin: this.#origin, count });
+    while (this.#used.has(unique)) {
+      unique = clientId(id, { origin: this.#origin, count: ++count });
+    }
     this.#counts.set(id, count);
     this.#used.add(unique);
     return unique;
@@ -37,7 +44,10 @@ function usedIn({ messages }: JsonObject): Set<string> {
   return used;
 }
 
-/** Restores the ids of calls to what their upstream wrote. Unchanged messages are returned as they are. */
+/**
+ * Gives the ids of calls back to the upstream as it wrote them; those of others, or of the client's own, as the dialect
+ * allows them. Unchanged messages are returned as they are.
+ */
 export function withUpstreamIds(messages: readonly JsonObject[]): JsonObject[] {
   /** The ids of the last message's calls that differ. */
   let changed: ReadonlyMap<string, string> = new Map();
@@ -47,7 +57,9 @@ export function withUpstreamIds(messages: readonly JsonObject[]): JsonObject[] {
       const ids = blocks.flatMap(({ type, id }) =>
         type === "tool_use" && typeof id === "string" ? [id] : []
       );
-      const originals = ids.some((id) => isRepeatedId(id)) ? upstreamIds(ids) : ids;
+      const originals = upstreamIds(ids, "messages").map((original, at) =>
+        original === ids[at] ? legalId(original) : original
+      );
       changed = new Map(
         ids.flatMap((id, at) => (originals[at] === id ? [] : [[id, originals[at]!]])),
       );

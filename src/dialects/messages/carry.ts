@@ -21,11 +21,11 @@ import type { SseEvent } from "../sse/mod.ts";
 import type { Usage } from "../usage.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
+import { legalId } from "../neutral/call_ids.ts";
 import { CallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvent } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS } from "./schema.ts";
 import { MessagesUsage, writeMessagesUsage } from "./usage.ts";
-import { plainId } from "./write.ts";
 import { SIGNATURE } from "./writer.ts";
 
 /**
@@ -45,7 +45,7 @@ export const messagesCarry: Bridge = {
 const SAMPLING = ["temperature", "top_p", "top_k"];
 
 function carryRequest(
-  { body, reasoning }: ParsedRequest,
+  { body }: ParsedRequest,
   { model, permittedOutput, shaping }: WriteOptions,
 ): WrittenRequest {
   const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
@@ -54,10 +54,6 @@ function carryRequest(
     ? messages.flatMap(asWrittenThere)
     : withUpstreamIds(messages);
   if (isObject(body.thinking)) sent.thinking = withinLimit(body.thinking, permittedOutput);
-  if (reasoning?.effort !== undefined) {
-    const config = isObject(body.output_config) ? body.output_config : {};
-    sent.output_config = { effort: reasoning.effort, ...config };
-  }
   const thinks = isObject(sent.thinking) && sent.thinking.type !== "disabled";
   const dropped: string[] = [];
   if (!thinks && isObject(body.thinking) && body.thinking.type !== "disabled") {
@@ -80,9 +76,9 @@ function asWrittenThere(message: JsonObject): JsonObject[] {
     .filter((block) => !(isObject(block) && block.signature === SIGNATURE))
     .map((block) => {
       if (!isObject(block)) return block;
-      if (block.type === "tool_use") return { ...block, id: plainId(text(block.id) ?? "") };
+      if (block.type === "tool_use") return { ...block, id: legalId(text(block.id) ?? "") };
       if (block.type !== "tool_result") return block;
-      return { ...block, tool_use_id: plainId(text(block.tool_use_id) ?? "") };
+      return { ...block, tool_use_id: legalId(text(block.tool_use_id) ?? "") };
     });
   return content.length === 0 ? [] : [{ ...message, content }];
 }
@@ -99,7 +95,7 @@ function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { id, model, request } = context;
   checkMessage(reply);
-  const ids = new CallIds(request.body);
+  const ids = new CallIds(request.body, "messages");
   const content = reply.content.map((block) => isObject(block) ? withUniqueId(block, ids) : block);
   const body: JsonObject = { ...reply, id, model, content };
   const reported = new MessagesUsage();
@@ -152,7 +148,7 @@ class CarriedMessagesStream implements ReplyStream {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#ids = new CallIds(context.request.body);
+    this.#ids = new CallIds(context.request.body, "messages");
   }
 
   get usage(): Usage | undefined {

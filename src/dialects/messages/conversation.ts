@@ -2,34 +2,16 @@ import { invalid } from "../../refusal.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
-import type { ReasoningRequest } from "../reasoning.ts";
+import { droppedFields, unknownBlocks } from "./dropped.ts";
 import { imageUrl } from "./parse.ts";
-
-/** Fields that the neutral form holds, or that the gateway sets itself. */
-const UNDERSTOOD = new Set([
-  "model",
-  "messages",
-  "max_tokens",
-  "stream",
-  "system",
-  "tools",
-  "tool_choice",
-  "temperature",
-  "top_p",
-  "top_k",
-  "stop_sequences",
-  "thinking",
-  "output_config",
-  "output_format",
-  "cache_control",
-]);
+import { cacheKeyOf } from "./session.ts";
 
 /**
  * A messages request in neutral form.
  *
  * @throws {Refusal} `request_invalid` for what must not be dropped silently: `safeguards`, server tools, file ids.
  */
-export function toConversation({ body, reasoning = {} }: ParsedRequest): Conversation {
+export function toConversation({ body, session, reasoning = {} }: ParsedRequest): Conversation {
   if ((body.safeguards ?? undefined) !== undefined) {
     // The client repeats the request without it and then checks by itself; nothing must pass unchecked.
     throw invalid(
@@ -39,11 +21,12 @@ export function toConversation({ body, reasoning = {} }: ParsedRequest): Convers
   }
   const choice = isObject(body.tool_choice) ? body.tool_choice : {};
   const turns = objects(body.messages).flatMap(turnsOf);
-  const unknown = unknownBlocks(body.messages);
   if (turns.length === 0) {
     throw invalid(
       "messages",
-      `messages hold no content that this model's upstream supports: ${unknown.join(", ")}.`,
+      `messages hold no content that this model's upstream supports: ${
+        unknownBlocks(body.messages).join(", ")
+      }.`,
     );
   }
   return {
@@ -55,40 +38,13 @@ export function toConversation({ body, reasoning = {} }: ParsedRequest): Convers
     temperature: numberOf(body.temperature),
     topP: numberOf(body.top_p),
     topK: numberOf(body.top_k),
+    cacheKey: session === undefined ? undefined : cacheKeyOf(session),
     user: undefined, // `metadata.user_id` may hold private data
     stop: items(body.stop_sequences).filter((one) => typeof one === "string"),
     schema: schemaOf(body),
     reasoning,
-    dropped: [
-      ...droppedReasoning(body, reasoning),
-      ...Object.keys(body).filter((field) =>
-        !UNDERSTOOD.has(field) && (body[field] ?? undefined) !== undefined
-      ),
-      ...unknown.map((type) => `messages.${type}`),
-    ],
+    dropped: droppedFields(body, reasoning),
   };
-}
-
-/** Kinds of blocks that messages are read from; redacted reasoning is dropped deliberately. */
-const UNDERSTOOD_BLOCKS = new Set([
-  "text",
-  "image",
-  "document",
-  "search_result",
-  "thinking",
-  "redacted_thinking",
-  "compaction",
-  "tool_use",
-  "tool_result",
-  "tool_reference",
-]);
-
-/** The kinds of blocks, those in tool results included, that cannot be translated. */
-function unknownBlocks(messages: JsonValue | undefined): string[] {
-  return objects(messages).flatMap(({ content }) => objects(content)).flatMap((block) => [
-    ...(UNDERSTOOD_BLOCKS.has(text(block.type) ?? "") ? [] : [text(block.type) ?? ""]),
-    ...(block.type === "tool_result" ? unknownBlocks([block]) : []),
-  ]);
 }
 
 /** One text, without the billing line of a coding tool: it differs in each request and would invalidate prompt caches. */
@@ -231,14 +187,4 @@ function schemaOf(body: JsonObject): JsonObject | undefined {
 
 function numberOf(value: JsonValue | undefined): number | undefined {
   return typeof value === "number" ? value : undefined;
-}
-
-/** Fields about reasoning and output that neither the route nor other dialects know. */
-function droppedReasoning(body: JsonObject, { effort }: ReasoningRequest): string[] {
-  const config = isObject(body.output_config) ? body.output_config : {};
-  const dropped = Object.keys(config).filter((name) =>
-    name !== "format" && !(name === "effort" && effort !== undefined)
-  ).map((name) => `output_config.${name}`);
-  const hasBudget = isObject(body.thinking) && body.thinking.budget_tokens !== undefined;
-  return hasBudget ? [...dropped, "thinking.budget_tokens"] : dropped;
 }

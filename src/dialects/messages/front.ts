@@ -5,6 +5,7 @@ import { BETA_HEADER, VERSION_HEADER } from "./headers.ts";
 import { replaceMessagesImages } from "./images.ts";
 import { parseCount, parseMessages } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
+import { sessionOf } from "./session.ts";
 import { MessagesWriter } from "./writer.ts";
 
 /** Messages as clients speak it. */
@@ -22,11 +23,15 @@ export const messagesFront: Front = {
     topK: "top_k",
     stop: "stop_sequences",
     reasoning: "thinking",
+    earlierReasoning: "messages.thinking",
   },
   listsAliases: true,
   isSpoken: (header) => header(VERSION_HEADER) !== null,
   replyId: (requestId) => requestId.replace(/^req_/, "msg_"),
-  parse: (body, header) => parseMessages(body, { hasBeta: header(BETA_HEADER) !== null }),
+  parse: (body, header) => {
+    const request = parseMessages(body, { hasBeta: header(BETA_HEADER) !== null });
+    return { ...request, session: sessionOf(request.body, header) };
+  },
   applyReasoning,
   replaceImages: replaceMessagesImages,
   toConversation,

@@ -21,6 +21,7 @@ export function parseMessages(body: unknown, options: ParseOptions): ParsedReque
     model: request.model,
     stream: request.stream ?? false,
     maxOutput: request.max_tokens,
+    offersTools: items((body as JsonObject).tools).length > 0,
     choices: 1,
     ...media(body as JsonObject),
   };
@@ -50,6 +51,7 @@ export function parseCount(body: unknown, options: ParseOptions): ParsedRequest 
     model: request.model,
     stream: false,
     maxOutput: 1,
+    offersTools: false,
     choices: 1,
     ...media(body as JsonObject),
   };

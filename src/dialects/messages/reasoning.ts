@@ -1,48 +1,78 @@
 import type { AppliedReasoning, ParsedRequest } from "../dialect.ts";
-import { isObject, text } from "../json.ts";
-import type { Reasoning } from "../reasoning.ts";
+import { isObject, type JsonObject, text } from "../json.ts";
+import { budgetEffort, fitEffort, type RouteReasoning } from "../reasoning.ts";
 
 /**
  * Fits what a messages body says of reasoning to how its route reasons. Nothing is an error: coding tools send
  * `thinking` to every model.
  */
-export function applyReasoning(request: ParsedRequest, reasoning: Reasoning): AppliedReasoning {
+export function applyReasoning(request: ParsedRequest, route: RouteReasoning): AppliedReasoning {
   const { body } = request;
   const thinking = isObject(body.thinking) ? text(body.thinking.type) : undefined;
   const off = thinking === "disabled";
   const config = isObject(body.output_config) ? body.output_config : {};
-  const effort = EFFORTS[text(config.effort) ?? ""];
-  switch (reasoning) {
+  switch (route.reasoning) {
     case "effort":
-      return { request: { ...request, reasoning: { effort: effort ?? "max" } }, dropped: [] };
+      return applyEffort(request, config, route);
     case "thinking":
       return thinking === undefined
-        ? { request, dropped: [] }
-        : { request: { ...request, reasoning: { enabled: !off } }, dropped: [] };
+        ? unchanged(request)
+        : { ...unchanged(request), request: { ...request, reasoning: { enabled: !off } } };
     case "always":
-      return { request, dropped: off ? ["thinking"] : [] };
+      return { ...unchanged(request), dropped: off ? ["thinking"] : [] };
     case "none": {
-      const { thinking: _, output_config: __, ...rest } = body;
-      const { effort: ___, ...others } = config;
+      const { thinking: _, ...rest } = body;
       return {
-        request: {
-          ...request,
-          body: Object.keys(others).length === 0 ? rest : { ...rest, output_config: others },
-        },
+        request: { ...request, body: withConfig(rest, { ...config, effort: undefined }) },
         dropped: [
           ...(thinking === undefined || off ? [] : ["thinking"]),
-          ...(config.effort === undefined ? [] : ["output_config.effort"]),
+          ...((config.effort ?? undefined) === undefined ? [] : ["output_config.effort"]),
         ],
+        adjusted: [],
       };
     }
   }
 }
 
-/** Efforts of the messages dialect, and the ones that the service knows for them. */
-const EFFORTS: Readonly<Record<string, string>> = {
-  low: "low",
-  medium: "high",
-  high: "high",
-  xhigh: "max",
-  max: "max",
-};
+/** The dialect's own field is `output_config.effort`; where it is missing, `thinking` says how much. */
+function applyEffort(
+  request: ParsedRequest,
+  config: JsonObject,
+  route: RouteReasoning,
+): AppliedReasoning {
+  const { body } = request;
+  const isSaid = (config.effort ?? undefined) !== undefined;
+  const implied = isSaid ? undefined : thinkingEffort(body.thinking);
+  const { effort, adjusted } = fitEffort(config.effort ?? implied, route);
+  const isBudget = implied !== undefined && implied !== "none";
+  return {
+    request: {
+      ...request,
+      body: withConfig(body, { ...config, effort }),
+      reasoning: { ...(effort === undefined ? {} : { effort }), isBudget },
+    },
+    dropped: [],
+    adjusted: implied === undefined || effort === undefined
+      ? adjusted
+      : [`reasoning_effort=${effort}`],
+  };
+}
+
+/** The effort that `thinking` stands for; undefined where it leaves that to the model. */
+function thinkingEffort(thinking: unknown) {
+  if (!isObject(thinking)) return undefined;
+  if (thinking.type === "disabled") return "none";
+  const { budget_tokens: tokens } = thinking;
+  return typeof tokens === "number" ? budgetEffort(tokens) : undefined;
+}
+
+function unchanged(request: ParsedRequest): AppliedReasoning {
+  return { request, dropped: [], adjusted: [] };
+}
+
+/** A body with another `output_config`, or without one that would be empty. */
+function withConfig(body: JsonObject, config: JsonObject): JsonObject {
+  const { output_config: _, ...rest } = body;
+  const said = Object.entries(config).filter(([, value]) => value !== undefined);
+  return said.length === 0 ? rest : { ...rest, output_config: Object.fromEntries(said) };
+}

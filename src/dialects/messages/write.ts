@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
+import { legalId } from "../neutral/call_ids.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
 import { SIGNATURE } from "./writer.ts";
@@ -144,18 +145,13 @@ function withOwnIds(paired: readonly Turn[]): Turn[] {
   const used = new Set<string>();
   const counts = new Map<string, number>();
   const own = (id: string) => {
-    const plain = plainId(id) || "call";
-    let unique = plain;
-    let count = counts.get(plain) ?? 1;
-    while (used.has(unique)) unique = `${plain}_${++count}`;
-    counts.set(plain, count);
+    const legal = legalId(id);
+    let unique = legal;
+    let count = counts.get(legal) ?? 1;
+    while (used.has(unique)) unique = `${legal}_${++count}`;
+    counts.set(legal, count);
     used.add(unique);
     return unique;
   };
   return withIds(paired, (ids) => ids.map(own));
-}
-
-/** Escapes an id to the letters, digits, `_` and `-` of this dialect, always in the same way. */
-export function plainId(id: string): string {
-  return id.replace(/[^A-Za-z0-9_-]/g, (other) => `_${other.codePointAt(0)!.toString(16)}_`);
 }

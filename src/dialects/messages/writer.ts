@@ -52,7 +52,7 @@ export class MessagesWriter implements ReplyWriter {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#ids = new CallIds(context.request.body);
+    this.#ids = new CallIds(context.request.body, "chat");
   }
 
   get finished(): boolean {

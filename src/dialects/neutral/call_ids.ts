@@ -1,24 +1,82 @@
+/**
+ * Ids of tool calls, legal in every dialect and reversible without any state. Upstreams write ids that not every dialect
+ * allows (`functions.Read:0`), and models are confused by other ids than their own.
+ */
+
+/** What the messages dialect allows; the chat dialect allows any text. */
+const LEGAL = /^[A-Za-z0-9_-]+$/;
 /** Suffix of an id that occurred earlier in the conversation. */
 const REPEATED = /_again\d+$/;
 
-/** The `count`-th use of an id in a conversation. */
-export function repeatedId(id: string, count: number): string {
-  return `${id}_again${count}`;
-}
+/** Begins an escaped id: whose it is. No id that begins like this is left as it is. */
+const PREFIXES = { chat: "sl-", messages: "slm-", client: "slx-" } as const;
+const ESCAPED = /^sl[mx]?-/;
+/** An escaped id: `_` is doubled, a character that is not legal is `_hex_`. It can be read in one way only. */
+const READABLE = /^(sl[mx]?-)((?:[A-Za-z0-9-]|__|_[0-9a-f]{1,4}_)*)(?:_again\d+)?$/;
 
-/** Whether an id is not as its upstream wrote it. */
-export function isRepeatedId(id: string): boolean {
-  return REPEATED.test(id);
+/** The dialect of the upstream that wrote an id. */
+export type IdOrigin = "chat" | "messages";
+
+/**
+ * An upstream's id as any client may get it: as it is if that is legal, else escaped. Different ids and counts never
+ * become the same id.
+ *
+ * @param count How often the conversation has had the id, this time included.
+ */
+export function clientId(
+  id: string,
+  { origin, count }: { origin: IdOrigin; count: number },
+): string {
+  const isPlain = LEGAL.test(id) && !ESCAPED.test(id) && !REPEATED.test(id);
+  const own = isPlain ? id : escaped(id, PREFIXES[origin]);
+  return count === 1 ? own : `${own}_again${count}`;
 }
 
 /**
- * Restores the ids of one message's calls to what their upstream wrote: models that number their calls are confused
- * by another form. An id that would then occur twice in the message is left as it is.
+ * The id that an upstream wrote.
+ *
+ * @param id As the client has it.
+ * @param origin The dialect of the upstream that is sent to. What upstreams of the messages dialect did not write is left as
+ *   it is, since they are strict.
  */
-export function upstreamIds(ids: readonly string[]): string[] {
+export function upstreamId(id: string, origin: IdOrigin): string {
+  const [, prefix, body] = READABLE.exec(id) ?? [];
+  if (prefix === undefined) return id.replace(REPEATED, "");
+  const isOwn = prefix === PREFIXES[origin] || origin === "chat" && prefix === PREFIXES.messages;
+  return isOwn ? unescaped(body!) : id;
+}
+
+/** Any id as an upstream of the messages dialect accepts it. Different ids never become the same. */
+export function legalId(id: string): string {
+  return LEGAL.test(id) && !id.startsWith(PREFIXES.client) ? id : escaped(id, PREFIXES.client);
+}
+
+/** By UTF-16 units, so that halves of characters come back as well. */
+function escaped(id: string, prefix: string): string {
+  return prefix +
+    id.replace(
+      /[^A-Za-z0-9-]/g,
+      (unit) => unit === "_" ? "__" : `_${unit.charCodeAt(0).toString(16)}_`,
+    );
+}
+
+function unescaped(body: string): string {
+  return body.replace(
+    /__|_([0-9a-f]{1,4})_/g,
+    (_, hex?: string) => hex === undefined ? "_" : String.fromCharCode(parseInt(hex, 16)),
+  );
+}
+
+/**
+ * Restores the ids of one message's calls to what their upstream wrote. An id that would then occur twice in the message is
+ * left as it is.
+ *
+ * @param origin The dialect of the upstream that is sent to.
+ */
+export function upstreamIds(ids: readonly string[], origin: IdOrigin): string[] {
   const used = new Set(ids);
   return ids.map((id) => {
-    const original = id.replace(REPEATED, "");
+    const original = upstreamId(id, origin);
     if (original === id || used.has(original)) return id;
     used.add(original);
     return original;

@@ -15,7 +15,8 @@ export type Concept =
   | "topP"
   | "topK"
   | "stop"
-  | "reasoning";
+  | "reasoning"
+  | "earlierReasoning";
 
 /** A piece of a user's message or of a tool's result. */
 export type Part =
@@ -70,6 +71,8 @@ export interface Conversation {
   readonly stop: readonly string[];
   /** The end user's id, for the provider. */
   readonly user: string | undefined;
+  /** Names the conversation for the provider's prompt cache, and nothing else. */
+  readonly cacheKey: string | undefined;
   /** JSON Schema that the reply must satisfy. */
   readonly schema: JsonObject | undefined;
   readonly reasoning: ReasoningRequest;

@@ -38,6 +38,12 @@ const HEADERS: Readonly<Record<string, { description: string; type: string }>> =
     description: "Comma-separated request fields that the upstream's dialect does not support.",
     type: "string",
   },
+  "X-Sluice-Adjusted": {
+    description:
+      "Comma-separated request fields that were changed, with the values that were sent, such as " +
+      "`reasoning_effort=high`.",
+    type: "string",
+  },
   "X-Sluice-Simulated": {
     description: "`true` if the built-in simulator replied.",
     type: "string",
@@ -62,6 +68,7 @@ const ANSWERED = [
   "X-Sluice-Upstream",
   "X-Sluice-Credits",
   "X-Sluice-Ignored",
+  "X-Sluice-Adjusted",
   "X-Sluice-Simulated",
 ];
 

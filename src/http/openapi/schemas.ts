@@ -31,11 +31,16 @@ const finishReason = z.string().describe(
   "`stop`, `length`, `tool_calls` or `content_filter`. Upstreams may add others.",
 );
 
+const fingerprint = z.string().min(1).describe(
+  "The upstream's; where it names none, the gateway's: the same as long as the same upstream and model reply.",
+);
+
 const chatCompletion = z.looseObject({
   id: z.string(),
   object: z.literal("chat.completion"),
   created: z.int(),
   model: z.string().describe("The model name from the request."),
+  system_fingerprint: fingerprint,
   choices: z.array(z.looseObject({
     index: z.int(),
     message: z.looseObject({
@@ -54,6 +59,7 @@ const chatChunk = z.looseObject({
   object: z.literal("chat.completion.chunk"),
   created: z.int(),
   model: z.string(),
+  system_fingerprint: fingerprint,
   choices: z.array(z.looseObject({
     index: z.int(),
     delta: z.looseObject({
@@ -105,6 +111,7 @@ const model = z.looseObject({
   permission: z.array(z.looseObject({ id: z.string() })),
   max_input_tokens: z.int(),
   max_tokens: z.int(),
+  simulated: z.literal(true).optional().describe("The built-in simulator replies for this model."),
 });
 
 const modelList = z.looseObject({

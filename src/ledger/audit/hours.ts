@@ -1,3 +1,4 @@
+import { savedMillionths } from "../rules/fragments.ts";
 import { type Check, differences } from "./check.ts";
 
 const SUMS = {
@@ -8,6 +9,7 @@ const SUMS = {
   output_tokens: "sum(output_tokens)",
   duration_ms: "sum(duration_ms)",
   credits: "sum(charged_credits)",
+  saved_millionths: `sum(${savedMillionths("")})`,
 } as const;
 const COLUMNS = Object.keys(SUMS);
 

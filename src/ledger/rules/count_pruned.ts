@@ -1,4 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
+import { savedMillionths } from "./fragments.ts";
 
 /** What is summed up of pruned records, hour by hour. */
 const SUMS = {
@@ -11,6 +12,7 @@ const SUMS = {
   credits: "old.charged_credits",
   uncollected_requests: "old.charged_credits < old.price_credits",
   uncollected_credits: "old.price_credits - old.charged_credits",
+  saved_millionths: savedMillionths("old."),
 } as const;
 const COLUMNS = Object.keys(SUMS);
 

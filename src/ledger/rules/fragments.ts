@@ -63,3 +63,15 @@ export function refuse(event: "update" | "delete", table: string, message: strin
     select raise(abort, '${message}');
   end`;
 }
+
+/**
+ * What a record's cached input saved, in millionths of credits: its tokens times the difference of the two input prices
+ * of its charge. Bounded, so that no price that an operator may set makes a settlement fail.
+ *
+ * @param record Qualifies the record's columns: `new.`, `old.` or nothing.
+ */
+export function savedMillionths(record: string): string {
+  const [tokens, input, cached] = ["cached_tokens", "input_price", "cached_price"]
+    .map((column) => record + column);
+  return `coalesce(min(${tokens} * max(${input} - ${cached}, 0), 1000000000000000), 0)`;
+}

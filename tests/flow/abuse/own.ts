@@ -83,7 +83,7 @@ export const OWN: readonly Row[] = [
     name: "a stream that outlasts the shutdown",
     sent: "a stream that has not ended `limits.drainMs` after SIGTERM",
     clientSees: failedStream("service_unavailable"),
-    charged: free("upstream_failed"),
+    charged: free("refused"),
     logged: ["info request"],
     upstreams: [streamThen(hang)],
     async run({ gateway, key }) {

@@ -4,6 +4,8 @@ const VISITOR = "src/console/visitor.ts";
 const FORWARDED = "tests/console/forwarded_test.ts";
 const DOORS = "tests/console/closed_doors_test.ts";
 const NAMES = "tests/accounts/names_test.ts";
+const SIMULATOR = "tests/upstreams/simulator_test.ts";
+const CLIENT_KEYS = "tests/cli/client_keys_test.ts";
 const GUARD = "tests/telemetry/process_guard_test.ts";
 
 /** Who is let in, whose word is believed, and what ends the process. */
@@ -136,5 +138,37 @@ export const ACCESS: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/cli/two_gateways_test.ts", filter: "another machine" }],
     why: "A data directory in somebody's repository would lead keys and prompts to their server.",
+  },
+  {
+    name: "simulator-acts",
+    file: "src/simulator/plan.ts",
+    find: `if (choice === "auto" || choice === "none" || directives.say`,
+    replace: `if (choice === "none" || directives.say`,
+    tests: [{ file: SIMULATOR, filter: "calls no tool that was neither" }],
+    why: "A coding agent without an upstream would run what its tools offer.",
+  },
+  {
+    name: "pasted-directives",
+    file: "src/simulator/own_text.ts",
+    find: ": text.lastIndexOf(closing);",
+    replace: ": text.indexOf(closing, inside);",
+    tests: [{ file: SIMULATOR, filter: "own text: a pasted file" }],
+    why: "A file that closes its own element could have a coding agent run commands.",
+  },
+  {
+    name: "kept-keys-readable",
+    file: "src/cli/client_keys.ts",
+    find: "{ mode: 0o600, createNew: true }",
+    replace: "{ mode: 0o644, createNew: true }",
+    tests: [{ file: CLIENT_KEYS, filter: "finds its key again" }],
+    why: "Every user of the machine could use the keys of sluice run.",
+  },
+  {
+    name: "kept-key-of-another-account",
+    file: "src/cli/client_keys.ts",
+    find: "if (key === undefined || key.accountId !== account.id || key.revokedAtMs !== null) {",
+    replace: "if (key === undefined || key.accountId !== account.id) {",
+    tests: [{ file: CLIENT_KEYS, filter: "is revoked, expired" }],
+    why: "A program would be started with a key that was revoked.",
   },
 ];

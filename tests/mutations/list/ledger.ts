@@ -361,4 +361,12 @@ export const LEDGER: readonly Mutation[] = [
     tests: [{ file: "tests/database/unrepeated_test.ts", filter: "a batch whose connection" }],
     why: "The platform would send a write again when a pooled connection dies.",
   },
+  {
+    name: "savings-without-the-cached-price",
+    file: "src/ledger/rules/fragments.ts",
+    find: "max(${input} - ${cached}, 0)",
+    replace: "max(${input}, 0)",
+    tests: [{ file: "tests/usage/cache_savings_test.ts", filter: "the difference of the input" }],
+    why: "Reports would promise savings that nobody made.",
+  },
 ];

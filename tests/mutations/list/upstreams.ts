@@ -25,7 +25,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "circuit-timeouts-count-as-one",
     file: CIRCUIT,
-    find: "timedOut || ++this.#failures",
+    find: "atOnce || ++this.#failures",
     replace: "++this.#failures",
     tests: [{ file: CIRCUITS, filter: "does hang: once it is known" }],
     why: "Five requests would wait for a target that hangs before it is known.",
@@ -41,7 +41,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "circuit-cooldown-grows-without-bound",
     file: CIRCUIT,
-    find: "Math.min(cooldownMs, MAX_COOLDOWN_MS)",
+    find: "Math.min(cooldownMs, this.#cooldowns.maxCooldownMs)",
     replace: "cooldownMs",
     tests: [{ file: CIRCUITS, filter: "is longer than the one before" }],
     why: "A target that was away for a day would not be asked for the next.",
@@ -53,6 +53,48 @@ export const UPSTREAMS: readonly Mutation[] = [
     replace: "const FAILURES_TO_OPEN = Infinity;",
     tests: [{ file: CIRCUITS, filter: "does reset: once it is known" }],
     why: "Each request would try a target that fails.",
+  },
+  {
+    name: "key-rejected-is-asked-again",
+    file: "src/upstreams/key_pool.ts",
+    find: `        pass.failed(true);
+        return true;`,
+    replace: `        pass.abandoned();
+        return true;`,
+    tests: [{ file: "tests/flow/key_pools_test.ts", filter: "a key that gets 401" }],
+    why: "A revoked key would cost every other request a round trip.",
+  },
+  {
+    name: "key-forbidden-by-a-request-rests",
+    file: "src/upstreams/key_pool.ts",
+    find: "this.#judgeForbidden(false);",
+    replace: "this.#judgeForbidden(true);",
+    tests: [{ file: "tests/upstreams/key_pool_test.ts", filter: "a 403 that another key" }],
+    why: "A client could put all keys to rest with a request that moderation forbids.",
+  },
+  {
+    name: "conversation-of-another-account",
+    file: "src/relay/relay.ts",
+    find: "identifyConversation([caller.accountId, route.id]",
+    replace: "identifyConversation([route.id]",
+    tests: [{ file: "tests/flow/weights_test.ts", filter: "a session that the client names" }],
+    why: "One account could steer which upstream another's conversations are sent to.",
+  },
+  {
+    name: "affinity-grows-without-bound",
+    file: "src/upstreams/affinity.ts",
+    find: "if (!isIdle && this.#entries.size <= this.#limits.conversations) break;",
+    replace: "if (!isIdle) break;",
+    tests: [{ file: "tests/upstreams/affinity_test.ts", filter: "used longest ago" }],
+    why: "A client that begins conversations all the time would take the gateway's memory.",
+  },
+  {
+    name: "keys-not-redacted",
+    file: "src/upstreams/upstream.ts",
+    find: "...keys.map((key) => key.reveal()), ...Object.values(headers)",
+    replace: 'keys[0]?.reveal() ?? "", ...Object.values(headers)',
+    tests: [{ file: "tests/flow/key_pools_test.ts", filter: "every key's text" }],
+    why: "An upstream that repeats a key in its error would show it to callers.",
   },
   {
     name: "error-bodies-waited-for",
