@@ -153,6 +153,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       retries,
       resolve,
       reloads: () => servings.lastReload,
+      prove: identity.prove,
       closing: closing.signal,
     }, environment),
   );
