@@ -29,6 +29,7 @@ async function drive(round: Round, dialect: (typeof DIALECTS)[number]): Promise<
   await using work = await tempDir();
   await using upstream = roundUpstream({ cuts: !Deno.args.includes("--uncut") });
   const env = {
+    HOME: home.path,
     ...homeIn(home.path),
     DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
     SLUICE_DATA: `${home.path}/data`,
