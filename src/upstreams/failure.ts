@@ -31,7 +31,7 @@ export interface Failure {
   readonly kind: "again" | "busy" | "elsewhere" | "final";
   /** For the log; holds no secret. */
   readonly detail: string;
-  /** What came of the attempt, in a few words of ours: `status 503`, `timed out`. */
+  /** What came of the attempt, in a few words, none of them an upstream's: `status 503`, `timed out`. */
   readonly outcome: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
