@@ -79,12 +79,12 @@ export function argument(usage: string, description: string): Argument {
   return new Argument(usage, description);
 }
 
-/** Adds a command to the program, or to a group of commands. */
+/** Adds a command to the program, to a group of commands or below another command. */
 export function defineCommand<Options>(
   parent: Command,
   context: CommandContext,
   definition: CommandDefinition<Options>,
-): void {
+): Command {
   const { name, description, help, usage, json = true, isDefault = false } = definition;
   const command = parent.command(name, { isDefault }).description(description);
   if (usage !== undefined) command.usage(usage);
@@ -124,4 +124,5 @@ export function defineCommand<Options>(
         return await definition.run({ options, print });
     }
   });
+  return command;
 }

@@ -21,6 +21,7 @@ export {
   type Surroundings,
 } from "./load.ts";
 export {
+  identifier,
   type QuirkName,
   quirkName,
   type RouteSettings,
@@ -31,5 +32,6 @@ export {
   upstreamSettings,
 } from "./schema.ts";
 export { settingsReference } from "./reference.ts";
+export { type Json, SettingsEditor } from "./settings_editor.ts";
 export { Secret } from "./secret.ts";
 export { type EffectiveSetting, effectiveSettings } from "./show.ts";

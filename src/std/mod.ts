@@ -121,6 +121,9 @@ export const joinPath: (...segments: string[]) => string = pathModule.join;
 /** `@std/path`: an absolute path. */
 export const resolvePath: (...segments: string[]) => string = pathModule.resolve;
 
+/** `@std/path`: the last segment of a path. */
+export const basename: (path: string) => string = pathModule.basename;
+
 /** `@std/path`: the path without its last segment. */
 export const dirname: (path: string) => string = pathModule.dirname;
 
