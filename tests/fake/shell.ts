@@ -13,7 +13,7 @@ export async function sluice(
   args: readonly string[],
   options: { directory: string; env?: Record<string, string> },
 ): Promise<Finished> {
-  if (PROCESSES.includes(args[0] ?? "serve") || args[1] === "sync") return await inProcess(args, options);
+  if (PROCESSES.includes(args[0] ?? "serve")) return await inProcess(args, options);
   let [out, err] = ["", ""];
   const none = () => Promise.reject(new TypeError("Cannot do this in a test's own process"));
   const code = await runCommand(args, {
