@@ -1,15 +1,51 @@
 #!/bin/sh
-# Installs the newest release of Sluice, after comparing its digest: sh install.sh [VERSION]
-#   INSTALL_DIR  where to (default: /usr/local/bin)
-#   RELEASES     where releases are, as https://HOST/OWNER/NAME/releases (a release's own copy knows)
+# Installs a release of Sluice, after comparing its digest.
 set -eu
+
+usage() {
+  cat <<'TEXT'
+Usage: sh install.sh [--help] [VERSION]
+
+Downloads a release of Sluice (default: the newest), compares its digest, and installs it.
+
+  VERSION      a release's tag, such as v1.0.0
+
+Environment:
+  INSTALL_DIR  where to (default: /usr/local/bin if it can be written, otherwise ~/.local/bin)
+  RELEASES     where releases are: https://HOST/OWNER/NAME/releases. The install.sh of a release knows
+               its own; a copy in a clone asks the clone's origin.
+
+From a clone, without releases: deno task install
+TEXT
+}
+
+case ${1:-} in
+  -h | --help) usage; exit 0 ;;
+  -*) echo "sluice: unknown option $1" >&2; usage >&2; exit 2 ;;
+esac
+version=${1:-latest}
+
+# a release's own copy has its address in place of the word; one in a clone has the address of the clone's origin
 releases=${RELEASES:-@RELEASES@}
 case $releases in
   http*) ;;
-  *) echo "sluice: set RELEASES to where releases are, as https://HOST/OWNER/NAME/releases" >&2; exit 1 ;;
+  *)
+    origin=$(git -C "$(dirname "$0")" remote get-url origin 2>/dev/null || true)
+    case $origin in
+      https://*) releases=${origin%.git}/releases ;;
+      git@*:*) releases=https://$(echo "${origin#git@}" | sed 's#:#/#; s#\.git$##')/releases ;;
+      *)
+        echo "sluice: where releases are is not known: set RELEASES=https://HOST/OWNER/NAME/releases" >&2
+        usage >&2
+        exit 2
+        ;;
+    esac
+    ;;
 esac
-directory=${INSTALL_DIR:-/usr/local/bin}
-version=${1:-latest}
+if [ -n "${INSTALL_DIR:-}" ]; then directory=$INSTALL_DIR
+elif [ -w /usr/local/bin ]; then directory=/usr/local/bin
+else directory=${HOME:?set INSTALL_DIR}/.local/bin
+fi
 
 case $(uname -s) in
   Linux) system=unknown-linux-gnu ;;
@@ -26,7 +62,8 @@ if [ "$version" = latest ]; then from=$releases/latest/download; else from=$rele
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-curl -fsSL "$from/$name" -o "$work/$name"
+curl -fsSL "$from/$name" -o "$work/$name" ||
+  { echo "sluice: cannot download $from/$name" >&2; exit 1; }
 curl -fsSL "$from/SHA256SUMS" -o "$work/SHA256SUMS"
 cd "$work"
 grep " $name\$" SHA256SUMS >wanted || { echo "sluice: SHA256SUMS does not name $name" >&2; exit 1; }
@@ -36,3 +73,7 @@ chmod 755 "$name"
 mkdir -p "$directory"
 mv "$name" "$directory/sluice"
 echo "Installed $("$directory/sluice" version | head -1) as $directory/sluice"
+case :$PATH: in
+  *":$directory:"*) ;;
+  *) echo "Add it to your PATH: export PATH=\"$directory:\$PATH\"" ;;
+esac

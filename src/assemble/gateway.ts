@@ -86,6 +86,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   const { settings } = config;
   const file = databaseFile(settings);
   await using built = new AsyncDisposableStack();
+  let handedOver = false;
 
   const identity = built.use(await gatewayIdentity(settings.data, { takeover }));
   built.use(await databaseAlone(settings.data, file, { takeover }));
@@ -152,13 +153,13 @@ export async function assemble(config: Config, environment: Environment): Promis
       retries,
       resolve,
       reloads: () => servings.lastReload,
+      prove: identity.prove,
       closing: closing.signal,
     }, environment),
   );
 
   const owned = built.move();
   let server: Server | undefined;
-  let handedOver = false;
   const announce = () => {
     if (server === undefined) return;
     const { file, digest } = servings.current.config;

@@ -42,6 +42,8 @@ export interface LastingParts {
   readonly reloads: () => Reload | undefined;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
+  /** Computes the answer to the challenge of a command that looks for this gateway. */
+  readonly prove: (challenge: string) => Promise<string>;
 }
 
 /** What one reading of the settings makes: a request keeps the one that it began with. */

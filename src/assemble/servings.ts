@@ -1,5 +1,5 @@
 import type { AdmissionSettings } from "../admission/mod.ts";
-import type { Config, Settings } from "../config/mod.ts";
+import { type Config, locateFaults, type Settings } from "../config/mod.ts";
 import { TierList } from "../ledger/mod.ts";
 import type { Retention, RetentionLimits } from "../usage/mod.ts";
 import { type LastingParts, openServing, type Serving } from "./serving.ts";
@@ -122,6 +122,8 @@ export class Servings implements AsyncDisposable {
     const next = await openServing(kept.config, this.#parts, {
       ...this.#storeOptions,
       mayWait: false,
+    }).catch((error) => {
+      throw locateFaults(error, config.fileText);
     });
     const { settings } = kept.config;
     try {

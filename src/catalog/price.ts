@@ -19,7 +19,7 @@ export interface TokenUse {
  * import { assertEquals } from "@std/assert";
  * import { BUILTIN_ROUTES, priceOf } from "./mod.ts";
  *
- * const route = { id: "svc-k3", targets: [], ...BUILTIN_ROUTES["svc-k3"]! };
+ * const route = { id: "svc-k3", origin: "built-in" as const, targets: [], ...BUILTIN_ROUTES["svc-k3"]! };
  * // 8.2 credits, rounded up
  * assertEquals(
  *   priceOf(route, { inputTokens: 10_000, cachedTokens: 4_000, outputTokens: 2_000 }),
@@ -48,7 +48,7 @@ export function priceOf(route: Route, use: TokenUse): number {
  * import { assertEquals } from "@std/assert";
  * import { affordableOutput, BUILTIN_ROUTES } from "./mod.ts";
  *
- * const route = { id: "svc-k2", targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
+ * const route = { id: "svc-k2", origin: "built-in" as const, targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
  * // 0.1 credits of input leave 0.9 for output
  * assertEquals(affordableOutput(route, { inputTokens: 1_000, credits: 1 }), 2_250);
  * ```

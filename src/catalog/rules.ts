@@ -73,7 +73,7 @@ export function defaultOutput(
  * import { assertEquals } from "@std/assert";
  * import { BUILTIN_ROUTES, permittedOutput } from "./mod.ts";
  *
- * const route = { id: "svc-k2", targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
+ * const route = { id: "svc-k2", origin: "built-in" as const, targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
  * assertEquals(permittedOutput(route, { inputTokens: 10, asked: 128_000 }), 8192);
  * assertEquals(permittedOutput(route, { inputTokens: 127_990, asked: 1_024 }), 10);
  * ```

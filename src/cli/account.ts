@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Account } from "../accounts/mod.ts";
 import { creditsOf } from "../ledger/mod.ts";
-import { gatewayAddress } from "./address.ts";
+import { gatewayAddress, refuseOther } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { table, time } from "./format.ts";
@@ -85,7 +85,9 @@ export function accountCommand(program: Command, context: CommandContext): void 
     opens: "database",
     async run({ options, parts, config, print }) {
       const found = await activeAccount(parts, options.email);
-      const { url } = await gatewayAddress(config);
+      const address = await gatewayAddress(config);
+      refuseOther(address, config);
+      const { url } = address;
       const link = `${url}/console/link/${await parts.sessions.makeLink(found)}`;
       print({ account: found.email, link }, () => `${link}\n`);
     },

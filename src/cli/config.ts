@@ -12,6 +12,7 @@ import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
 import { servedModels } from "./served_catalog.ts";
+import { settingsPlaceText } from "./local_places.ts";
 
 /** `sluice config …` */
 export function configCommand(program: Command, context: CommandContext): void {
@@ -21,12 +22,14 @@ export function configCommand(program: Command, context: CommandContext): void {
     name: "check",
     description: "validate the settings",
     opens: "settings",
+    namesPlaces: true,
     async run({ config, print }) {
       const { catalog, listings } = await servedModels(config, { ...context, ask: false });
       const { routes, warnings } = catalog;
       const value = {
         ok: true,
         file: config.file ?? null,
+        data: config.settings.data,
         routes: routes.length,
         warnings: [
           ...config.warnings,
@@ -36,8 +39,10 @@ export function configCommand(program: Command, context: CommandContext): void {
       };
       print(
         value,
-        ({ file, warnings }) =>
-          `Settings OK (${file ?? "no settings file"}; ${routes.length} routes).\n` +
+        ({ file, data, warnings }) =>
+          `Settings OK (${
+            file ?? "no settings file"
+          }; ${routes.length} routes; data in ${data}).\n` +
           warnings.map((warning) => `Warning: ${warning}\n`).join(""),
       );
     },
@@ -47,10 +52,12 @@ export function configCommand(program: Command, context: CommandContext): void {
     name: "show",
     description: "show the effective settings and their origins; secrets are masked",
     opens: "settings",
+    namesPlaces: true,
     run({ config, print }) {
       print(
         [...effectiveSettings(config), ...quirksOf(config)],
         (all) =>
+          `Settings file: ${settingsPlaceText(config)}\n\n` +
           table(all.map(({ path, value, origin }) => ({
             setting: path,
             value: typeof value === "object" ? JSON.stringify(value) : String(value),

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import type { Config } from "../config/mod.ts";
+import { type Config, locateFaults } from "../config/mod.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
 import { type PlaceOptions, readSettings, withParts } from "./settings.ts";
 
@@ -57,6 +57,8 @@ type CommandDefinition<Options> =
     }
     | {
       readonly opens: "settings";
+      /** Whether what it prints names the settings file and the data directory. */
+      readonly namesPlaces?: true;
       /** Whether it answers requests, and so needs the keys of upstreams; it does unless said otherwise. */
       readonly serving?: false;
       readonly run: (run: SettingsRun<Options>) => void | Promise<void>;
@@ -93,8 +95,14 @@ export function defineCommand<Options>(
   for (const one of definition.options ?? []) command.addOption(one);
   if (definition.opens !== undefined) {
     command
-      .option("--config <file>", "settings file (default: SLUICE_CONFIG, or ./sluice.jsonc)")
-      .option("--data <dir>", "data directory (default: SLUICE_DATA, or ./data)");
+      .option(
+        "--config <file>",
+        "settings file (default: SLUICE_CONFIG, ./sluice.jsonc, or your own)",
+      )
+      .option(
+        "--data <dir>",
+        "data directory (default: SLUICE_DATA, ./data if it holds a database, or your own)",
+      );
   }
   if (json) command.option("--json", "print JSON");
   if (help !== undefined) command.addHelpText("after", help);
@@ -111,18 +119,27 @@ export function defineCommand<Options>(
         return await withParts(
           context,
           options,
-          (parts, config) => definition.run({ options, print, parts, config }),
+          (parts, config) =>
+            located(config, () => definition.run({ options, print, parts, config })),
           { make: definition.opens === "new database", serving: definition.serving ?? false },
         );
-      case "settings":
-        return await definition.run({
-          options,
-          print,
-          config: await readSettings(context, options, { serving: definition.serving ?? true }),
-        });
+      case "settings": {
+        const { namesPlaces = false, serving = true } = definition;
+        const config = await readSettings(context, options, { serving, namesPlaces });
+        return await located(config, () => definition.run({ options, print, config }));
+      }
       default:
         return await definition.run({ options, print });
     }
   });
   return command;
+}
+
+/** Runs a command; an error of the settings that it finds says where in the file it is. */
+async function located(config: Config, work: () => void | Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw locateFaults(error, config.fileText);
+  }
 }

@@ -3,11 +3,11 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import type { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
-import { announcedGateway, databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
+import { databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, keysOf, type Probe, probeUpstream } from "../upstreams/mod.ts";
-import { answersAt, gatewayAddress, settingsDrift } from "./address.ts";
+import { answersAt, gatewayAddress, runningGateway, settingsDrift } from "./address.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
@@ -203,8 +203,8 @@ async function space({ settings }: Config): Promise<Finding> {
 
 /** Whether the gateway of a data directory answers, by the address that it left there. */
 async function answering({ settings }: Config): Promise<Finding> {
-  const url = (await announcedGateway(settings.data))?.url;
-  return url !== undefined && await answersAt(url)
+  const url = (await runningGateway(settings.data))?.url;
+  return url !== undefined
     ? ok("gateway", `running at ${url}`)
     : failed("gateway", `not running on ${settings.data}`, "start it with: sluice");
 }

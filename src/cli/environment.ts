@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../config/mod.ts";
 import { SILENT } from "../telemetry/mod.ts";
-import { type GatewayAddress, gatewayAddress } from "./address.ts";
+import { checkKey, type GatewayAddress, gatewayAddress, refuseOther } from "./address.ts";
 import { clientEnvironment } from "./client_environment.ts";
 import { ClientKeys, type ClientKeyUse } from "./client_keys.ts";
 import { recogniseProgram, toolArguments } from "./coding_tools.ts";
@@ -32,13 +32,16 @@ export function environmentCommands(program: Command, context: CommandContext): 
     opens: "new database",
     async run({ options, parts, config, print }) {
       const lifeMs = parseDuration(options.expires);
-      const { url, local, answers } = await gatewayAddress(config);
+      const address = await gatewayAddress(config);
+      refuseOther(address, config);
+      const { url, local, answers } = address;
       const name = "sluice env";
       const { secret } = await keyOf(context, { parts, config, options }, {
         tool: "env",
         name,
         lifeMs,
       });
+      await checkKey(address, config, secret);
       const models = await toolModels(context, config, answers ? local : undefined);
       print(
         clientEnvironment({ url, key: secret, models }),

@@ -1,7 +1,12 @@
 import type { Command } from "commander";
 import { BUILTIN_ROUTES, Catalog, type Target } from "../catalog/mod.ts";
-import { settings, settingsJsonSchema, upstreamSettings } from "../config/mod.ts";
-import { joinPath, resolvePath } from "../std/mod.ts";
+import {
+  defaultSettingsPlace,
+  settings,
+  settingsJsonSchema,
+  upstreamSettings,
+} from "../config/mod.ts";
+import { basename, dirname, joinPath, resolvePath } from "../std/mod.ts";
 import { type Discovered, discoverUpstreams, probeUpstream } from "../upstreams/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
@@ -12,6 +17,7 @@ import { exists } from "./settings.ts";
 interface Options {
   readonly yes?: boolean;
   readonly force?: boolean;
+  readonly here?: boolean;
 }
 
 const FILE = "sluice.jsonc";
@@ -24,10 +30,11 @@ const SCHEMA_FILE = "sluice.schema.json";
 export function initCommand(program: Command, context: CommandContext): void {
   defineCommand<Options>(program, context, {
     name: "init",
-    description: `find upstreams and write them to ${FILE}`,
+    description: "find upstreams and write them to the settings file",
     options: [
       option("--yes", "do not ask: use every upstream found"),
-      option("--force", `replace an existing ${FILE}`),
+      option("--force", "replace an existing settings file"),
+      option("--here", "write into this directory instead of your own settings directory"),
     ],
     help:
       "\nLooks for Ollama, vLLM and LM Studio on their default local ports, and for API keys in\n" +
@@ -40,12 +47,11 @@ export function initCommand(program: Command, context: CommandContext): void {
 }
 
 async function run(context: CommandContext, options: Options): Promise<void> {
-  const { directory, env, now, out } = context;
-  const file = resolvePath(directory, FILE);
+  const { env, now, out } = context;
+  const file = await settingsPath(context, options);
+  const directory = dirname(file);
   if (!options.force && await exists(file)) {
-    throw new Error(
-      `${FILE} already exists in this directory: edit it, or replace it with --force`,
-    );
+    throw new Error(`${file} already exists: edit it, or replace it with --force`);
   }
   const found = await discoverUpstreams({ env, now });
   for (const one of found) out(`Found ${describe(one)}.\n`);
@@ -57,13 +63,27 @@ async function run(context: CommandContext, options: Options): Promise<void> {
   const agreedOn = found.filter((one) => agreed(context, options, `Use ${one.preset.title}?`));
   const taken = await Promise.all(agreedOn.map((one) => withModels(one, env, now)));
   out(servedText(taken));
-  if (!agreed(context, options, `Write ${FILE} and ${SCHEMA_FILE} into ${directory}?`)) return;
+  if (!agreed(context, options, `Write ${basename(file)} and ${SCHEMA_FILE} into ${directory}?`)) {
+    return;
+  }
+  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   await Deno.writeTextFile(file, settingsText(taken));
   await Deno.writeTextFile(
     joinPath(directory, SCHEMA_FILE),
     `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`,
   );
-  out(`Wrote ${FILE}. Next: sluice doctor\n`);
+  out(`Wrote ${file}. Next: sluice doctor\n`);
+}
+
+/** The file that commands started in this directory read, or would read if it existed. */
+async function settingsPath(
+  { directory, env }: CommandContext,
+  { here }: Options,
+): Promise<string> {
+  if (here) return resolvePath(directory, FILE);
+  const { SLUICE_CONFIG: named } = env;
+  if (named) return resolvePath(directory, named);
+  return (await defaultSettingsPlace({ directory, env })).path;
 }
 
 /** A service's models are asked for with the key that its owner has just agreed to use. */

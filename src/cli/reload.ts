@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { announcedGateway, type Announcement } from "../database/mod.ts";
 import { delay } from "../std/mod.ts";
-import { answersAt } from "./address.ts";
+import { runningGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand } from "./define_command.ts";
 
@@ -20,8 +20,8 @@ export function reloadCommand(program: Command, context: CommandContext): void {
     opens: "settings",
     serving: false,
     async run({ config: { settings: { data } }, print }) {
-      const before = await announcedGateway(data);
-      if (before === undefined || !await answersAt(before.url)) {
+      const before = await runningGateway(data);
+      if (before === undefined) {
         throw new Error(`No gateway is running on ${data}; start one with: sluice`);
       }
       context.signal(before.pid, "SIGHUP");

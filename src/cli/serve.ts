@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { type Catalog, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { bufferedWriter, createLog, type LogSettings } from "../telemetry/mod.ts";
-import { announcedGateway, type Announcement } from "../database/mod.ts";
-import { answersAt } from "./address.ts";
+import type { Announcement } from "../database/mod.ts";
+import { runningGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { discoverUpstreams } from "../upstreams/mod.ts";
@@ -33,6 +33,7 @@ export function serveCommand(program: Command, context: CommandContext): void {
     ],
     help: "\nExample:\n  sluice serve --port 8080 --data /var/lib/sluice",
     opens: "settings",
+    namesPlaces: true,
     json: false,
     run: ({ config, options }) => run(context, config, options),
   });
@@ -47,7 +48,7 @@ async function run(
   const write = bufferedWriter(Deno.stderr);
   const log = createLog({ ...logSettings(config), now: context.now, write });
   for (const warning of config.warnings) log.warn(warning);
-  const earlier = options.takeover ? await runningGateway(config) : undefined;
+  const earlier = options.takeover ? await runningGateway(config.settings.data) : undefined;
   if (earlier === undefined) tryPort(settings); // before a first start makes a key that it could not show
   const gateway = earlier === undefined
     ? await context.openGateway(config, log)
@@ -63,7 +64,9 @@ async function run(
   gateway.guardProcess();
   context.reloadRequested(async () => {
     let next = config;
-    const { fault } = await gateway.reload(async () => next = await readSettings(context, options));
+    const { fault } = await gateway.reload(async () =>
+      next = await readSettings(context, options, { namesPlaces: true })
+    );
     if (fault === null) log.configure(logSettings(next));
   });
   const { catalog } = gateway;
@@ -95,12 +98,6 @@ async function run(
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
-}
-
-/** The gateway that runs on the data directory. */
-async function runningGateway({ settings: { data } }: Config): Promise<Announcement | undefined> {
-  const announced = await announcedGateway(data);
-  return announced !== undefined && await answersAt(announced.url) ? announced : undefined;
 }
 
 /** Settings whose port is that of a running gateway, if they leave the choice. */

@@ -1,6 +1,7 @@
 import type { Account } from "../accounts/mod.ts";
 import { type Config, databaseFile, loadConfig } from "../config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
+import { noticeLocalPlaces } from "./local_places.ts";
 
 /** Options that say which gateway a command is about. */
 export interface PlaceOptions {
@@ -8,20 +9,29 @@ export interface PlaceOptions {
   readonly data?: string;
 }
 
-/** Settings as file, environment and the command's own options give them. */
+/**
+ * Settings as file, environment and the command's own options give them.
+ *
+ * @param how.namesPlaces Whether the command itself prints where settings and data are.
+ */
 export async function readSettings(
   context: CommandContext,
   options: PlaceOptions & { readonly host?: string; readonly port?: string },
-  { serving = true }: { readonly serving?: boolean } = {},
+  { serving = true, namesPlaces = false }: {
+    readonly serving?: boolean;
+    readonly namesPlaces?: boolean;
+  } = {},
 ): Promise<Config> {
   const { host, port, data } = options;
-  return await loadConfig({
+  const config = await loadConfig({
     env: context.env,
     directory: context.directory,
     file: options.config,
     serving,
     flags: { host, port: port === undefined ? undefined : portOf(port), data },
   });
+  if (!namesPlaces) await noticeLocalPlaces(context, config);
+  return config;
 }
 
 /**
@@ -49,7 +59,7 @@ export async function withParts<T>(
   const file = databaseFile(config.settings);
   if (!make && file !== undefined && !await exists(file)) {
     throw new Error(
-      `No database at ${file}: start the gateway once, or fix --data (SLUICE_DATA)`,
+      `No database at ${file} (${config.places.data.why}): start the gateway once, or fix --data (SLUICE_DATA)`,
     );
   }
   const isNew = file !== undefined && !await exists(file);

@@ -1,5 +1,6 @@
 import type { Catalog } from "../catalog/mod.ts";
 import { type Config, Secret } from "../config/mod.ts";
+import { settingsPlaceText } from "./local_places.ts";
 import { VERSION } from "../platform/mod.ts";
 
 /** What the start-up text tells. */
@@ -33,6 +34,8 @@ export function welcome(
     }`,
     "",
     `  database  ${place}`,
+    `            In ${config.settings.data}: ${config.places.data.why}.`,
+    `  settings  ${settingsPlaceText(config)}`,
     ...answering(config, catalog),
     ...modelLines(welcome),
     ...welcome.found.map((one) => `            Found ${one}: run sluice init to use it.`),

@@ -1,14 +1,18 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { closestString, dirname, joinPath, levenshteinDistance, resolvePath } from "../std/mod.ts";
+import { ConfigError, Faults, type FileText, validate } from "./faults.ts";
 import {
-  closestString,
-  dirname,
-  joinPath,
-  levenshteinDistance,
-  parseJsonc,
-  resolvePath,
-} from "../std/mod.ts";
+  besideFile,
+  defaultDataPlace,
+  defaultSettingsPlace,
+  isMissing,
+  type Place,
+  SETTINGS_FILE,
+  type Whereabouts,
+} from "./places.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
+import { define, isRecord, parseSettingsFile } from "./settings_file.ts";
 
 /** Origin of a setting, to be displayed: `file sluice.jsonc`, `environment SLUICE_PORT`. */
 export type Origin = string;
@@ -20,37 +24,21 @@ export interface Config {
   readonly origins: ReadonlyMap<string, Origin>;
   /** Path of the settings file, if there is one. */
   readonly file: string | undefined;
+  /** What is written where in it. */
+  readonly fileText: FileText | undefined;
+  /** Why these are the settings file and the data directory. */
+  readonly places: { readonly settings: Place; readonly data: Place };
   /** SHA-256 of the settings file, in hexadecimal, as it was read; to tell whether it has changed since. */
   readonly digest: string | undefined;
   /** Valid but probably unintended settings, such as misspelt variables. */
   readonly warnings: readonly string[];
 }
 
-/** Thrown for invalid settings, with all errors. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-  /** One line per error, beginning with the path of the setting. */
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(
-      `Invalid settings: ${faults.length} ${faults.length === 1 ? "error" : "errors"}\n${
-        faults.map((fault) => `  - ${fault}`).join("\n")
-      }`,
-    );
-    this.faults = faults;
-  }
-}
-
 /** Values from the command line, by dotted path. */
 export type Flags = Readonly<Record<string, string | number | undefined>>;
 
 /** Environment that settings are loaded from. */
-export interface Surroundings {
-  /** Environment variables. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Working directory, for relative paths. */
-  readonly directory: string;
+export interface Surroundings extends Whereabouts {
   /** `--config FILE`. */
   readonly file?: string | undefined;
   readonly flags?: Flags | undefined;
@@ -92,8 +80,6 @@ const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
 /** Environment variables that are read elsewhere. */
 const OTHER_NAMES = ["SLUICE_CONFIG"];
 
-const DEFAULT_FILE = "sluice.jsonc";
-
 /**
  * Loads the settings: file, then environment, then flags; later ones win.
  *
@@ -102,11 +88,12 @@ const DEFAULT_FILE = "sluice.jsonc";
  * @throws {ConfigError} With all errors.
  */
 export async function loadConfig(around: Surroundings): Promise<Config> {
-  const faults: string[] = [];
   const origins = new Map<string, Origin>();
   const merged: Record<string, unknown> = {};
+  const faults = new Faults(origins);
 
-  const file = await readSettingsFile(around, faults);
+  const settingsPlace = await findSettings(around);
+  const file = await readSettingsFile(settingsPlace, faults);
   if (file !== undefined) {
     for (const [path, value] of leaves(expandVariables(file.value, around, faults))) {
       setPath(merged, path, value);
@@ -125,23 +112,49 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
     origins.set(path, `flag --${path}`);
   }
 
-  const parsed = settingsSchema.safeParse(merged);
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) faults.push(...describe(issue, origins));
-  }
+  const parsed = validate(merged, faults);
   const upstreams = await withCertificates(
-    parsed.data?.upstreams ?? {},
+    parsed?.upstreams ?? {},
     file === undefined ? around.directory : dirname(file.path),
-    around.serving === false ? [] : faults,
+    around.serving === false ? undefined : faults,
   );
-  if (faults.length > 0 || !parsed.success) throw new ConfigError(faults);
+  if (!faults.none || parsed === undefined) throw new ConfigError(faults.lines());
+  const origin = origins.get("data");
+  const dataPlace = origin === undefined ? await defaultDataPlace(around) : {
+    path: absolute(parsed.data, origin, around, file?.path),
+    why: origin,
+    isLocal: false,
+  };
+  if (origin === undefined) origins.set("data", `default: ${dataPlace.why}`);
+  const { url } = parsed.database;
   return {
-    settings: { ...parsed.data, upstreams, data: resolvePath(around.directory, parsed.data.data) },
+    settings: {
+      ...parsed,
+      database: { ...parsed.database, url: url && absoluteUrl(url, origins, file?.path) },
+      upstreams,
+      data: dataPlace.path,
+    },
     origins,
     file: file?.path,
+    fileText: file,
+    places: { settings: settingsPlace, data: dataPlace },
     digest: file?.digest,
     warnings: misspeltVariables(around.env),
   };
+}
+
+/** A path as the file means it, which is relative to the file, or as the shell means it. */
+function absolute(path: string, origin: Origin, around: Surroundings, file?: string): string {
+  return origin.startsWith("file ") && file !== undefined
+    ? besideFile(file, path)
+    : resolvePath(around.directory, path);
+}
+
+/** The same for the path in a `file:` URL. */
+function absoluteUrl(url: string, origins: ReadonlyMap<string, Origin>, file?: string): string {
+  const isFromFile = origins.get("database.url")?.startsWith("file ") ?? false;
+  if (!isFromFile || file === undefined || !/^file:(?![\\/])/.test(url)) return url;
+  return `file:${encodeURI(besideFile(file, decodeURIComponent(url.slice("file:".length))))}`;
 }
 
 /**
@@ -156,32 +169,42 @@ export function settingsJsonSchema(): Record<string, unknown> {
   };
 }
 
-async function readSettingsFile(around: Surroundings, faults: string[]) {
-  const asked = around.file ?? (around.env.SLUICE_CONFIG || undefined);
-  const name = asked ?? DEFAULT_FILE;
-  const path = resolvePath(around.directory, name);
+/** Settings file of a command, and whether it was asked for by name. */
+interface SettingsPlace extends Place {
+  /** Its name in messages. */
+  readonly name: string;
+  readonly isNamed: boolean;
+}
+
+async function findSettings(around: Surroundings): Promise<SettingsPlace> {
+  const named = around.file ?? (around.env.SLUICE_CONFIG || undefined);
+  if (named === undefined) {
+    const place = await defaultSettingsPlace(around);
+    return { ...place, name: place.isLocal ? SETTINGS_FILE : place.path, isNamed: false };
+  }
+  return {
+    path: resolvePath(around.directory, named),
+    why: around.file === undefined ? "SLUICE_CONFIG" : "--config",
+    isLocal: false,
+    name: named,
+    isNamed: true,
+  };
+}
+
+async function readSettingsFile({ name, path, isNamed }: SettingsPlace, faults: Faults) {
   let text: string;
   try {
     text = await Deno.readTextFile(path);
   } catch (error) {
-    if (asked === undefined && error instanceof Deno.errors.NotFound) return undefined;
-    const why = error instanceof Deno.errors.NotFound ? "file not found" : String(error);
-    faults.push(`Cannot read the settings file ${name}: ${why}`);
+    if (!isNamed && isMissing(error)) return undefined;
+    const why = isMissing(error) ? "file not found" : String(error);
+    faults.add(`Cannot read the settings file ${name}: ${why}`);
     return undefined;
   }
-  try {
-    const plain = text.replace(/^\uFEFF/, ""); // some editors write a byte order mark
-    const value = plain.trim() === "" ? {} : parseJsonc(plain);
-    if (!isRecord(value)) {
-      faults.push(`The settings file ${name} must contain a JSON object: { … }`);
-      return undefined;
-    }
-    return { name, path, value, digest: digestOf(text) };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    faults.push(`The settings file ${name} is not valid JSONC: ${why}`);
-    return undefined;
-  }
+  const { value, written, faults: found } = parseSettingsFile(text);
+  faults.setFile({ name, written });
+  for (const { position, message } of found) faults.addAt(position, message);
+  return { name, path, value, written, digest: digestOf(text) };
 }
 
 /**
@@ -198,7 +221,7 @@ export function digestOf(text: string): string {
 async function withCertificates(
   upstreams: Settings["upstreams"],
   directory: string,
-  faults: string[],
+  faults: Faults | undefined,
 ): Promise<Settings["upstreams"]> {
   const all = await Promise.all(
     Object.entries(upstreams).map(async ([name, upstream]) => {
@@ -208,9 +231,9 @@ async function withCertificates(
       const path = isText ? caCert : resolvePath(directory, caCert);
       const text = isText ? caCert : await Deno.readTextFile(path).catch(() => undefined);
       if (text === undefined) {
-        faults.push(`upstreams.${name}.caCert: cannot read ${path}`);
+        faults?.addOf(["upstreams", name, "caCert"], `cannot read ${path}`);
       } else if (!text.includes("-----BEGIN CERTIFICATE-----")) {
-        faults.push(`upstreams.${name}.caCert: must contain a PEM certificate`);
+        faults?.addOf(["upstreams", name, "caCert"], "must contain a PEM certificate");
       }
       return [name, { ...upstream, caCert: path }] as const;
     }),
@@ -222,28 +245,28 @@ async function withCertificates(
 function expandVariables(
   value: Record<string, unknown>,
   { env, serving = true }: Surroundings,
-  faults: string[],
+  faults: Faults,
 ): Record<string, unknown> {
-  const expand = (inner: unknown, path: string): unknown => {
+  const expand = (inner: unknown, path: readonly PropertyKey[]): unknown => {
     if (typeof inner === "string") {
       return inner.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, name: string) => {
         const found = env[name];
         if (found) return found;
-        if (serving) {
-          faults.push(`${path}: environment variable ${name} is not set`);
-        }
+        if (serving) faults.addOf(path, `environment variable ${name} is not set`);
         return whole; // not empty, so that it causes only one error
       });
     }
-    if (Array.isArray(inner)) return inner.map((item, index) => expand(item, `${path}[${index}]`));
-    if (!isRecord(inner)) return inner;
-    return Object.fromEntries(
-      Object.entries(inner).map((
-        [key, item],
-      ) => [key, expand(item, path ? `${path}.${key}` : key)]),
-    );
+    if (Array.isArray(inner)) return inner.map((item, index) => expand(item, [...path, index]));
+    return isRecord(inner) ? expandAll(inner, path) : inner;
   };
-  return expand(value, "") as Record<string, unknown>;
+  const expandAll = (inner: Record<string, unknown>, path: readonly PropertyKey[]) => {
+    const expanded: Record<string, unknown> = {};
+    for (const [key, item] of Object.entries(inner)) {
+      define(expanded, key, expand(item, [...path, key]));
+    }
+    return expanded;
+  };
+  return expandAll(value, []);
 }
 
 /**
@@ -272,73 +295,8 @@ function setPath(root: Record<string, unknown>, path: readonly string[], value: 
   define(at, path[path.length - 1]!, value);
 }
 
-/** Sets an own property even if the key is `__proto__`, so that it is rejected like any unknown key. */
-function define(at: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(at, key, { value, enumerable: true, writable: true, configurable: true });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function numeric(text: string): number | string {
   return /^\d+$/.test(text) ? Number(text) : text;
-}
-
-/** Describes an error: path, message, origin, and the nearest known name. */
-function describe(issue: z.core.$ZodIssue, origins: ReadonlyMap<string, Origin>): string[] {
-  if (issue.code === "invalid_union") {
-    // of the alternatives, the one that has the value's type says what is wrong inside
-    const near = issue.errors.find((all) =>
-      !all.some(({ path }) => path.length === 0 && !isUnknownKeys(all))
-    );
-    if (near !== undefined && near.length > 0) {
-      return near.flatMap((one) =>
-        describe({ ...one, path: [...issue.path, ...one.path] }, origins)
-      );
-    }
-  }
-  const path = issue.path.map(String).join(".");
-  if (issue.code === "unrecognized_keys") {
-    const known = knownKeys(settingsSchema, issue.path);
-    return issue.keys.map((key) => {
-      const whole = path === "" ? key : `${path}.${key}`;
-      const near = known.length === 0 ? undefined : closestString(key, known);
-      return `${whole}: unknown setting${near === undefined ? "" : `; did you mean '${near}'?`}`;
-    });
-  }
-  const origin = origins.get(path);
-  return [
-    `${path || "settings file"}: ${issue.message}${origin === undefined ? "" : ` (${origin})`}`,
-  ];
-}
-
-function isUnknownKeys(issues: readonly z.core.$ZodIssue[]): boolean {
-  return issues.every(({ code }) => code === "unrecognized_keys");
-}
-
-/** Lists the keys that the schema knows at a path. */
-function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
-  const inner = unwrap(schema);
-  if (inner instanceof z.ZodObject) {
-    const [head, ...rest] = path;
-    if (head === undefined) return Object.keys(inner.shape).filter((key) => key !== "$schema");
-    const next: z.core.$ZodType | undefined = inner.shape[String(head)];
-    return next === undefined ? [] : knownKeys(next, rest);
-  }
-  if (inner instanceof z.ZodRecord) return knownKeys(inner.valueType, path.slice(1));
-  if (inner instanceof z.ZodArray) return knownKeys(inner.element, path.slice(1));
-  if (inner instanceof z.ZodUnion) return inner.options.flatMap((one) => knownKeys(one, path));
-  return [];
-}
-
-function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
-  let inner = schema;
-  while (
-    inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault ||
-    inner instanceof z.ZodOptional || inner instanceof z.ZodPipe
-  ) inner = inner instanceof z.ZodPipe ? inner.def.in : inner.def.innerType;
-  return inner;
 }
 
 /**

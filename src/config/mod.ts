@@ -3,14 +3,15 @@
  *
  * Promise: settings are read once, at the start, from file, environment and flags; an invalid setting prevents the start,
  * and all errors are reported together. Nothing else reads the environment.
+ * Without `--config` and `--data`, a command means the same gateway in whatever directory it is started (`places.ts`).
  * Leaves to others: the meaning of routes and upstreams (`catalog/`, `upstreams/`).
  *
  * @module
  */
 
+export { ConfigError, type FileText, locateFaults } from "./faults.ts";
 export {
   type Config,
-  ConfigError,
   databaseFile,
   digestOf,
   ENVIRONMENT,
@@ -20,6 +21,7 @@ export {
   settingsJsonSchema,
   type Surroundings,
 } from "./load.ts";
+export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
 export {
   identifier,
   type QuirkName,

@@ -177,7 +177,10 @@ export const settings = z.strictObject({
   $schema: z.string().optional().describe("JSON Schema for editors; ignored by Sluice."),
   host: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
   port: z.int().min(0).max(65_535).default(8787).describe("Port to listen on; 0 picks a free one."),
-  data: z.string().min(1).default("./data").describe("Data directory, which holds the database."),
+  data: z.string().min(1).optional().transform((path) => path ?? "./data").describe(
+    "Data directory, which holds the database. Default: ./data if it holds a sluice.db, otherwise " +
+      "the user's own state directory. In the file, relative to it.",
+  ),
   database: z.strictObject({
     url: z.string().regex(
       /^(file|https?|libsql):/,

@@ -25,3 +25,10 @@ export class Secret {
     return "[secret]";
   }
 }
+
+/** Masks the password and the query values of a URL. */
+export function maskAddress(text: string): string {
+  if (!/^[a-z]+:\/\//.test(text)) return text;
+  return text.replace(/^([a-z]+:\/\/)[^/?#@]*@/, "$1[secret]@")
+    .replace(/([?&][^=&#]*=)[^&#]*/g, "$1[secret]");
+}

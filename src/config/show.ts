@@ -1,5 +1,5 @@
 import { type Config, leaves, type Origin } from "./load.ts";
-import { Secret } from "./secret.ts";
+import { maskAddress, Secret } from "./secret.ts";
 
 /** Settings that may contain secrets, besides those of type `Secret`. */
 const PRIVATE_PATHS: readonly RegExp[] = [/^upstreams\.[^.]+\.headers\./, /^payments\./];
@@ -30,14 +30,7 @@ function mask(path: string, value: unknown): unknown {
   if (value instanceof Secret || PRIVATE_PATHS.some((secret) => secret.test(path))) {
     return "[secret]";
   }
-  return maskAddress(value);
-}
-
-/** Masks the password and the query values of a URL. */
-function maskAddress(value: unknown): unknown {
-  if (typeof value !== "string" || !/^[a-z]+:\/\//.test(value)) return value;
-  return value.replace(/^([a-z]+:\/\/)[^/?#@]*@/, "$1[secret]@")
-    .replace(/([?&][^=&#]*=)[^&#]*/g, "$1[secret]");
+  return typeof value === "string" ? maskAddress(value) : value;
 }
 
 function originOf(path: string, origins: ReadonlyMap<string, Origin>): Origin {

@@ -1,5 +1,6 @@
 import { randomText } from "../platform/mod.ts";
 import { dirname, joinPath } from "../std/mod.ts";
+import { type Announcement, AnnouncementFile } from "./announcement.ts";
 
 /** Who a gateway is among those that share a database. */
 export interface GatewayIdentity extends Disposable {
@@ -9,25 +10,8 @@ export interface GatewayIdentity extends Disposable {
   readonly abandoned: readonly string[];
   /** Leaves word in the data directory of this gateway; gone when it stops. */
   announce(announcement: Announcement): void;
-}
-
-/** What a running gateway says of itself in its data directory, as JSON. */
-export interface Announcement {
-  /** Where it listens. */
-  readonly url: string;
-  readonly pid: number;
-  /** The settings file in use, and what it held; null without one. */
-  readonly settings: { readonly file: string; readonly digest: string } | null;
-  /** How the last reload went; null if there was none. */
-  readonly reload: {
-    /** How many there were. */
-    readonly count: number;
-    readonly atMs: number;
-    /** Why the settings in use stayed; null if the new ones are used. */
-    readonly fault: string | null;
-    /** Changed settings that need a restart. */
-    readonly needRestart: readonly string[];
-  } | null;
+  /** Computes the answer to a challenge, which the word in the data directory lets others check. */
+  prove(challenge: string): Promise<string>;
 }
 
 /** Thrown when another gateway runs on a data directory. */
@@ -44,8 +28,6 @@ export interface IdentityOptions {
 /** A gateway locks one of these. Of two, one is handing over to the other. */
 const IDENTITIES = ["gateway.id", "gateway.next.id"];
 
-const ANNOUNCEMENT = "gateway.json";
-
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
 
@@ -60,7 +42,7 @@ export async function gatewayIdentity(
   directory: string,
   { takeover = false }: IdentityOptions = {},
 ): Promise<GatewayIdentity> {
-  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory);
   const files = await Promise.all(IDENTITIES.map((name) => lockedFile(joinPath(directory, name))));
   const [file, other] = files.filter((one) => one !== undefined);
   if (file === undefined || (other === undefined && !takeover)) {
@@ -81,12 +63,28 @@ export async function gatewayIdentity(
     await file.seek(0, Deno.SeekMode.Start);
     await file.write(new TextEncoder().encode(`${id}\n`));
   }
-  const path = joinPath(directory, ANNOUNCEMENT);
   return identity(id, {
     file,
-    announcement: path,
+    announced: new AnnouncementFile(directory),
     abandoned: abandoned === undefined ? [] : [abandoned],
   });
+}
+
+/**
+ * Makes a directory that only this user can read.
+ *
+ * @throws {Error} if it cannot be made.
+ */
+export async function makeDirectory(directory: string): Promise<void> {
+  try {
+    await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `Cannot create the data directory ${directory}: ${why}. Choose another with --data (SLUICE_DATA)`,
+      { cause: error },
+    );
+  }
 }
 
 /** The identity in a file. Read through the locked handle: some systems keep every other one out, ours included. */
@@ -122,60 +120,22 @@ async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
 
 function identity(
   id: string,
-  { file, announcement, abandoned }: {
+  { file, announced, abandoned }: {
     readonly file: Deno.FsFile;
-    readonly announcement: string;
+    readonly announced: AnnouncementFile;
     readonly abandoned: readonly string[];
   },
 ): GatewayIdentity {
-  let announced = false;
   return {
     id,
     abandoned,
-    announce(said) {
-      const whole = `${announcement}.new`;
-      Deno.writeTextFileSync(whole, `${JSON.stringify(said)}\n`, { mode: 0o600 });
-      Deno.renameSync(whole, announcement);
-      announced = true;
-    },
+    announce: (said) => announced.write(said),
+    prove: announced.prove,
     [Symbol.dispose]() {
-      if (announced && isOwn(announcement)) removeIfThere(announcement);
+      announced.remove();
       file.close();
     },
   };
-}
-
-/**
- * Reads what the gateway of a data directory said of itself.
- *
- * @param directory The data directory.
- * @returns Its announcement, or `undefined` if there is none. The gateway may have been killed since.
- */
-export async function announcedGateway(directory: string): Promise<Announcement | undefined> {
-  try {
-    const said = JSON.parse(await Deno.readTextFile(joinPath(directory, ANNOUNCEMENT)));
-    return URL.canParse(said?.url) ? said : undefined;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-/** Whether an announcement is this process's, and not of one that has taken over. */
-function isOwn(announcement: string): boolean {
-  try {
-    return JSON.parse(Deno.readTextFileSync(announcement)).pid === Deno.pid;
-  } catch {
-    return false;
-  }
-}
-
-function removeIfThere(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }
 
 /** The part of a file that matters here; `tryLock` came with Deno 2.5. */

@@ -32,8 +32,12 @@ export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts
 export { type Reading, readTogether } from "./reading.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
 export {
+  type AnnouncedGateway,
   announcedGateway,
   type Announcement,
+  proofOf,
+} from "./announcement.ts";
+export {
   databaseAlone,
   DirectoryInUse,
   type GatewayIdentity,

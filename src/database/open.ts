@@ -1,6 +1,7 @@
 import { dirname } from "../std/mod.ts";
 import { type Database, DatabaseError, type ObserveCommit } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
+import { makeDirectory } from "./gateway_identity.ts";
 import { migrate } from "./migrate.ts";
 import type { RuleSet } from "./rules.ts";
 import { ServerDatabase } from "./server.ts";
@@ -49,7 +50,7 @@ async function connect({ file, server, durability, observe }: OpenOptions): Prom
     if (server === undefined) throw new TypeError("Cannot open a database without file or server");
     return ServerDatabase.connect({ ...server, durability }, observe);
   }
-  await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeDirectory(dirname(file));
   // made here, for its owner alone: its log and every copy take the same mode
   await createPrivate(file);
   try {

@@ -25,6 +25,8 @@ import { describeWrongPath } from "./wrong_path.ts";
 export interface AppParts extends RelayParts, CallersParts {
   /** The console. */
   readonly pages: Pages;
+  /** Computes the answer to the challenge of a command that looks for the gateway of its data directory. */
+  readonly prove: (challenge: string) => Promise<string>;
 }
 
 /** Handler of pages for browsers. */
@@ -36,6 +38,8 @@ export interface Pages {
 export interface AppOptions extends InferenceOptions {
   readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken" | "publicUrl">;
 }
+
+const MAX_CHALLENGE_CHARS = 100;
 
 interface Env {
   Bindings: RequestState;
@@ -130,7 +134,13 @@ export class App {
       const id = c.req.param("id");
       return this.#models(c, (catalog) => modelInfo(id, catalog.resolve(id)));
     });
-    app.get("/healthz", (c) => c.json({ status: "ok" }));
+    app.get("/healthz", async (c) => {
+      const challenge = c.req.header("x-sluice-challenge");
+      if (challenge !== undefined && challenge.length <= MAX_CHALLENGE_CHARS) {
+        c.header("x-sluice-proof", await this.#parts.prove(challenge));
+      }
+      return c.json({ status: "ok" });
+    });
     app.get("/readyz", (c) => this.#ready(c));
     app.get("/metrics", (c) => this.#metrics(c));
     app.get("/openapi.json", async (c) => {

@@ -15,7 +15,6 @@ import * as etagModule from "@std/http/etag";
 import * as negotiationModule from "@std/http/negotiation";
 import * as serverSentEventModule from "@std/http/server-sent-event-stream";
 import * as statusModule from "@std/http/status";
-import * as jsoncModule from "@std/jsonc";
 import * as pathModule from "@std/path";
 import * as streamsModule from "@std/streams";
 import * as textModule from "@std/text";
@@ -112,14 +111,14 @@ export const ServerSentEventStream: new () => TransformStream<
   Uint8Array<ArrayBuffer>
 > = serverSentEventModule.ServerSentEventStream;
 
-/** `@std/jsonc`: JSON with comments and trailing commas. Throws `SyntaxError`. */
-export const parseJsonc: (text: string) => unknown = jsoncModule.parse;
-
 /** `@std/path`: joins path segments for this system. */
 export const joinPath: (...segments: string[]) => string = pathModule.join;
 
 /** `@std/path`: an absolute path. */
 export const resolvePath: (...segments: string[]) => string = pathModule.resolve;
+
+/** `@std/path`: what separates the directories of `PATH`. */
+export const delimiter: string = pathModule.DELIMITER;
 
 /** `@std/path`: the last segment of a path. */
 export const basename: (path: string) => string = pathModule.basename;

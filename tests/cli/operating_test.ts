@@ -176,7 +176,7 @@ Deno.test("another data directory's gateway is not taken for one's own", async (
   assertEquals(ran.code, 0, ran.err);
   assert(!ran.out.includes(url!), ran.out);
   assertStringIncludes(ran.err, "no gateway is running on");
-  assertStringIncludes((await run("env")).err, "no gateway is running on");
+  assertStringIncludes((await run("env")).err, `Another gateway answers at ${url}`);
   const { findings } = JSON.parse((await run("doctor", "--local", "--json")).out);
   const found = findings.find(({ check }: { check: string }) => check === "gateway");
   assertEquals(found.state, "warning");
@@ -240,16 +240,16 @@ Deno.test("key create and key list are about the owner unless an account is name
 Deno.test("init finds keys and local servers, and what it writes is used", async () => {
   await using dir = await tempDir();
   const run = shell(dir.path, { OPENAI_API_KEY: "sk-test-not-a-key" });
-  const found = await succeeded(run("init", "--yes"));
+  const found = await succeeded(run("init", "--yes", "--here"));
   assertStringIncludes(found, "an API key for OpenAI in OPENAI_API_KEY");
   const text = await Deno.readTextFile(`${dir.path}/sluice.jsonc`);
   assertStringIncludes(text, '"key": "${OPENAI_API_KEY}"');
   assert(!text.includes("sk-test-not-a-key"));
   assertStringIncludes(await succeeded(run("config", "check")), "Settings OK");
-  const again = await run("init", "--yes");
+  const again = await run("init", "--yes", "--here");
   assertEquals(again.code, 1);
   assertStringIncludes(again.err, "--force");
-  assertEquals((await sluice(["init", "--force"], { directory: dir.path })).code, 2);
+  assertEquals((await sluice(["init", "--force", "--here"], { directory: dir.path })).code, 2);
 });
 
 Deno.test("doctor: what works, what does not, and what to do", async () => {
@@ -482,7 +482,7 @@ Deno.test("keys of upstreams are needed for answering, not for a backup", async 
   assertEquals(
     err,
     "sluice: Invalid settings: 1 error\n" +
-      "  - upstream.key: environment variable NOT_SET is not set\n",
+      "  - sluice.jsonc:1:49  upstream.key: environment variable NOT_SET is not set\n",
   );
 });
 

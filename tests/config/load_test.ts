@@ -53,7 +53,7 @@ const EXAMPLE = `{
 Deno.test("loadConfig with nothing set gives the defaults", async () => {
   const { settings, origins, file, warnings } = await load({});
   assertEquals([settings.host, settings.port, settings.durability], ["127.0.0.1", 8787, "full"]);
-  assertEquals([origins.size, file, warnings.length], [0, undefined, 0]);
+  assertEquals([[...origins.keys()], file, warnings.length], [["data"], undefined, 0]);
   assert(settings.data.endsWith("/data") && databaseFile(settings)!.endsWith("/data/sluice.db"));
 });
 
@@ -73,6 +73,7 @@ Deno.test("loadConfig takes the file, then the environment, then flags", async (
     port: "flag --port",
     host: "environment SLUICE_HOST",
     logLevel: "file sluice.jsonc",
+    data: "default: no home directory is set",
   });
 });
 
@@ -111,7 +112,10 @@ Deno.test("loadConfig names every fault at once, and the nearest known name", as
   assertStringIncludes(all, "prot: unknown setting; did you mean 'port'?");
   assertStringIncludes(all, "upstreams.x.tiemouts: unknown setting; did you mean 'timeouts'?");
   assertStringIncludes(all, "upstreams.x.url: must be an http:// or https:// URL");
-  assertStringIncludes(all, "(environment SLUICE_PORT)");
+  assertStringIncludes(
+    all,
+    'SLUICE_PORT  port: must be a whole number from 0 to 65535: got "abc"',
+  );
   assertStringIncludes(all, "owner.key: must be 'sk-'");
   assertStringIncludes(all, "logLevel:");
 });
@@ -123,15 +127,15 @@ const FAULTS: readonly { file: string; says: string }[] = [
   },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "keys": [{"key": "one-key", "wieght": 3}]}}}',
-    says: "upstreams.x.keys.0.wieght: unknown setting; did you mean 'weight'?",
+    says: "upstreams.x.keys[0].wieght: unknown setting; did you mean 'weight'?",
   },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "keys": [5]}}}',
-    says: "upstreams.x.keys.0: must be an API key, or an object",
+    says: "upstreams.x.keys[0]: must be an API key, or an object",
   },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "keys": [{"key": ""}]}}}',
-    says: "upstreams.x.keys.0.key:",
+    says: "upstreams.x.keys[0].key:",
   },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "keys": ["${NOT_SET}"]}}}',
@@ -139,15 +143,18 @@ const FAULTS: readonly { file: string; says: string }[] = [
   },
   {
     file: '{"routes": {"x": {"targets": [{"upstream": "simulator", "model": "m", "weight": -1}]}}}',
-    says: "routes.x.targets.0.weight",
+    says: "routes.x.targets[0].weight",
   },
-  { file: "[]", says: "must contain a JSON object" },
-  { file: '{"port": }', says: "not valid JSONC" },
+  { file: "[]", says: "sluice.jsonc:1:1  must be an object" },
+  { file: '{"port": }', says: "sluice.jsonc:1:10  syntax error: expected a value before }" },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "key": "${NOT_SET}"}}}',
     says: "NOT_SET is not set",
   },
-  { file: '{"port": 70000}', says: "port" },
+  {
+    file: '{"port": 70000}',
+    says: "sluice.jsonc:1:2  port: must be a whole number from 0 to 65535: got 70000",
+  },
   {
     file: '{"upstreams": {"x": {"url": "http://a", "caCert": "gone.pem"}}}',
     says: "upstreams.x.caCert: cannot read",
@@ -174,7 +181,7 @@ const FAULTS: readonly { file: string; says: string }[] = [
   { file: '{"__proto__": {"port": 1}}', says: "__proto__: unknown setting" },
   {
     file: '{"tiers": [{"above": 0, "minute": 1, "hour": 1, "day": 1, "week": 1}]}',
-    says: "tiers.0.week",
+    says: "tiers[0].week",
   },
 ];
 

@@ -2,7 +2,14 @@ import { settingsReference } from "../../src/config/mod.ts";
 import { encodeHex } from "../../src/std/mod.ts";
 import { LOCAL_SERVERS, SERVICES } from "../../src/upstreams/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { environment, exampleArgs, PROGRAM, sluice, startCommand } from "../fake/command.ts";
+import {
+  environment,
+  exampleArgs,
+  homeIn,
+  PROGRAM,
+  sluice,
+  startCommand,
+} from "../fake/command.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 
@@ -47,11 +54,12 @@ for (const page of [...pages, ...clientPages.map((name) => `clients/${name}`)]) 
     const env: Record<string, string> = {
       PATH: `${away.path}:${Deno.env.get("PATH")}`,
       HOME: away.path,
+      ...homeIn(away.path),
       DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
     };
     const runs = [...of("sh"), ...of("ts")].length > 0;
     if (runs) {
-      const gateway = stack.use(startCommand(["--port", "0"], { directory: dir.path }));
+      const gateway = stack.use(startCommand(["--port", "0"], { directory: dir.path, env }));
       await gateway.waitFor(/curl/);
       if (WITHOUT_GATEWAY.has(page)) {
         gateway.signal("SIGTERM");
@@ -181,11 +189,51 @@ Deno.test("install.sh installs what was released, and nothing else", async () =>
   const good = await install(`${dir.path}/bin`);
   assertEquals([good.code, good.said], [
     0,
-    `Installed sluice 9.9.9 as ${dir.path}/bin/sluice\n`,
+    `Installed sluice 9.9.9 as ${dir.path}/bin/sluice\n` +
+    `Add it to your PATH: export PATH="${dir.path}/bin:$PATH"\n`,
   ]);
   given = "#!/bin/sh\necho something else\n";
   const bad = await install(`${dir.path}/other`);
   assertEquals(bad.code, 1);
   assertStringIncludes(bad.said, "nothing was installed");
   assertEquals(await Deno.stat(`${dir.path}/other`).catch(() => undefined), undefined);
+});
+
+Deno.test("install.sh says what it takes, and what it lacks", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/install.sh`;
+  await Deno.copyFile(new URL("deploy/install.sh", ROOT), path);
+  const install = async (...args: string[]) => {
+    const { code, stdout, stderr } = await new Deno.Command("sh", { args: [path, ...args] })
+      .output();
+    const decoder = new TextDecoder();
+    return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+  };
+  const help = await install("--help");
+  assertEquals([help.code, help.err], [0, ""]);
+  for (const word of ["VERSION", "INSTALL_DIR", "RELEASES"]) assertStringIncludes(help.out, word);
+  for (const args of [[], ["--latest"]]) {
+    const wrong = await install(...args); // not in a clone
+    assertEquals([wrong.code, wrong.out], [2, ""]);
+    assertStringIncludes(wrong.err, "Usage: sh install.sh");
+  }
+});
+
+Deno.test("deno task install puts a launcher where it is told", async () => {
+  await using dir = await tempDir();
+  const bin = `${dir.path}/it's here`;
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["task", "--quiet", "--config", new URL("deno.json", ROOT).pathname, "install"],
+    env: environment({ INSTALL_DIR: bin }),
+  }).output();
+  const decoder = new TextDecoder();
+  assertEquals(code, 0, decoder.decode(stderr));
+  assertStringIncludes(decoder.decode(stdout), `export PATH="${bin}:$PATH"`);
+  const run = await new Deno.Command(`${bin}/sluice`, {
+    args: ["key", "create", "--json"],
+    cwd: dir.path,
+    env: environment(), // the database's native library is loaded
+  }).output();
+  assertEquals(run.code, 0, decoder.decode(run.stderr));
+  assertStringIncludes(decoder.decode(run.stdout), '"key": "sk-');
 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { environment, exampleArgs, PROGRAM, sluice, startCommand } from "../fake/command.ts";
+import { environment, exampleArgs, homeIn, sluice, startCommand } from "../fake/command.ts";
 import { tempDir } from "../fake/temp.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -40,9 +40,8 @@ Deno.test("the README is at most 150 lines, its first call by line 15", () => {
 Deno.test("every block of the README is run by a test", () => {
   const tested = [
     "npx -y deno@2 task start", // tests/cli/commands_test.ts: first start
-    "export SLUICE_OWNER_KEY",
+    'eval "$(sluice env)"',
     'import OpenAI from "openai"',
-    "ANTHROPIC_BASE_URL=http", // tests/clients/claude_code_test.ts
     "SLUICE_UPSTREAM_URL=https://host.example/v1",
     '"upstreams"',
     "account create --email ada@example.com",
@@ -52,32 +51,52 @@ Deno.test("every block of the README is run by a test", () => {
   assertEquals(blocks.length, tested.length);
 });
 
-Deno.test("README: the curl and the OpenAI SDK work as pasted", async () => {
-  await using dir = await tempDir();
-  const [exportLine, , , ...curl] = block("export SLUICE_OWNER_KEY").split("\n");
-  const key = (await bash(`${exportLine}\necho $SLUICE_OWNER_KEY`, {}, dir.path)).trim();
-  await using gateway = startCommand(["--port", "0"], {
-    directory: dir.path,
-    env: { SLUICE_OWNER_KEY: key },
-  });
-  const [, url] = await gateway.waitFor(/listening on (\S+)/);
-  const here = (text: string) => text.replaceAll("http://127.0.0.1:8787", url!);
-  const reply = JSON.parse(await bash(here(curl.join("\n")), { SLUICE_OWNER_KEY: key }, dir.path));
-  assertStringIncludes(reply.choices[0].message.content, "Hello");
+/** A home with nothing in it, and a port that nobody uses. */
+async function newcomer() {
+  const dir = await tempDir();
+  using free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const env = {
+    ...homeIn(dir.path),
+    HOME: dir.path,
+    DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
+    SLUICE_PORT: `${(free.addr as Deno.NetAddr).port}`,
+  };
+  return { path: dir.path, env, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() };
+}
 
-  await Deno.writeTextFile(`${dir.path}/example.ts`, here(block('import OpenAI from "openai"')));
-  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [...await exampleArgs(dir.path), "example.ts"],
-    cwd: dir.path,
-    clearEnv: true,
-    env: environment({ SLUICE_OWNER_KEY: key }),
-  }).output();
-  assertStringIncludes(
-    new TextDecoder().decode(stdout),
-    'You said: "Hello"',
-    new TextDecoder().decode(stderr),
+/** The shell's blocks from "Try it" on, in order, as somebody pastes them who has the runtime that runs the tests. */
+function pasted(): string {
+  const scripts = blocks.filter(({ language, code }) =>
+    language === "sh" && !code.includes("task start") && !code.includes("task compile")
   );
-});
+  assertEquals(scripts.length, 2);
+  return scripts.map(({ code }) => code).join("\n")
+    .replaceAll("npx -y deno@2", `'${Deno.execPath()}'`)
+    .replace("task install", `task --config '${new URL("deno.json", ROOT).pathname}' install`);
+}
+
+for (const shells of [1, 2]) {
+  Deno.test(`README: pasted from top to bottom, with the gateway in ${shells} of 2 shells`, async () => {
+    await using at = await newcomer();
+    await using stack = new AsyncDisposableStack();
+    if (shells === 2) {
+      const gateway = stack.use(startCommand([], { directory: at.path, env: at.env }));
+      await gateway.waitFor(/curl/);
+    }
+    const program = [Deno.execPath(), ...await exampleArgs(at.path), "example.ts"]
+      .map((word) => `'${word}'`).join(" ");
+    await Deno.writeTextFile(`${at.path}/example.ts`, block('import OpenAI from "openai"'));
+    // a gateway that the script started in the background ends with it
+    const script =
+      `trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n${pasted()}\n${program}\n`;
+    const out = await bash(script, at.env, at.path);
+    assertStringIncludes(out, '"content":"You said: \\"Hello\\"');
+    assertStringIncludes(out, "Created ada@example.com");
+    assertStringIncludes(out, "you won't be able to see it again");
+    assertStringIncludes(out.slice(out.lastIndexOf("Created ada")), 'You said: "Hello"');
+    assertEquals(/listening on/.test(out), shells === 1);
+  });
+}
 
 Deno.test("README: the settings are good", async () => {
   await using dir = await tempDir();
@@ -93,16 +112,4 @@ Deno.test("README: the settings are good", async () => {
     env: { MOONSHOT_API_KEY: "x" },
   });
   assertEquals([check.code, check.err], [0, ""]);
-});
-
-Deno.test("README: accounts and keys from the shell", async () => {
-  await using dir = await tempDir();
-  const program = [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ");
-  const script = block("account create --email ada@example.com").replaceAll(
-    "deno task start",
-    program,
-  );
-  const out = await bash(script, {}, dir.path);
-  assertStringIncludes(out, "Created ada@example.com");
-  assertStringIncludes(out, "you won't be able to see it again");
 });

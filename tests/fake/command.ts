@@ -47,10 +47,32 @@ export interface Finished {
   readonly err: string;
 }
 
-/** The surroundings that a program of ours gets: nothing of the tests' own settings. */
+/** Nothing can be read or written there: a file is no directory. */
+const NOWHERE = `${ROOT}LICENSE/home`;
+
+/**
+ * The surroundings that a program of ours gets: nothing of the tests' own settings, nor of this user's. State is
+ * kept in `./data`; with `SLUICE_DATA: ""` it is kept where a user's is, which the test then has to name.
+ */
 export function environment(more: Record<string, string> = {}): Record<string, string> {
   const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("SLUICE_"));
-  return { ...Object.fromEntries(kept), NO_COLOR: "1", ...more };
+  return {
+    ...Object.fromEntries(kept),
+    NO_COLOR: "1",
+    SLUICE_DATA: "data",
+    XDG_STATE_HOME: NOWHERE,
+    XDG_CONFIG_HOME: NOWHERE,
+    ...more,
+  };
+}
+
+/** A user's own home directory, for tests of what is kept there. */
+export function homeIn(directory: string): Record<string, string> {
+  return {
+    SLUICE_DATA: "",
+    XDG_STATE_HOME: `${directory}/state`,
+    XDG_CONFIG_HOME: `${directory}/config`,
+  };
 }
 
 /** Runs `sluice ARGS` to its end, in `directory`. */

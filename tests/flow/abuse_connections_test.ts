@@ -238,7 +238,7 @@ Deno.test("what was declared and never sent keeps nobody else's body or image ou
         model: "svc-k3",
         max_tokens: 50,
         user: "u",
-        messages: [{ role: "user", content: `${text} [[say ${SAID}]]` }],
+        messages: [{ role: "user", content: `[[say ${SAID}]] ${text}` }],
       },
       "remote image": {
         model: "svc-k2.6",
@@ -283,7 +283,7 @@ Deno.test("a body that comes slowly and steadily is read, whatever its size", as
   const upload = async (chars: number, inChunks: boolean) => {
     const body = chatBody({
       model: "svc-k3",
-      messages: [{ role: "user", content: `${"words ".repeat(chars / 6)}[[say ${SAID}]]` }],
+      messages: [{ role: "user", content: `[[say ${SAID}]]${" words".repeat(chars / 6)}` }],
     });
     const size = Math.ceil(body.length / 20);
     const pieces = Array.from({ length: 20 }, (_, at) => body.slice(at * size, (at + 1) * size));

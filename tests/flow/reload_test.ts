@@ -98,9 +98,12 @@ Deno.test("a price, a route, a key and an alias change under load without a fail
 
 /** Faults of a settings file, and what is said about each. */
 const FAULTY: readonly [string | SettingsInput, RegExp][] = [
-  ["{ not JSON", /not valid JSONC/],
-  ["[]", /must contain a JSON object/],
-  [{ routes: { small: { targets: [{ upstream: "none", model: "m" }] } } }, /unknown upstream/],
+  ["{ not JSON", /:1:3 {2}syntax error: unexpected "not"/],
+  ["[]", /:1:1 {2}must be an object/],
+  [
+    { routes: { small: { targets: [{ upstream: "none", model: "m" }] } } },
+    /:\d+:\d+ {2}routes\.small\.targets\[0\]\.upstream: unknown upstream/,
+  ],
   [{ aliases: { mine: "svc-nothing" } }, /unknown route/],
   [{ upstreams: { one: { url: "http://127.0.0.1:1", caCert: "none.pem" } } }, /cannot read/],
   [{ port: "here" as unknown as number }, /port/],
@@ -196,7 +199,7 @@ Deno.test({
     const done = await run("reload");
     assertEquals([done.code, done.out], [0, "Settings reloaded.\n"], done.err);
     assert(await isServed("one"));
-    assertEquals((await run("models")).err, "");
+    assert(!(await run("models")).err.includes("has changed since"));
 
     await Deno.writeTextFile(file, "{ broken");
     gateway.signal("SIGHUP");

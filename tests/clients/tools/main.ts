@@ -10,7 +10,7 @@
  */
 
 import { assert } from "../../assert.ts";
-import { environment, PROGRAM, say, startCommand } from "../../fake/command.ts";
+import { environment, homeIn, PROGRAM, say, startCommand } from "../../fake/command.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { install } from "./packages.ts";
 import { type Round, ROUNDS } from "./rounds.ts";
@@ -30,6 +30,7 @@ async function drive(round: Round, dialect: (typeof DIALECTS)[number]): Promise<
   await using upstream = roundUpstream({ cuts: !Deno.args.includes("--uncut") });
   const env = {
     HOME: home.path,
+    ...homeIn(home.path),
     DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
     SLUICE_DATA: `${home.path}/data`,
     PATH: `${installed}/node_modules/.bin:${Deno.env.get("PATH")}`,

@@ -124,6 +124,22 @@ export const ACCESS: readonly Mutation[] = [
     why: "Whoever takes over the process could run programs.",
   },
   {
+    name: "any-gateway-at-the-port",
+    file: "src/cli/address.ts",
+    find: "proof === await proofOf(secret, challenge)",
+    replace: "proof !== undefined",
+    tests: [{ file: "tests/cli/two_gateways_test.ts", filter: "killed gateway" }],
+    why: "Keys and prompts would go to whatever gateway has the port of one that was killed.",
+  },
+  {
+    name: "gateway-of-another-machine",
+    file: "src/database/announcement.ts",
+    find: " && isOfThisMachine(data.url)",
+    replace: "",
+    tests: [{ file: "tests/cli/two_gateways_test.ts", filter: "another machine" }],
+    why: "A data directory in somebody's repository would lead keys and prompts to their server.",
+  },
+  {
     name: "simulator-acts",
     file: "src/simulator/plan.ts",
     find: `if (choice === "auto" || choice === "none" || directives.say`,

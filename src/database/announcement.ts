@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { randomText } from "../platform/mod.ts";
+import { encodeHex, joinPath } from "../std/mod.ts";
+
+const announced = z.object({
+  url: z.url(),
+  pid: z.int().positive(),
+  /** The settings file in use, and what it held; null without one. */
+  settings: z.object({ file: z.string(), digest: z.string() }).nullable(),
+  /** How the last reload went; null if there was none. */
+  reload: z.object({
+    /** How many there were. */
+    count: z.int(),
+    atMs: z.number(),
+    /** Why the settings in use stayed; null if the new ones are used. */
+    fault: z.string().nullable(),
+    /** Changed settings that need a restart. */
+    needRestart: z.array(z.string()).readonly(),
+  }).readonly().nullable(),
+  /** What the gateway proves itself with. */
+  secret: z.string().min(32),
+}).readonly();
+
+/** What a running gateway left in its data directory. */
+export type AnnouncedGateway = z.output<typeof announced>;
+
+/** What a running gateway says of itself in its data directory, as JSON. */
+export type Announcement = Omit<AnnouncedGateway, "secret">;
+
+const ANNOUNCEMENT = "gateway.json";
+
+/** A gateway's word in its data directory of where it listens. */
+export class AnnouncementFile {
+  readonly #path: string;
+  readonly #secret: string;
+  #written = false;
+
+  constructor(directory: string) {
+    this.#path = joinPath(directory, ANNOUNCEMENT);
+    // while one gateway takes over from another, either may be asked for the proof
+    this.#secret = this.#read()?.secret ?? randomText(32);
+  }
+
+  /** Leaves word; commands read all of it or none. */
+  write(said: Announcement): void {
+    const text = JSON.stringify({ ...said, secret: this.#secret });
+    Deno.writeTextFileSync(`${this.#path}.new`, `${text}\n`, { mode: 0o600 });
+    Deno.renameSync(`${this.#path}.new`, this.#path);
+    this.#written = true;
+  }
+
+  /** Takes it back, if it was left and no gateway that has taken over has left its own. */
+  remove(): void {
+    if (!this.#written || this.#read()?.pid !== Deno.pid) return;
+    try {
+      Deno.removeSync(this.#path);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+
+  #read(): AnnouncedGateway | undefined {
+    try {
+      return announced.safeParse(JSON.parse(Deno.readTextFileSync(this.#path))).data;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Proves that this is the gateway that left word. */
+  readonly prove = (challenge: string): Promise<string> => proofOf(this.#secret, challenge);
+}
+
+/**
+ * Computes the answer to a challenge that only the gateway of a data directory, and those who may read that directory,
+ * can know. A port is no proof: it may be another gateway's by now.
+ *
+ * @returns Hexadecimal digits.
+ */
+export async function proofOf(secret: string, challenge: string): Promise<string> {
+  const encoder = new TextEncoder();
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, [
+    "sign",
+  ]);
+  return encodeHex(
+    new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(challenge))),
+  );
+}
+
+/**
+ * Reads what the gateway of a data directory said of itself.
+ *
+ * @param directory The data directory.
+ * @returns Its announcement, or `undefined` if there is none. The gateway may have been killed since.
+ */
+export async function announcedGateway(directory: string): Promise<AnnouncedGateway | undefined> {
+  try {
+    const text = await Deno.readTextFile(joinPath(directory, ANNOUNCEMENT));
+    const { data } = announced.safeParse(JSON.parse(text));
+    return data !== undefined && isOfThisMachine(data.url) ? data : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether an address is this machine's. A data directory that came with somebody's repository may name a server of
+ * theirs, which would be sent keys and prompts.
+ */
+function isOfThisMachine(url: string): boolean {
+  const host = URL.parse(url)?.hostname.replace(/^\[|\]$/g, "");
+  if (host === undefined || host === "") return false;
+  const own = Deno.hostname().toLowerCase();
+  return host === "localhost" || host === own || host.startsWith(`${own}.`) || host === "::1" ||
+    /^127\.\d+\.\d+\.\d+$/.test(host) ||
+    Deno.networkInterfaces().some(({ address }) => address === host);
+}
