@@ -159,7 +159,7 @@ async function addRoutes(
 ): Promise<string | undefined> {
   const adding = rows.filter(({ adds }) => adds !== null);
   if (adding.length === 0) return undefined;
-  const editor = await editSettings(context, config);
+  const editor = await editSettings(config);
   for (const { upstream, model, adds } of adding) {
     const { settings: { url }, probe: { models } } = asked.find(({ name }) => name === upstream)!;
     const listed = models.find(({ id }) => id === model)!;

@@ -1,20 +1,14 @@
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, loadConfig, SettingsEditor } from "../config/mod.ts";
-import { resolvePath } from "../std/mod.ts";
 import type { CommandContext } from "./context.ts";
-
-const FILE = "sluice.jsonc";
 
 /**
  * Opens the settings file of a command to add to it: the one that was read, or the one that would be if it existed.
  *
  * @throws {Error} If the file is not valid JSONC.
  */
-export async function editSettings(
-  { directory }: Pick<CommandContext, "directory">,
-  config: Config,
-): Promise<SettingsEditor> {
-  return await SettingsEditor.open(config.file ?? resolvePath(directory, FILE));
+export async function editSettings({ places }: Config): Promise<SettingsEditor> {
+  return await SettingsEditor.open(places.settings.path);
 }
 
 /**

@@ -43,7 +43,8 @@ Deno.test("models sync: what is listed next to what is served; --write adds what
 `;
   const file = `${dir.path}/sluice.jsonc`;
   await Deno.writeTextFile(file, before);
-  const run = (...args: string[]) => sluice(["models", "sync", ...args], { directory: dir.path });
+  const run = (...args: string[]) =>
+    sluice(["models", "sync", "--config", file, ...args], { directory: dir.path });
 
   const shown = await run();
   assertEquals([shown.code, shown.err], [0, ""]);
