@@ -46,33 +46,49 @@ export function creditsForUsd(usd: number, creditsPerUsd: number): number {
  */
 export function limitsOf(models: readonly SourceModel[], creditsPerUsd: number): DerivedLimits {
   const all = models.map((model) => limitsOfOne(model, creditsPerUsd));
-  const [first] = all as [DerivedLimits, ...DerivedLimits[]];
-  const settings = all.slice(1).reduce((sum, { settings: one }) => ({
-    ...sum,
-    context: Math.min(sum.context, one.context),
-    maxOutput: Math.min(sum.maxOutput, one.maxOutput),
-    images: one.images === "none" ? "none" : sum.images,
-    prices: {
-      input: Math.max(sum.prices.input, one.prices.input),
-      cached: Math.max(sum.prices.cached, one.prices.cached),
-      output: Math.max(sum.prices.output, one.prices.output),
-    },
-  }), first.settings);
-  const differ = new Set(all.map(({ settings: { prices } }) => JSON.stringify(prices))).size > 1;
-  const origins: readonly PriceOrigin[] = ["guess", "known", "source"];
+  // a guess says nothing beside what is known of another model
+  const limited = preferred(all, ({ limitsKnown }) => limitsKnown);
+  const priced = preferred(all, ({ pricesFrom }) => pricesFrom !== "guess");
+  const min = (of: (one: RouteLimits) => number) =>
+    Math.min(...limited.map(({ settings }) => of(settings)));
+  const max = (of: (one: RouteLimits) => number) =>
+    Math.max(...priced.map(({ settings }) => of(settings)));
+  const differ = new Set(priced.map(({ settings }) => JSON.stringify(settings.prices))).size > 1;
   return {
-    settings,
-    pricesFrom: origins.find((origin) => all.some(({ pricesFrom }) => pricesFrom === origin))!,
+    settings: {
+      ...limited[0]!.settings,
+      context: min(({ context }) => context),
+      maxOutput: min(({ maxOutput }) => maxOutput),
+      ...(limited.some(({ settings: { images } }) => images === "none") && { images: "none" }),
+      prices: {
+        input: max(({ prices: { input } }) => input),
+        cached: max(({ prices: { cached } }) => cached),
+        output: max(({ prices: { output } }) => output),
+      },
+    },
+    pricesFrom: priced.some(({ pricesFrom }) => pricesFrom === "known")
+      ? "known"
+      : priced[0]!.pricesFrom,
     checks: [
       ...new Set([
-        ...all.flatMap(({ checks }) => checks),
+        ...[...limited, ...priced].flatMap(({ checks }) => checks),
         ...(differ ? ["its targets have different prices: the highest ones are charged"] : []),
       ]),
     ],
   };
 }
 
-function limitsOfOne(model: SourceModel, creditsPerUsd: number): DerivedLimits {
+/** Those that are preferred, if there are any. */
+function preferred<T>(all: readonly T[], is: (one: T) => boolean): readonly T[] {
+  return all.some(is) ? all.filter(is) : all;
+}
+
+interface LimitsOfOne extends DerivedLimits {
+  /** Whether its limits come from the source or the catalogue. */
+  readonly limitsKnown: boolean;
+}
+
+function limitsOfOne(model: SourceModel, creditsPerUsd: number): LimitsOfOne {
   const { id, url, prices, images } = model;
   const maxOutput = model.maxOutput;
   const context = model.context === undefined ? undefined : Math.max(model.context, maxOutput ?? 1);
@@ -97,6 +113,7 @@ function limitsOfOne(model: SourceModel, creditsPerUsd: number): DerivedLimits {
       ...(images !== undefined && { images: images ? "remote" : "none" }),
     },
     pricesFrom: given !== undefined ? "source" : isKnown ? "known" : "guess",
+    limitsKnown: isKnown || context !== undefined,
     checks,
   };
 }

@@ -138,7 +138,11 @@ Deno.test("import litellm: prices per token, of the highest target, become credi
   const [only] = (await here.json("import", "litellm", "config.yaml")).routes.filter(
     ({ id }: Printed) => id === "house-llama",
   );
-  assert(only.prices.input >= 300 && only.prices.output >= 1_200);
+  assertEquals([only.prices_from, only.prices], ["source", {
+    input: 300,
+    cached: 150,
+    output: 1_200, // nothing is known of its failover
+  }]);
   await here.write(
     "one.yaml",
     `model_list:
