@@ -4,7 +4,7 @@ import { assert, assertEquals } from "./assert.ts";
 const LAYERS = [
   ["assemble"],
   ["http", "console", "cli"],
-  ["relay"],
+  ["relay", "importers"],
   ["admission", "upstreams", "images", "billing", "usage"],
   ["catalog", "ledger", "accounts"],
   ["config"],

@@ -129,7 +129,7 @@ export class KeyRing {
     if (!KEY_PATTERN.test(secret)) {
       return new Refusal(
         "key_invalid",
-        "Malformed API key: it must be 'sk-' followed by at least 32 letters, digits, '_' or '-'.",
+        "Malformed API key: it must be 'sk-' followed by at least 16 letters, digits, '_' or '-'.",
       );
     }
     const digest = digestOf(secret);

@@ -48,8 +48,16 @@ const ENVIRONMENT_KEY = "select revoked_at_ms from keys where digest = ?";
 /** 100 years. */
 const LONGEST_MS = 36_525 * 86_400_000;
 
-/** Format of API keys: `sk-` and 32 to 200 letters, digits, `_` or `-`. */
-export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{32,200}$/;
+/**
+ * Format of API keys: `sk-` and 16 to 200 letters, digits, `_` or `-`. Keys that Sluice issues have 43; those that other
+ * gateways issued may be shorter (LiteLLM: 22).
+ */
+export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{16,200}$/;
+
+/** Whether a key that another gateway issued can be used here. */
+export function isImportableKey(secret: string): boolean {
+  return KEY_PATTERN.test(secret);
+}
 
 /** Name and restrictions of a new key. */
 export interface KeyOptions {
@@ -86,26 +94,54 @@ export class Keys {
    * @throws {DuplicateKey} If `options.id` is already in use.
    */
   async issue(account: Account, options: KeyOptions = {}): Promise<Key & { secret: string }> {
+    this.#check(options);
+    const secret = newSecret();
+    const key = newKey(account, secret, this.#now(), options);
+    await this.#insert(insertKey(key, digestOf(secret), "issued"));
+    return { ...key, secret };
+  }
+
+  #check({ id, name = "", expiresAtMs }: KeyOptions): void {
     const now = this.#now();
-    checkName(options.name ?? "");
-    if (options.expiresAtMs !== undefined && options.expiresAtMs <= now) {
+    checkName(name);
+    if (expiresAtMs !== undefined && expiresAtMs <= now) {
       throw new AccountError("The expiry of a key must be in the future");
     }
-    if (options.expiresAtMs !== undefined && options.expiresAtMs > now + LONGEST_MS) {
+    if (expiresAtMs !== undefined && expiresAtMs > now + LONGEST_MS) {
       throw new AccountError("The expiry of a key must be within 100 years");
     }
-    const secret = newSecret();
-    if (options.id !== undefined && !KEY_ID.test(options.id)) {
-      throw new AccountError("Invalid key ID");
-    }
-    const key = newKey(account, secret, now, options);
+    if (id !== undefined && !KEY_ID.test(id)) throw new AccountError("Invalid key ID");
+  }
+
+  async #insert(statement: Statement): Promise<void> {
     try {
-      await this.#database.batch([insertKey(key, secret, "issued")]);
+      await this.#database.batch([statement]);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
       throw new DuplicateKey("Key ID already exists");
     }
-    return { ...key, secret };
+  }
+
+  /**
+   * Makes a key valid that another gateway issued.
+   *
+   * @param account Owner of the key.
+   * @param digest SHA-256 of the key in hexadecimal, and up to 16 characters that show which one it is.
+   * @param options Name and restrictions.
+   * @returns The key.
+   * @throws {AccountError} If an option is invalid.
+   * @throws {DuplicateKey} If the key or its ID is in use already.
+   */
+  async import(
+    account: Account,
+    { hex, hint }: { readonly hex: string; readonly hint: string },
+    options: KeyOptions = {},
+  ): Promise<Key> {
+    this.#check(options);
+    if (!/^[0-9a-f]{64}$/.test(hex)) throw new AccountError("Invalid digest of a key");
+    const key = { ...newKey(account, "", this.#now(), options), hint: hint.slice(0, 16) };
+    await this.#insert(insertKey(key, hex, "issued"));
+    return key;
   }
 
   /**
@@ -116,7 +152,7 @@ export class Keys {
   async issueFirst(account: Account): Promise<string | undefined> {
     const secret = newSecret();
     const key = newKey(account, secret, this.#now(), { name: "first key" });
-    const { sql, args = [] } = insertKey(key, secret, "issued");
+    const { sql, args = [] } = insertKey(key, digestOf(secret), "issued");
     await this.#database.batch([{
       sql: `${sql} ${UNLESS_THERE_IS_ONE}`,
       args: [...args, account.id],
@@ -150,7 +186,16 @@ export class Keys {
    * @returns The key, revoked and expired ones included, or `undefined`.
    */
   async bySecret(secret: string): Promise<Key | undefined> {
-    const row = await this.#database.one(BY_DIGEST, [digestOf(secret)]);
+    return await this.byDigest(digestOf(secret));
+  }
+
+  /**
+   * Finds a key by the SHA-256 digest of its secret, in hexadecimal.
+   *
+   * @returns The key, revoked and expired ones included, or `undefined`.
+   */
+  async byDigest(hex: string): Promise<Key | undefined> {
+    const row = await this.#database.one(BY_DIGEST, [hex]);
     return row === undefined ? undefined : read(row);
   }
 
@@ -205,7 +250,7 @@ export class Keys {
     ];
     if (known === undefined) {
       const key = newKey(owner, secret, now, { name: "SLUICE_OWNER_KEY" });
-      statements.push(insertKey(key, secret, "environment"));
+      statements.push(insertKey(key, digestOf(secret), "environment"));
     }
     await this.#database.batch(statements);
   }
@@ -251,7 +296,7 @@ function newKey(account: Account, secret: string, nowMs: number, options: KeyOpt
 }
 
 /** Returns the statement that stores `key`. */
-function insertKey(key: Key, secret: string, source: "issued" | "environment"): Statement {
+function insertKey(key: Key, digest: string, source: "issued" | "environment"): Statement {
   const models = key.models === null ? null : JSON.stringify(key.models);
   return {
     sql: INSERT,
@@ -264,7 +309,7 @@ function insertKey(key: Key, secret: string, source: "issued" | "environment"): 
       key.budgetCredits,
       key.createdAtMs,
       key.expiresAtMs,
-      digestOf(secret),
+      digest,
       source,
     ],
   };

@@ -10,7 +10,15 @@
 
 export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } from "./accounts.ts";
 export { invitedBy, inviterIdOf, isActive } from "./invitations.ts";
-export { DuplicateKey, type Key, KEY_PATTERN, type KeyOptions, Keys, newKeyId } from "./keys.ts";
+export {
+  DuplicateKey,
+  isImportableKey,
+  type Key,
+  KEY_PATTERN,
+  type KeyOptions,
+  Keys,
+  newKeyId,
+} from "./keys.ts";
 export { AccountDisabled, type Caller, KeyRing } from "./key_ring.ts";
 export { checkPassword, type PasswordCost, Passwords } from "./passwords.ts";
 export { type Session, Sessions } from "./sessions.ts";

@@ -9,7 +9,13 @@
 
 export { BUILTIN_ROUTES } from "./builtin.ts";
 export { type Alias, Catalog } from "./catalog.ts";
-export { DEFAULT_UPSTREAM, SIMULATOR } from "./routes.ts";
+export {
+  DEFAULT_UPSTREAM,
+  type ListedSettings,
+  settingsOfModel,
+  SIMULATOR,
+  whyNotServed,
+} from "./routes.ts";
 export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
 export { compareWithKnown } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";

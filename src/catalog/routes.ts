@@ -173,6 +173,54 @@ function fallbackUpstream(settings: Settings, listings: Listings): string | unde
   return only;
 }
 
+/** Settings for a route to a model that an upstream lists. */
+export interface ListedSettings extends Omit<RouteSettings, "targets"> {
+  readonly prices: Prices;
+  readonly context: number;
+  readonly maxOutput: number;
+}
+
+/**
+ * Returns the settings of a route to a model, so that they can be written down and changed.
+ *
+ * @param model The model, with limits if its upstream lists some.
+ * @param of Base URL of the upstream, and credits for one US dollar.
+ * @returns The settings, and whether anything is known of the model; otherwise they are cautious.
+ */
+export function settingsOfModel(
+  model: ListedModel,
+  { url, creditsPerUsd }: { readonly url: string; readonly creditsPerUsd: number },
+): { readonly settings: ListedSettings; readonly isKnown: boolean } {
+  const known = findKnownModel(model.id, url);
+  const { context, maxOutput, prices, images, reasoning, efforts } = defaultsOf(
+    model,
+    known,
+    creditsPerUsd,
+  );
+  return {
+    settings: {
+      context,
+      maxOutput,
+      prices,
+      images,
+      reasoning,
+      ...(reasoning === "effort" && efforts.length > 0 && { efforts: [...efforts] }),
+    },
+    isKnown: known !== undefined,
+  };
+}
+
+/**
+ * Says why a listed model is never served by its own name.
+ *
+ * @param id Name of the model.
+ * @returns The reason, or `undefined`.
+ */
+export function whyNotServed(id: string): string | undefined {
+  if (!USABLE_NAME.test(id)) return "its name has spaces or other characters that IDs cannot have";
+  return NOT_FOR_CHAT.test(id) ? "not a chat model, by its name" : undefined;
+}
+
 /** The upstream's models behind built-in routes, by `upstream.model` (`SLUICE_UPSTREAM_MODEL`). */
 function mappedModels(
   { upstream: { url, model } }: Settings,

@@ -81,7 +81,7 @@ export function argument(usage: string, description: string): Argument {
   return new Argument(usage, description);
 }
 
-/** Adds a command to the program, or to a group of commands. Returns it, for commands below it. */
+/** Adds a command to the program, to a group of commands or below another command. Returns it, for commands below it. */
 export function defineCommand<Options>(
   parent: Command,
   context: CommandContext,

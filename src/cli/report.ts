@@ -6,9 +6,10 @@ import { servedCatalog } from "./served_catalog.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
+import { modelsSyncCommand } from "./models_sync.ts";
 import { accountOrOwner } from "./settings.ts";
 
-/** `sluice usage` and `sluice models`. */
+/** `sluice usage`, `sluice models` and `sluice models sync`. */
 export function reportCommands(program: Command, context: CommandContext): void {
   defineCommand<{ account?: string; by: Grouping }>(program, context, {
     name: "usage",
@@ -39,7 +40,7 @@ export function reportCommands(program: Command, context: CommandContext): void 
     },
   });
 
-  defineCommand(program, context, {
+  const models = defineCommand(program, context, {
     name: "models",
     description: "list the models with limits, prices and targets",
     opens: "settings",
@@ -54,6 +55,7 @@ export function reportCommands(program: Command, context: CommandContext): void 
       if (drift !== undefined) context.err(`sluice: ${drift}; see sluice reload\n`);
     },
   });
+  modelsSyncCommand(models, context);
 }
 
 /** A model as a row of a table. */

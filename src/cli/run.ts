@@ -12,6 +12,7 @@ import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { creditCommands } from "./credits.ts";
 import { doctorCommand } from "./doctor.ts";
 import { environmentCommands } from "./environment.ts";
+import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { keyCommand } from "./key.ts";
 import { reloadCommand } from "./reload.ts";
@@ -64,6 +65,7 @@ function build(context: CommandContext): Command {
     .exitOverride();
   serveCommand(program, context);
   initCommand(program, context);
+  importCommand(program, context);
   environmentCommands(program, context);
   accountCommand(program, context);
   keyCommand(program, context);

@@ -23,6 +23,7 @@ export {
 } from "./load.ts";
 export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
 export {
+  identifier,
   type QuirkName,
   quirkName,
   type RouteSettings,
@@ -33,5 +34,6 @@ export {
   upstreamSettings,
 } from "./schema.ts";
 export { settingsReference } from "./reference.ts";
+export { type Json, SettingsEditor } from "./settings_editor.ts";
 export { Secret } from "./secret.ts";
 export { type EffectiveSetting, effectiveSettings } from "./show.ts";

@@ -30,7 +30,8 @@ const milliseconds = z.int().positive().max(24 * 3_600_000);
 const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 /** Thousands of such amounts still add up exactly. */
 const credits = count.max(1e12, "must be at most 1,000,000,000,000 credits");
-const identifier = z.string().regex(
+/** Schema of the names of upstreams and routes. */
+export const identifier = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,
   "must be 1 to 128 letters, digits or any of . _ : / -, starting with a letter or digit",
 );

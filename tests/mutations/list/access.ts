@@ -43,6 +43,22 @@ export const ACCESS: readonly Mutation[] = [
     why: "A database that has stopped answering would keep revoked keys alive.",
   },
   {
+    name: "import-into-any-account",
+    file: "src/importers/place_accounts.ts",
+    find: "if (isOwn || (join && email === planned.email)) return { email, account };",
+    replace: "return { email, account };",
+    tests: [{ file: "tests/cli/import_test.ts", filter: "an address proves nothing" }],
+    why: "An address in another gateway's database would be enough to spend an account's credits.",
+  },
+  {
+    name: "import-grants-twice",
+    file: "src/importers/place_accounts.ts",
+    find: "if (await isGranted(account, planned, parts)) return true;",
+    replace: "",
+    tests: [{ file: "tests/cli/import_test.ts", filter: "an address proves nothing" }],
+    why: "A user without keys would get another account, and its credits, with each import.",
+  },
+  {
     name: "forwarded-by-anybody",
     file: VISITOR,
     find: "const isProxied = trusted.includes(peer);",

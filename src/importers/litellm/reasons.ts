@@ -1,0 +1,48 @@
+/** Why parts of LiteLLM's configuration are not imported, and what to use instead. */
+const REASONS: Readonly<Record<string, string>> = {
+  rpm: "rate limits follow the balance of an account: see `tiers`",
+  tpm: "rate limits follow the balance of an account: see `tiers`",
+  max_parallel_requests: "rate limits follow the balance of an account: see `tiers`",
+  api_version: "upstreams are called without it",
+  timeout: "set `timeouts` of the upstream",
+  stream_timeout: "set `timeouts` of the upstream",
+  request_timeout: "set `timeouts` of the upstream",
+  num_retries: "requests are retried and fail over by themselves",
+  max_retries: "requests are retried and fail over by themselves",
+  retry_after: "requests are retried and fail over by themselves",
+  retry_policy: "requests are retried and fail over by themselves",
+  allowed_fails: "targets that fail cool down by themselves",
+  cooldown_time: "targets that fail cool down by themselves",
+  routing_strategy: "requests are shared out by the weights of a route's targets",
+  enable_pre_call_checks: "a request that does not fit into the context window is rejected",
+  drop_params: "fields that an upstream cannot take are dropped, and named in X-Sluice-Ignored",
+  modify_params: "requests are repaired by the dialects",
+  cache: "responses are not cached; prompt caches of providers are used",
+  cache_params: "responses are not cached; prompt caches of providers are used",
+  callbacks: "use the metrics, traces and logs: see docs/operating.md",
+  success_callback: "use the metrics, traces and logs: see docs/operating.md",
+  failure_callback: "use the metrics, traces and logs: see docs/operating.md",
+  set_verbose: "use `logLevel`",
+  json_logs: "use `log`",
+  redis_host: "not needed: the database is the only shared state",
+  redis_port: "not needed: the database is the only shared state",
+  redis_password: "not needed: the database is the only shared state",
+  redis_url: "not needed: the database is the only shared state",
+  master_key: "the owner's key is generated, or set as SLUICE_OWNER_KEY",
+  salt_key: "not needed",
+  database_url: "not needed; export its keys and pass them with --keys",
+  store_model_in_db: "models that are in LiteLLM's database are not in the file: add them by hand",
+  alerting: "use the metrics and alert rules: see docs/operating.md",
+  context_window_fallbacks: "a request that does not fit into a target is sent to the next one",
+  content_policy_fallbacks: "a provider's refusal reaches the client",
+  include: "import each file by itself",
+  max_budget: "accounts are prepaid: grant credits",
+  budget_duration: "a budget is not renewed: set another when it is spent",
+  cache_creation_input_token_cost: "writing to a prompt cache is charged like input",
+  tags: "targets are not chosen by tags",
+};
+
+/** Says why a part of the configuration is not imported. */
+export function why(name: string): string {
+  return Object.hasOwn(REASONS, name) ? REASONS[name]! : "there is no counterpart";
+}
