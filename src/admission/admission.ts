@@ -239,6 +239,9 @@ function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs
   if (balance > 0 && windows.length === 0) {
     return new Refusal("credits_short", `No rate-limit tier covers a ${has}. Add credits.`);
   }
+  if (balance === 0) {
+    return new Refusal("credits_short", "The balance of this account is 0 credits. Add credits.");
+  }
   const held = balance >= least ? ", because other requests hold part of it" : "";
   return new Refusal(
     "credits_short",

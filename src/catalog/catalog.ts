@@ -132,6 +132,7 @@ const MAX_LISTED = 6;
 
 /** Whether a name is so near to another that one may be meant by the other: at most a third is different. */
 function isLike(name: string, other: string): boolean {
+  if (name.length >= 3 && other.toLowerCase().startsWith(name.toLowerCase())) return true;
   const longer = Math.max(name.length, other.length);
   return levenshteinDistance(name.toLowerCase(), other.toLowerCase()) <= longer / 3;
 }

@@ -65,7 +65,9 @@ export function routesOf(settings: Settings, listings: Listings, faults: string[
     if (targets === undefined) return [];
     const builtin = BUILTIN_ROUTES[id];
     const defaults = builtin === undefined
-      ? own?.targets === undefined ? listed.get(id) : undefined
+      ? own?.targets === undefined
+        ? listed.get(id)
+        : targetDefaults(targets[0]!, settings, listings)
       : withinLimits(builtin, targetFacts(targets[0]!, settings, listings));
     return [
       routeOf(id, own, { ...NEW_ROUTE, origin: originOf(id, own), ...defaults, targets }, faults),
@@ -109,6 +111,25 @@ export function targetFacts(
     images: known?.images,
     prices: known?.prices && knownDefaults(known, settings.credits.perUsd).prices,
   };
+}
+
+/** Limits, prices and capabilities of a route of the settings, by its first target; nothing if that is not known. */
+function targetDefaults(
+  { upstream, model }: Target,
+  settings: Settings,
+  listings: Listings,
+): Omit<RouteDefaults, "origin"> | undefined {
+  const url = urlOf(upstream, settings);
+  if (url === undefined) return undefined;
+  const known = findKnownModel(model, url);
+  const listed = listings.get(upstream)?.find(({ id }) => id === model);
+  if (known === undefined && listed?.context === undefined) return undefined;
+  const { origin: _, ...defaults } = defaultsOf(
+    listed ?? { id: model },
+    known,
+    settings.credits.perUsd,
+  );
+  return defaults;
 }
 
 function urlOf(upstream: string, { upstream: byDefault, upstreams }: Settings): string | undefined {

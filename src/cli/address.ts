@@ -52,31 +52,52 @@ export async function runningGateway(directory: string): Promise<AnnouncedGatewa
   return await answerOf(announced.url, announced.secret) === "proven" ? announced : undefined;
 }
 
+/** How a gateway's settings differ from those of a command. */
+interface Drift {
+  readonly text: string;
+  /** What to do about it. */
+  readonly advice: string;
+}
+
+const RELOAD = "apply the settings file with: sluice reload";
+
 /**
  * Compares the settings that the running gateway uses with those that it would read now.
  *
  * @param config The settings as this command has read them.
- * @returns How they differ, for people; `undefined` if they do not, or if no gateway runs.
+ * @returns How they differ and what to do, for people; `undefined` if they do not, or if no gateway runs.
  */
 export async function settingsDrift({ settings, file, digest }: Config): Promise<
-  string | undefined
+  Drift | undefined
 > {
   const gateway = await runningGateway(settings.data);
   if (gateway === undefined) return undefined;
   const { settings: used, reload } = gateway;
   if (reload !== null && reload.fault !== null) {
-    return `the running gateway could not read its settings again and keeps those it had: ${reload.fault}`;
+    return {
+      text:
+        `the running gateway could not read its settings again and keeps those it had: ${reload.fault}`,
+      advice: RELOAD,
+    };
   }
   if (used?.file !== file) {
-    return `the running gateway uses ${used?.file ?? "no settings file"}, this command uses ${
-      file ?? "none"
-    }`;
+    return {
+      text: `the running gateway uses ${used?.file ?? "no settings file"}, this command uses ${
+        file ?? "none"
+      }`,
+      advice: used === null
+        ? "apply your own settings with: sluice reload; to use another file, restart with --config FILE"
+        : `name the gateway's file with --config, or restart the gateway with another`,
+    };
   }
   if (used?.digest !== digest) {
-    return `${file} has changed since the running gateway read it`;
+    return { text: `${file} has changed since the running gateway read it`, advice: RELOAD };
   }
   if (reload !== null && reload.needRestart.length > 0) {
-    return `the running gateway needs a restart to apply: ${reload.needRestart.join(", ")}`;
+    return {
+      text: `the running gateway needs a restart to apply: ${reload.needRestart.join(", ")}`,
+      advice: "restart the gateway",
+    };
   }
   return undefined;
 }

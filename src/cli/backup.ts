@@ -44,6 +44,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
     help: "\nStop the gateway first. The previous database is kept beside the restored one.\n" +
       "\nExample:\n  sluice restore /backups/sluice-2026-11-20.db",
     opens: "settings",
+    serving: false,
     async run({ options, config, print }) {
       const file = databaseFile(config.settings);
       if (file === undefined) throw new Error(`Cannot restore ${SERVER}`);

@@ -22,6 +22,7 @@ export function configCommand(program: Command, context: CommandContext): void {
     name: "check",
     description: "validate the settings",
     opens: "settings",
+    serving: false,
     namesPlaces: true,
     async run({ config, print }) {
       const { catalog, listings } = await servedModels(config, { ...context, ask: false });
@@ -33,6 +34,9 @@ export function configCommand(program: Command, context: CommandContext): void {
         routes: routes.length,
         warnings: [
           ...config.warnings,
+          ...config.missingVariables.map((name) =>
+            `environment variable ${name} is not set here; the gateway needs it`
+          ),
           ...warnings,
           ...compareWithKnown(catalog, config.settings, listings),
         ],
@@ -52,6 +56,7 @@ export function configCommand(program: Command, context: CommandContext): void {
     name: "show",
     description: "show the effective settings and their origins; secrets are masked",
     opens: "settings",
+    serving: false,
     namesPlaces: true,
     run({ config, print }) {
       print(

@@ -113,7 +113,7 @@ async function examine(
   findings.push(await gateway(config));
   const drift = await settingsDrift(config);
   if (drift !== undefined) {
-    findings.push(warning("settings", drift, "apply the settings file with: sluice reload"));
+    findings.push(warning("settings", drift.text, drift.advice));
   }
   if (options.local) return findings;
   const upstreams = Object.entries(configuredUpstreams(config.settings));
@@ -128,7 +128,9 @@ async function examine(
   const { now } = context;
   const probes = await Promise.all(
     upstreams.flatMap(([name, settings]) =>
-      eachKey(settings).map(async ({ title, ...one }) => ({
+      eachKey(settings).filter(({ settings }) => hasItsKeys(settings)).map(async (
+        { title, ...one },
+      ) => ({
         name,
         check: `upstream ${name}${title}`,
         settings: one.settings,
@@ -137,6 +139,14 @@ async function examine(
       }))
     ),
   );
+  for (const [name, settings] of upstreams) {
+    if (hasItsKeys(settings)) continue;
+    findings.push(warning(
+      `upstream ${name}`,
+      `not asked: ${config.missingVariables.join(", ")} not set in this shell`,
+      "the gateway has its own environment: the console shows how its requests fare",
+    ));
+  }
   for (const { name, check, settings, probe } of probes) {
     const asked = catalog.routes.flatMap(({ targets }) =>
       targets.flatMap(({ upstream, model }) => upstream === name ? [model] : [])
@@ -231,6 +241,11 @@ function eachKey({ keys, ...settings }: UpstreamSettings) {
     title: `, key ${at + 1} of ${keys.length}`,
     settings: { ...settings, key },
   }));
+}
+
+/** Whether the variables that its keys name are set: their names are not for an upstream to see. */
+function hasItsKeys(settings: UpstreamSettings): boolean {
+  return !keysOf(settings).some(({ key }) => /\$\{\w+\}/.test(key.reveal()));
 }
 
 function upstreamFinding(

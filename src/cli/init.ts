@@ -72,7 +72,9 @@ async function run(context: CommandContext, options: Options): Promise<void> {
     joinPath(directory, SCHEMA_FILE),
     `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`,
   );
-  out(`Wrote ${file}. Next: sluice doctor\n`);
+  out(
+    `Wrote ${file}. Next: sluice reload if a gateway is running, otherwise sluice; then sluice doctor\n`,
+  );
 }
 
 /** The file that commands started in this directory read, or would read if it existed. */
@@ -167,8 +169,6 @@ ${routesText(found)}
 
 const EXAMPLE_UPSTREAM =
   `    // "local": { "url": "http://127.0.0.1:11434/v1", "dialect": "chat", "discover": true }`;
-const EXAMPLE_ROUTE =
-  `    // "house-small": { "targets": [{ "upstream": "local", "model": "llama3" }] }`;
 
 function upstreamText({ preset }: Discovered): string {
   const { name, url, dialect, quirks, keyVariable, source } = preset;
@@ -193,7 +193,12 @@ function routesText(found: readonly Discovered[]): string {
       ).join(", ")
     }] }`
   );
-  return named.length === 0 ? EXAMPLE_ROUTE : named.join(",\n");
+  if (named.length > 0) return named.join(",\n");
+  const [first] = found.filter(({ models }) => models.length > 0);
+  const [upstream, model] = [first?.preset.name ?? "local", first?.models[0]?.id ?? "llama3"];
+  return `    // "house-small": { "targets": [{ "upstream": "${upstream}", "model": ${
+    JSON.stringify(model)
+  } }] }`;
 }
 
 /** The built-in routes that upstreams have the very model of: svc-k3 is kimi-k3 elsewhere. */

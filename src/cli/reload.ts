@@ -19,7 +19,7 @@ export function reloadCommand(program: Command, context: CommandContext): void {
       "in use stay. The address, the data directory and the database need a restart. SIGHUP does the same.",
     opens: "settings",
     serving: false,
-    async run({ config: { settings: { data } }, print }) {
+    async run({ config: { settings: { data }, file }, print }) {
       const before = await runningGateway(data);
       if (before === undefined) {
         throw new Error(`No gateway is running on ${data}; start one with: sluice`);
@@ -27,14 +27,23 @@ export function reloadCommand(program: Command, context: CommandContext): void {
       context.signal(before.pid, "SIGHUP");
       const reload = await outcome(data, before);
       if (reload.fault !== null) {
-        throw new Error(`The gateway keeps the settings in use. ${reload.fault}`);
+        const fault = reload.fault.replace(
+          /environment variable (\w+) is not set/g,
+          "environment variable $1 is not set in the gateway's environment: restart it with $1",
+        );
+        throw new Error(`The gateway keeps the settings in use. ${fault}`);
       }
       const { needRestart } = reload;
-      print({ reloaded: true, needRestart }, () =>
-        "Settings reloaded.\n" +
-        (needRestart.length === 0
-          ? ""
-          : `Restart the gateway to apply: ${needRestart.join(", ")}.\n`));
+      const used = (await announcedGateway(data))?.settings?.file;
+      print(
+        { reloaded: true, file: used ?? null, needRestart },
+        () =>
+          (used === undefined ? "Reloaded: no settings file.\n" : `Reloaded ${used}.\n`) +
+          (file === undefined || file === used ? "" : `This gateway does not use ${file}.\n`) +
+          (needRestart.length === 0
+            ? ""
+            : `Restart the gateway to apply: ${needRestart.join(", ")}.\n`),
+      );
     },
   });
 }

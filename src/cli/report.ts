@@ -44,6 +44,7 @@ export function reportCommands(program: Command, context: CommandContext): void 
     name: "models",
     description: "list the models with limits, prices and targets",
     opens: "settings",
+    serving: false,
     async run({ config, print }) {
       const catalog = await servedCatalog(config, context);
       print(catalog.routes, (routes) => {
@@ -52,7 +53,7 @@ export function reportCommands(program: Command, context: CommandContext): void 
       });
       for (const warning of catalog.warnings) context.err(`sluice: ${warning}\n`);
       const drift = await settingsDrift(config);
-      if (drift !== undefined) context.err(`sluice: ${drift}; see sluice reload\n`);
+      if (drift !== undefined) context.err(`sluice: ${drift.text}: ${drift.advice}\n`);
     },
   });
   modelsSyncCommand(models, context);

@@ -8,7 +8,7 @@ import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { discoverUpstreams } from "../upstreams/mod.ts";
 import { describe } from "./init.ts";
-import { type PlaceOptions, readSettings } from "./settings.ts";
+import { exists, type PlaceOptions, readSettings } from "./settings.ts";
 import { welcome } from "./welcome.ts";
 
 interface Options {
@@ -48,7 +48,14 @@ async function run(
   const write = bufferedWriter(Deno.stderr);
   const log = createLog({ ...logSettings(config), now: context.now, write });
   for (const warning of config.warnings) log.warn(warning);
-  const earlier = options.takeover ? await runningGateway(config.settings.data) : undefined;
+  const running = await runningGateway(settings.data);
+  if (running !== undefined && !options.takeover) {
+    throw new Error(
+      `A gateway is already running at ${running.url} on ${settings.data}: use that one, take over from it with ` +
+        "--takeover, or start another on a directory of its own with --data DIR --port 0",
+    );
+  }
+  const earlier = running;
   if (earlier === undefined) tryPort(settings); // before a first start makes a key that it could not show
   const gateway = earlier === undefined
     ? await context.openGateway(config, log)
@@ -65,7 +72,7 @@ async function run(
   context.reloadRequested(async () => {
     let next = config;
     const { fault } = await gateway.reload(async () =>
-      next = await readSettings(context, options, { namesPlaces: true })
+      next = await readSettings(context, await sameFile(config, options), { namesPlaces: true })
     );
     if (fault === null) log.configure(logSettings(next));
   });
@@ -98,6 +105,15 @@ async function run(
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
+}
+
+/** The options with the settings file that the gateway was started with, wherever another one may be by now. */
+async function sameFile<O extends PlaceOptions>(
+  { file, places: { settings } }: Config,
+  options: O,
+): Promise<O> {
+  const own = file ?? (await exists(settings.path) ? settings.path : undefined);
+  return own === undefined ? options : { ...options, config: own };
 }
 
 /** Settings whose port is that of a running gateway, if they leave the choice. */

@@ -40,7 +40,9 @@ export async function servedModels(
   if (!Object.values(upstreams).some(({ discover }) => discover)) {
     return withListings(settings, NO_LISTINGS);
   }
-  const useKept = !ask || (await gatewayAddress(config)).answers;
+  // an upstream whose key is not known here would be sent the name of its variable
+  const useKept = !ask || config.missingVariables.length > 0 ||
+    (await gatewayAddress(config)).answers;
   if (useKept) {
     return withListings(settings, await keptListings(upstreams, settings.data));
   }

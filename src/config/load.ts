@@ -30,6 +30,8 @@ export interface Config {
   readonly places: { readonly settings: Place; readonly data: Place };
   /** SHA-256 of the settings file, in hexadecimal, as it was read; to tell whether it has changed since. */
   readonly digest: string | undefined;
+  /** Environment variables that the file names and that are not set; only where settings are not for serving. */
+  readonly missingVariables: readonly string[];
   /** Valid but probably unintended settings, such as misspelt variables. */
   readonly warnings: readonly string[];
 }
@@ -91,11 +93,12 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
   const origins = new Map<string, Origin>();
   const merged: Record<string, unknown> = {};
   const faults = new Faults(origins);
+  const missing = new Set<string>();
 
   const settingsPlace = await findSettings(around);
   const file = await readSettingsFile(settingsPlace, faults);
   if (file !== undefined) {
-    for (const [path, value] of leaves(expandVariables(file.value, around, faults))) {
+    for (const [path, value] of leaves(expandVariables(file.value, around, { faults, missing }))) {
       setPath(merged, path, value);
       origins.set(path.join("."), `file ${file.name}`);
     }
@@ -140,6 +143,7 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
     places: { settings: settingsPlace, data: dataPlace },
     digest: file?.digest,
     warnings: misspeltVariables(around.env),
+    missingVariables: [...missing],
   };
 }
 
@@ -245,7 +249,7 @@ async function withCertificates(
 function expandVariables(
   value: Record<string, unknown>,
   { env, serving = true }: Surroundings,
-  faults: Faults,
+  { faults, missing }: { readonly faults: Faults; readonly missing: Set<string> },
 ): Record<string, unknown> {
   const expand = (inner: unknown, path: readonly PropertyKey[]): unknown => {
     if (typeof inner === "string") {
@@ -253,6 +257,7 @@ function expandVariables(
         const found = env[name];
         if (found) return found;
         if (serving) faults.addOf(path, `environment variable ${name} is not set`);
+        missing.add(name);
         return whole; // not empty, so that it causes only one error
       });
     }

@@ -197,7 +197,7 @@ Deno.test({
     assertStringIncludes((await run("models")).err, "has changed since");
     assertMatch((await run("doctor", "--local")).out, /has changed since.*\n.*sluice reload/);
     const done = await run("reload");
-    assertEquals([done.code, done.out], [0, "Settings reloaded.\n"], done.err);
+    assertEquals([done.code, done.out], [0, `Reloaded ${file}.\n`], done.err);
     assert(await isServed("one"));
     assert(!(await run("models")).err.includes("has changed since"));
 

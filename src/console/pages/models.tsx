@@ -28,7 +28,7 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
           { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },
           { name: "input", numeric: true, cell: ({ prices }) => number(prices.input) },
           { name: "cached", numeric: true, cell: ({ prices }) => number(prices.cached) },
-          { name: "max output", numeric: true, cell: ({ prices }) => number(prices.output) },
+          { name: "output", numeric: true, cell: ({ prices }) => number(prices.output) },
         ]}
       />
       <p>

@@ -123,7 +123,7 @@ export function UsagePage(
           { name: "input", numeric: true, cell: ({ input_tokens }) => number(input_tokens) },
           { name: "cached", numeric: true, cell: ({ cached_tokens }) => number(cached_tokens) },
           { name: "saved", numeric: true, cell: ({ saved_credits }) => number(saved_credits) },
-          { name: "max output", numeric: true, cell: ({ output_tokens }) => number(output_tokens) },
+          { name: "output", numeric: true, cell: ({ output_tokens }) => number(output_tokens) },
           {
             name: "tokens per request",
             numeric: true,
