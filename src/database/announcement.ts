@@ -100,7 +100,9 @@ export async function announcedGateway(directory: string): Promise<AnnouncedGate
     const { data } = announced.safeParse(JSON.parse(text));
     return data !== undefined && isOfThisMachine(data.url) ? data : undefined;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return undefined;
+    const isMissing = error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.NotADirectory;
+    if (isMissing || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -196,7 +196,10 @@ Deno.test("names that are in a database already are shown with such characters e
     ]
   ) {
     for (const json of [[], ["--json"]]) {
-      const { code, out, err } = await sluice([...args, ...json], { directory: gateway.directory });
+      const { code, out, err } = await sluice(
+        [...args, ...json, "--config", `${gateway.directory}/sluice.jsonc`],
+        { directory: gateway.directory },
+      );
       assertEquals([code, err], [0, ""]);
       assertStringIncludes(out, "evil");
       if (isSpoofed(out)) spoofed.push([...args, ...json].join(" "));

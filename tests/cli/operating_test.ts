@@ -287,8 +287,14 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   const states = Object.fromEntries(
     partly.findings.map(({ check, state }: { check: string; state: string }) => [check, state]),
   );
-  assertEquals(states["upstream x"], "ok");
-  assertStringIncludes(JSON.stringify(partly), "NOT_SET");
+  assertEquals(states["upstream x"], "warning");
+  assertStringIncludes(JSON.stringify(partly), "NOT_SET not set in this shell");
+  // nor does any command send the variable's name as a key
+  for (const command of [["models"], ["config", "check"], ["config", "show"]]) {
+    await succeeded(shell(dir.path)(...command));
+  }
+  const sent = server.received.map(({ headers }) => headers.get("authorization") ?? "");
+  assertEquals(sent.filter((one) => one.includes("NOT_SET")), []);
   await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, `{ "prot": 1 }`);
   const wrong = await shell(dir.path)("doctor");
   assertEquals(wrong.code, 1);
