@@ -37,9 +37,9 @@ function stopRequested(): Promise<string> {
 }
 
 /** Resolves when a process that has taken over says so. */
-function handOverRequested(): Promise<void> {
+function handOverRequested(): Promise<undefined> {
   return new Promise((resolve) => {
-    if (Deno.build.os !== "windows") Deno.addSignalListener("SIGUSR2", () => resolve());
+    if (Deno.build.os !== "windows") Deno.addSignalListener("SIGUSR2", () => resolve(undefined));
   });
 }
 

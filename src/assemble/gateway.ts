@@ -70,8 +70,10 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
   /**
    * Leaves new connections to another process that listens on the same port. Answers requests of open connections, which
    * it closes one by one, and closes everything when the last request has ended.
+   *
+   * @returns False if the other process has ended meanwhile: then this one goes on as before.
    */
-  handOver(): Promise<void>;
+  handOver(): Promise<boolean>;
   /**
    * Rejects new requests, lets requests in flight finish within `limits.drainMs`, then closes everything.
    *
@@ -161,7 +163,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   const owned = built.move();
   let server: Server | undefined;
   const announce = () => {
-    if (server === undefined) return;
+    if (server === undefined || handedOver) return;
     const { file, digest } = servings.current.config;
     identity.announce({
       url: server.url,
@@ -229,10 +231,17 @@ export async function assemble(config: Config, environment: Environment): Promis
     async handOver() {
       handedOver = true;
       await delay(HANDOVER_MS);
+      if (!await identity.hasSuccessor()) {
+        handedOver = false;
+        announce();
+        log.warn("the process that took over has ended: this one goes on");
+        return false;
+      }
       server?.stopListening();
       await servings.current.app.idle();
       await inFlight.finish(MAX_TIMER_MS);
       await close();
+      return true;
     },
     async stop() {
       servings.stopTaking();

@@ -94,9 +94,9 @@ export class Servings implements AsyncDisposable {
   }
 
   async #reload(read: () => Promise<Config>): Promise<Reload> {
-    const { log, store } = this.#parts;
+    const { log } = this.#parts;
     const count = (this.#lastReload?.count ?? 0) + 1;
-    const outcome = { count, atMs: store.clock.now(), fault: null, needRestart: [] };
+    const outcome = { count, atMs: Date.now(), fault: null, needRestart: [] };
     try {
       const config = await read();
       const needRestart = await this.#replace(config);

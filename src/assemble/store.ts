@@ -16,6 +16,7 @@ import {
   gatewayIdentity,
   type ObserveCommit,
   openDatabase,
+  refuseLinks,
 } from "../database/mod.ts";
 import { RULES } from "../ledger/mod.ts";
 
@@ -62,6 +63,7 @@ export async function openStore(
   const { observe, besideGateway, passwordCost } = options;
   const { settings } = config;
   const { url, token } = settings.database;
+  await refuseLinks(settings.data);
   const file = databaseFile(settings);
   const database = wrapDatabase(
     await openDatabase({

@@ -18,7 +18,7 @@ export function compareWithKnown(
   settings: Settings,
   listings: Listings,
 ): string[] {
-  return routes.filter(({ id }) => settings.routes[id] !== undefined)
+  return routes.filter(({ id }) => Object.hasOwn(settings.routes, id))
     .flatMap((route) => route.targets.flatMap((target) => differences(route, target)));
 
   function differences(route: Route, target: Target): string[] {

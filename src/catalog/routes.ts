@@ -34,8 +34,8 @@ type RouteDefaults = Omit<Route, "id" | "displayName" | "maxInput" | "targets"> 
 /** Names of models that embed, rank, moderate, hear, speak or draw. */
 const NOT_FOR_CHAT =
   /embed|rerank|moderation|whisper|\btts\b|transcribe|bge-|diffusion|dall-e|imagen?\b|sora|veo/i;
-/** Names without spaces or other characters that a header or a log line would have to escape. */
-const USABLE_NAME = /^[!-~]{1,128}$/;
+/** Names that no header, log line, page or shell has to escape. */
+const USABLE_NAME = /^[A-Za-z0-9@][A-Za-z0-9._:@\/+-]{0,127}$/;
 
 /**
  * Collects the routes of the settings, the built-in ones and those of listed models.
@@ -56,14 +56,14 @@ export function routesOf(settings: Settings, listings: Listings, faults: string[
     ...listed.keys(),
   ];
   return [...new Set(ids)].flatMap((id) => {
-    const own = settings.routes[id];
+    const own = ownValue(settings.routes, id);
     const model = mapped(id);
     const targets: readonly Target[] | undefined = own?.targets ??
       (model === undefined ? undefined : [{ upstream: DEFAULT_UPSTREAM, model }]) ??
       listed.get(id)?.targets ??
       (fallback === undefined ? undefined : [{ upstream: fallback, model: id }]);
     if (targets === undefined) return [];
-    const builtin = BUILTIN_ROUTES[id];
+    const builtin = ownValue(BUILTIN_ROUTES, id);
     const defaults = builtin === undefined
       ? own?.targets === undefined
         ? listed.get(id)
@@ -76,7 +76,7 @@ export function routesOf(settings: Settings, listings: Listings, faults: string[
 }
 
 function originOf(id: string, own: RouteSettings | undefined): Route["origin"] {
-  return own === undefined && BUILTIN_ROUTES[id] !== undefined ? "built-in" : "settings";
+  return own === undefined && ownValue(BUILTIN_ROUTES, id) !== undefined ? "built-in" : "settings";
 }
 
 /** What is known of a target's model: limits that the upstream lists, else those that are published. */
@@ -133,7 +133,7 @@ function targetDefaults(
 }
 
 function urlOf(upstream: string, { upstream: byDefault, upstreams }: Settings): string | undefined {
-  return upstream === DEFAULT_UPSTREAM ? byDefault.url : upstreams[upstream]?.url;
+  return upstream === DEFAULT_UPSTREAM ? byDefault.url : ownValue(upstreams, upstream)?.url;
 }
 
 /** A built-in route must not promise more than its first target can do. */
@@ -287,9 +287,11 @@ function listedTargets(
   const byName = Map.groupBy(models, ({ model }) => model.id);
   const routes = new Map<string, RouteDefaults & { readonly targets: readonly Target[] }>();
   for (const { upstream, model } of models) {
-    const upstreams = new Set(byName.get(model.id)?.map((one) => one.upstream));
-    const id = upstreams.size === 1 ? model.id : `${upstream}/${model.id}`;
-    if (!USABLE_NAME.test(id) || Object.hasOwn(settings.aliases, id)) continue;
+    const isShared = new Set(byName.get(model.id)?.map((one) => one.upstream)).size > 1;
+    const id = isShared || isReserved(model.id, upstream, settings)
+      ? `${upstream}/${model.id}`
+      : model.id;
+    if (!USABLE_NAME.test(id) || isReserved(id, upstream, settings)) continue;
     const url = urlOf(upstream, settings);
     if (url === undefined) continue; // a listing of earlier settings
     routes.set(id, {
@@ -298,6 +300,28 @@ function listedTargets(
     });
   }
   return routes;
+}
+
+/**
+ * Whether a name is the operator's to give: an alias, a second name of a configured route, or below the name of another
+ * upstream. An upstream must not get another one's requests by what it lists.
+ */
+function isReserved(name: string, upstream: string, settings: Settings): boolean {
+  const { aliases, routes, upstreams } = settings;
+  const isAlias = Object.keys(aliases).some((alias) =>
+    alias.endsWith("*") ? name.startsWith(alias.slice(0, -1)) : name === alias
+  );
+  const second = name.startsWith("claude-") ? name.slice("claude-".length) : "";
+  const isSecondName = Object.hasOwn(BUILTIN_ROUTES, second) || Object.hasOwn(routes, second);
+  const isBelowAnother = [DEFAULT_UPSTREAM, SIMULATOR, ...Object.keys(upstreams)].some((other) =>
+    other !== upstream && name.startsWith(`${other}/`)
+  );
+  return isAlias || isSecondName || isBelowAnother;
+}
+
+/** The value of a key that an object itself has; `constructor` is a name like any other. */
+function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 /** Limits, prices and capabilities of a listed model. What the upstream says of itself counts most. */

@@ -33,8 +33,8 @@ interface ServedGateway {
   listen(): { readonly url: string };
   /** Reads the settings again and applies them; a fault is logged. */
   reload(read: () => Promise<Config>): Promise<{ readonly fault: string | null }>;
-  /** Leaves new connections to another process, and ends with the last request. */
-  handOver(): Promise<void>;
+  /** Leaves new connections to another process, and ends with the last request; goes on if that process has ended. */
+  handOver(): Promise<boolean>;
   stop(): Promise<{ cutOff: number }>;
 }
 
@@ -57,7 +57,7 @@ export interface CommandContext {
   /** Resolves at the first request to stop; a second one ends the process at once. */
   stopRequested(): Promise<string>;
   /** Resolves when another process takes over (SIGUSR2). */
-  handOverRequested(): Promise<void>;
+  handOverRequested(): Promise<undefined>;
   /** Calls `reload` whenever it is asked to read the settings again (SIGHUP). */
   reloadRequested(reload: () => void): void;
   /** Sends a signal to a process. */

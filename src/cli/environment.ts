@@ -7,7 +7,7 @@ import { ClientKeys, type ClientKeyUse } from "./client_keys.ts";
 import { recogniseProgram, toolArguments } from "./coding_tools.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
-import { parseDuration } from "./format.ts";
+import { parseDuration, shellWord } from "./format.ts";
 import { type ToolModels, toolModels } from "./tool_models.ts";
 import { activeAccount } from "./settings.ts";
 
@@ -45,7 +45,10 @@ export function environmentCommands(program: Command, context: CommandContext): 
       const models = await toolModels(context, config, answers ? local : undefined);
       print(
         clientEnvironment({ url, key: secret, models }),
-        (all) => Object.entries(all).map(([name, value]) => `export ${name}='${value}'\n`).join(""),
+        (all) =>
+          Object.entries(all).map(([name, value]) => `export ${name}=${shellWord(value)}\n`).join(
+            "",
+          ),
       );
       if (!answers) {
         context.err(

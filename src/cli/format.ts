@@ -68,3 +68,18 @@ export function parseList(text: string): string[] {
   }
   return words;
 }
+
+/**
+ * Quotes a text as one word of a POSIX shell, whatever is in it.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { shellWord } from "./format.ts";
+ *
+ * assertEquals(shellWord("it's"), `'it'\\''s'`);
+ * ```
+ */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -24,8 +24,9 @@ export function reloadCommand(program: Command, context: CommandContext): void {
       if (before === undefined) {
         throw new Error(`No gateway is running on ${data}; start one with: sluice`);
       }
+      const sentMs = Date.now();
       context.signal(before.pid, "SIGHUP");
-      const reload = await outcome(data, before);
+      const reload = await outcome(data, sentMs);
       if (reload.fault !== null) {
         const fault = reload.fault.replace(
           /environment variable (\w+) is not set/g,
@@ -48,16 +49,16 @@ export function reloadCommand(program: Command, context: CommandContext): void {
   });
 }
 
-/** Waits for the gateway to announce a reload that is not the one before. */
+/** Waits for the gateway to announce a reload that began after it was asked for. */
 async function outcome(
   directory: string,
-  before: Announcement,
+  sentMs: number,
 ): Promise<NonNullable<Announcement["reload"]>> {
   const untilTick = performance.now() + PATIENCE_MS;
   while (performance.now() < untilTick) {
     await delay(LOOK_MS);
     const reload = (await announcedGateway(directory))?.reload ?? null;
-    if (reload !== null && reload.count !== before.reload?.count) return reload;
+    if (reload !== null && reload.atMs >= sentMs) return reload;
   }
   throw new Error(
     `The gateway has not reloaded its settings in ${PATIENCE_MS / 1_000} s; see its log`,

@@ -56,10 +56,24 @@ async function run(
     );
   }
   const earlier = running;
+  if (earlier !== undefined) assertSamePort(earlier, settings.port);
   if (earlier === undefined) tryPort(settings); // before a first start makes a key that it could not show
   const gateway = earlier === undefined
     ? await context.openGateway(config, log)
     : await context.openGateway(atPortOf(earlier, config), log, { takeover: true });
+  // signals may come as soon as it can be found
+  const stopRequested = context.stopRequested();
+  let handOverRequested = context.handOverRequested();
+  context.reloadRequested(async () => {
+    let next = config;
+    const { fault } = await gateway.reload(async () =>
+      next = refuseEmpty(
+        config,
+        await readSettings(context, await sameFile(config, options), { namesPlaces: true }),
+      )
+    );
+    if (fault === null) log.configure(logSettings(next));
+  });
   let url: string;
   try {
     url = gateway.listen().url;
@@ -69,13 +83,6 @@ async function run(
     throw error;
   }
   gateway.guardProcess();
-  context.reloadRequested(async () => {
-    let next = config;
-    const { fault } = await gateway.reload(async () =>
-      next = await readSettings(context, await sameFile(config, options), { namesPlaces: true })
-    );
-    if (fault === null) log.configure(logSettings(next));
-  });
   const { catalog } = gateway;
   const { firstKey, owner, sessions } = gateway;
   context.out(welcome({
@@ -90,12 +97,12 @@ async function run(
     signInToken: firstKey === undefined ? undefined : await sessions.makeLink(owner),
     found: await unusedUpstreams(context, catalog),
   }));
-  const stopRequested = context.stopRequested();
-  let signal = await Promise.race([stopRequested, context.handOverRequested()]);
-  if (signal === undefined) {
+  let signal: string | undefined;
+  while ((signal = await Promise.race([stopRequested, handOverRequested])) === undefined) {
+    handOverRequested = context.handOverRequested();
     log.info("handing over: another process takes new connections, in-flight requests finish");
-    signal = await Promise.race([stopRequested, gateway.handOver()]);
-    if (signal === undefined) {
+    const result = await Promise.race([stopRequested, gateway.handOver()]);
+    if (result === true) {
       log.info("stopped");
       write.flush();
       return;
@@ -105,6 +112,30 @@ async function run(
   const { cutOff } = await gateway.stop();
   log.info("stopped", { cut_off: cutOff });
   write.flush();
+}
+
+/**
+ * Refuses settings whose file has nothing in it any more: it was truncated, not edited.
+ *
+ * @throws {Error} If so.
+ */
+function refuseEmpty(before: Config, next: Config): Config {
+  const isFromFile = ({ origins }: Config) =>
+    [...origins.values()].some((origin) => origin.startsWith("file "));
+  if (!isFromFile(before) || isFromFile(next)) return next;
+  throw new Error(
+    `The settings file ${before.file} is empty: write {} if that is what you want, and restart`,
+  );
+}
+
+/** @throws {Error} If the settings name another port than the gateway listens on that is to hand over. */
+function assertSamePort({ url }: Announcement, port: number): void {
+  const own = Number(new URL(url).port);
+  if (port === 0 || port === own) return;
+  throw new Error(
+    `Cannot take over: the gateway listens on port ${own}, and the settings say ${port}. Its clients would be refused: ` +
+      "restart it to change the port",
+  );
 }
 
 /** The options with the settings file that the gateway was started with, wherever another one may be by now. */

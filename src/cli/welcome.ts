@@ -1,5 +1,6 @@
 import type { Catalog } from "../catalog/mod.ts";
 import { type Config, Secret } from "../config/mod.ts";
+import { shellWord } from "./format.ts";
 import { settingsPlaceText } from "./local_places.ts";
 import { VERSION } from "../platform/mod.ts";
 
@@ -118,6 +119,8 @@ function curl(
   const [path, header, body] = dialect === "chat"
     ? ["/v1/chat/completions", `Authorization: Bearer ${key}`, { model, messages }]
     : ["/v1/messages", `X-API-Key: ${key}`, { model, max_tokens: 200, messages }];
-  return `curl ${address}${path} -H ${quote}${header}${quote} ` +
-    `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
+  return `curl ${
+    shellWord(`${address}${path}`).replace(/^'([\w:/.[\]-]+)'$/, "$1")
+  } -H ${quote}${header}${quote} ` +
+    `-H 'Content-Type: application/json' -d ${shellWord(JSON.stringify(body))}`;
 }

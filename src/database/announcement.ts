@@ -44,8 +44,9 @@ export class AnnouncementFile {
   /** Leaves word; commands read all of it or none. */
   write(said: Announcement): void {
     const text = JSON.stringify({ ...said, secret: this.#secret });
-    Deno.writeTextFileSync(`${this.#path}.new`, `${text}\n`, { mode: 0o600 });
-    Deno.renameSync(`${this.#path}.new`, this.#path);
+    const whole = `${this.#path}.${randomText(12)}`; // a new file: nothing that was there is followed
+    Deno.writeTextFileSync(whole, `${text}\n`, { mode: 0o600, createNew: true });
+    Deno.renameSync(whole, this.#path);
     this.#written = true;
   }
 
@@ -61,6 +62,7 @@ export class AnnouncementFile {
 
   #read(): AnnouncedGateway | undefined {
     try {
+      if (!isPrivate(Deno.lstatSync(this.#path))) return undefined;
       return announced.safeParse(JSON.parse(Deno.readTextFileSync(this.#path))).data;
     } catch {
       return undefined;
@@ -96,7 +98,9 @@ export async function proofOf(secret: string, challenge: string): Promise<string
  */
 export async function announcedGateway(directory: string): Promise<AnnouncedGateway | undefined> {
   try {
-    const text = await Deno.readTextFile(joinPath(directory, ANNOUNCEMENT));
+    const path = joinPath(directory, ANNOUNCEMENT);
+    if (!isPrivate(await Deno.lstat(path))) return undefined;
+    const text = await Deno.readTextFile(path);
     const { data } = announced.safeParse(JSON.parse(text));
     return data !== undefined && isOfThisMachine(data.url) ? data : undefined;
   } catch (error) {
@@ -107,6 +111,11 @@ export async function announcedGateway(directory: string): Promise<AnnouncedGate
   }
 }
 
+/** Whether only this user can read and write a file, as gateways leave it. One of a repository is readable by others. */
+function isPrivate({ isFile, mode }: Deno.FileInfo): boolean {
+  return isFile && (mode === null || (mode & 0o077) === 0);
+}
+
 /**
  * Whether an address is this machine's. A data directory that came with somebody's repository may name a server of
  * theirs, which would be sent keys and prompts.
@@ -115,7 +124,7 @@ function isOfThisMachine(url: string): boolean {
   const host = URL.parse(url)?.hostname.replace(/^\[|\]$/g, "");
   if (host === undefined || host === "") return false;
   const own = Deno.hostname().toLowerCase();
-  return host === "localhost" || host === own || host.startsWith(`${own}.`) || host === "::1" ||
+  return host === "localhost" || host === own || host === "::1" ||
     /^127\.\d+\.\d+\.\d+$/.test(host) ||
     Deno.networkInterfaces().some(({ address }) => address === host);
 }

@@ -10,6 +10,8 @@ export interface GatewayIdentity extends Disposable {
   readonly abandoned: readonly string[];
   /** Leaves word in the data directory of this gateway; gone when it stops. */
   announce(announcement: Announcement): void;
+  /** Whether another gateway runs on the directory, which has taken over or is about to. */
+  hasSuccessor(): Promise<boolean>;
   /** Computes the answer to a challenge, which the word in the data directory lets others check. */
   prove(challenge: string): Promise<string>;
 }
@@ -43,7 +45,9 @@ export async function gatewayIdentity(
   { takeover = false }: IdentityOptions = {},
 ): Promise<GatewayIdentity> {
   await makeDirectory(directory);
-  const files = await Promise.all(IDENTITIES.map((name) => lockedFile(joinPath(directory, name))));
+  await refuseLinks(directory);
+  const paths = IDENTITIES.map((name) => joinPath(directory, name));
+  const files = await Promise.all(paths.map(lockedFile));
   const [file, other] = files.filter((one) => one !== undefined);
   if (file === undefined || (other === undefined && !takeover)) {
     file?.close();
@@ -65,6 +69,7 @@ export async function gatewayIdentity(
   }
   return identity(id, {
     file,
+    otherPath: paths[files.indexOf(file) === 0 ? 1 : 0]!,
     announced: new AnnouncementFile(directory),
     abandoned: abandoned === undefined ? [] : [abandoned],
   });
@@ -110,6 +115,39 @@ export async function databaseAlone(
   return await gatewayIdentity(dirname(file), options);
 }
 
+/** Names of what Sluice writes into a data directory. */
+const WRITTEN = /^(?:sluice\.db|gateway\.|models\.json|client-keys)/;
+
+/**
+ * Refuses a data directory whose files are symbolic links: one that came with somebody's repository would have other files
+ * of this user overwritten.
+ *
+ * @throws {Error} If there is such a link.
+ */
+export async function refuseLinks(directory: string): Promise<void> {
+  const folders = [directory];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const { name, isSymlink, isDirectory } of entriesOf(folder)) {
+      const path = joinPath(folder, name);
+      const isOurs = folder !== directory || WRITTEN.test(name);
+      if (isSymlink && isOurs) {
+        throw new Error(
+          `${path} is a symbolic link, which Sluice does not follow: remove it, or choose another directory with --data`,
+        );
+      }
+      if (isDirectory && isOurs) folders.push(path);
+    }
+  }
+}
+
+async function* entriesOf(folder: string): AsyncGenerator<Deno.DirEntry> {
+  try {
+    yield* Deno.readDir(folder);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
 /** Opens and locks a file; `undefined` if another process has locked it. */
 async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
   const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
@@ -120,8 +158,9 @@ async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
 
 function identity(
   id: string,
-  { file, announced, abandoned }: {
+  { file, otherPath, announced, abandoned }: {
     readonly file: Deno.FsFile;
+    readonly otherPath: string;
     readonly announced: AnnouncementFile;
     readonly abandoned: readonly string[];
   },
@@ -130,6 +169,11 @@ function identity(
     id,
     abandoned,
     announce: (said) => announced.write(said),
+    async hasSuccessor() {
+      const other = await lockedFile(otherPath);
+      other?.close();
+      return other === undefined;
+    },
     prove: announced.prove,
     [Symbol.dispose]() {
       announced.remove();

@@ -35,6 +35,7 @@ export {
   type AnnouncedGateway,
   announcedGateway,
   type Announcement,
+  AnnouncementFile,
   proofOf,
 } from "./announcement.ts";
 export {
@@ -43,4 +44,5 @@ export {
   type GatewayIdentity,
   gatewayIdentity,
   type IdentityOptions,
+  refuseLinks,
 } from "./gateway_identity.ts";

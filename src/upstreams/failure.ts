@@ -183,17 +183,17 @@ export async function statusFailure(
 /** Codes and types by which upstreams say that a key has no credits left (OpenAI; Moonshot). */
 const EXHAUSTED = new Set(["insufficient_quota", "exceeded_current_quota_error"]);
 
-function keyFault(status: number, { code, type }: UpstreamError): Failure["ofKey"] {
+function keyFault(status: number, { code, type, message = "" }: UpstreamError): Failure["ofKey"] {
   const isExhausted = EXHAUSTED.has(code ?? "") || EXHAUSTED.has(type ?? "");
   switch (status) {
     case 401:
       return "rejected";
-    case 402:
-      return "exhausted";
+    case 402: // also for a single request that would cost more than is left (OpenRouter)
     case 403:
       return isExhausted ? "exhausted" : "forbidden";
     case 429:
-      return isExhausted ? "exhausted" : "limited";
+      if (isExhausted) return "exhausted";
+      return /request too large/i.test(message) ? "forbidden" : "limited";
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import type { ListedModel, Listings } from "../catalog/mod.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
+import { randomText } from "../platform/mod.ts";
 import { joinPath } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { probeUpstream } from "./probe.ts";
@@ -136,8 +137,12 @@ export class ModelLists {
     const { directory, log } = this.#options;
     const path = joinPath(directory, FILE);
     try {
-      await Deno.writeTextFile(`${path}.new`, JSON.stringify([...this.#lists]), { mode: 0o600 });
-      await Deno.rename(`${path}.new`, path);
+      const whole = `${path}.${randomText(12)}`; // a new file: nothing that was there is followed
+      await Deno.writeTextFile(whole, JSON.stringify([...this.#lists]), {
+        mode: 0o600,
+        createNew: true,
+      });
+      await Deno.rename(whole, path);
     } catch (error) {
       log.warn("the upstreams' models could not be kept for the next start", {
         error: String(error),

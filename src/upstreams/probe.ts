@@ -2,6 +2,7 @@ import { CoarseTimers } from "../platform/mod.ts";
 import type { ListedModel } from "../catalog/mod.ts";
 import type { UpstreamSettings } from "../config/mod.ts";
 import { DIALECTS, isObject, items, type JsonObject, text } from "../dialects/mod.ts";
+import { jsonExcess } from "../json/mod.ts";
 import { readText } from "./failure.ts";
 import { RoutingMemory } from "./routing.ts";
 import { TransportFault } from "./transport.ts";
@@ -103,7 +104,9 @@ export async function probeUpstream(
 /** Max models that are read of a list. */
 const MAX_MODELS = 2_000;
 /** Max characters of a list: 400 models with their descriptions are 500,000. */
-const MAX_LIST_CHARS = 8_000_000;
+const MAX_LIST_CHARS = 2_000_000;
+/** Bounds of a list, checked before it is parsed. */
+const LIST_BOUNDS = { depth: 20, values: 200_000, members: 10_000 };
 
 /** Names of a model's context window and output limit, in the lists of vLLM, OpenRouter, Groq and Mistral. */
 const CONTEXT = ["max_model_len", "context_length", "context_window", "max_context_length"];
@@ -111,6 +114,7 @@ const MAX_OUTPUT = ["max_completion_tokens", "max_output_tokens"];
 
 /** The models of a list, as both dialects write it; `undefined` if it is none. */
 function modelsIn(body: string): ListedModel[] | undefined {
+  if (jsonExcess(body, LIST_BOUNDS) !== undefined) return undefined;
   try {
     const parsed: unknown = JSON.parse(body);
     if (!isObject(parsed)) return undefined;

@@ -212,3 +212,55 @@ Deno.test("a target without the model leaves the request to the next; one that i
   assertEquals(await statusOf(gateway.chat("Hi")), 503);
   assert(other.received.length > 1);
 });
+
+Deno.test("an upstream gets no other's requests by what it lists, nor breaks anything by odd names", async () => {
+  const hostile = [
+    "good-model",
+    "good/good-model",
+    "cheap-1",
+    "mine",
+    "claude-svc-k2",
+    "claude-house",
+    "constructor",
+    "toString",
+    "__proto__",
+    "x';touch${IFS}/tmp/pwned;'",
+    'a"b',
+    "$(id)",
+    "<script>",
+    "line\nbreak",
+    "own-model",
+  ];
+  await using good = fakeUpstream(listing(() => ["good-model"]));
+  await using evil = fakeUpstream(listing(() => hostile));
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: {
+        good: { url: good.url, discover: true },
+        zevil: { url: evil.url, discover: true },
+      },
+      routes: {
+        house: { targets: [{ upstream: "good", model: "good-model" }] },
+        "svc-k2": { targets: [{ upstream: "good", model: "good-model" }] },
+      },
+      aliases: { "cheap-*": "house", mine: "house" },
+    },
+  });
+  const names = ["good/good-model", "cheap-1", "mine", "claude-svc-k2", "claude-house", "house"];
+  for (const model of names) {
+    assertEquals(await statusOf(gateway.chat("Hi", { model })), 200, model);
+  }
+  assertEquals(evil.received.filter(({ path }) => path !== "/v1/models"), []);
+  // what is the upstream's own is served, and each name that is served can be used
+  for (const model of await served(gateway)) {
+    assertMatch(model, /^[\w@][\w.:@/+-]*$/);
+    const reply = await gateway.chat("Hi", { model });
+    await reply.body?.cancel();
+    assertEquals(reply.status, 200, model);
+    const { context, maxOutput, prices } = gateway.gateway.catalog.resolve(model);
+    assert([context, maxOutput, prices.input].every(Number.isSafeInteger), model);
+  }
+  assert((await served(gateway)).includes("own-model"));
+  assert((await served(gateway)).includes("zevil/cheap-1"));
+  await assertLedgerClean(gateway);
+});

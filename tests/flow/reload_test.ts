@@ -213,8 +213,26 @@ Deno.test({
     await until(() => isServed("two"), { what: "be served" });
     assertEquals(await isServed("one"), false);
 
+    // a file that was truncated or removed is a fault, not a gateway without settings
+    for (const lose of [() => Deno.writeTextFile(file, ""), () => Deno.remove(file)]) {
+      await lose();
+      const told = gateway.err().split("settings not reloaded").length;
+      gateway.signal("SIGHUP");
+      await until(() => gateway.err().split("settings not reloaded").length > told, {
+        what: "tell",
+      });
+      assert(await isServed("two"));
+    }
+    // each of two reloads tells its own outcome
+    await write({ two: "svc-k2" });
+    const good = run("reload");
+    await Promise.all([good, Deno.writeTextFile(file, "{ broken").then(() => run("reload"))]);
+    const { code, err } = await run("reload");
+    assertEquals(code, 1, err);
+
     gateway.signal("SIGTERM");
     assertEquals((await gateway.status).code, 0);
+    await write({});
     assertMatch((await run("reload")).err, /No gateway is running/);
   },
 });

@@ -112,6 +112,39 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name:
+    "a successor that dies before it has taken over: the earlier gateway goes on; another port is refused",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using dir = await tempDir();
+    const env = { SLUICE_OWNER_KEY: KEY };
+    const start = (...args: string[]) => startCommand(args, { directory: dir.path, env });
+    await using first = start("--port", "0");
+    const [, url = ""] = await first.waitFor(/listening on (http:\S+)/);
+    await first.waitFor(/curl/);
+    await using elsewhere = start("--takeover", "--port", "1");
+    assertEquals((await elsewhere.status).code, 1);
+    assertStringIncludes(elsewhere.err(), "Cannot take over: the gateway listens on port");
+
+    await using second = start("--takeover", "--port", "0");
+    await second.waitFor(/listening on/);
+    second.signal("SIGKILL");
+    await second.status;
+    const load = new Load(url);
+    await load.requests(5_000);
+    assertEquals(load.faults, []);
+    assertStringIncludes(first.err(), "the process that took over has ended");
+    assertMatch((await sluice(["doctor", "--running"], { directory: dir.path })).out, /running at/);
+
+    await using third = start("--takeover", "--port", "0");
+    await third.waitFor(/curl/);
+    assertEquals((await first.status).code, 0);
+    // the earlier one did not take its word back
+    assertEquals((await sluice(["reload"], { directory: dir.path })).code, 0);
+  },
+});
+
 /** Requests over kept connections and over new ones, and what went wrong with them. */
 class Load {
   readonly faults: string[] = [];
