@@ -117,10 +117,12 @@ async function answerOf(
   secret: string | undefined,
 ): Promise<"proven" | "unproven" | "another" | "nothing"> {
   const challenge = randomText(32);
+  const patience = new AbortController(); // `AbortSignal.timeout` keeps its timer on Deno 2.4
+  const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
   try {
     const reply = await fetch(`${url}/healthz`, {
       headers: { "x-sluice-challenge": challenge },
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: patience.signal,
     });
     const body = await reply.json();
     if (!reply.ok || body?.status !== "ok") return "nothing";
@@ -130,6 +132,8 @@ async function answerOf(
     return proof === await proofOf(secret, challenge) ? "proven" : "another";
   } catch {
     return "nothing";
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,3 +1,4 @@
+import undiciTimers from "undici/lib/util/timers.js";
 import { assemble, openStore } from "../../src/assemble/mod.ts";
 import { runCommand } from "../../src/cli/mod.ts";
 import { environment, type Finished, sluice as inProcess } from "./command.ts";
@@ -32,5 +33,6 @@ export async function sluice(
     runProgram: none,
     confirm: () => undefined,
   });
+  undiciTimers.reset(); // its clock ticks on for half a second, which Deno 2.4 takes for a leak of the test
   return { code, out, err };
 }

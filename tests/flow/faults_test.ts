@@ -222,7 +222,7 @@ Deno.test("two gateways on one data directory: the second is told so", async () 
   await first.waitFor(/listening on/);
   await using second = startCommand(["--port", "0"], { directory: dir.path });
   assertEquals((await second.status).code, 1);
-  assertStringIncludes(second.err(), "Another gateway is running on");
+  assertStringIncludes(second.err(), "A gateway is already running at");
 });
 
 /** A disk of its own, if this system lets us have one. */

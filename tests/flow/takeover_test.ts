@@ -102,7 +102,7 @@ Deno.test({
     await using third = start();
     assertEquals((await third.status).code, 1);
     assertStringIncludes(third.err(), "still finishes its requests");
-    assertEquals((await fetch(`${url}/healthz`)).ok, true);
+    assertEquals(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
     leaving.abort();
     await stream.text().catch(() => {});
     assertEquals((await first.status).code, 0);
