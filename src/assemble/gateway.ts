@@ -24,8 +24,15 @@ import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.t
 /** For connections that stay open although nothing runs on them. */
 const CLOSE_PATIENCE_MS = 1_000;
 
-/** Time in which clients change to connections of the process that has taken over. */
-const HANDOVER_MS = 3_000;
+/**
+ * Time without a request after which a process that has handed over closes its connections. A client may use one at any
+ * moment, also that of a stream that has just ended, and must not find it closed.
+ */
+const QUIET_MS = 3_000;
+/** Time after which it stops listening in any case, should new connections still reach it. */
+const LISTENING_MS = 60_000;
+/** Interval of looks at whether the other process still runs. */
+const LOOK_MS = 500;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** What a gateway takes from its environment; tests pass their own. */
@@ -162,6 +169,7 @@ export async function assemble(config: Config, environment: Environment): Promis
 
   const owned = built.move();
   let server: Server | undefined;
+  let lastRequestTick = 0;
   const announce = () => {
     if (server === undefined || handedOver) return;
     const { file, digest } = servings.current.config;
@@ -205,7 +213,9 @@ export async function assemble(config: Config, environment: Environment): Promis
     listen() {
       const fetch: App["fetch"] = (request, info) => {
         const response = servings.current.app.fetch(request, info);
-        return handedOver ? closingConnection(response) : response;
+        if (!handedOver) return response;
+        lastRequestTick = performance.now();
+        return closingConnection(response);
       };
       server = serve({ fetch }, {
         ...settings,
@@ -230,14 +240,24 @@ export async function assemble(config: Config, environment: Environment): Promis
     },
     async handOver() {
       handedOver = true;
-      await delay(HANDOVER_MS);
-      if (!await identity.hasSuccessor()) {
-        handedOver = false;
-        announce();
-        log.warn("the process that took over has ended: this one goes on");
-        return false;
+      const beganTick = lastRequestTick = performance.now();
+      let listens = true;
+      const isQuiet = () => inFlight.count === 0 && performance.now() - lastRequestTick >= QUIET_MS;
+      while (!isQuiet()) {
+        await delay(LOOK_MS);
+        if (listens && !await identity.hasSuccessor()) {
+          handedOver = false;
+          announce();
+          log.warn("the process that took over has ended: this one goes on");
+          return false;
+        }
+        const isSteered = Deno.build.os === "linux";
+        const patienceMs = isSteered ? LISTENING_MS : QUIET_MS;
+        if (listens && performance.now() - beganTick >= patienceMs) {
+          listens = false;
+          server?.stopListening();
+        }
       }
-      server?.stopListening();
       await servings.current.app.idle();
       await inFlight.finish(MAX_TIMER_MS);
       await close();
