@@ -204,6 +204,7 @@ function statusWords(status: number, said: UpstreamError): string {
 }
 
 function statusMeaning(status: number, said: UpstreamError): string | undefined {
+  if (status === 402) return "the key is out of credits";
   switch (keyFault(status, said)) {
     case "rejected":
       return "rejected the key";
