@@ -18,7 +18,7 @@ const callerRow = z.object({
   keyId: row.key_id,
   /** Routes that the key may use; `null` allows all. */
   models: row.models === null ? null : new Set(z.array(z.string()).parse(JSON.parse(row.models))),
-  /** Whether the key may spend only so many credits. */
+  /** Whether the key has a budget. */
   hasBudget: row.has_budget === 1,
   expiresAtMs: row.expires_at_ms,
   revokedAtMs: row.revoked_at_ms,
