@@ -26,7 +26,7 @@ function conversation(bytes: number, messages: number): string {
   });
 }
 
-async function send({ port, headers }: Server, body: Uint8Array<ArrayBuffer>): Promise<void> {
+async function send({ port, headers }: Server, body: BodyInit): Promise<void> {
   const reply = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },

@@ -23,7 +23,7 @@ import {
 
 const PACE_MS = 1_000;
 /** Streams opened per second, so that their events are spread over the pace. */
-const OPENED_PER_SECOND = 500;
+const OPENED_PER_SECOND = 250;
 /** Until buffers and compiled code are what they stay. */
 const SETTLE_MS = 5_000;
 const encoder = new TextEncoder();
