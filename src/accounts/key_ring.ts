@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "../database/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { digestOf, KEY_PATTERN } from "./keys.ts";
