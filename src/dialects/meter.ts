@@ -145,7 +145,8 @@ export class Meter {
     } else if (!TEXTS.has(key) && this.#isRepeated(`${parent} ${key}`, value, MAX_VALUES)) {
       return false;
     }
-    this.#counter.add(value + this.#separator);
+    this.#counter.add(value);
+    this.#counter.add(this.#separator); // by itself: megabytes are not copied for it
     return true;
   }
 

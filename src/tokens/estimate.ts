@@ -10,6 +10,8 @@ export interface Weights {
   readonly runs: Uint16Array;
   /** Cost of a quarter token in `UNIT`s, by state and level: `state << 4 | level`. */
   readonly costs: Int32Array;
+  /** What `characters` and `pairs` hold of two neighbours in ASCII, by `first << 7 | second`: see `asciiPairs`. */
+  readonly ascii: Uint16Array;
 }
 
 /** Counts are integers in units of 1/1024 token, so that sums are exact. */
@@ -125,6 +127,27 @@ function unpackPairs(packed: string): Uint8Array {
   return pairs;
 }
 
+/** Bits of a pair in `Weights.ascii`; below them are 4 of its level and 5 of the second character's quarter tokens. */
+const SAME = 1 << 9;
+const BLANKS = 1 << 10;
+/** A pair has to be looked at more closely if it is a digit's, or if the pair before it has the bit 5 places lower. */
+const CLOSER = 5;
+const DIGIT = 1 << 13;
+const SAME_AGAIN = SAME << CLOSER;
+const AFTER_BLANKS = BLANKS << CLOSER;
+
+/** Two neighbours in ASCII at one look: most text is that, and nearly all of its pairs need no more. */
+function asciiPairs(characters: Uint8Array, pairs: Uint8Array): Uint16Array {
+  return Uint16Array.from({ length: 1 << 14 }, (_, index) => {
+    const [first, second] = [index >> 7, index & 127];
+    let pair = (second === 32 ? SPACE : pairs[index]!) | characters[second]! << 4;
+    if (second >= 48 && second <= 57) pair |= DIGIT;
+    if (first === second) pair |= SAME | SAME_AGAIN;
+    if (isBlank(first)) pair |= isBlank(second) ? BLANKS : second > 32 ? AFTER_BLANKS : 0;
+    return pair;
+  });
+}
+
 /** Unpacks `RUNS`: code points, each with its tokens in 1/256, in base 36. */
 function unpackRuns(packed: string, characters: Uint8Array): Uint16Array {
   const runs = Uint16Array.from(characters, (quarters) => quarters * UNIT / 4);
@@ -144,11 +167,13 @@ export function unpackWeights(
   packed: { characters: string; pairs: string; runs: string; costs: ArrayLike<number> },
 ): Weights {
   const characters = unpackCharacters(packed.characters);
+  const pairs = unpackPairs(packed.pairs);
   return {
     characters,
-    pairs: unpackPairs(packed.pairs),
+    pairs,
     runs: unpackRuns(packed.runs, characters),
     costs: expandCosts(packed.costs),
+    ascii: asciiPairs(characters, pairs),
   };
 }
 
@@ -200,7 +225,7 @@ export class TokenCounter {
   }
 
   #add(text: string, start: number, end: number): void {
-    const { characters, pairs, runs, costs } = this.#weights;
+    const { characters, pairs, runs, costs, ascii } = this.#weights;
     const nextStates = NEXT_STATES;
     let count = 0;
     let state = this.#state;
@@ -208,8 +233,26 @@ export class TokenCounter {
     let beforeLast = this.#beforeLast;
     let digits = this.#digits;
     let high = this.#high;
-    for (let index = start; index < end; index++) {
+    text: for (let index = start; index < end; index++) {
       let code = text.charCodeAt(index);
+      if ((code | last) < 128 && code !== last) {
+        let pair = ascii[last << 7 | code]!;
+        let before = pair < DIGIT || beforeLast > 127 ? 0 : ascii[beforeLast << 7 | last]!;
+        while ((pair & (before << CLOSER | DIGIT)) < DIGIT) {
+          const entry = state << 4 | pair & 15;
+          count = count + costs[entry]! * (pair >> 4 & 31) | 0;
+          state = nextStates[entry]!;
+          digits = 0;
+          high = 0;
+          beforeLast = last;
+          last = code;
+          before = pair;
+          if (++index === end) break text;
+          code = text.charCodeAt(index);
+          if (code > 127) break;
+          pair = ascii[last << 7 | code]!;
+        }
+      }
       if (code >= 0xd800 && code <= 0xdfff) {
         if (code < 0xdc00) { // counted as a lone one until the other half arrives
           count = count + UNIT | 0;

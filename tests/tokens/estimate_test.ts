@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { countTokens, TokenCounter } from "../../src/tokens/mod.ts";
-import { CHARACTERS, PAIRS, RUNS } from "../../src/tokens/weights.ts";
+import { unpackWeights } from "../../src/tokens/estimate.ts";
+import { CHARACTERS, COSTS, PAIRS, RUNS } from "../../src/tokens/weights.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { testSeed } from "../fake/random.ts";
 import {
@@ -126,6 +127,46 @@ Deno.test("TokenCounter gives the same count unit by unit, surrogate pairs cut i
     for (let index = 0; index < text.length; index++) counter.add(text[index]!);
     assertEquals(counter.tokens, countTokens(text), `SLUICE_TEST_SEED=${seed}`);
   }
+});
+
+Deno.test("TokenCounter counts two neighbours in ASCII at one look as it counts them one by one (property)", () => {
+  const weights = unpackWeights({ characters: CHARACTERS, pairs: PAIRS, runs: RUNS, costs: COSTS });
+  const closer = { ...weights, ascii: weights.ascii.map(() => 1 << 13) }; // each pair is looked at more closely
+  const pieces = [
+    " ",
+    "\t",
+    "\n",
+    "a",
+    "e",
+    "T",
+    "th",
+    "aaa",
+    "1",
+    "23",
+    "999",
+    "\0",
+    "\x7f",
+    "\x80",
+    "é",
+    "漢",
+    "😀",
+  ]
+    .concat(["\ud83d", "\ude00", "..", "   ", ",", "~", "_"]);
+  const alphabet = fc.uniqueArray(fc.constantFrom(...pieces), { minLength: 1 });
+  const text = alphabet.chain((some) => fc.array(fc.constantFrom(...some), { maxLength: 40 }));
+  const ascii = fc.array(fc.string({ unit: "binary-ascii" }));
+  fc.assert(
+    fc.property(fc.oneof(text, ascii), fc.nat(40), (parts, cut) => {
+      const [one, other] = [new TokenCounter(weights), new TokenCounter(closer)];
+      const whole = parts.join("");
+      for (const piece of [whole.slice(0, cut), whole.slice(cut)]) {
+        one.add(piece);
+        other.add(piece);
+        assertEquals(one.tokens, other.tokens, JSON.stringify(whole));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 Deno.test("TokenCounter counts each lone surrogate", () => {
