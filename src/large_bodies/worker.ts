@@ -2,15 +2,16 @@
 /// <reference lib="deno.worker" />
 /** The thread that looks at each byte of what is large: milliseconds, in which nobody else waits. */
 
-import { Buffer } from "node:buffer";
+import { Buffer, isAscii } from "node:buffer";
 import { examine } from "../pixels/mod.ts";
-import { jsonExcess } from "../json/mod.ts";
+import { jsonExcess, JsonFindings } from "../json/mod.ts";
+import { MIN_CHARS } from "./detached_base64.ts";
 import { findRuns } from "./find_runs.ts";
 import type { Answer, Ask } from "./protocol.ts";
 
 const encoder = new TextEncoder();
 const ascii = new TextDecoder();
-/** All that is structure in JSON is ASCII. */
+/** A character for each byte: all that is structure in JSON is ASCII. Slower than UTF-8 where all bytes are. */
 const latin1 = new TextDecoder("latin1");
 
 const DECODED_AT_ONCE = 65_536;
@@ -31,13 +32,16 @@ function answerTo(ask: Ask): Answer {
     encoder.encodeInto(text, base64);
     return { id, kind, bytes: base64, examined: examine(bytes) };
   }
-  const excess = jsonExcess(latin1.decode(bytes), ask.bounds);
-  if (excess !== undefined) return { id, kind, bytes, runs: [], excess };
-  const runs = findRuns(bytes).map(({ start, end }) => {
+  const findings = new JsonFindings(MIN_CHARS);
+  const text = (isAscii(bytes) ? ascii : latin1).decode(bytes);
+  const excess = jsonExcess(text, ask.bounds, findings);
+  const { longDigits, texts } = findings;
+  if (excess !== undefined) return { id, kind, bytes, runs: [], longDigits, excess };
+  const runs = findRuns(bytes, texts).map(({ start, end }) => {
     const image = decoded(bytes.subarray(start, end));
     return { start, end, size: image.byteLength, examined: examine(image) };
   });
-  return { id, kind, bytes, runs, excess };
+  return { id, kind, bytes, runs, longDigits, excess };
 }
 
 /** Valid until the next call. */
