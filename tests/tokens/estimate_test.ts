@@ -129,10 +129,10 @@ Deno.test("TokenCounter gives the same count unit by unit, surrogate pairs cut i
   }
 });
 
-Deno.test("TokenCounter counts two neighbours in ASCII at one look as it counts them one by one (property)", () => {
+Deno.test("TokenCounter counts text in ASCII several characters at a time as it counts them one by one (property)", () => {
   const weights = unpackWeights({ characters: CHARACTERS, pairs: PAIRS, runs: RUNS, costs: COSTS });
-  const closer = { ...weights, ascii: weights.ascii.map(() => 1 << 13) }; // each pair is looked at more closely
-  const pieces = [
+  const slow = { ...weights, ascii: weights.ascii.map(() => 1 << 8) }; // each pair is looked at more closely
+  const rare = [
     " ",
     "\t",
     "\n",
@@ -152,14 +152,21 @@ Deno.test("TokenCounter counts two neighbours in ASCII at one look as it counts 
     "😀",
   ]
     .concat(["\ud83d", "\ude00", "..", "   ", ",", "~", "_"]);
-  const alphabet = fc.uniqueArray(fc.constantFrom(...pieces), { minLength: 1 });
-  const text = alphabet.chain((some) => fc.array(fc.constantFrom(...some), { maxLength: 40 }));
+  const alphabet = fc.uniqueArray(fc.constantFrom(...rare), { minLength: 1 });
+  const short = alphabet.chain((some) => fc.array(fc.constantFrom(...some), { maxLength: 40 }));
+  const words = "the quick, Hello\n\t said: fox's    42".split(/(?=[ \n])/);
+  const part = fc.oneof(
+    { arbitrary: fc.constantFrom(...words), weight: 30 },
+    { arbitrary: fc.constantFrom(...rare), weight: 1 },
+  );
+  const long = fc.array(part, { minLength: 100, maxLength: 900, size: "max" });
   const ascii = fc.array(fc.string({ unit: "binary-ascii" }));
   fc.assert(
-    fc.property(fc.oneof(text, ascii), fc.nat(40), (parts, cut) => {
-      const [one, other] = [new TokenCounter(weights), new TokenCounter(closer)];
+    fc.property(fc.oneof(short, long, ascii), fc.nat(3_000), (parts, cut) => {
+      const [one, other] = [new TokenCounter(weights), new TokenCounter(slow)];
       const whole = parts.join("");
-      for (const piece of [whole.slice(0, cut), whole.slice(cut)]) {
+      const at = cut % (whole.length + 1);
+      for (const piece of [whole.slice(0, at), whole.slice(at)]) {
         one.add(piece);
         other.add(piece);
         assertEquals(one.tokens, other.tokens, JSON.stringify(whole));
@@ -167,6 +174,19 @@ Deno.test("TokenCounter counts two neighbours in ASCII at one look as it counts 
     }),
     { numRuns: 2_000 },
   );
+});
+
+Deno.test("TokenCounter forgets digits and half an emoji before a long text in ASCII", () => {
+  const fox = " brown fox".repeat(40);
+  for (const before of ["4", "42", "420", "\ud83d", "é", "  "]) {
+    for (const text of [`${fox}7${fox}`, `a${fox}7${fox}`, fox, `a${fox}`]) {
+      const [whole, cut] = [new TokenCounter(), new TokenCounter()];
+      const pieces = [before, text, "\ude00"];
+      for (const piece of pieces) whole.add(piece);
+      for (const unit of pieces.join("").split("")) cut.add(unit);
+      assertEquals(whole.tokens, cut.tokens, before + text);
+    }
+  }
 });
 
 Deno.test("TokenCounter counts each lone surrogate", () => {
