@@ -178,10 +178,10 @@ Deno.test("TokenCounter counts text in ASCII several characters at a time as it 
 
 Deno.test("TokenCounter forgets digits and half an emoji before a long text in ASCII", () => {
   const fox = " brown fox".repeat(40);
-  for (const before of ["4", "42", "420", "\ud83d", "é", "  "]) {
+  for (const before of ["4", "42", "420", "\ud800", "é", "  "]) {
     for (const text of [`${fox}7${fox}`, `a${fox}7${fox}`, fox, `a${fox}`]) {
       const [whole, cut] = [new TokenCounter(), new TokenCounter()];
-      const pieces = [before, text, "\ude00"];
+      const pieces = [before, text, "\udc00"];
       for (const piece of pieces) whole.add(piece);
       for (const unit of pieces.join("").split("")) cut.add(unit);
       assertEquals(whole.tokens, cut.tokens, before + text);
