@@ -41,7 +41,7 @@ const CLOSE_OBJECT = 125;
  * Finds the first limit that a JSON text exceeds, in one pass without allocation. Parsing a few megabytes of
  * `[{},{},…]` first would take gigabytes and seconds.
  *
- * @param json The text, which need not be valid. It may be decoded as UTF-8 or, for speed, as Latin-1.
+ * @param json The text, which need not be valid. What is not ASCII in it does not matter.
  * @param bounds The limits.
  * @param findings Filled with what else is found, up to where a limit is exceeded.
  * @returns The exceeded limit, or `undefined` if the text is within all of them.
