@@ -9,7 +9,7 @@
  */
 
 import DatabaseConstructor from "libsql";
-import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
+import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
 import { LogSync } from "./log_sync.ts";
 import type { Row, Statement, Value } from "./database.ts";
 
@@ -233,23 +233,32 @@ function handle(ask: Ask): Row[][] {
   }
 }
 
-self.onmessage = ({ data: { id, ask } }: MessageEvent<Numbered>) => {
+type Reply = (answer: Answer) => void;
+
+self.onmessage = ({ data }: MessageEvent<Numbered | Connecting>) => {
+  if ("port" in data) connect(data.port);
+  else take(data, (answer) => self.postMessage(answer));
+};
+
+/** Questions of all threads are taken in the order in which they arrive; each commit is one of them, whole. */
+function connect(port: MessagePort): void {
+  const reply: Reply = (answer) => port.postMessage(answer);
+  port.onmessage = ({ data }: MessageEvent<Numbered>) => take(data, reply);
+}
+
+function take({ id, ask }: Numbered, reply: Reply): void {
   try {
-    answer({ id, ok: true, rows: handle(ask) });
+    reply({ id, ok: true, rows: handle(ask) });
   } catch (error) {
-    answer(failure(id, error));
+    reply(failure(id, error));
     return;
   }
   if (ask.type !== "commit" || ask.durable === undefined) return;
   const durable = ask.durable;
   log!.durable().then(
-    () => answer({ id: durable, ok: true, rows: [] }),
-    (error) => answer(failure(durable, error)),
+    () => reply({ id: durable, ok: true, rows: [] }),
+    (error) => reply(failure(durable, error)),
   );
-};
-
-function answer(said: Answer): void {
-  self.postMessage(said);
 }
 
 function failure(id: number, error: unknown): Answer {
