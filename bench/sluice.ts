@@ -51,5 +51,5 @@ const gateway = await assemble(config, {
       },
     }),
 });
-gateway.listen();
+await gateway.listen();
 await Deno.writeTextFile(`${data}/key`, gateway.firstKey ?? "");

@@ -16,10 +16,11 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
   `--allow-${one}`
 );
 
-/** Loaded by name, which the compiler does not see: a thread, and what browsers are sent. */
+/** Loaded by name, which the compiler does not see: threads, and what browsers are sent. */
 const INCLUDED = [
   "src/database/embedded_worker.ts",
   "src/large_bodies/worker.ts",
+  "src/assemble/serving_thread.ts",
   "src/console/assets",
 ];
 

@@ -97,6 +97,11 @@ export class Admission {
    */
   async configure(settings: AdmissionSettings): Promise<void> {
     await this.#options.database.batch(settings.tierList.statements);
+    this.use(settings);
+  }
+
+  /** Changes the settings; for tiers that are stored already, as by another thread of the process. */
+  use(settings: AdmissionSettings): void {
     this.#settings = settings;
     clearInterval(this.#timer);
     this.#keepRegularly();

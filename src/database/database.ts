@@ -102,7 +102,7 @@ export interface Database {
    * Makes a line to the thread of an embedded file. Undefined for a server, to which each thread connects by itself, and
    * for a database that is itself at the end of a line.
    *
-   * @param died Called when the thread dies, as those at the ends of lines are not told. The last one given is called.
+   * @param died Called when the thread dies, which the other ends of lines do not notice. Replaces the one given before.
    */
   line?: ((died: (message: string) => void) => DatabaseLine) | undefined;
 }

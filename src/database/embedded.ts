@@ -34,7 +34,7 @@ export class EmbeddedDatabase implements Database {
   readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
   #lastDurable: Promise<unknown> = DURABLE;
   #closed = false;
-  /** Called when the thread dies: the lines to it are not told. */
+  /** Called when the thread dies, which the other ends of lines do not notice. */
   #died: (message: string) => void = () => {};
 
   private constructor(

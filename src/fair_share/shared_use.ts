@@ -1,4 +1,4 @@
-/** Accounts are told apart by a hash of their ID: two in one place share what one may have. */
+/** Accounts are distinguished by a hash of their ID: two in one place share what one may have. */
 const PLACES = 4_096;
 /** All places of one thread, and its sum. */
 const ROW = PLACES + 1;

@@ -12,6 +12,20 @@ export interface LogSettings {
   readonly level: LogLevel;
 }
 
+/**
+ * What is logged and how, by the settings `log` and `logLevel`.
+ *
+ * @returns Without a format in the settings: `pretty` on a terminal, else `json`.
+ */
+export function logSettings(
+  { log, logLevel }: {
+    readonly log?: LogSettings["format"] | undefined;
+    readonly logLevel: LogLevel;
+  },
+): LogSettings {
+  return { format: log ?? (Deno.stderr.isTerminal() ? "pretty" : "json"), level: logLevel };
+}
+
 /** A log. Each call writes one line. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
@@ -97,19 +111,24 @@ function printable(value: LogFields[string]): string {
  * Buffers lines, and writes those of one turn of the event loop together.
  *
  * @param target A file, such as `Deno.stderr`. Errors while writing are ignored.
+ * @param options `maxBytes`: what is written at once is whole lines of up to this, or one longer line. Several threads that
+ *   write to one pipe do not tear each other's lines with {@linkcode PIPE_BYTES}.
  * @returns A function that buffers text; `flush()` writes it immediately.
  */
 export function bufferedWriter(
   target: { writeSync(bytes: Uint8Array): number },
+  { maxBytes = Infinity }: { readonly maxBytes?: number } = {},
 ): ((text: string) => void) & { flush(): void } {
   const encoder = new TextEncoder();
   let waiting = "";
   const flush = () => {
     if (waiting === "") return;
-    let bytes = encoder.encode(waiting);
+    const bytes = encoder.encode(waiting);
     waiting = "";
     try {
-      while (bytes.length > 0) bytes = bytes.subarray(target.writeSync(bytes));
+      for (let at = 0; at < bytes.length;) {
+        at += target.writeSync(bytes.subarray(at, endOfLines(bytes, at, maxBytes)));
+      }
     } catch {
       // the reader of the log is gone; keep serving
     }
@@ -119,4 +138,17 @@ export function bufferedWriter(
     waiting += text;
   };
   return Object.assign(write, { flush });
+}
+
+/** What a pipe takes as one piece (pipe(7), PIPE_BUF). */
+export const PIPE_BYTES = 4_096;
+
+const LINE_FEED = 0x0a;
+
+/** The end of the whole lines from `from` on that fit into `maxBytes`; at least one. */
+function endOfLines(bytes: Uint8Array, from: number, maxBytes: number): number {
+  if (bytes.length - from <= maxBytes) return bytes.length;
+  const last = bytes.lastIndexOf(LINE_FEED, from + maxBytes - 1);
+  const end = last >= from ? last : bytes.indexOf(LINE_FEED, from);
+  return end < 0 ? bytes.length : end + 1;
 }

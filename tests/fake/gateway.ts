@@ -40,6 +40,17 @@ export interface GatewayOptions {
   /** Waits before retries, in milliseconds; short, since tests wait for them. */
   readonly firstWaitMs?: number;
   readonly wrapDatabase?: (database: Database) => Database;
+  /** Whether the test looks into the gateway that is in this process: then one thread serves. */
+  readonly looksInside?: boolean;
+}
+
+/**
+ * Threads that serve in tests which do not say how many: `SLUICE_TEST_WORKERS=2` runs them against two. What a test puts
+ * into this process, such as a clock of its own, another thread would not have.
+ */
+function workersOf({ now, wrapDatabase, looksInside = false }: GatewayOptions): number {
+  if (now !== undefined || wrapDatabase !== undefined || looksInside) return 1;
+  return Number(Deno.env.get("SLUICE_TEST_WORKERS") ?? 1);
 }
 
 /** Starts a gateway over real files and sockets. Disposing stops it. */
@@ -54,6 +65,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
         port: 0,
         limits: { drainMs: 5_000 },
         tiers: WIDE_TIERS, // tests of the windows have their own
+        workers: workersOf(options),
         ...settings,
         // tests of discovery ask for it: other upstreams count what they are asked
         ...(settings.upstream && { upstream: { discover: false, ...settings.upstream } }),
@@ -73,6 +85,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   });
   const gateway = await assemble(config, {
     log,
+    writeLog: (text) => lines += text,
     passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/accounts/passwords_test.ts has the real one
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
     ...(options.now === undefined ? {} : { now: options.now }),
@@ -85,7 +98,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     await sleep(20);
     undiciTimers.reset();
   });
-  const { url } = gateway.listen();
+  const { url } = await gateway.listen();
   const key = gateway.firstKey ?? config.settings.owner.key?.reveal() ?? "";
   const owned = started.move();
 

@@ -242,7 +242,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "idle-connections-kept",
     file: "src/http/connections.ts",
-    find: "if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) sockets.end(descriptor);",
+    find: "if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) idle.push(connection);",
     replace: "",
     tests: [{ file: CONNECTIONS, filter: "idle connections are closed" }],
     why: "A thousand idle connections would use up the descriptors.",
