@@ -252,6 +252,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     owner,
     guardProcess() {
       owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() }));
+      threads?.guard();
     },
     async listen() {
       const { host, port } = settings;

@@ -31,6 +31,8 @@ interface Opened {
   readonly metrics: Metrics;
   readonly configureLog: () => void;
   readonly databaseDied: (message: string) => void;
+  /** Keeps the thread up from now on when there is a bug. */
+  guard(): void;
   close(): Promise<void>;
 }
 
@@ -51,7 +53,6 @@ async function open(beginning: Beginning): Promise<Opened> {
     }),
     () => main.call("metricsText", null),
   );
-  built.defer(guardProcess({ log, unhandled: () => metrics.unhandled() }));
   const observe: ObserveCommit = (commit) => metrics.committed(commit);
   const embedded = line && EmbeddedDatabase.over(line, observe);
   const storeOptions = {
@@ -90,6 +91,7 @@ async function open(beginning: Beginning): Promise<Opened> {
     metrics,
     configureLog: () => log.configure(logSettings(door.servings.current.config.settings)),
     databaseDied: (message) => embedded?.fail(message),
+    guard: () => owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() })),
     async close() {
       closing.abort();
       await door.closeConnections(CLOSE_PATIENCE_MS);
@@ -108,6 +110,9 @@ function methods(): ThreadMethods {
     async open(beginning) {
       opening = open(beginning);
       await opening;
+    },
+    async guard() {
+      (await opened()).guard();
     },
     async listen(address) {
       (await opened()).door.listen({ ...address, besideAnother: true, exhausted() {} });

@@ -82,6 +82,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   readonly #restarting = new Set<Promise<void>>();
   #restartMs = FIRST_RESTART_MS;
   #address: { readonly host: string; readonly port: number } | undefined;
+  #isGuarded = false;
   #isHandingOver = false;
   #isStopping = false;
   #closed = false;
@@ -147,6 +148,12 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     for (const { number, calls } of this.#alive.values()) {
       if (number !== from) calls.tell("heard", news);
     }
+  }
+
+  /** Keeps all threads up from now on when there is a bug. */
+  guard(): void {
+    this.#isGuarded = true;
+    for (const { calls } of this.#alive.values()) calls.tell("guard", null);
   }
 
   /** Listens in all threads, where the main one does. */
@@ -270,6 +277,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
         sendsLog: writeLog !== undefined,
       }, line === undefined ? [] : [line.port]);
       await this.#catchUp(thread);
+      if (this.#isGuarded) calls.tell("guard", null);
       if (this.#isStopping) calls.tell("stopTaking", null);
       if (this.#isHandingOver) calls.tell("handOver", true);
       this.#alive.set(number, thread);

@@ -51,6 +51,8 @@ export interface Beginning extends Generation {
 export type ThreadMethods = {
   /** Builds everything that serves. */
   open: (beginning: Beginning) => Promise<void>;
+  /** Keeps it up from now on when there is a bug, and gives up permissions, which are those of the whole process. */
+  guard: (nothing: null) => Promise<void>;
   listen: (address: { readonly host: string; readonly port: number }) => Promise<void>;
   relisten: (nothing: null) => Promise<void>;
   /** Its listener is about to be ended. */

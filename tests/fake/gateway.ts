@@ -1,5 +1,5 @@
 import undiciTimers from "undici/lib/util/timers.js";
-import { assemble, type Gateway, type Reload } from "../../src/assemble/mod.ts";
+import { assemble, type Gateway, type Reload, type StartThread } from "../../src/assemble/mod.ts";
 import { databaseFile, loadConfig, type SettingsInput } from "../../src/config/mod.ts";
 import type { Database } from "../../src/database/mod.ts";
 import { createLog } from "../../src/telemetry/mod.ts";
@@ -40,6 +40,8 @@ export interface GatewayOptions {
   /** Waits before retries, in milliseconds; short, since tests wait for them. */
   readonly firstWaitMs?: number;
   readonly wrapDatabase?: (database: Database) => Database;
+  /** Starts serving threads. */
+  readonly startThread?: StartThread;
   /** Whether the test looks into the gateway that is in this process: then one thread serves. */
   readonly looksInside?: boolean;
 }
@@ -89,6 +91,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/accounts/passwords_test.ts has the real one
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
     ...(options.now === undefined ? {} : { now: options.now }),
+    ...(options.startThread === undefined ? {} : { startThread: options.startThread }),
     ...(options.wrapDatabase === undefined ? {} : { wrapDatabase: options.wrapDatabase }),
   });
   started.defer(async () => {
