@@ -202,8 +202,8 @@ Deno.test({
     });
     const statuses = await Promise.all(replies);
     for (const connection of connections) connection.close();
-    const refused = statuses.filter((status) => status === 503 || status === 400).length;
-    assert(refused >= 3, `${statuses}`);
+    // what was read is longer than the context window; for the others there was no memory in time
+    assertEquals(statuses.toSorted(), [400, 400, 400, 400, 503, 503, 503, 503]);
     // and nothing of it stays taken
     const [status] = await statusAndText(
       gateway.post("/v1/chat/completions", text),
