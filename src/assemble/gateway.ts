@@ -38,9 +38,9 @@ const LISTENING_MS = 60_000;
 /** Interval of looks at whether the other process still runs. */
 const LOOK_MS = 500;
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** Max threads that `auto` starts, and with a libSQL server, which stalls when many write at once. */
-const MAX_AUTO = 64;
-const MAX_AUTO_AT_SERVER = 4;
+/** Max threads, and with a libSQL server: sqld 0.24 stops answering when eight write batches are in flight. */
+const MAX_WORKERS = 64;
+const MAX_WORKERS_AT_SERVER = 4;
 
 /** What a gateway takes from its environment; tests pass their own. */
 export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" | "wrapDatabase"> {
@@ -337,9 +337,13 @@ function threadsOf({ workers, database }: Settings, log: Log): number {
     if (workers !== "auto") log.warn("workers: only Linux shares a port out; one thread serves");
     return 1;
   }
-  if (workers !== "auto") return workers;
   const isServer = database.url !== undefined && !database.url.startsWith("file:");
-  return Math.min(navigator.hardwareConcurrency, isServer ? MAX_AUTO_AT_SERVER : MAX_AUTO);
+  const max = isServer ? MAX_WORKERS_AT_SERVER : MAX_WORKERS;
+  if (workers === "auto") return Math.min(navigator.hardwareConcurrency, max);
+  if (workers > max) {
+    log.warn(`workers: at most ${max} threads write to a libSQL server, so ${max} serve`);
+  }
+  return Math.min(workers, max);
 }
 
 /** The process was out of descriptors: if the listener of a thread has ended, all listen again. */
