@@ -5,7 +5,7 @@ import {
   type LargeBodies,
   MIN_CHARS,
 } from "../large_bodies/mod.ts";
-import { type CoarseTimers, humanBytes } from "../platform/mod.ts";
+import { type CoarseTimers, decodeUtf8, humanBytes } from "../platform/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { type JsonBounds, type JsonExcess, jsonExcess, parseJson } from "../json/mod.ts";
 import type { Share } from "../fair_share/mod.ts";
@@ -77,14 +77,14 @@ async function textOf(
 ): Promise<string> {
   const bounds = { depth, values, members };
   if (bytes.byteLength < MIN_CHARS) {
-    const text = decodeUtf8(bytes);
+    const text = textFrom(bytes);
     const excess = jsonExcess(text, bounds);
     if (excess !== undefined) throw beyond(excess, bounds);
     return text;
   }
   const found = await large.detach(bytes, detached, bounds);
   if ("excess" in found) throw beyond(found.excess, bounds);
-  return decodeUtf8(found.text);
+  return textFrom(found.text);
 }
 
 function beyond(excess: JsonExcess, bounds: JsonBounds): Refusal {
@@ -296,12 +296,10 @@ function tooLarge({ bodyBytes }: BodyLimits): Refusal {
   return invalid(undefined, `Request body too large: the limit is ${humanBytes(bodyBytes)}.`);
 }
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
-
 /** Decodes strictly: the platform's reader would insert replacement characters into a prompt. */
-function decodeUtf8(bytes: Uint8Array): string {
+function textFrom(bytes: Uint8Array): string {
   try {
-    return strictUtf8.decode(bytes);
+    return decodeUtf8(bytes);
   } catch (cause) {
     throw Object.assign(invalid(undefined, "Request body is not valid UTF-8."), { cause });
   }

@@ -1,5 +1,5 @@
 /**
- * What the platform lacks: signals that follow others, bytes, cheap timeouts, ids, text that is safe to display.
+ * What the platform lacks: signals that follow others, bytes and their text, cheap timeouts, ids, text that is safe to display.
  *
  * Promise: no dependencies, and nothing here knows what a gateway is.
  *
@@ -12,4 +12,5 @@ export { CoarseTimers } from "./coarse_timers.ts";
 export { displayed, misleading } from "./display_text.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";
 export { SlotMap } from "./slot_map.ts";
+export { decodeUtf8 } from "./utf8.ts";
 export { VERSION } from "./version.ts";
