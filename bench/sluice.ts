@@ -2,7 +2,7 @@
 
 import { assemble } from "../src/assemble/mod.ts";
 import { loadConfig } from "../src/config/mod.ts";
-import type { Json } from "../src/database/mod.ts";
+import type { JsonObject } from "../src/database/mod.ts";
 import { SILENT } from "../src/telemetry/mod.ts";
 
 const [port = "0", upstream = "", data = "", metering = "yes", dialect = "chat", more = "{}"] =
@@ -17,11 +17,19 @@ const settings = {
 const file = `${data}/sluice.jsonc`;
 await Deno.writeTextFile(file, JSON.stringify(settings));
 
+const UNLIMITED = new Array<number>(6).fill(1e12);
+
 /** What the database would have answered: admitted, settled. */
-const BYPASSED: Readonly<Record<string, (key: Json) => readonly Json[]>> = {
-  admission: (key) => [key, "admitted", 1e6, 1e12, 1e12, 0, 1e12, 0, 1e12, 0],
-  settlement: (key) => [key, 1, 1e12],
-  growth: (key) => [key, 1e9],
+const BYPASSED: Readonly<Record<string, JsonObject>> = {
+  admission: {
+    verdict: "admitted",
+    credits: 1e6,
+    balance: 1e12,
+    limits: UNLIMITED,
+    used: UNLIMITED.map(() => 0),
+  },
+  settlement: { charged_credits: 1, balance_credits: 1e12 },
+  growth: { credits: 1e9 },
 };
 
 const config = await loadConfig({
@@ -44,10 +52,8 @@ const gateway = await assemble(config, {
       close: { value: database.close.bind(database) },
       waiting: { value: 0 },
       write: {
-        value: (
-          { name, read }: { name: string; read?: (row: readonly Json[]) => unknown },
-          [key]: readonly [string],
-        ) => Promise.resolve(read?.(BYPASSED[name]!(key))),
+        value: ({ name, read }: { name: string; read?: (row?: JsonObject) => unknown }) =>
+          Promise.resolve(read?.(BYPASSED[name]!)),
       },
     }),
 });

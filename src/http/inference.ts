@@ -198,7 +198,8 @@ export class Inference {
     { settled, ...reply }: RelayReply,
   ): Promise<Response> {
     const isWhole = typeof reply.body === "string";
-    const onStatus = { ...accountStatus!, ...(settled && { balance: settled.balance }) };
+    const { balance, windows } = accountStatus!;
+    const onStatus = { balance: settled?.balance ?? balance, windows };
     const response = new Response(reply.body, { headers: isWhole ? JSON_REPLY : EVENT_STREAM });
     try {
       addHeaders(response, headers);
