@@ -152,7 +152,8 @@ function declaredLength(headers: Headers): number | undefined {
 function readAtOnce(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
     const arrived = limits.timers.after(limits.bodyIdleMs, () => reject(stalled(limits)));
-    request.bytes().then(resolve, reject).then(arrived);
+    request.arrayBuffer().then((buffer) => resolve(new Uint8Array(buffer)), reject)
+      .then(arrived);
   });
 }
 
