@@ -8,6 +8,7 @@ const callerRow = z.object({
   email: z.string(),
   key_id: z.string(),
   models: z.string().nullable(),
+  has_budget: z.int(),
   expires_at_ms: z.int().nullable(),
   revoked_at_ms: z.int().nullable(),
   disabled_at_ms: z.int().nullable(),
@@ -17,6 +18,8 @@ const callerRow = z.object({
   keyId: row.key_id,
   /** Routes that the key may use; `null` allows all. */
   models: row.models === null ? null : new Set(z.array(z.string()).parse(JSON.parse(row.models))),
+  /** Whether the key may spend only so many credits. */
+  hasBudget: row.has_budget === 1,
   expiresAtMs: row.expires_at_ms,
   revokedAtMs: row.revoked_at_ms,
   disabledAtMs: row.disabled_at_ms,
@@ -36,7 +39,8 @@ export class AccountDisabled extends Refusal {
 }
 
 const BY_DIGEST = `
-  select keys.account_id, accounts.email, keys.id as key_id, keys.models, keys.expires_at_ms,
+  select keys.account_id, accounts.email, keys.id as key_id, keys.models,
+         keys.budget_credits is not null as has_budget, keys.expires_at_ms,
          keys.revoked_at_ms, accounts.disabled_at_ms
   from keys join accounts on accounts.id = keys.account_id
   where keys.digest = ?`;

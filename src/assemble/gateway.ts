@@ -43,6 +43,8 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
   readonly retries?: RetryPolicy;
   /** Whether a gateway runs on the data directory that is going to hand over to this one. */
   readonly takeover?: boolean;
+  /** Requests of an account within a second from which on credits are lent for it; tests set 0. */
+  readonly lendFrom?: number;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve;
 }
@@ -134,6 +136,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       log,
       now,
       syncClock: () => clock.sync(),
+      lendFrom: environment.lendFrom,
     }),
     (one) => one.close(),
   );

@@ -10,9 +10,7 @@ import {
 } from "./database.ts";
 import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
 import { SlotMap } from "../platform/mod.ts";
-import { type Committed, GroupWriter } from "./group_writer.ts";
-
-const DURABLE = Promise.resolve();
+import { GroupWriter } from "./group_writer.ts";
 
 /** An embedded libSQL file, owned by a thread of its own. */
 export class EmbeddedDatabase implements Database {
@@ -22,7 +20,6 @@ export class EmbeddedDatabase implements Database {
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
   readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
-  #lastDurable: Promise<unknown> = DURABLE;
   #closed = false;
 
   private constructor(path: string, durable: boolean, observe: ObserveCommit | undefined) {
@@ -71,10 +68,8 @@ export class EmbeddedDatabase implements Database {
     return (await this.#ask({ type: "one", sql, args }))[0]?.[0];
   }
 
-  async batch(statements: readonly Statement[]): Promise<Row[][]> {
-    const { rows, durable } = await this.#commit(statements, { rows: true, durable: true });
-    await durable;
-    return rows;
+  batch(statements: readonly Statement[]): Promise<Row[][]> {
+    return this.#commit(statements, { rows: true, durable: true });
   }
 
   write<Item extends JsonObject, Outcome>(
@@ -87,30 +82,16 @@ export class EmbeddedDatabase implements Database {
   async close(): Promise<void> {
     if (this.#closed) return;
     await this.#writer.idle();
-    await this.#lastDurable;
     await this.#ask({ type: "close" });
     this.#closed = true;
     this.#worker.terminate();
   }
 
-  async #commit(
+  #commit(
     statements: readonly Statement[],
     { rows, durable }: { rows: boolean; durable: boolean },
-  ): Promise<Committed> {
-    if (!durable || !this.#durable) {
-      return { rows: await this.#ask({ type: "commit", statements, rows }), durable: DURABLE };
-    }
-    const waiting = Promise.withResolvers<Row[][]>();
-    const id = this.#open.add(waiting);
-    this.#lastDurable = waiting.promise.catch(() => {}); // whoever waits for it is told
-    try {
-      const ask: Ask = { type: "commit", statements, rows, durable: id };
-      return { rows: await this.#ask(ask), durable: waiting.promise };
-    } catch (error) {
-      this.#open.take(id, waiting);
-      waiting.reject(error);
-      throw error;
-    }
+  ): Promise<Row[][]> {
+    return this.#ask({ type: "commit", statements, rows, durable: durable && this.#durable });
   }
 
   #ask(ask: Ask): Promise<Row[][]> {

@@ -224,6 +224,7 @@ function handle(ask: Ask): Row[][] {
       return [statement(ask.sql).all(ask.args).map(plain)];
     case "commit": {
       const rows = commit(ask.statements, ask.rows);
+      if (ask.durable) log!.sync();
       if (++commits % 16 === 0) checkpointWhenLong();
       return rows;
     }
@@ -238,14 +239,7 @@ self.onmessage = ({ data: { id, ask } }: MessageEvent<Numbered>) => {
     answer({ id, ok: true, rows: handle(ask) });
   } catch (error) {
     answer(failure(id, error));
-    return;
   }
-  if (ask.type !== "commit" || ask.durable === undefined) return;
-  const durable = ask.durable;
-  log!.durable().then(
-    () => answer({ id: durable, ok: true, rows: [] }),
-    (error) => answer(failure(durable, error)),
-  );
 };
 
 function answer(said: Answer): void {

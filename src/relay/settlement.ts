@@ -113,7 +113,7 @@ export class Settlement {
       if (!patient) this.behind = this.#settleBehind(record, error).catch(() => {}); // it is in the log
       throw error;
     } finally {
-      hold.end();
+      hold.end(settled);
       stage.end({ "sluice.credits": settled?.charged ?? 0, "sluice.ending": ending });
       const { dialect, streamed, durationMs, inputTokens, cachedTokens, outputTokens } = record;
       metrics.request({
@@ -189,6 +189,7 @@ export class Settlement {
       priceCredits: usage === undefined ? 0 : priceOf(route, usage),
       prices: usage === undefined ? null : { ...route.prices, minimum: route.minimum },
       admittedAtMs: hold.admittedAtMs,
+      lent: hold.lent,
       ignored: changed.join(", "),
       settledAtMs: now(),
       failure,

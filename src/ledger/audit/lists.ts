@@ -15,6 +15,15 @@ export const LISTS: readonly Check[] = [
       from: "decisions",
     }),
   },
+  {
+    noun: "settlement",
+    name: "settlements",
+    sql: differences({
+      id: "request_id",
+      pairs: { settling: ["1", "0"] },
+      from: "settling",
+    }),
+  },
   // Without it no gateway notices a revoked key.
   {
     noun: "revision",
