@@ -68,11 +68,10 @@ export class EventSource implements Waiter {
     waiter?.wake();
   }
 
-  /** Stops watching for silence. */
+  /** Stops watching for silence. Who waits is still woken when the upstream's reply is given up. */
   close(): void {
     this.#dismiss?.();
     this.#dismiss = undefined;
-    this.#waiter = undefined;
   }
 
   /** One timer serves many waits: it looks how long the present one may last when it fires. */
