@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "../database/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { digestOf, KEY_PATTERN } from "./keys.ts";
@@ -18,7 +18,7 @@ const callerRow = z.object({
   keyId: row.key_id,
   /** Routes that the key may use; `null` allows all. */
   models: row.models === null ? null : new Set(z.array(z.string()).parse(JSON.parse(row.models))),
-  /** Whether the key may spend only so many credits. */
+  /** Whether the key has a budget. */
   hasBudget: row.has_budget === 1,
   expiresAtMs: row.expires_at_ms,
   revokedAtMs: row.revoked_at_ms,

@@ -148,7 +148,7 @@ export class Admission {
     asking: AdmissionRequest,
     onStatus: (accountStatus: AccountStatus) => void,
   ): Promise<AdmittedRequest> {
-    const { database, gatewayId, now } = this.#options;
+    const { gatewayId, now } = this.#options;
     const { leaseMs, tierList } = this.#settings;
     const { requestId, caller, route, choices, permittedOutput } = asking;
     // each choice may need a request of its own, which reads the whole input

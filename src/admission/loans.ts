@@ -11,13 +11,10 @@ import {
 import type { Log } from "../telemetry/mod.ts";
 import { AccountLoan, type LentHold, type LoanDraw } from "./account_loan.ts";
 
-/**
- * Requests of an account within {@linkcode BUSY_MS} from which on a loan is worth its two writes. Whoever makes fewer is
- * served by the database.
- */
+/** Requests of an account within {@linkcode BUSY_MS} from which on a loan is worth its two writes. */
 const BUSY_REQUESTS = 4;
 const BUSY_MS = 1_000;
-/** A loan covers so many requests like the one that it is asked for, at least. */
+/** Number of requests that a loan must cover to be worth it: requests like the one that it is asked for. */
 const LEAST_REQUESTS = 16;
 /** Time until an account is asked for again that had nothing to lend, or whose loan was recalled. */
 const REFUSED_MS = 5_000;
@@ -25,6 +22,8 @@ const REFUSED_MS = 5_000;
 const ASKED_MS = 100;
 /** Interval at which recalled and idle loans are looked for. */
 const LOOK_MS = 250;
+/** Time without a word from the database after which it decides on every request, as soon as it can. */
+const SILENT_MS = 1_000;
 /** Time after which a loan is returned that nobody uses. */
 const IDLE_MS = 10_000;
 /** Accounts whose requests are counted. */
@@ -71,6 +70,8 @@ export class Loans {
   readonly #asking = new Map<string, Promise<void>>();
   readonly #returning = new Map<AccountLoan, Promise<void>>();
   #renewedTick = -Infinity;
+  /** `performance.now()` of the last question that the database has answered. */
+  #heardTick = -Infinity;
   #isClosed = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #looking: Promise<void> | undefined;
@@ -92,7 +93,7 @@ export class Loans {
    */
   admit(accountId: string, draw: LoanDraw): { loan: AccountLoan; hold: LentHold } | undefined {
     const loan = this.#loans.get(accountId);
-    if (loan === undefined || !this.#isInLease()) return undefined;
+    if (loan === undefined || !this.#isUsable()) return undefined;
     const hold = loan.admit(draw);
     if (hold === undefined) return undefined;
     if (loan.isLow) this.#ask(loan.accountId, draw);
@@ -166,9 +167,11 @@ export class Loans {
     await this.#returnAll();
   }
 
-  /** Whether no other gateway can have taken the loans for abandoned. */
-  #isInLease(): boolean {
-    return performance.now() - this.#renewedTick < this.#settings.leaseMs * 3 / 4;
+  /** Whether the database answers, and no other gateway can have taken the loans for abandoned. */
+  #isUsable(): boolean {
+    const tick = performance.now();
+    return tick - this.#heardTick < SILENT_MS &&
+      tick - this.#renewedTick < this.#settings.leaseMs * 3 / 4;
   }
 
   #demandOf(accountId: string): Demand {
@@ -220,7 +223,7 @@ export class Loans {
     if (loan === undefined) return;
     const current = this.#loans.get(accountId);
     if (current === undefined) {
-      if (this.#loans.size === 0) this.#renewedTick = tick;
+      if (this.#loans.size === 0) this.#renewedTick = this.#heardTick = tick;
       this.#loans.set(
         accountId,
         new AccountLoan({ accountId, keyId }, loan, { ...settings, nowMs }),
@@ -244,8 +247,10 @@ export class Loans {
   async #lookOnce(): Promise<void> {
     if (this.#loans.size === 0) return;
     const { database, gatewayId } = this.#options;
-    const recalled = await recalledLoans(database, gatewayId).catch((): string[] => []);
     const tick = performance.now();
+    const recalled = await recalledLoans(database, gatewayId).catch(() => undefined);
+    if (recalled === undefined) return; // it cannot be used now
+    this.#heardTick = tick;
     for (const accountId of recalled) this.#demandOf(accountId).askableTick = tick + REFUSED_MS;
     const due = [...this.#loans.values()].filter((loan) =>
       !loan.isOpen || recalled.includes(loan.accountId) ||

@@ -1,7 +1,7 @@
 import { type Account, KeyRing } from "../accounts/mod.ts";
 import { Admission } from "../admission/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
-import { CoarseTimers } from "../platform/mod.ts";
+import { CoarseTimers, collectGarbageWhenIdle } from "../platform/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
 import {
   type Database,
@@ -234,6 +234,7 @@ export async function assemble(config: Config, environment: Environment): Promis
         log.warn("new connections may reach the earlier gateway until it stops listening");
       }
       announce();
+      owned.defer(collectGarbageWhenIdle(() => inFlight.count === 0));
       return server;
     },
     async reload(read) {

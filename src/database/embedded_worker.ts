@@ -12,6 +12,7 @@ import DatabaseConstructor from "libsql";
 import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
 import { LogSync } from "./log_sync.ts";
 import type { Row, Statement, Value } from "./database.ts";
+import { collectGarbageWhenIdle } from "../platform/mod.ts";
 
 interface Prepared {
   readonly reader: boolean;
@@ -209,6 +210,17 @@ function checkpointWhenLong(): void {
   }
 }
 
+/** Asks between two looks of an idle gateway, which looks for changed keys now and then. */
+const IDLE_ASKS = 5;
+let asks = 0;
+let earlierAsks = 0;
+
+collectGarbageWhenIdle(() => {
+  const isIdle = asks - earlierAsks <= IDLE_ASKS;
+  earlierAsks = asks;
+  return isIdle;
+});
+
 let commits = 0;
 
 function handle(ask: Ask): Row[][] {
@@ -235,6 +247,7 @@ function handle(ask: Ask): Row[][] {
 }
 
 self.onmessage = ({ data: { id, ask } }: MessageEvent<Numbered>) => {
+  asks++;
   try {
     answer({ id, ok: true, rows: handle(ask) });
   } catch (error) {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 type Issue = z.core.$ZodIssue;
 type Schema = z.core.$ZodType;
@@ -17,7 +17,7 @@ type Schema = z.core.$ZodType;
  * @example
  * ```ts
  * import { assertEquals } from "@std/assert";
- * import { z } from "zod";
+ * import * as z from "zod";
  * import { firstFault } from "./first_fault.ts";
  *
  * assertEquals(firstFault(z.array(z.looseObject({ role: z.string() })), [{}, {}])?.path, [0, "role"]);

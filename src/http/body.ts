@@ -132,9 +132,10 @@ async function readBytes(
       return bytes;
     }
     if (request.body === null) return new Uint8Array();
+    const isChunked = request.headers.has("transfer-encoding");
     // the types of Deno 2.4 leave the kind of buffer open
     const body = request.body as ReadableStream<Uint8Array<ArrayBuffer>>;
-    return await new IncomingBody(body, limits, owner, detached).readAll(declared);
+    return await new IncomingBody(body, limits, owner, detached).readAll(declared, isChunked);
   } catch (cause) {
     if (cause instanceof Refusal) throw cause;
     // The connection ended, or its framing is invalid.
@@ -152,7 +153,9 @@ function declaredLength(headers: Headers): number | undefined {
 function readAtOnce(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
     const arrived = limits.timers.after(limits.bodyIdleMs, () => reject(stalled(limits)));
-    request.arrayBuffer().then((buffer) => resolve(new Uint8Array(buffer)), reject)
+    request.arrayBuffer()
+      // the platform keeps the buffer for as long as it responds: a transfer leaves it an empty one
+      .then((buffer) => resolve(new Uint8Array(buffer.transfer())), reject)
       .then(arrived);
   });
 }
@@ -194,8 +197,14 @@ class IncomingBody {
     this.#detached = detached;
   }
 
-  /** @param declared Size of the body in bytes, if known. */
-  async readAll(declared: number | undefined): Promise<Uint8Array<ArrayBuffer>> {
+  /**
+   * @param declared Size of the body in bytes, if known.
+   * @param isChunked Whether the body has an end mark of its own.
+   */
+  async readAll(
+    declared: number | undefined,
+    isChunked: boolean,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const maxBytes = Math.min(declared ?? Infinity, this.#limits.bodyBytes);
     let buffer = new ArrayBuffer(Math.min(declared ?? CHUNK_BYTES, SMALL_BYTES));
     let size = 0;
@@ -215,6 +224,11 @@ class IncomingBody {
       new Uint8Array(buffer, size).set(piece);
       size = end;
       this.#owner.received(piece.byteLength);
+      if (size === declared && !isChunked) {
+        // the read that finds the end leaves its buffer of 64 KB with the platform, which keeps it while it responds
+        this.#cancel();
+        break;
+      }
     }
     if (declared !== undefined && size < declared) {
       throw invalid(undefined, "Request body incomplete: it is shorter than its Content-Length.");

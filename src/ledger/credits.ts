@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, type Reading, readTogether } from "../database/mod.ts";
 import { displayed, randomText } from "../platform/mod.ts";
 

@@ -9,6 +9,7 @@
 export { following, type FollowingSignal, forEachOf, until } from "./abort.ts";
 export { humanBytes, joinBytes, sizeOf } from "./bytes.ts";
 export { CoarseTimers } from "./coarse_timers.ts";
+export { collectGarbageWhenIdle } from "./collect_garbage.ts";
 export { displayed, misleading } from "./display_text.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";
 export { SlotMap } from "./slot_map.ts";

@@ -14,11 +14,14 @@ export { LOCAL_SERVERS, type Preset, SERVICES } from "./presets.ts";
 export { keptListings, ModelLists, type ModelListsOptions } from "./model_lists.ts";
 export { type Probe, probeUpstream } from "./probe.ts";
 export { isSimulated, SIMULATED_HEADER, simulateHttp } from "../simulator/mod.ts";
+export { readyBytes } from "./ready_bytes.ts";
 export {
+  type ReadyBytes,
   type Transport,
   TransportFault,
   type UpstreamReply,
   type UpstreamRequest,
+  type Waiter,
 } from "./transport.ts";
 export type { HealthState } from "./health.ts";
 export { KeyPool, type UpstreamKey } from "./key_pool.ts";

@@ -253,7 +253,8 @@ export class LedgerModel {
         lent !== undefined && accountId === end.accountId && lent.gatewayId === end.lent!.gatewayId
       ).reduce((sum, { price }) => sum + price, 0);
     const isTogether = (end: ModelEnd) =>
-      end.lent !== undefined && end.price <= end.lent.credits && end.admittedAtMs != null &&
+      end.lent !== undefined && end.price <= end.lent.credits && end.admittedAtMs !== undefined &&
+      end.admittedAtMs !== null &&
       (this.loan(end.accountId, end.lent.gatewayId)?.credits ?? -1) >= asked(end) &&
       !this.settled.has(end.requestId) && !this.holds.has(end.requestId) &&
       !this.budgets.has(end.keyId);
@@ -265,7 +266,9 @@ export class LedgerModel {
     if (lent !== undefined && !this.holds.has(requestId) && !this.settled.has(requestId)) {
       const loan = this.loan(accountId, lent.gatewayId);
       if (loan !== undefined) loan.credits -= Math.min(loan.credits, lent.credits, price);
-      if (admittedAtMs != null) this.#count({ accountId, keyId }, admittedAtMs);
+      if (admittedAtMs !== undefined && admittedAtMs !== null) {
+        this.#count({ accountId, keyId }, admittedAtMs);
+      }
     }
     this.holds.delete(requestId);
     const known = this.settled.get(requestId);

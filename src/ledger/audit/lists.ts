@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, schemaDifferences } from "../../database/mod.ts";
 import { RULES } from "../rules/mod.ts";
 import { type StoredTier, TierList } from "../tiers.ts";

@@ -88,7 +88,7 @@ export const ADMIT: Rule = {
     createView(ADMISSIONS),
     `create trigger admissions_decide instead of insert on admissions
     when not exists (select 1 from usage_records where request_id = new.request_id) begin
-    ${expireFirst("'expiry_' || new.request_id")}
+    ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
     insert into decisions (request_id, verdict, credits, balance, ${WINDOW_COLUMNS.join(", ")})
     select new.request_id,
       case
