@@ -1,5 +1,6 @@
+import { metrics as otelMetrics } from "@opentelemetry/api";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { VERSION } from "../platform/mod.ts";
-import { Counter, Gauge, Histogram } from "./series.ts";
 
 /** A finished request. */
 export interface FinishedRequest {
@@ -41,6 +42,8 @@ export interface PresentUpstream {
   readonly keys: readonly { readonly position: number; readonly resting: boolean }[];
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 /** Buckets of durations, from 1 ms to 10 min. */
 const SECONDS = [
   0.001,
@@ -72,7 +75,7 @@ const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
  * therefore bounded by the settings, whatever clients send.
  */
 export class Metrics {
-  readonly #all: (Counter | Gauge | Histogram)[] = [];
+  readonly #registry = new Registry();
   readonly #requests = this.#counter(
     "sluice_requests_total",
     "AdmittedRequest requests that have ended.",
@@ -86,6 +89,7 @@ export class Metrics {
   readonly #unhandled = this.#counter(
     "sluice_unhandled_errors_total",
     "Uncaught errors and unhandled rejections. Each is a bug; the log has its stack trace.",
+    [],
   );
   readonly #tokens = this.#counter("sluice_tokens_total", "Tokens of charged requests.", [
     "route",
@@ -95,16 +99,19 @@ export class Metrics {
   readonly #uncollected = this.#counter(
     "sluice_credits_uncollected_total",
     "Credits not collected because the charge exceeded the balance.",
+    [],
   );
   readonly #duration = this.#histogram(
     "sluice_request_duration_seconds",
     "Time from a request's arrival to the commit of its charge.",
-    { labels: ["route", "streamed"], bounds: SECONDS },
+    ["route", "streamed"],
+    SECONDS,
   );
   readonly #firstToken = this.#histogram(
     "sluice_time_to_first_token_seconds",
     "Time from a request's arrival to its first output.",
-    { labels: ["route", "streamed"], bounds: SECONDS },
+    ["route", "streamed"],
+    SECONDS,
   );
   readonly #attempts = this.#counter(
     "sluice_upstream_attempts_total",
@@ -119,63 +126,71 @@ export class Metrics {
   readonly #attemptSeconds = this.#histogram(
     "sluice_upstream_first_byte_seconds",
     "Time from sending a request to an upstream to the first byte of its response.",
-    { labels: ["upstream"], bounds: SECONDS },
+    ["upstream"],
+    SECONDS,
   );
   readonly #commits = this.#histogram(
     "sluice_database_commit_seconds",
     "Duration of database commits. Durable ones wait for the disk.",
-    { labels: ["durable"], bounds: COMMIT_SECONDS },
+    ["durable"],
+    COMMIT_SECONDS,
   );
   readonly #commitItems = this.#histogram(
     "sluice_database_commit_items",
     "Writes per commit.",
-    { labels: ["durable"], bounds: BATCH_ITEMS },
+    ["durable"],
+    BATCH_ITEMS,
   );
   readonly #commitFaults = this.#counter(
     "sluice_database_commit_faults_total",
     "Failed commits.",
+    [],
   );
 
   /** @param present Returns current values. Called whenever the metrics are read. */
   constructor(present: () => Present | Promise<Present>) {
-    const inFlight = this.#gauge("sluice_requests_in_flight", "In-flight requests.");
-    const waiting = this.#gauge("sluice_database_writes_waiting", "Writes waiting for a commit.");
-    const bytes = this.#gauge("sluice_database_bytes", "Size of the embedded database in bytes.");
-    const resting = this.#gauge(
+    const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
+      new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
+    const inFlight = gauge("sluice_requests_in_flight", "In-flight requests.");
+    const waiting = gauge("sluice_database_writes_waiting", "Writes waiting for a commit.");
+    const bytes = gauge("sluice_database_bytes", "Size of the embedded database in bytes.");
+    const resting = gauge(
       "sluice_upstream_resting",
       "1 while an upstream is in cooldown after failures: other targets are tried first.",
       ["upstream"],
     );
-    const keyResting = this.#gauge(
+    const keyResting = gauge(
       "sluice_upstream_key_resting",
       "1 while a key is in cooldown, because it was rejected, exhausted or over its rate limit.",
       ["upstream", "key"],
     );
-    const resident = this.#gauge("process_resident_memory_bytes", "Resident memory in bytes.");
-    const heap = this.#gauge("sluice_heap_used_bytes", "JavaScript heap in use, in bytes.");
-    this.#gauge(
+    const resident = gauge("process_resident_memory_bytes", "Resident memory in bytes.");
+    const heap = gauge("sluice_heap_used_bytes", "JavaScript heap in use, in bytes.");
+    gauge(
       "process_start_time_seconds",
       "Start time of the process, in seconds since the Unix epoch.",
-    ).set([], Math.round(performance.timeOrigin / 1_000));
-    this.#gauge("sluice_build_info", "Always 1, labelled with the versions of Sluice and Deno.", [
+    )
+      .set(Math.round(performance.timeOrigin / 1_000));
+    gauge("sluice_build_info", "Always 1, labelled with the versions of Sluice and Deno.", [
       "version",
       "deno",
-    ]).set([VERSION, Deno.version.deno], 1);
+    ])
+      .set({ version: VERSION, deno: Deno.version.deno }, 1);
     this.text = async () => {
       const now = await present();
-      inFlight.set([], now.requestsInFlight);
-      waiting.set([], now.writesWaiting);
-      if (now.databaseBytes !== undefined) bytes.set([], now.databaseBytes);
+      inFlight.set(now.requestsInFlight);
+      waiting.set(now.writesWaiting);
+      if (now.databaseBytes !== undefined) bytes.set(now.databaseBytes);
       for (const { name: upstream, resting: rests, keys } of now.upstreams) {
-        resting.set([upstream], rests ? 1 : 0);
+        resting.set({ upstream }, rests ? 1 : 0);
         for (const { position, resting: keyRests } of keys) {
-          keyResting.set([upstream, String(position)], keyRests ? 1 : 0);
+          keyResting.set({ upstream, key: String(position) }, keyRests ? 1 : 0);
         }
       }
       const memory = Deno.memoryUsage();
-      resident.set([], memory.rss);
-      heap.set([], memory.heapUsed);
-      return `${this.#all.map((metric) => metric.text()).join("\n\n")}\n`;
+      resident.set(memory.rss);
+      heap.set(memory.heapUsed);
+      return await this.#registry.metrics();
     };
   }
 
@@ -185,19 +200,19 @@ export class Metrics {
   /** Counts a finished request. */
   request(one: FinishedRequest): void {
     const { dialect, route, ending } = one;
-    this.#requests.add([dialect, route, String(one.status), ending], 1);
+    this.#requests([dialect, route, String(one.status), ending], 1);
     const kind = [route, String(one.streamed)];
-    this.#duration.observe(kind, one.durationMs / 1_000);
+    this.#duration(kind, one.durationMs / 1_000);
     if (one.firstTokenMs !== null) {
-      this.#firstToken.observe(kind, one.firstTokenMs / 1_000);
+      this.#firstToken(kind, one.firstTokenMs / 1_000);
     }
     if (one.priceCredits === 0) return;
-    this.#tokens.add([route, "input"], one.inputTokens - one.cachedTokens);
-    this.#tokens.add([route, "cached"], one.cachedTokens);
-    this.#tokens.add([route, "output"], one.outputTokens);
-    this.#credits.add([route], one.chargedCredits);
+    this.#tokens([route, "input"], one.inputTokens - one.cachedTokens);
+    this.#tokens([route, "cached"], one.cachedTokens);
+    this.#tokens([route, "output"], one.outputTokens);
+    this.#credits([route], one.chargedCredits);
     if (one.chargedCredits < one.priceCredits) {
-      this.#uncollected.add([], one.priceCredits - one.chargedCredits);
+      this.#uncollected([], one.priceCredits - one.chargedCredits);
     }
   }
 
@@ -207,12 +222,12 @@ export class Metrics {
    * @param reason Reason of the refusal, such as `rate_exceeded`.
    */
   answeredError(reason: string): void {
-    this.#errors.add([reason], 1);
+    this.#errors([reason], 1);
   }
 
   /** Counts an uncaught error. */
   unhandled(): void {
-    this.#unhandled.add([], 1);
+    this.#unhandled([], 1);
   }
 
   /**
@@ -223,8 +238,8 @@ export class Metrics {
    * @param seconds Time to the first byte of the response.
    */
   attempt(upstream: string, outcome: string, seconds: number): void {
-    this.#attempts.add([upstream, outcome], 1);
-    if (outcome === "answered") this.#attemptSeconds.observe([upstream], seconds);
+    this.#attempts([upstream, outcome], 1);
+    if (outcome === "answered") this.#attemptSeconds([upstream], seconds);
   }
 
   /**
@@ -235,35 +250,82 @@ export class Metrics {
    * @param outcome `answered`, what was wrong with the key, or the kind of failure.
    */
   keyAttempt(upstream: string, key: string, outcome: string): void {
-    this.#keyAttempts.add([upstream, key, outcome], 1);
+    this.#keyAttempts([upstream, key, outcome], 1);
   }
 
   /** Counts a commit. */
   committed({ durable, seconds, items, failed }: Commit): void {
     const kind = [String(durable)];
-    this.#commits.observe(kind, seconds);
-    this.#commitItems.observe(kind, items);
-    if (failed) this.#commitFaults.add([], 1);
+    this.#commits(kind, seconds);
+    this.#commitItems(kind, items);
+    if (failed) this.#commitFaults([], 1);
   }
 
-  #counter(name: string, help: string, labels?: readonly string[]): Counter {
-    return this.#registered(new Counter({ name, help, ...(labels && { labels }) }));
+  #counter(name: string, help: string, labelNames: readonly string[]) {
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+    });
+    const series = seriesOf(labelNames, (labels) => {
+      const child = counter.labels(labels);
+      return { add: (value) => child.inc(value), labels };
+    });
+    if (labelNames.length === 0) series([]).add(0); // exported from the start
+    const exported = meter.createCounter(name, { description: help });
+    return (values: readonly string[], value: number) => {
+      const { add, labels } = series(values);
+      add(value);
+      exported.add(value, labels);
+    };
   }
 
-  #gauge(name: string, help: string, labels?: readonly string[]): Gauge {
-    return this.#registered(new Gauge({ name, help, ...(labels && { labels }) }));
-  }
-
-  #histogram(
-    name: string,
-    help: string,
-    { labels, bounds }: { readonly labels: readonly string[]; readonly bounds: readonly number[] },
-  ): Histogram {
-    return this.#registered(new Histogram({ name, help, labels, bounds }));
-  }
-
-  #registered<Metric extends Counter | Gauge | Histogram>(metric: Metric): Metric {
-    this.#all.push(metric);
-    return metric;
+  #histogram(name: string, help: string, labelNames: readonly string[], buckets: number[]) {
+    const histogram = new Histogram({
+      name,
+      help,
+      labelNames: [...labelNames],
+      buckets,
+      registers: [this.#registry],
+    });
+    const series = seriesOf(labelNames, (labels) => {
+      const child = histogram.labels(labels);
+      return { add: (value) => child.observe(value), labels };
+    });
+    const exported = meter.createHistogram(name, {
+      description: help,
+      advice: { explicitBucketBoundaries: buckets },
+    });
+    return (values: readonly string[], value: number) => {
+      const { add, labels } = series(values);
+      add(value);
+      exported.record(value, labels);
+    };
   }
 }
+
+interface Series {
+  readonly labels: Labels;
+  readonly add: (value: number) => void;
+}
+
+/** Caches series by their label values, since the library's lookup by hashed labels costs more than counting. */
+function seriesOf(
+  names: readonly string[],
+  make: (labels: Labels) => Series,
+): (values: readonly string[]) => Series {
+  const known = new Map<string, Series>();
+  return (values) => {
+    const key = values.length === 1 ? values[0]! : values.join("\n");
+    let series = known.get(key);
+    if (series === undefined) {
+      series = make(Object.fromEntries(names.map((name, at) => [name, values[at]!])));
+      known.set(key, series);
+    }
+    return series;
+  };
+}
+
+/** OpenTelemetry meter. Does nothing unless the process was started with `OTEL_DENO=true`. */
+const meter = otelMetrics.getMeter("sluice", VERSION);
