@@ -19,6 +19,7 @@ for (let round = 0; round <= rounds; round++) {
   const child = new Deno.Command(BINARY, {
     args: ["--port", "0"],
     cwd: directory,
+    env: { HOME: directory, XDG_STATE_HOME: "", XDG_CONFIG_HOME: "" }, // the state of no other gateway
     stdout: "piped",
     stderr: "null",
   }).spawn();

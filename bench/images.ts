@@ -8,7 +8,8 @@
  * `deno run -A bench/images.ts [CALLERS] [SECONDS] [ROUNDS]`
  */
 
-import { freePort, listening, pause, residentMb, say, start, startSluice } from "./harness.ts";
+import { baseUrl, startSluice, startUpstream } from "./gateways.ts";
+import { pause, residentMb, say } from "./harness.ts";
 
 const SIZE = 5 * 1_048_576;
 const TEXT_EVERY_MS = 10;
@@ -60,68 +61,64 @@ async function send(port: number, key: string, callers: number): Promise<void> {
 }
 
 async function measure(callers: number, seconds: number, rounds: number): Promise<void> {
-  const [textPort, picturePort] = [freePort(), freePort()];
-  const upstreams = [textPort, picturePort].map((port) => start("upstream.ts", String(port)));
-  try {
-    await listening(textPort);
-    await listening(picturePort);
-    await using sluice = await startSluice(`http://127.0.0.1:${textPort}/v1`, {
-      settings: {
-        upstreams: { pictures: { url: `http://127.0.0.1:${picturePort}/v1` } },
-        routes: { "svc-k2.6": { targets: [{ upstream: "pictures", model: "k2.6" }] } },
+  await using texting = await startUpstream();
+  await using pictures = await startUpstream();
+  await using sluice = await startSluice(baseUrl(texting), {
+    settings: {
+      upstreams: { texts: { url: baseUrl(texting) }, pictures: { url: baseUrl(pictures) } },
+      routes: {
+        "svc-k2": { targets: [{ upstream: "texts", model: "k2" }] },
+        "svc-k2.6": { targets: [{ upstream: "pictures", model: "k2.6" }] },
       },
-    });
-    const key = sluice.headers.authorization!;
-    const messages = [{ role: "user", content: "Hi" }];
-    const post = poster(sluice.port, key, JSON.stringify({ model: "svc-k2", messages }));
-    const texts = async (forMs: number): Promise<string> => {
-      const times: number[] = [];
-      const running: Promise<void>[] = [];
-      const began = performance.now();
-      while (performance.now() - began < forMs) {
-        const at = performance.now();
-        running.push(post().then(() => void times.push(performance.now() - at)));
-        await pause(TEXT_EVERY_MS);
-      }
-      await Promise.all(running);
-      times.sort((a, b) => a - b);
-      const part = (of: number) => times[Math.floor(times.length * of)]!.toFixed(1);
-      return `${times.length} texts: p50 ${part(0.5)} ms, p99 ${part(0.99)} ms`;
-    };
-
-    await texts(2_000); // warm up
-    for (let round = 0; round < rounds; round++) {
-      const before = await residentMb(sluice.pid);
-      say(`idle: ${before.toFixed(0)} MB resident, ${await texts(seconds * 1_000)}`);
-      let [highest, stop] = [0, false];
-      const watching = (async () => {
-        while (!stop) {
-          highest = Math.max(highest, await residentMb(sluice.pid));
-          await pause(50);
-        }
-      })();
-      const sender = new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", import.meta.filename!, "send", String(sluice.port), key, `${callers}`],
-        stdin: "piped",
-        stdout: "piped",
-      }).spawn();
-      const said = sender.stdout.pipeThrough(new TextDecoderStream()).getReader();
-      await said.read(); // an image has been answered: the sender's own start is over
-      const beside = await texts(seconds * 1_000);
-      await sender.stdin.close();
-      const { value } = await said.read();
-      await sender.status;
-      stop = true;
-      await watching;
-      say(
-        `  ${callers} callers: ${value?.trim()}, at most ${
-          highest.toFixed(0)
-        } MB resident, ${beside}`,
-      );
+    },
+  });
+  const key = sluice.headers.authorization!;
+  const messages = [{ role: "user", content: "Hi" }];
+  const post = poster(sluice.port, key, JSON.stringify({ model: "svc-k2", messages }));
+  const texts = async (forMs: number): Promise<string> => {
+    const times: number[] = [];
+    const running: Promise<void>[] = [];
+    const began = performance.now();
+    while (performance.now() - began < forMs) {
+      const at = performance.now();
+      running.push(post().then(() => void times.push(performance.now() - at)));
+      await pause(TEXT_EVERY_MS);
     }
-  } finally {
-    for (const upstream of upstreams) upstream.kill("SIGTERM");
-    await Promise.all(upstreams.map(({ status }) => status));
+    await Promise.all(running);
+    times.sort((a, b) => a - b);
+    const part = (of: number) => times[Math.floor(times.length * of)]!.toFixed(1);
+    return `${times.length} texts: p50 ${part(0.5)} ms, p99 ${part(0.99)} ms`;
+  };
+
+  await texts(2_000); // warm up
+  for (let round = 0; round < rounds; round++) {
+    const before = await residentMb(sluice.pid);
+    say(`idle: ${before.toFixed(0)} MB resident, ${await texts(seconds * 1_000)}`);
+    let [highest, stop] = [0, false];
+    const watching = (async () => {
+      while (!stop) {
+        highest = Math.max(highest, await residentMb(sluice.pid));
+        await pause(50);
+      }
+    })();
+    const sender = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", import.meta.filename!, "send", String(sluice.port), key, `${callers}`],
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    const said = sender.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    await said.read(); // an image has been answered: the sender's own start is over
+    const beside = await texts(seconds * 1_000);
+    await sender.stdin.close();
+    const { value } = await said.read();
+    await sender.status;
+    stop = true;
+    await watching;
+    say(
+      `  ${callers} callers: ${value?.trim()}, at most ${
+        highest.toFixed(0)
+      } MB resident, ${beside}`,
+    );
   }
 }
 

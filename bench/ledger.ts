@@ -5,11 +5,18 @@
  * prints as they add up: rate, resident memory, size of the file, the time that an account's credits
  * take; at the end the time of the audit.
  *
- * `deno run -A bench/ledger.ts [REQUESTS] [ACCOUNTS]`
+ * With `--data DIR` the database stays there, and grows until it holds that many, so that
+ * `deno task bench --only sluice --data DIR` can compare it with an empty one. With `--fast` requests are only settled,
+ * the disk is not waited for, and beyond a million their records and entries are copied, a month earlier for each copy.
+ * The copies are in no balance, which the audit of such a database finds.
+ *
+ * `deno run -A bench/ledger.ts [REQUESTS] [ACCOUNTS] [--data DIR] [--fast]`
  */
 
+import { parseArgs } from "node:util";
+
 import { Accounts, Keys } from "../src/accounts/mod.ts";
-import { openDatabase } from "../src/database/mod.ts";
+import { foldLog, openDatabase } from "../src/database/mod.ts";
 import { creditUsage } from "../src/http/mod.ts";
 import { newRequestId } from "../src/platform/ids.ts";
 import {
@@ -23,15 +30,19 @@ import {
 } from "../src/ledger/mod.ts";
 import { median, residentMb, say } from "./harness.ts";
 
-const [wanted = "1000000", accountsWanted = "50"] = Deno.args;
-const REQUESTS = Number(wanted);
-const CALLERS = 256;
+const { values: { data, fast }, positionals } = parseArgs({
+  args: Deno.args,
+  allowPositionals: true,
+  options: { data: { type: "string" }, fast: { type: "boolean", default: false } },
+});
+const [REQUESTS = 1_000_000, ACCOUNTS = 50] = positionals.map(Number);
+const CALLERS = fast ? 4_096 : 256;
 const STEPS = 10;
 
-const directory = await Deno.makeTempDir();
+const directory = data ?? await Deno.makeTempDir();
 const database = await openDatabase({
   file: `${directory}/sluice.db`,
-  durability: "full",
+  durability: fast ? "normal" : "full",
   rules: RULES,
   now: Date.now,
 });
@@ -40,8 +51,8 @@ await database.batch(tierList.statements);
 const accounts = new Accounts(database, Date.now);
 const keys = new Keys(database, Date.now);
 const callers: { accountId: string; keyId: string }[] = [];
-for (let index = 0; index < Number(accountsWanted); index++) {
-  const account = await accounts.create({ email: `a${index}@example.com` });
+for (let index = 0; index < ACCOUNTS; index++) {
+  const account = await accounts.create({ email: `${crypto.randomUUID()}@example.com` });
   const { id: keyId } = await keys.issue(account);
   await database.batch(grantStatements({
     lotId: newLotId(),
@@ -57,22 +68,24 @@ for (let index = 0; index < Number(accountsWanted); index++) {
 /** Requests are spread over the hours of a month, as an account's are. */
 const MONTH_MS = 30 * 86_400_000;
 const start = Date.now() - MONTH_MS;
-let done = 0;
+let done = Number((await database.one("select count(*) as records from usage_records"))?.records);
 
 async function request(): Promise<void> {
-  const nowMs = start + Math.floor(done / REQUESTS * MONTH_MS);
+  const nowMs = start + Math.floor(done / SETTLED * MONTH_MS);
   const caller = callers[done % callers.length]!;
   const requestId = newRequestId(nowMs);
-  await admit(database, {
-    requestId,
-    ...caller,
-    gatewayId: "gw_bench",
-    least: 1,
-    wanted: 2,
-    nowMs,
-    leaseMs: 60_000,
-    tierListId: tierList.id,
-  });
+  if (!fast) {
+    await admit(database, {
+      requestId,
+      ...caller,
+      gatewayId: "gw_bench",
+      least: 1,
+      wanted: 2,
+      nowMs,
+      leaseMs: 60_000,
+      tierListId: tierList.id,
+    });
+  }
   await settle(database, {
     ignored: "",
     requestId,
@@ -126,12 +139,57 @@ async function report(sinceMs: number, count: number): Promise<void> {
   );
 }
 
+/**
+ * Copies the records and entries of the last month into the months before it, without the rules, which the next start
+ * installs again.
+ */
+async function copyMonths(months: number): Promise<void> {
+  const triggers = await database.all(
+    "select name from sqlite_master where type = 'trigger' and tbl_name in ('usage_records', 'entries')",
+  );
+  await database.batch([
+    ...triggers.map(({ name }) => ({ sql: `drop trigger ${name}` })),
+    { sql: "update installed_rules set hash = ''" },
+  ]);
+  for (let month = 1; month <= months; month++) {
+    const earlierMs = month * MONTH_MS;
+    const statements = await Promise.all(["usage_records", "entries"].map(async (table) => {
+      const columns = (await database.all(`pragma table_info(${table})`)).map(({ name }) =>
+        `${name}`
+      );
+      const values = columns.map((name) => {
+        if (/^(started|admitted|settled)_at_ms$|^at_ms$/.test(name)) {
+          return `${name} - ${earlierMs}`;
+        }
+        // the time in a request's id, so that copies are stored in one piece
+        if (/^(request|cause)_id$/.test(name)) {
+          const at = table === "entries" ? "at_ms" : "started_at_ms";
+          return `'req_' || printf('%012x', ${at} - ${earlierMs}) || substr(${name}, 17)`;
+        }
+        return name;
+      });
+      const [id, at] = table === "entries"
+        ? ["cause_id", "at_ms"]
+        : ["request_id", "started_at_ms"];
+      return {
+        sql: `insert into ${table} (${columns.join(", ")}) select ${values.join(", ")} from ${table}
+          where ${id} like 'req\\_%' escape '\\' and ${at} >= ${start} order by ${id}`,
+      };
+    }));
+    await database.batch(statements);
+    say(`${month} of ${months} months copied`);
+  }
+}
+
+const COPIED = 1_000_000;
+const SETTLED = fast ? Math.min(REQUESTS, COPIED) : REQUESTS;
 for (
   const until of [
     10_000,
-    ...Array.from({ length: STEPS }, (_, at) => (at + 1) * REQUESTS / STEPS),
+    ...Array.from({ length: STEPS }, (_, at) => (at + 1) * SETTLED / STEPS),
   ]
 ) {
+  if (until <= done) continue;
   const began = performance.now();
   const before = done;
   await Promise.all(Array.from({ length: CALLERS }, async () => {
@@ -141,6 +199,12 @@ for (
     }
   }));
   await report(began, done - before);
+}
+if (done < REQUESTS && fast) await copyMonths(Math.ceil(REQUESTS / done) - 1);
+if (data !== undefined) {
+  await foldLog(database); // otherwise the next start would spend its first minutes on it
+  await database.close();
+  Deno.exit(0);
 }
 const began = performance.now();
 const { mismatches, entries } = await audit(database);

@@ -8,35 +8,17 @@
  * Needs `wrk`. `deno run -A bench/pairings.ts [SECONDS] [ROUNDS] [STREAMS]`
  */
 
-import {
-  freePort,
-  listening,
-  measure,
-  median,
-  pause,
-  type Request,
-  residentMb,
-  say,
-  start,
-  startSluice,
-} from "./harness.ts";
+import { baseUrl, startScript, startSluice, startUpstream } from "./gateways.ts";
+import { measure, median, pause, type Request, residentMb, say, type Server } from "./harness.ts";
 
 const [seconds = "3", rounds = "3", streams = "500"] = Deno.args;
 const CONNECTIONS = 32;
-const ports = { fast: freePort(), paced: freePort(), thin: freePort() };
-const at = (port: number) => `http://127.0.0.1:${port}/v1`;
-const children = [
-  start("upstream.ts", String(ports.fast)),
-  start("upstream.ts", String(ports.paced), "100"),
-  start("thin_proxy.ts", String(ports.thin), at(ports.fast)),
-];
-
 const PATHS = { chat: "/v1/chat/completions", messages: "/v1/messages" } as const;
 
 function request(
   front: keyof typeof PATHS,
   texts: number,
-  gateway: { port: number; headers?: Readonly<Record<string, string>> },
+  { port, headers }: Server,
 ): Request {
   const body = JSON.stringify({
     model: "svc-k2",
@@ -44,7 +26,7 @@ function request(
     messages: [{ role: "user", content: "hello there, how are you today?" }],
     stream: true,
   });
-  return { port: gateway.port, headers: gateway.headers ?? {}, path: PATHS[front], body };
+  return { port, headers, path: PATHS[front], body };
 }
 
 /** Milliseconds to the first bytes of the body, for one caller at a time. */
@@ -68,7 +50,7 @@ async function firstBytes({ port, path, headers, body }: Request): Promise<numbe
 /** Resident memory that `count` open streams add, each of them, in KB. */
 async function memoryPerStream(
   front: keyof typeof PATHS,
-  gateway: { port: number; pid: number; headers?: Readonly<Record<string, string>> },
+  gateway: Server,
 ): Promise<number> {
   const { port, path, headers, body } = request(front, 2_000, gateway);
   const open = async () => {
@@ -93,12 +75,13 @@ async function memoryPerStream(
   return (after - before) * 1_024 / Number(streams);
 }
 
-try {
-  await Promise.all(Object.values(ports).map(listening));
-  await using overChat = await startSluice(at(ports.fast));
-  await using overMessages = await startSluice(at(ports.fast), { dialect: "messages" });
+{
+  await using fast = await startUpstream();
+  await using thin = await startScript("thin_proxy.ts", baseUrl(fast));
+  await using overChat = await startSluice(baseUrl(fast));
+  await using overMessages = await startSluice(baseUrl(fast), { dialect: "messages" });
   const variants = [
-    { name: "thin proxy", front: "chat", gateway: { port: ports.thin } },
+    { name: "thin proxy", front: "chat", gateway: thin },
     { name: "chat → chat", front: "chat", gateway: overChat },
     { name: "messages → messages", front: "messages", gateway: overMessages },
     { name: "chat → messages", front: "chat", gateway: overMessages },
@@ -113,7 +96,7 @@ try {
   );
   for (let round = 0; round <= Number(rounds); round++) {
     for (const { name, front, gateway } of round % 2 === 0 ? variants : variants.toReversed()) {
-      const options = { seconds, connections: CONNECTIONS };
+      const options = { seconds: Number(seconds), connections: CONNECTIONS };
       const short = await measure(request(front, 50, gateway), options);
       const long = await measure(request(front, 500, gateway), options);
       const first = await firstBytes(request(front, 50, gateway));
@@ -136,25 +119,20 @@ try {
         `first bytes ${median(first).toFixed(2)} ms`,
     );
   }
-  const thinPort = freePort();
-  const thin = start("thin_proxy.ts", String(thinPort), at(ports.paced));
-  children.push(thin);
-  await listening(thinPort);
-  const bare = await memoryPerStream("chat", { port: thinPort, pid: thin.pid });
-  say(`  ${"thin proxy".padEnd(20)} ${bare.toFixed(0)} KB resident per open stream`);
-  for (
-    const [front, behind] of [
-      ["chat", "chat"],
-      ["messages", "messages"],
-      ["chat", "messages"],
-      ["messages", "chat"],
-    ] as const
-  ) {
-    await using gateway = await startSluice(at(ports.paced), { dialect: behind });
-    const kb = await memoryPerStream(front, gateway);
-    say(`  ${`${front} → ${behind}`.padEnd(20)} ${kb.toFixed(0)} KB resident per open stream`);
-  }
-} finally {
-  for (const child of children) child.kill("SIGTERM");
-  await Promise.all(children.map(({ status }) => status));
+}
+await using paced = await startUpstream({ paceMs: 100 });
+await using thin = await startScript("thin_proxy.ts", baseUrl(paced));
+const thinKb = await memoryPerStream("chat", thin);
+say(`  ${"thin proxy".padEnd(20)} ${thinKb.toFixed(0)} KB resident per open stream`);
+for (
+  const [front, behind] of [
+    ["chat", "chat"],
+    ["messages", "messages"],
+    ["chat", "messages"],
+    ["messages", "chat"],
+  ] as const
+) {
+  await using gateway = await startSluice(baseUrl(paced), { dialect: behind });
+  const kb = await memoryPerStream(front, gateway);
+  say(`  ${`${front} → ${behind}`.padEnd(20)} ${kb.toFixed(0)} KB resident per open stream`);
 }

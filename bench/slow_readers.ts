@@ -8,7 +8,8 @@
  * `deno run -A bench/slow_readers.ts [STREAMS] [SECONDS]`
  */
 
-import { pause, residentMb, say, startSluice } from "./harness.ts";
+import { startSluice } from "./gateways.ts";
+import { pause, residentMb, say } from "./harness.ts";
 
 const [streams = "100", seconds = "20"] = Deno.args;
 const encoder = new TextEncoder();

@@ -88,7 +88,8 @@ function eventsOf(dialect: "chat" | "messages", texts: number): Uint8Array[] {
 
 Deno.serve({ hostname: "127.0.0.1", port: Number(port), onListen() {} }, async (request) => {
   const bytes = await request.bytes();
-  const body = bytes.length > 1_048_576 ? "" : decoder.decode(bytes); // an image is not streamed here
+  // of a large body only the end is read, where the benchmarks put what matters
+  const body = decoder.decode(bytes.length > 1_048_576 ? bytes.subarray(-1_000) : bytes);
   const dialect = request.url.includes("/messages") ? "messages" : "chat";
   if (!body.includes('"stream":true')) {
     return new Response(WHOLE[dialect], { headers: { "content-type": "application/json" } });

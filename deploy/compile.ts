@@ -1,13 +1,17 @@
 /**
  * Makes the executable: `deno task compile [--target TRIPLE] [--output FILE]`.
  *
- * `deno compile` embeds every npm package of the lock file, those for other systems as well, and all files
- * of each: types, source maps, pages, samples. All of it is in memory as long as the executable runs. So
- * that it holds what it runs and nothing else, this compiles with the part of the lock file that the
- * target needs, from a cache that holds those packages' programs; versions and digests stay those of
- * `deno.lock`.
+ * What `deno compile` embeds is in memory as long as the executable runs, and it embeds every npm package of the
+ * lock file with all files of each, and each module of ours as TypeScript, as JavaScript and as a source map. So
+ * that it holds what it runs and nothing else, this bundles the program (`bundle.ts`) and compiles the bundle with
+ * the one package that cannot be bundled, libSQL: its library for the target alone, compressed. Versions and digests
+ * stay those of `deno.lock`.
  */
 // deno-lint-ignore-file no-console -- a script for a terminal
+
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { bundle } from "./bundle.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -16,13 +20,21 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
   `--allow-${one}`
 );
 
-/** Loaded by name, which the compiler does not see: threads, and what browsers are sent. */
-const INCLUDED = [
+/** Threads: loaded by name, which the bundler does not see. */
+const THREADS = [
   "src/database/embedded_worker.ts",
   "src/large_bodies/worker.ts",
   "src/assemble/serving_thread.ts",
-  "src/console/assets",
 ];
+
+/** What browsers are sent, where the program looks for it. */
+const ASSETS = "src/console/assets";
+
+/** Loads a library from its file, so it stays a package. */
+const UNBUNDLED = "libsql";
+
+/** `gc` is what `collectGarbageWhenIdle()` calls. */
+const V8_FLAGS = "--expose-gc";
 
 /** Files of a package that can be loaded. */
 const LOADED = /\.(js|mjs|cjs|json|node)$/;
@@ -46,33 +58,46 @@ const output = flag("--output") ?? (target.includes("windows") ? "dist/sluice.ex
 const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
 const lock: Lock = JSON.parse(await Deno.readTextFile(new URL("deno.lock", ROOT)));
 const directory = await Deno.makeTempDir({ prefix: "sluice-compile-" });
-const CONFIG = [`--config=${directory}/deno.json`, `--lock=${directory}/deno.lock`, "--frozen"];
 try {
   const { name, version, unstable, compilerOptions, imports } = config;
-  const kept = pruned(lock, Object.values(imports));
-  await write("deno.json", { name, version, unstable, compilerOptions, imports });
-  await write("deno.lock", kept);
-  console.log(`${Object.keys(kept.npm).length} of ${Object.keys(lock.npm).length} packages`);
-  await fetchPackages();
-  await smallCache(`${directory}/cache`, Object.keys(kept.npm));
+  const library = { [UNBUNDLED]: imports[UNBUNDLED] };
+  const all = pruned(lock, Object.values(imports));
+  const embedded = pruned(lock, Object.values(library));
+  await fetchPackages({ name, version, unstable, compilerOptions, imports }, all);
+  const copied = await copyPackages(all, embedded);
+  console.log(`${copied} packages`);
+  const program = `${directory}/program`;
+  await bundle({
+    main: new URL("main.ts", ROOT).pathname,
+    threads: THREADS.map((path) => new URL(path, ROOT).pathname),
+    imports,
+    unbundled: UNBUNDLED,
+    packages: `${directory}/node_modules`,
+    jsxImportSource: compilerOptions.jsxImportSource,
+    output: program,
+  });
+  await copyFiles(new URL(ASSETS, ROOT).pathname, `${program}/assets`, () => true);
+  await write("program/deno.json", { name, version, unstable, imports: library });
+  await write("program/deno.lock", embedded);
   await Deno.mkdir(new URL("dist/", ROOT), { recursive: true });
+  const bundled = Array.from(Deno.readDirSync(program), ({ name }) => name).filter(isProgram);
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: [
       "compile",
       "--quiet",
-      ...CONFIG,
+      "--config=deno.json",
+      "--lock=deno.lock",
+      "--frozen",
       "--no-check", // `deno task ok` has checked it
       ...PERMISSIONS,
-      ...INCLUDED.map((path) => `--include=${path}`),
+      `--v8-flags=${V8_FLAGS}`,
+      ...[...bundled, "assets"].map((path) => `--include=${path}`),
       ...(flag("--target") === undefined ? [] : [`--target=${target}`]),
-      `--output=${output}`,
-      "main.ts",
+      `--output=${decodeURIComponent(new URL(output, ROOT).pathname)}`,
+      "main.js",
     ],
-    cwd: ROOT,
-    env: {
-      DENO_DIR: `${directory}/cache`,
-      RUST_MIN_STACK: "67108864", // Deno 2.4 overflows its own of 2 MB on this graph
-    },
+    cwd: program,
+    env: { DENO_DIR: `${directory}/cache` },
   }).spawn().status;
   if (code !== 0) Deno.exit(code);
   const { size } = await Deno.stat(new URL(output, ROOT));
@@ -94,47 +119,104 @@ async function write(name: string, value: unknown): Promise<void> {
   await Deno.writeTextFile(`${directory}/${name}`, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Sees to it that the usual cache has everything that the program imports. */
-async function fetchPackages(): Promise<void> {
+/** Makes sure that the usual cache has all packages that the program imports. */
+async function fetchPackages(config: object, lock: Lock): Promise<void> {
+  await write("deno.json", config);
+  await write("deno.lock", lock);
   const { code } = await new Deno.Command(Deno.execPath(), {
-    args: ["cache", "--quiet", ...CONFIG, "main.ts", ...INCLUDED.filter(isProgram)],
+    args: [
+      "cache",
+      "--quiet",
+      `--config=${directory}/deno.json`,
+      `--lock=${directory}/deno.lock`,
+      "--frozen",
+      "main.ts",
+      ...THREADS,
+    ],
     cwd: ROOT,
+    env: { RUST_MIN_STACK: "67108864" }, // Deno 2.4 overflows its own of 2 MB on this graph
   }).spawn().status;
   if (code !== 0) Deno.exit(code);
 }
 
 function isProgram(path: string): boolean {
-  return path.endsWith(".ts");
+  return /\.(ts|js)$/.test(path);
 }
 
-/** A cache of Deno's with the programs of these packages, as `NAME@VERSION`, out of the usual one. */
-async function smallCache(to: string, packages: readonly string[]): Promise<void> {
+/**
+ * Copies programs out of the usual cache: of packages to embed into a cache of Deno's, of all others to where the
+ * bundler looks for them.
+ *
+ * @returns how many packages there are.
+ */
+async function copyPackages(all: Lock, embedded: Lock): Promise<number> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   const { denoDir, npmCache }: { denoDir: string; npmCache: string } = JSON.parse(
     new TextDecoder().decode(stdout),
   );
+  const bundled = new Map<string, string>();
+  const keys = Object.keys(all.npm);
   for await (const { name: registry } of Deno.readDir(npmCache)) {
-    for (const key of packages) {
+    for (const key of keys) {
       const [, name, version] = /^(@?[^@]+)@([^_]+)/.exec(key)!;
-      const home = `${registry}/${name}`;
-      if (!await exists(`${npmCache}/${home}/${version}`)) continue;
-      await copyPrograms(`${npmCache}/${home}/${version}`, `${to}/npm/${home}/${version}`);
-      const about = `${home}/registry.json`; // not asked for where the lock file says enough
-      if (await exists(`${npmCache}/${about}`)) {
-        await Deno.copyFile(`${npmCache}/${about}`, `${to}/npm/${about}`);
+      const from = `${npmCache}/${registry}/${name}`;
+      if (!await exists(`${from}/${version}`)) continue;
+      if (embedded.npm[key] === undefined) {
+        if (bundled.has(name!)) throw new Error(`Cannot bundle two versions of ${name}`);
+        bundled.set(name!, version!);
+        await copyFiles(`${from}/${version}`, `${directory}/node_modules/${name}`, isLoaded);
+        continue;
+      }
+      const to = `${directory}/cache/npm/${registry}/${name}`;
+      await copyFiles(`${from}/${version}`, `${to}/${version}`, isLoaded);
+      if (name!.startsWith("@libsql/")) await compressLibrary(`${to}/${version}`);
+      // not asked for where the lock file says enough
+      if (await exists(`${from}/registry.json`)) {
+        await Deno.copyFile(`${from}/registry.json`, `${to}/registry.json`);
       }
     }
   }
   // The runtime for the target, if it was downloaded before; where links are not allowed it is again.
-  await Deno.symlink(`${denoDir}/dl`, `${to}/dl`, { type: "dir" }).catch(() => {});
+  await Deno.symlink(`${denoDir}/dl`, `${directory}/cache/dl`, { type: "dir" }).catch(() => {});
+  return keys.length;
 }
 
-async function copyPrograms(from: string, to: string): Promise<void> {
+function isLoaded(name: string): boolean {
+  return LOADED.test(name);
+}
+
+async function copyFiles(
+  from: string,
+  to: string,
+  isWanted: (name: string) => boolean,
+): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if (isDirectory) await copyPrograms(`${from}/${name}`, `${to}/${name}`);
-    else if (LOADED.test(name)) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+    if (isDirectory) await copyFiles(`${from}/${name}`, `${to}/${name}`, isWanted);
+    else if (isWanted(name)) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
   }
+}
+
+/**
+ * Replaces the library of a package by its compressed form and by `load_library.cjs`, which unpacks it.
+ *
+ * Deno embeds the library as it is, so that all of it stays in memory, and writes it to a file at each start.
+ */
+async function compressLibrary(home: string): Promise<void> {
+  const library = await Deno.readFile(`${home}/index.node`);
+  const about = JSON.parse(await Deno.readTextFile(`${home}/package.json`));
+  const digest = createHash("sha256").update(library).digest("hex");
+  await Deno.remove(`${home}/index.node`);
+  await Deno.writeFile(`${home}/library.gz`, gzipSync(library, { level: 9 }));
+  await Deno.writeTextFile(
+    `${home}/library.json`,
+    JSON.stringify({ digest, bytes: library.length }),
+  );
+  await Deno.copyFile(new URL("load_library.cjs", import.meta.url), `${home}/index.js`);
+  await Deno.writeTextFile(
+    `${home}/package.json`,
+    JSON.stringify({ ...about, main: "index.js" }),
+  );
 }
 
 /** The part of a lock file that these `npm:` specifiers lead to, for the target's system. */

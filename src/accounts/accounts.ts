@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
 import { displayed, misleading, newId, randomText } from "../platform/mod.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "../database/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { digestOf, KEY_PATTERN } from "./keys.ts";
@@ -8,6 +8,7 @@ const callerRow = z.object({
   email: z.string(),
   key_id: z.string(),
   models: z.string().nullable(),
+  has_budget: z.int(),
   expires_at_ms: z.int().nullable(),
   revoked_at_ms: z.int().nullable(),
   disabled_at_ms: z.int().nullable(),
@@ -17,6 +18,8 @@ const callerRow = z.object({
   keyId: row.key_id,
   /** Routes that the key may use; `null` allows all. */
   models: row.models === null ? null : new Set(z.array(z.string()).parse(JSON.parse(row.models))),
+  /** Whether the key has a budget. */
+  hasBudget: row.has_budget === 1,
   expiresAtMs: row.expires_at_ms,
   revokedAtMs: row.revoked_at_ms,
   disabledAtMs: row.disabled_at_ms,
@@ -36,13 +39,17 @@ export class AccountDisabled extends Refusal {
 }
 
 const BY_DIGEST = `
-  select keys.account_id, accounts.email, keys.id as key_id, keys.models, keys.expires_at_ms,
+  select keys.account_id, accounts.email, keys.id as key_id, keys.models,
+         keys.budget_credits is not null as has_budget, keys.expires_at_ms,
          keys.revoked_at_ms, accounts.disabled_at_ms
   from keys join accounts on accounts.id = keys.account_id
   where keys.digest = ?`;
 const REVISION = "select number from revisions where noun = 'keys'";
 
 const MAX_KNOWN = 20_000;
+/** Keys that are kept as they are presented, and the longest time for that. */
+const MAX_RECENT = 256;
+const RECENT_MS = 60_000;
 const MAX_UNKNOWN = 5_000;
 
 /**
@@ -55,7 +62,11 @@ export class KeyRing {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #timer: ReturnType<typeof setInterval>;
+  /** By the key's digest. */
   #known = new Map<string, Caller>();
+  /** Some of them by the key itself, so that a key in use is not digested for each request. */
+  #recent = new Map<string, Caller>();
+  #recentSinceTick = 0;
   #unknown = new Set<string>();
   #revision = -1;
   #polling: Promise<void> | undefined;
@@ -122,7 +133,13 @@ export class KeyRing {
   #held(secret: string): Caller | undefined {
     // An unavailable database must not keep revoked keys valid.
     if (performance.now() - this.#lastSeenMs > this.#staleMs) return undefined;
-    return this.#known.get(digestOf(secret));
+    const recent = this.#recent.get(secret);
+    if (recent !== undefined) return recent;
+    const known = this.#known.get(digestOf(secret));
+    if (known === undefined) return undefined;
+    if (this.#recent.size >= MAX_RECENT) this.#recent.clear();
+    this.#recent.set(secret, known);
+    return known;
   }
 
   async #find(secret: string): Promise<Caller | Refusal> {
@@ -171,13 +188,20 @@ export class KeyRing {
       const row = await this.#database.one(REVISION);
       const revision = Number(row?.number ?? 0);
       this.#lastSeenMs = performance.now();
+      if (this.#lastSeenMs - this.#recentSinceTick > RECENT_MS) this.#forgetRecent();
       if (revision === this.#revision) return;
       this.#revision = revision;
+      this.#forgetRecent();
       this.#known.clear();
       this.#unknown.clear();
     } catch {
       // the cache becomes stale and is not used; requests then get the database's own error
     }
+  }
+
+  #forgetRecent(): void {
+    this.#recent.clear();
+    this.#recentSinceTick = this.#lastSeenMs;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
 import { type Account, AccountError, checkName } from "./accounts.ts";
 import { displayed, newId, randomText } from "../platform/mod.ts";

@@ -8,7 +8,11 @@ import {
   type Decision,
   expireLots,
   growHold,
+  type HoldRequest,
+  isLent,
   reapHolds,
+  reapLoans,
+  recallLoans,
   releaseHoldsOf,
   renewHolds,
   type TierList,
@@ -16,12 +20,19 @@ import {
 } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { SlotMap } from "../platform/mod.ts";
+import { delay } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { Hold, STEP_TOKENS } from "./hold.ts";
+import { Loans } from "./loans.ts";
 import { nearestWindow } from "./windows.ts";
 
 /** `Retry-After` for an account that is limited to one request at a time. */
 const UNCOLLECTED_RETRY_MS = 2_000;
+
+/** How long other gateways are waited for that are to return what they were lent. */
+const RECALL_MS = 2_000;
+/** Interval at which it is looked whether they have. */
+const RETURNED_MS = 25;
 
 /** Settings of {@linkcode Admission}, which may change while it runs. */
 export interface AdmissionSettings {
@@ -42,6 +53,8 @@ export interface AdmissionOptions extends AdmissionSettings {
   readonly now: () => number;
   /** Measures the offset to the database's clock again. */
   readonly syncClock?: () => Promise<void>;
+  /** Requests of an account within a second from which on it gets a loan; tests set 0. */
+  readonly lendFrom?: number | undefined;
 }
 
 /** A request to be admitted. */
@@ -65,11 +78,15 @@ export interface AdmittedRequest {
   readonly hold: Hold;
 }
 
-/** Admits requests and keeps the leases of their holds. */
+/**
+ * Admits requests: from credits that the database has lent to this gateway, or by asking the database. Keeps the leases
+ * of holds and loans.
+ */
 export class Admission {
   readonly #options: AdmissionOptions;
   #settings: AdmissionSettings;
   readonly #running = new SlotMap<string>();
+  readonly #loans: Loans;
   #timer: ReturnType<typeof setInterval> | undefined;
   #keeping: Promise<void> = Promise.resolve();
   /** Time of the last renewal, and since when there was no gap (`performance.now()`). */
@@ -79,13 +96,16 @@ export class Admission {
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.#settings = options;
+    this.#loans = new Loans(options);
   }
 
   /** Releases holds left by an earlier run of this gateway, and starts renewing leases. */
   async start(): Promise<void> {
     const { database, gatewayId, abandonedIds = [] } = this.#options;
     await database.batch(this.#settings.tierList.statements);
-    for (const id of [gatewayId, ...abandonedIds]) await releaseHoldsOf(database, id);
+    const ids = [gatewayId, ...abandonedIds];
+    for (const id of ids) await releaseHoldsOf(database, id);
+    await this.#loans.start(ids);
     this.#keepRegularly();
   }
 
@@ -97,14 +117,18 @@ export class Admission {
    */
   async configure(settings: AdmissionSettings): Promise<void> {
     await this.#options.database.batch(settings.tierList.statements);
-    this.use(settings);
+    await this.use(settings);
   }
 
-  /** Changes the settings; for tiers that are stored already, as by another thread of the process. */
-  use(settings: AdmissionSettings): void {
+  /**
+   * Changes the settings at once; for tiers that are stored already, as by another thread of the process. Resolves when what
+   * was lent has been returned.
+   */
+  async use(settings: AdmissionSettings): Promise<void> {
     this.#settings = settings;
     clearInterval(this.#timer);
     this.#keepRegularly();
+    await this.#loans.configure(settings);
   }
 
   #keepRegularly(): void {
@@ -113,10 +137,11 @@ export class Admission {
     }, this.#settings.leaseMs / 4);
   }
 
-  /** Stops renewing leases. Resolves when the renewal in progress has ended. */
+  /** Stops renewing leases, and returns what was lent. Resolves when the renewal in progress has ended. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#keeping;
+    await this.#loans.close();
   }
 
   /**
@@ -131,7 +156,7 @@ export class Admission {
     asking: AdmissionRequest,
     onStatus: (accountStatus: AccountStatus) => void,
   ): Promise<AdmittedRequest> {
-    const { database, gatewayId, now } = this.#options;
+    const { gatewayId, now } = this.#options;
     const { leaseMs, tierList } = this.#settings;
     const { requestId, caller, route, choices, permittedOutput } = asking;
     // each choice may need a request of its own, which reads the whole input
@@ -145,34 +170,94 @@ export class Admission {
       asking.stream ? Math.min(mostOutput, STEP_TOKENS * choices) : mostOutput,
     );
     const nowMs = now();
+    const terms = (maxOutput: number) => ({
+      route,
+      inputTokens,
+      maxOutput,
+      choices,
+      admittedAtMs: nowMs,
+    });
+    // a stream's hold can grow, up to the balance
+    const permitted = (credits: number) =>
+      Math.min(
+        permittedOutput,
+        Math.floor(affordableOutput(route, { inputTokens, credits }) / choices),
+      );
     const { accountId, keyId } = caller;
     const holder = { requestId, accountId, keyId, gatewayId, leaseMs };
-    const decision = await admit(database, {
-      ...holder,
-      least,
-      wanted,
-      nowMs,
-      tierListId: tierList.id,
-    });
+
+    const draw = { requestId, keyId, credits: wanted, nowMs };
+    const drawn = caller.hasBudget ? undefined : this.#loans.admit(accountId, draw);
+    if (drawn !== undefined) {
+      const { loan, hold: lent } = drawn;
+      onStatus({ balance: loan.balance, windows: loan.windows(keyId) });
+      const place = this.#running.add(requestId);
+      const output = permitted(asking.stream ? loan.balance : wanted);
+      const hold = new Hold(
+        terms(output * choices),
+        wanted,
+        async (more) => {
+          if (loan.grow(lent, more)) return more;
+          if (!lent.isReturned) await this.#loans.giveBack(accountId);
+          return await this.#grow({ ...holder, wanted: more, nowMs });
+        },
+        (settled) => {
+          this.#running.take(place, requestId);
+          this.#loans.end(loan, lent, settled);
+        },
+        () => lent.isReturned ? undefined : { gatewayId, credits: lent.credits },
+      );
+      return { permittedOutput: output, hold };
+    }
+
+    if (!caller.hasBudget) this.#loans.uncovered({ accountId, keyId, credits: wanted });
+    const ask = { ...holder, least, wanted, nowMs, tierListId: tierList.id };
+    const decision = await this.#decide(ask);
     const admitted = decision.verdict === "admitted";
     const windows = admitted ? decision.windows.map(counted) : decision.windows;
     onStatus({ balance: decision.balance, windows });
     if (!admitted) throw refusalOf(decision, least, nowMs);
-
-    // a stream's hold can grow, up to the balance
-    const most = asking.stream ? decision.balance : decision.credits;
-    const permitted = Math.min(
-      permittedOutput,
-      Math.floor(affordableOutput(route, { inputTokens, credits: most }) / choices),
-    );
+    const output = permitted(asking.stream ? decision.balance : decision.credits);
     const place = this.#running.add(requestId);
     const hold = new Hold(
-      { route, inputTokens, maxOutput: permitted * choices, choices, admittedAtMs: nowMs },
+      terms(output * choices),
       decision.credits,
-      (more) => growHold(database, { ...holder, wanted: more, nowMs: now(), admittedAtMs: nowMs }),
+      (more) => this.#grow({ ...holder, wanted: more, nowMs }),
       () => this.#running.take(place, requestId),
     );
-    return { permittedOutput: permitted, hold };
+    return { permittedOutput: output, hold };
+  }
+
+  /** Has the database decide, if need be after all that is lent of the account has been returned. */
+  async #decide(ask: HoldRequest): Promise<Decision> {
+    const { database } = this.#options;
+    const untilTick = performance.now() + RECALL_MS;
+    for (;;) {
+      const isFinal = performance.now() >= untilTick;
+      const decision = await admit(database, { ...ask, isFinal });
+      if (decision.verdict !== "recall") return decision;
+      await this.#recalled(ask.accountId, untilTick);
+    }
+  }
+
+  /** Raises a hold; what is lent of the account is recalled if the rest of its credits is not enough. */
+  async #grow(
+    { nowMs, ...ask }: Omit<HoldRequest, "least" | "tierListId">,
+  ): Promise<number> {
+    const { database, now } = this.#options;
+    const grow = () => growHold(database, { ...ask, nowMs: now(), admittedAtMs: nowMs });
+    const credits = await grow();
+    if (credits >= ask.wanted || !await recallLoans(database, ask.accountId)) return credits;
+    await this.#recalled(ask.accountId, performance.now() + RECALL_MS);
+    return await grow();
+  }
+
+  /** Returns this gateway's loan of an account, and waits until others have returned theirs. */
+  async #recalled(accountId: string, untilTick: number): Promise<void> {
+    await this.#loans.giveBack(accountId);
+    while (await isLent(this.#options.database, accountId) && performance.now() < untilTick) {
+      await delay(RETURNED_MS);
+    }
   }
 
   /**
@@ -199,9 +284,13 @@ export class Admission {
     try {
       await database.batch(tierList.statements); // the file may have been replaced
       await renewHolds(database, this.#running.all(), leaseMs);
+      await this.#loans.renew();
       // others may have waited as long as this did
       const waited = performance.now() - tick > leaseMs / 4;
-      if (!waited && tick - this.#steadyTick >= leaseMs / 2) await reapHolds(database);
+      if (!waited && tick - this.#steadyTick >= leaseMs / 2) {
+        await reapHolds(database);
+        await reapLoans(database);
+      }
       await syncClock?.();
       await expireLots(database, now());
       this.#keptTick = tick;

@@ -1,3 +1,4 @@
+import type { LentCredits, Settled } from "../ledger/mod.ts";
 import { affordableOutput, priceOf, type Route } from "../catalog/mod.ts";
 
 /** Output tokens of a stream that a hold covers initially, and by which it grows. */
@@ -29,7 +30,8 @@ export interface HoldTerms {
 export class Hold {
   readonly #terms: HoldTerms;
   readonly #grow: (wanted: number) => Promise<number>;
-  readonly #ended: () => void;
+  readonly #ended: (settled: Settled | undefined) => void;
+  readonly #lent: () => LentCredits | undefined;
   #credits: number;
   #growing: Promise<void> | undefined;
 
@@ -37,23 +39,31 @@ export class Hold {
    * @param terms What the hold pays for.
    * @param credits Credits held initially.
    * @param grow Raises the hold towards this many credits; resolves with the credits held then.
-   * @param ended Called when the request is over.
+   * @param ended Called when the request is over, with what it was charged if that is known.
+   * @param lent Returns what is held of a loan.
    */
   constructor(
     terms: HoldTerms,
     credits: number,
     grow: (wanted: number) => Promise<number>,
-    ended: () => void,
+    ended: (settled: Settled | undefined) => void,
+    lent: () => LentCredits | undefined = () => undefined,
   ) {
     this.#terms = terms;
     this.#credits = credits;
     this.#grow = grow;
     this.#ended = ended;
+    this.#lent = lent;
   }
 
   /** Credits held now. */
   get credits(): number {
     return this.#credits;
+  }
+
+  /** What is held of a loan; undefined if the database holds it. */
+  get lent(): LentCredits | undefined {
+    return this.#lent();
   }
 
   /** Time of admission by the gateway's clock, in milliseconds since the epoch. */
@@ -109,9 +119,13 @@ export class Hold {
     return this.outputTokens;
   }
 
-  /** Ends the hold's lease. Call this when the request is over. */
-  end(): void {
-    this.#ended();
+  /**
+   * Ends the hold. Call this when the request is over.
+   *
+   * @param settled What it was charged; undefined if that is not known.
+   */
+  end(settled?: Settled): void {
+    this.#ended(settled);
   }
 
   async #step(): Promise<void> {

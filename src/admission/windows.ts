@@ -1,6 +1,7 @@
 import type { Span, WindowState } from "../ledger/mod.ts";
 
-const SPAN_MS: Readonly<Record<Span, number>> = {
+/** Lengths of rate windows, in milliseconds. */
+export const SPAN_MS: Readonly<Record<Span, number>> = {
   minute: 60_000,
   hour: 3_600_000,
   day: 86_400_000,

@@ -92,7 +92,7 @@ export class Bounds implements Disposable {
     this.unbilledBytes = perMinute("unbilledBytes", limits.unbilledBytesPerMinute);
   }
 
-  /** Applies new settings. Whoever holds more than a new bound keeps it. */
+  /** Applies new settings. Requests that hold more than a new bound keep it. */
   configure(settings: Settings): void {
     const { limits } = settings;
     const sizes = this.#sizes(settings);

@@ -31,6 +31,8 @@ export interface DoorParts {
   readonly tracing?: Tracing | undefined;
   readonly retries?: RetryPolicy | undefined;
   readonly resolve?: Resolve | undefined;
+  /** Requests of an account within a second from which on credits are lent for it. */
+  readonly lendFrom?: number | undefined;
   readonly prove: (challenge: string) => Promise<string>;
   /** Only in the main thread. */
   readonly retention?: Retention | undefined;
@@ -115,6 +117,7 @@ export class Door implements AsyncDisposable {
         log,
         now,
         syncClock: () => clock.sync(),
+        lendFrom: parts.lendFrom,
       }),
       (one) => one.close(),
     );

@@ -1,6 +1,7 @@
 import type { Account } from "../accounts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
+import { collectGarbageWhenIdle } from "../platform/mod.ts";
 import { type Config, databaseFile, type Settings } from "../config/mod.ts";
 import {
   announcedGateway,
@@ -50,6 +51,8 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
   readonly retries?: RetryPolicy;
   /** Whether a gateway runs on the data directory that is going to hand over to this one. */
   readonly takeover?: boolean;
+  /** Requests of an account within a second from which on credits are lent for it; tests set 0. */
+  readonly lendFrom?: number;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve;
   /** Writes lines of the log of other threads; without, they write to standard error themselves. */
@@ -152,6 +155,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       tracing,
       retries,
       resolve,
+      lendFrom: environment.lendFrom,
       retention,
       prove: identity.prove,
       threads: memory && {
@@ -183,6 +187,7 @@ export async function assemble(config: Config, environment: Environment): Promis
         traces: tracing !== undefined,
         retries,
         passwordCost: environment.passwordCost,
+        lendFrom: environment.lendFrom,
         writeLog: environment.writeLog,
         startThread: environment.startThread,
         prove: identity.prove,
@@ -272,6 +277,7 @@ export async function assemble(config: Config, environment: Environment): Promis
         if (count > 1) spreadOverAll(server.port);
       }
       announce();
+      owned.defer(collectGarbageWhenIdle(() => inFlight.count === 0));
       return server;
     },
     async reload(read) {
@@ -371,7 +377,7 @@ async function stopListening(
   await threads?.stopListening();
 }
 
-/** For whoever copies the file of a stopped gateway: the driver keeps the log beside it when it closes. */
+/** So that the file of a stopped gateway can be copied: the driver keeps the log beside it when it closes. */
 async function leaveOneFile(database: Database, log: Log): Promise<void> {
   const fault = await foldLog(database).then((done) => done ? undefined : "it is in use", String);
   if (fault !== undefined) log.warn("the write-ahead log stays beside its file", { error: fault });

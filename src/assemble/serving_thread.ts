@@ -4,7 +4,7 @@
  */
 
 import { EmbeddedDatabase, type ObserveCommit } from "../database/mod.ts";
-import { type ChannelEnd, PortCalls } from "../platform/mod.ts";
+import { type ChannelEnd, collectGarbageWhenIdle, PortCalls } from "../platform/mod.ts";
 import {
   bufferedWriter,
   createLog,
@@ -37,7 +37,8 @@ interface Opened {
 }
 
 async function open(beginning: Beginning): Promise<Opened> {
-  const { thread, line, memory, retries, passwordCost, traces, sendsLog, lists } = beginning;
+  const { thread, line, memory, retries, passwordCost, traces, sendsLog, lists, lendFrom } =
+    beginning;
   const config = receivedConfig(beginning.config);
   await using built = new AsyncDisposableStack();
   const write = sendsLog
@@ -73,6 +74,7 @@ async function open(beginning: Beginning): Promise<Opened> {
       metrics,
       ...(traces && { tracing: openTelemetry() }),
       retries,
+      lendFrom,
       prove: (challenge) => main.call("prove", challenge),
       pages: new ForwardedPages((call) => main.tell("page", call, [call.port])),
       told: lists,
@@ -85,6 +87,7 @@ async function open(beginning: Beginning): Promise<Opened> {
       closing: closing.signal,
     }),
   );
+  built.defer(collectGarbageWhenIdle(() => door.inFlight.ownCount === 0));
   const owned = built.move();
   return {
     door,

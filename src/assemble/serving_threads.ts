@@ -48,6 +48,7 @@ export interface ServingThreadsParts {
   readonly traces: boolean;
   readonly retries: RetryPolicy | undefined;
   readonly passwordCost: PasswordCost | undefined;
+  readonly lendFrom: number | undefined;
   /** Writes lines of the threads' logs; without, they write to standard error themselves. */
   readonly writeLog: ((text: string) => void) | undefined;
   readonly startThread: StartThread | undefined;
@@ -242,8 +243,17 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   }
 
   async #start(number: number): Promise<void> {
-    const { database, memory, gatewayIds, traces, retries, passwordCost, writeLog, current } =
-      this.#parts;
+    const {
+      database,
+      memory,
+      gatewayIds,
+      traces,
+      retries,
+      passwordCost,
+      lendFrom,
+      writeLog,
+      current,
+    } = this.#parts;
     const worker = (this.#parts.startThread ?? startThread)(number);
     const calls = new PortCalls<ThreadMethods>(worker, this.#methods(number));
     const { config, lists } = current();
@@ -274,6 +284,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
         traces,
         retries,
         passwordCost,
+        lendFrom,
         sendsLog: writeLog !== undefined,
       }, line === undefined ? [] : [line.port]);
       await this.#catchUp(thread);

@@ -142,7 +142,7 @@ export class Servings implements AsyncDisposable {
     return this.#lastReload;
   }
 
-  /** Puts new settings in the place of those in use. Returns the names of those that need a restart. */
+  /** Replaces the settings in use. Returns the names of those that need a restart. */
   async #replace(config: Config): Promise<readonly string[]> {
     const { admission, store } = this.#parts;
     const kept = keep(this.#current.config.settings, config);
@@ -190,7 +190,7 @@ export class Servings implements AsyncDisposable {
     this.#next = undefined;
     const { admission, bounds, retention } = this.#parts;
     const { settings } = next.config;
-    admission.use(admissionSettings(settings));
+    void admission.use(admissionSettings(settings));
     bounds.configure(settings);
     if (retention !== undefined) retention.limits = retentionLimits(settings);
     if (this.#stopping) next.app.stopTaking();

@@ -43,6 +43,7 @@ export interface Beginning extends Generation {
   readonly traces: boolean;
   readonly retries: RetryPolicy | undefined;
   readonly passwordCost: PasswordCost | undefined;
+  readonly lendFrom: number | undefined;
   /** Whether the main thread writes its log; else it writes to standard error itself. */
   readonly sendsLog: boolean;
 }

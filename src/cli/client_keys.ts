@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import type { Account, Keys } from "../accounts/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import { dirname, joinPath } from "../std/mod.ts";

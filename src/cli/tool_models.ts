@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { CommandContext } from "./context.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { closestString } from "../std/mod.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 import { maskAddress } from "./secret.ts";

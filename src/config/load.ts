@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { closestString, dirname, joinPath, levenshteinDistance, resolvePath } from "../std/mod.ts";
 import { ConfigError, Faults, type FileText, validate } from "./faults.ts";
 import {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DIALECT_NAMES, EFFORTS } from "../dialects/mod.ts";
 import { Secret } from "./secret.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { randomText } from "../platform/mod.ts";
 import { encodeHex, joinPath } from "../std/mod.ts";
 

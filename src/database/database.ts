@@ -32,6 +32,8 @@ export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
   readonly name: string;
   /** The member that tells items apart; its values are texts. */
   readonly key: keyof Item & string;
+  /** Items are passed as arrays of these members, which statements read by position: in half of the time. */
+  readonly columns?: readonly (keyof Item & string)[];
   readonly statements: readonly string[];
   /** Whether losing it with the power would do no harm; then the disk is not waited for. */
   readonly forgettable?: boolean;

@@ -11,9 +11,7 @@ import {
 } from "./database.ts";
 import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
 import { SlotMap } from "../platform/mod.ts";
-import { type Committed, GroupWriter } from "./group_writer.ts";
-
-const DURABLE = Promise.resolve();
+import { GroupWriter } from "./group_writer.ts";
 
 /** The way to the thread that owns the file. */
 interface Thread {
@@ -32,7 +30,6 @@ export class EmbeddedDatabase implements Database {
   readonly #isOwner: boolean;
   readonly #writer: GroupWriter;
   readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
-  #lastDurable: Promise<unknown> = DURABLE;
   #closed = false;
   /** Called when the thread dies, which the other ends of lines do not notice. */
   #died: (message: string) => void = () => {};
@@ -126,10 +123,8 @@ export class EmbeddedDatabase implements Database {
     return (await this.#ask({ type: "one", sql, args }))[0]?.[0];
   }
 
-  async batch(statements: readonly Statement[]): Promise<Row[][]> {
-    const { rows, durable } = await this.#commit(statements, { rows: true, durable: true });
-    await durable;
-    return rows;
+  batch(statements: readonly Statement[]): Promise<Row[][]> {
+    return this.#commit(statements, { rows: true, durable: true });
   }
 
   write<Item extends JsonObject, Outcome>(
@@ -142,30 +137,16 @@ export class EmbeddedDatabase implements Database {
   async close(): Promise<void> {
     if (this.#closed) return;
     await this.#writer.idle();
-    await this.#lastDurable;
     if (this.#isOwner) await this.#ask({ type: "close" });
     this.#closed = true;
     this.#thread.end();
   }
 
-  async #commit(
+  #commit(
     statements: readonly Statement[],
     { rows, durable }: { rows: boolean; durable: boolean },
-  ): Promise<Committed> {
-    if (!durable || !this.#durable) {
-      return { rows: await this.#ask({ type: "commit", statements, rows }), durable: DURABLE };
-    }
-    const waiting = Promise.withResolvers<Row[][]>();
-    const id = this.#open.add(waiting);
-    this.#lastDurable = waiting.promise.catch(() => {}); // whoever waits for it is told
-    try {
-      const ask: Ask = { type: "commit", statements, rows, durable: id };
-      return { rows: await this.#ask(ask), durable: waiting.promise };
-    } catch (error) {
-      this.#open.take(id, waiting);
-      waiting.reject(error);
-      throw error;
-    }
+  ): Promise<Row[][]> {
+    return this.#ask({ type: "commit", statements, rows, durable: durable && this.#durable });
   }
 
   #ask(ask: Ask): Promise<Row[][]> {

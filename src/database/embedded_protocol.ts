@@ -10,8 +10,8 @@ export type Ask =
     readonly statements: readonly Statement[];
     /** Whether all rows of all statements are wanted; not asking keeps memory flat. */
     readonly rows: boolean;
-    /** Number under which a second answer says that the commit is durable. */
-    readonly durable?: number;
+    /** Whether the answer waits until the commit is durable. */
+    readonly durable: boolean;
   }
   | { readonly type: "close" };
 

@@ -12,6 +12,7 @@ import DatabaseConstructor from "libsql";
 import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
 import { LogSync } from "./log_sync.ts";
 import type { Row, Statement, Value } from "./database.ts";
+import { collectGarbageWhenIdle } from "../platform/mod.ts";
 
 interface Prepared {
   readonly reader: boolean;
@@ -35,7 +36,7 @@ const MAX_FRAME_OFFSET = 16;
 const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const MAX_PREPARED = 500;
 
-/** Files up to this are looked through at the start: 16 ms for each 100,000 rows. */
+/** Files up to this are checked at the start: 16 ms for each 100,000 rows. */
 const QUICK_CHECK_BYTES = 256 * 1_048_576;
 
 let connection: Connection | undefined;
@@ -209,6 +210,17 @@ function checkpointWhenLong(): void {
   }
 }
 
+/** Asks between two looks of an idle gateway, which looks for changed keys now and then. */
+const IDLE_ASKS = 5;
+let asks = 0;
+let earlierAsks = 0;
+
+collectGarbageWhenIdle(() => {
+  const isIdle = asks - earlierAsks <= IDLE_ASKS;
+  earlierAsks = asks;
+  return isIdle;
+});
+
 let commits = 0;
 
 function handle(ask: Ask): Row[][] {
@@ -224,6 +236,7 @@ function handle(ask: Ask): Row[][] {
       return [statement(ask.sql).all(ask.args).map(plain)];
     case "commit": {
       const rows = commit(ask.statements, ask.rows);
+      if (ask.durable) log!.sync();
       if (++commits % 16 === 0) checkpointWhenLong();
       return rows;
     }
@@ -247,18 +260,12 @@ function connect(port: MessagePort): void {
 }
 
 function take({ id, ask }: Numbered, reply: Reply): void {
+  asks++;
   try {
     reply({ id, ok: true, rows: handle(ask) });
   } catch (error) {
     reply(failure(id, error));
-    return;
   }
-  if (ask.type !== "commit" || ask.durable === undefined) return;
-  const durable = ask.durable;
-  log!.durable().then(
-    () => reply({ id: durable, ok: true, rows: [] }),
-    (error) => reply(failure(durable, error)),
-  );
 }
 
 function failure(id: number, error: unknown): Answer {

@@ -9,6 +9,7 @@ import { TAKE_BACKS } from "./migrations/0007_take_backs.ts";
 import { RULES_ASIDE } from "./migrations/0008_rules.ts";
 import { CACHE_SAVINGS } from "./migrations/0009_cache_savings.ts";
 import { REASONS } from "./migrations/0010_reasons.ts";
+import { LOANS } from "./migrations/0011_loans.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: "rules", statements: RULES_ASIDE },
   { version: 9, name: "cache savings", statements: CACHE_SAVINGS },
   { version: 10, name: "reasons", statements: REASONS },
+  { version: 11, name: "loans", statements: LOANS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

@@ -74,7 +74,7 @@ export class ServerDatabase implements Database {
     this.place = new URL(url).host;
     this.#durable = durability === "full";
     this.#writer = new GroupWriter(
-      async (statements) => ({ rows: await this.batch(statements), durable: Promise.resolve() }),
+      (statements) => this.batch(statements),
       observe,
     );
   }

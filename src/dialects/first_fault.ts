@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 type Issue = z.core.$ZodIssue;
 type Schema = z.core.$ZodType;
@@ -17,7 +17,7 @@ type Schema = z.core.$ZodType;
  * @example
  * ```ts
  * import { assertEquals } from "@std/assert";
- * import { z } from "zod";
+ * import * as z from "zod";
  * import { firstFault } from "./first_fault.ts";
  *
  * assertEquals(firstFault(z.array(z.looseObject({ role: z.string() })), [{}, {}])?.path, [0, "role"]);
@@ -45,9 +45,16 @@ function fault(schema: Schema, value: unknown): Issue | undefined {
         : ofLibrary(schema, value);
     case "union":
       return inOptions(kinds as z.core.$ZodUnion, value);
+    case "string":
+      return typeof value === "string" && !hasChecks(def) ? undefined : ofLibrary(schema, value);
     default:
       return ofLibrary(schema, value);
   }
+}
+
+/** Whether more is asked of a value than its kind. */
+function hasChecks(def: z.core.$ZodStringDef): boolean {
+  return "format" in def || (def.checks?.length ?? 0) > 0;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isLargeNumber } from "../json/mod.ts";
 
 import { invalid, type Refusal } from "../refusal.ts";

@@ -109,7 +109,7 @@ export class ImageFetcher {
   ): Promise<Fetched | { readonly location: string }> {
     const address = await this.#addressOf(target, signal);
     // loaded with the first remote image, since few gateways need the whole package
-    const { Agent, buildConnector, DecoratorHandler, fetch } = await import("undici");
+    const { Agent, buildConnector, DecoratorHandler, fetch } = await import("./undici.ts");
     const { connectMs, connect = buildConnector({ timeout: connectMs }) } = this.#options;
     const agent = new Agent({
       connect: (options, callback) =>

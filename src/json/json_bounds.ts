@@ -40,6 +40,7 @@ const CLOSE_OBJECT = 125;
  * ```
  */
 export function jsonExcess(json: string, bounds: JsonBounds): JsonExcess | undefined {
+  if (isSmall(json, bounds)) return undefined;
   const members = new Int32Array(bounds.depth + 1);
   let depth = 0;
   let values = 1;
@@ -68,6 +69,18 @@ export function jsonExcess(json: string, bounds: JsonBounds): JsonExcess | undef
     }
   }
   return undefined;
+}
+
+/** Whether a text has too few characters for the other bounds, and too few brackets to be too deep, strings included. */
+function isSmall(json: string, { depth, values, members }: JsonBounds): boolean {
+  if (json.length >= Math.min(values, members)) return false;
+  let brackets = 0;
+  for (const bracket of ["{", "["]) {
+    for (let at = json.indexOf(bracket); at >= 0; at = json.indexOf(bracket, at + 1)) {
+      if (++brackets > depth) return false;
+    }
+  }
+  return true;
 }
 
 /** Whether the array or object opened at `at` is closed by the next character. */

@@ -1,6 +1,7 @@
-import type { Database } from "../database/mod.ts";
+import type { Database, Row, Statement } from "../database/mod.ts";
 import type { WindowState } from "./admit.ts";
-import { ACCOUNT_LIMITS, SPANS, WINDOWS } from "./rules/admit.ts";
+import { ACCOUNT_LIMITS, WINDOWS } from "./rules/admit.ts";
+import { SPANS } from "./rules/fragments.ts";
 import type { TierList } from "./tiers.ts";
 
 /** Where an account and a key stand. */
@@ -22,7 +23,9 @@ const STANDING = `
   ).join(",\n    ")
 }
   from (
-    select balance - min(balance - held, coalesce((
+    select balance - min(balance - held + coalesce((
+      select sum(credits) from loans where account_id = ?1
+    ), 0), coalesce((
       select sum(remaining) from lots
       where account_id = ?1 and remaining > 0 and expires_at_ms <= ?7
     ), 0)) as available
@@ -31,15 +34,29 @@ const STANDING = `
     select max(above) from tiers where list_id = ?3 and above < available
   )`;
 
-/** Where an account and a key stand, without counting anything. What has expired is left out of the balance. */
-export async function accountStatusOf(
-  database: Database,
+/** Selects the row that {@linkcode readStatus} reads. */
+export function statusStatement(
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   tierList: TierList,
   nowMs: number,
-): Promise<AccountStatus> {
+): Required<Pick<Statement, "sql" | "args">> {
   const starts = Object.values(SPANS).map((spanMs) => Math.floor(nowMs / spanMs) * spanMs);
-  const row = await database.one(STANDING, [accountId, keyId, tierList.id, ...starts, nowMs]);
+  return { sql: STANDING, args: [accountId, keyId, tierList.id, ...starts, nowMs] };
+}
+
+/** Where an account and a key stand, without counting anything. What has expired is left out of the balance. */
+export async function accountStatusOf(
+  database: Database,
+  caller: { readonly accountId: string; readonly keyId: string },
+  tierList: TierList,
+  nowMs: number,
+): Promise<AccountStatus> {
+  const { sql, args } = statusStatement(caller, tierList, nowMs);
+  return readStatus(await database.one(sql, args));
+}
+
+/** Reads the row of a {@linkcode statusStatement}. */
+export function readStatus(row: Row | undefined): AccountStatus {
   if (row === undefined || row.minute === null) {
     return { balance: Number(row?.balance ?? 0), windows: [] };
   }

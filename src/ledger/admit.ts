@@ -1,6 +1,7 @@
 import type { Database, GroupWrite, JsonObject } from "../database/mod.ts";
 import { feed } from "./feed.ts";
-import { ADMISSIONS, DECISIONS, type Span, WINDOWS } from "./rules/admit.ts";
+import { ADMISSIONS, DECISIONS, WINDOWS } from "./rules/admit.ts";
+import type { Span } from "./rules/fragments.ts";
 import type { Given } from "./rules/intake.ts";
 
 export type { Span };
@@ -19,6 +20,8 @@ export interface HoldRequest {
   /** How long the hold is kept unless it is renewed. */
   readonly leaseMs: number;
   readonly tierListId: string;
+  /** Whether what is lent counts as held, rather than being recalled. */
+  readonly isFinal?: boolean;
 }
 
 /** A request window of a key, or of an account over all its keys. */
@@ -32,7 +35,7 @@ export interface WindowState {
 
 /** How it was decided. */
 export interface Decision {
-  readonly verdict: "admitted" | "rate" | "uncollected" | "budget" | "credits";
+  readonly verdict: "admitted" | "recall" | "rate" | "uncollected" | "budget" | "credits";
   /** Credits held; meaningful when admitted. */
   readonly credits: number;
   /** The balance at that moment, what is held included. */
@@ -45,7 +48,8 @@ const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
   name: "admission",
   key: "request_id",
   forgettable: true, // a request that was only admitted has had no response
-  statements: feed(ADMISSIONS),
+  columns: ADMISSIONS.columns,
+  statements: [feed(ADMISSIONS)],
   outcomes: DECISIONS.read,
   cleanUp: DECISIONS.cleanUp,
   read,
@@ -63,6 +67,7 @@ export function admit(database: Database, ask: HoldRequest): Promise<Decision> {
     at_ms: ask.nowMs,
     lease_ms: ask.leaseMs,
     tier_list: ask.tierListId,
+    final: ask.isFinal ? 1 : null,
   });
 }
 

@@ -16,6 +16,8 @@ export interface AuditReport {
   readonly lots: number;
   readonly entries: number;
   readonly holds: number;
+  /** Credits that are lent to gateways, which admit requests on them. */
+  readonly lentCredits: number;
   readonly records: number;
   readonly mismatches: readonly Mismatch[];
   /** Charges that were above what was left; the rest was not taken. */
@@ -44,7 +46,8 @@ const CHECKS: readonly Check[] = [
 
 const COUNTS = `select (select count(*) from accounts) as accounts,
   (select count(*) from lots) as lots, (select count(*) from entries) as entries,
-  (select count(*) from holds) as holds, (select count(*) from usage_records) as records`;
+  (select count(*) from holds) as holds,
+  (select coalesce(sum(credits), 0) from loans) as lent_credits, (select count(*) from usage_records) as records`;
 
 const UNCOLLECTED = `select
     (select count(*) from usage_records where charged_credits < price_credits)
@@ -96,6 +99,7 @@ export async function audit(
     lots: count(counts, "lots"),
     entries: count(counts, "entries"),
     holds: count(counts, "holds"),
+    lentCredits: count(counts, "lent_credits"),
     records: count(counts, "records"),
     mismatches,
     uncollected: {

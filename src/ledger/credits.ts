@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, type Reading, readTogether } from "../database/mod.ts";
 import { displayed, randomText } from "../platform/mod.ts";
 
@@ -51,8 +51,9 @@ const balanceRow = z.object({
 
 /** An account's credits. */
 export interface Credits {
-  /** What is left, what running requests hold included. */
+  /** What is left, what in-flight requests hold included. */
   readonly balance: number;
+  /** What in-flight requests hold. Credits that are lent to gateways are available. */
   readonly held: number;
   /** All that was ever charged. */
   readonly consumed: number;
@@ -91,7 +92,9 @@ export async function expireLotsOf(
 /** An account's credits as they stand. */
 export function creditsReading(accountId: string): Reading<Credits> {
   return {
-    sql: `select json_object('balance', balance, 'held', held, 'consumed', consumed,
+    sql: `select json_object('balance', balance, 'held', held - coalesce((
+          select sum(credits) from loans where account_id = balances.account_id
+        ), 0), 'consumed', consumed,
         'requests', requests, 'input_tokens', input_tokens, 'output_tokens', output_tokens,
         'lots', json((
           select json_group_array(json_object('id', id, 'source', source, 'note', note,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "../database/mod.ts";
 import { NEVER } from "./credits.ts";
 import { displayed } from "../platform/mod.ts";

@@ -24,7 +24,8 @@ const GROW: GroupWrite<Given<typeof GROWTHS>, number> = {
   key: "request_id",
   forgettable: true,
   repeatable: true,
-  statements: feed(GROWTHS),
+  columns: GROWTHS.columns,
+  statements: [feed(GROWTHS)],
   outcomes: HELD,
   read: (row: JsonObject | undefined) => Number(row?.credits ?? 0),
 };

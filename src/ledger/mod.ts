@@ -31,12 +31,27 @@ export {
   lotStatement,
   newLotId,
 } from "./grants.ts";
+export {
+  isLent,
+  lend,
+  type LentRequest,
+  type Loan,
+  type LoanRequest,
+  type Places,
+  reapLoans,
+  recalledLoans,
+  recallLoans,
+  releaseLoansOf,
+  renewLoans,
+  returnLoan,
+} from "./loans.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
   type AttemptRecord,
   type ChargePrices,
   type Ending,
   type FailureRecord,
+  type LentCredits,
   settle,
   type Settled,
   type UsageRecord,
@@ -44,5 +59,5 @@ export {
 export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { RULES } from "./rules/mod.ts";
 export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
-export { type Tier, TierList } from "./tiers.ts";
+export { type BalanceRange, type Tier, TierList } from "./tiers.ts";
 export { pruneWindows, settledRequests } from "./windows.ts";

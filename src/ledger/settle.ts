@@ -2,7 +2,8 @@ import type { Database, GroupWrite } from "../database/mod.ts";
 import { feed } from "./feed.ts";
 import { displayed } from "../platform/mod.ts";
 import type { Given } from "./rules/intake.ts";
-import { CHARGED, SETTLEMENTS } from "./rules/settle.ts";
+import { CHARGED } from "./rules/settle.ts";
+import { SETTLING } from "./rules/settle_set.ts";
 
 /** How a request ended. */
 export type Ending = "complete" | "refused" | "upstream_failed" | "client_left";
@@ -75,6 +76,14 @@ export interface UsageRecord {
   readonly failure?: FailureRecord | undefined;
   /** The attempts; undefined if each got a reply. */
   readonly attemptList?: readonly AttemptRecord[] | undefined;
+  /** What it was admitted on, if that was a loan. */
+  readonly lent?: LentCredits | undefined;
+}
+
+/** Credits of a loan that a request was admitted on. */
+export interface LentCredits {
+  readonly gatewayId: string;
+  readonly credits: number;
 }
 
 /** What settling took. */
@@ -92,11 +101,15 @@ const MAX_MESSAGE_CHARS = 700;
 const MAX_LISTED = 20;
 const MAX_NAME_CHARS = 128;
 
-const SETTLE: GroupWrite<Given<typeof SETTLEMENTS>, Settled> = {
+const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
   name: "settlement",
   key: "request_id",
   repeatable: true,
-  statements: feed(SETTLEMENTS),
+  columns: SETTLING.columns,
+  statements: [
+    feed(SETTLING, { onRepeated: "ignore" }),
+    "insert into settlement_sets (given) select ?1 is not null",
+  ],
   outcomes: CHARGED,
   read(row) {
     if (row === undefined) throw new TypeError("a request was not settled");
@@ -140,6 +153,8 @@ export function settle(database: Database, record: UsageRecord): Promise<Settled
     reason: record.failure?.reason,
     message: record.failure && bounded(record.failure.message, MAX_MESSAGE_CHARS),
     attempt_list: record.attemptList && listOf(record.attemptList),
+    gateway_id: record.lent?.gatewayId,
+    lent: record.lent?.credits,
   });
 }
 

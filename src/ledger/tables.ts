@@ -13,6 +13,8 @@ export const TABLES = [
   "entries",
   "take_backs",
   "holds",
+  /** Credits and places in rate windows that gateways admit requests on. */
+  "loans",
   /** Requests of a key, and of an account, in each minute, hour and day. */
   "windows",
   "account_windows",
@@ -21,9 +23,14 @@ export const TABLES = [
   "tiers",
   /** Admissions of a transaction, until it ends. */
   "decisions",
+  /** Settlements of a transaction, until it ends. */
+  "settling",
   "expiries",
   "admissions",
   "growths",
   "settlements",
+  "settlement_sets",
+  "loan_requests",
+  "loan_returns",
   "take_back_requests",
 ] as const;

@@ -1,4 +1,5 @@
 import type { Database } from "../database/mod.ts";
+import { awaitReturns } from "./loans.ts";
 
 /** Credits that are to be taken back. */
 export interface TakeBackRequest {
@@ -10,6 +11,8 @@ export interface TakeBackRequest {
   readonly credits?: number | undefined;
   readonly note: string;
   readonly atMs: number;
+  /** How long gateways have to return what they were lent; 2 s by default. */
+  readonly patienceMs?: number;
 }
 
 /** Credits that were taken back. */
@@ -32,14 +35,15 @@ export interface Takeable {
 
 /**
  * Takes back what is left of a lot, or as much of it as was asked for. What in-flight requests hold is left
- * alone. The purchase that was an account's first payment, taken back whole, takes its bonus with it.
+ * alone; what is lent to gateways is recalled first. The purchase that was an account's first payment, taken back whole, takes its bonus with it.
  *
  * @returns undefined if nothing could be taken.
  */
 export async function takeBack(
   database: Database,
-  { id, accountId, lotId, credits, note, atMs }: TakeBackRequest,
+  { id, accountId, lotId, credits, note, atMs, patienceMs }: TakeBackRequest,
 ): Promise<TakeBack | undefined> {
+  await awaitReturns(database, accountId, patienceMs);
   const [before, , after] = await database.batch([
     { sql: "select 1 from take_backs where id = ?", args: [id] },
     {
@@ -70,7 +74,9 @@ export async function takeableOf(
   { accountId, lotId }: { readonly accountId: string; readonly lotId: string },
 ): Promise<Takeable | undefined> {
   const row = await database.one(
-    `select remaining, balance - held as free
+    `select remaining, balance - held + coalesce((
+        select sum(credits) from loans where account_id = lots.account_id
+      ), 0) as free
       from lots join balances on balances.account_id = lots.account_id
       where lots.id = ? and lots.account_id = ?`,
     [lotId, accountId],

@@ -21,6 +21,12 @@ export interface FullTier extends Tier {
   readonly account: RequestLimits;
 }
 
+/** Balances above one number of credits and up to another. */
+export interface BalanceRange {
+  readonly above: number;
+  readonly upTo: number;
+}
+
 /** A tier as the database has it; an older gateway stores no limits per account. */
 export type StoredTier = Omit<FullTier, "account"> & Partial<Pick<FullTier, "account">>;
 
@@ -56,6 +62,15 @@ export class TierList {
       ]),
     );
     return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  }
+
+  /** Balances around one that have the same tier. */
+  rangeOf(balance: number): BalanceRange {
+    const bounds = this.tiers.map(({ above }) => above);
+    return {
+      above: Math.max(-1, ...bounds.filter((above) => above < balance)),
+      upTo: Math.min(Infinity, ...bounds.filter((above) => above >= balance)),
+    };
   }
 
   /** Makes the list known to the database; harmless when it is. */

@@ -81,27 +81,40 @@ export function createLog({ now, write, ...settings }: LogOptions): Configurable
 export const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 function jsonLine(nowMs: number, level: LogLevel, message: string, fields: LogFields): string {
-  const cut = Object.entries(fields).map(([key, value]) => [key, shorten(value)]);
   const time = new Date(nowMs).toISOString();
-  const json = JSON.stringify({ time, level, message, ...Object.fromEntries(cut) });
+  const json = JSON.stringify({ time, level, message, ...shortened(fields) });
   return `${json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")}\n`;
 }
 
 function prettyLine(nowMs: number, level: LogLevel, message: string, fields: LogFields): string {
   const time = new Date(nowMs).toISOString().slice(11, 23);
-  const rest = Object.entries(fields).filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${colors.dim(`${key}=`)}${printable(shorten(value))}`).join("");
+  const kept = shortened(fields);
+  let rest = "";
+  for (const key in kept) {
+    const value = kept[key];
+    if (value !== undefined) rest += ` ${colors.dim(`${key}=`)}${printable(value)}`;
+  }
   return `${colors.dim(time)} ${PAINT[level](level.padEnd(5))} ${printable(message)}${rest}\n`;
 }
 
-function shorten(value: LogFields[string]): LogFields[string] {
-  return typeof value === "string" && value.length > MAX_FIELD
-    ? `${value.slice(0, MAX_FIELD)}…`
-    : value;
+/** Fields with long values cut; nearly always the same object. */
+function shortened(fields: LogFields): LogFields {
+  let kept = fields;
+  for (const key in fields) {
+    const value = fields[key];
+    if (typeof value !== "string" || value.length <= MAX_FIELD) continue;
+    kept = { ...kept, [key]: `${value.slice(0, MAX_FIELD)}…` };
+  }
+  return kept;
 }
 
+/** Nearly every value is in these characters, which is quickly seen. */
+const PLAIN = /^[ -~]*$/;
+
 function printable(value: LogFields[string]): string {
-  return String(value).replace(
+  const text = String(value);
+  if (PLAIN.test(text)) return text;
+  return text.replace(
     /[\p{Cc}\u2028\u2029]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

@@ -16,11 +16,14 @@ export { keptListings, ModelLists, type ModelListsOptions } from "./model_lists.
 export { type ListsNews, ToldModelLists, type UpstreamModels } from "./told_model_lists.ts";
 export { type Probe, probeUpstream } from "./probe.ts";
 export { isSimulated, SIMULATED_HEADER, simulateHttp } from "../simulator/mod.ts";
+export { readyBytes } from "./ready_bytes.ts";
 export {
+  type ReadyBytes,
   type Transport,
   TransportFault,
   type UpstreamReply,
   type UpstreamRequest,
+  type Waiter,
 } from "./transport.ts";
 export type { HealthState } from "./health.ts";
 export { KeyPool, type UpstreamKey } from "./key_pool.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Database, Value } from "../database/mod.ts";
 
 /** One request that was sent upstream. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, type Reading, readTogether } from "../database/mod.ts";
 
 /** Possible groupings of a report. */

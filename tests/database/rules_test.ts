@@ -87,9 +87,9 @@ for (const kind of ["file", "server"] as const) {
     await using bench = await ledgerBench(kind);
     const { database } = bench;
     for (let round = 1; round <= 3; round++) {
-      const [lower, higher] = [2 * round, 2 * round + 1].map((revision) => ({
+      const [lower, higher] = [2 * round, 2 * round + 1].map((later) => ({
         ...NEWER,
-        revision,
+        revision: RULES.revision + later,
       }));
       // each program has a connection of its own
       const programs = await Promise.all(

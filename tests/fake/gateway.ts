@@ -39,6 +39,8 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   /** Waits before retries, in milliseconds; short, since tests wait for them. */
   readonly firstWaitMs?: number;
+  /** Requests within a second from which on credits are lent. */
+  readonly lendFrom?: number;
   readonly wrapDatabase?: (database: Database) => Database;
   /** Starts serving threads. */
   readonly startThread?: StartThread;
@@ -90,6 +92,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     writeLog: (text) => lines += text,
     passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/accounts/passwords_test.ts has the real one
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
+    lendFrom: options.lendFrom ?? 0, // both ways to admit are taken: the first request asks for the loan
     ...(options.now === undefined ? {} : { now: options.now }),
     ...(options.startThread === undefined ? {} : { startThread: options.startThread }),
     ...(options.wrapDatabase === undefined ? {} : { wrapDatabase: options.wrapDatabase }),

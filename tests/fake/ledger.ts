@@ -93,7 +93,7 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
 /** Settles a request by its price alone. */
 export function settlePrice(
   database: Database,
-  { requestId, accountId, keyId, price, nowMs, admittedAtMs = null, ending = "complete" }: {
+  { requestId, accountId, keyId, price, nowMs, admittedAtMs = null, ending = "complete", lent }: {
     requestId: string;
     accountId: string;
     keyId: string;
@@ -101,6 +101,7 @@ export function settlePrice(
     nowMs: number;
     admittedAtMs?: number | null;
     ending?: UsageRecord["ending"];
+    lent?: UsageRecord["lent"];
   },
 ) {
   return settle(database, {
@@ -127,6 +128,7 @@ export function settlePrice(
     priceCredits: price,
     prices: price === 0 ? null : { input: 0, cached: 0, output: 0, minimum: price },
     admittedAtMs,
+    lent,
     settledAtMs: nowMs,
   });
 }

@@ -28,6 +28,7 @@ Deno.addSignalListener("SIGUSR2", async () => {
   }
   const { heapUsed } = Deno.memoryUsage();
   gc();
-  say(`weight ${heapUsed} ${Deno.memoryUsage().heapUsed}`);
+  const { heapUsed: all, external } = Deno.memoryUsage();
+  say(`weight ${heapUsed} ${all} ${external}`);
 });
 say(`ready ${url} ${gateway.firstKey}`);

@@ -27,7 +27,7 @@ async function assertUnavailable(reply: Response): Promise<void> {
 }
 
 Deno.test("the database is locked by another process: 503 after five seconds, then all is well", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ lendFrom: Infinity });
   assertEquals(await statusOf(gateway.chat("Hi")), 200);
   // the driver's own types do not know its methods under Deno
   const other = new DatabaseConstructor(fileOf(gateway)) as unknown as OtherProcess;
@@ -51,6 +51,34 @@ Deno.test("the database is locked by another process: 503 after five seconds, th
   );
   assertEquals(new Set(statuses), new Set([200]));
   assertEquals((await usageRecords(gateway)).length, 101);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("the database is locked while credits are lent: no more is sent upstream than until it is noticed", async () => {
+  let sent = 0;
+  await using upstream = fakeUpstream(() => (sent++, completion("Hi")));
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  await until(async () => {
+    assertEquals(await statusOf(gateway.chat("Hi")), 200);
+    return (await audit(gateway.gateway.database)).lentCredits > 0;
+  });
+  const before = sent;
+  const other = new DatabaseConstructor(fileOf(gateway)) as unknown as OtherProcess;
+  other.exec("begin immediate");
+  const first = gateway.chat("Hi");
+  await sleep(1_500);
+  const later = Array.from({ length: 20 }, () => gateway.chat("Hi"));
+  await Promise.all(later.map(async (reply) => assertUnavailable(await reply)));
+  await assertUnavailable(await first);
+  assertEquals(sent - before, 1);
+  other.exec("rollback");
+  other.close();
+  await until(async () => await statusOf(gateway.chat("Hi")) === 200);
+  // the one that was sent has failed for its client, and costs nothing
+  const failed = async () =>
+    (await usageRecords(gateway)).filter(({ ending }) => ending !== "complete");
+  await until(async () => (await failed()).length > 0);
+  assertEquals((await failed()).map(({ chargedCredits }) => chargedCredits), [0]);
   await assertLedgerClean(gateway);
 });
 
@@ -136,7 +164,7 @@ Deno.test("the database file is deleted, then put back: nothing is answered unpa
 });
 
 Deno.test("the database file is replaced by a backup: it is used from then on", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ lendFrom: Infinity });
   const [path, backup] = [fileOf(gateway), `${gateway.directory}/backup.db`];
   await gateway.gateway.database.all("vacuum into ?", [backup]);
   assertEquals(await statusOf(gateway.chat("Hi")), 200);

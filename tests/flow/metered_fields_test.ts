@@ -229,6 +229,7 @@ for (const [from, to] of PAIRINGS) {
       return to === "chat" ? chatAnswer(slow) : messagesAnswer(slow);
     });
     await using gateway = await startGateway({
+      lendFrom: Infinity, // what is held is read from the database
       settings: {
         upstream: { url: upstream.url, dialect: to },
         routes: { token: BY_THE_TOKEN },

@@ -92,6 +92,14 @@ const CHECKS: Readonly<
     sql: `insert into decisions values ('req_1', 'admitted'${", 1".repeat(14)})`,
     kinds: ["decision"],
   },
+  "settlements": {
+    sql: "insert into settling (request_id) values ('req_1')",
+    kinds: ["settling"],
+  },
+  "loans": {
+    sql: "update loans set lease_until_ms = lease_until_ms + 9000000000000",
+    kinds: ["lease"],
+  },
   "revisions": { sql: "delete from revisions", kinds: ["revision"] },
   "pruned windows": { sql: "delete from pruned_windows", kinds: ["pruned_windows"] },
   "tiers": { sql: "update tiers set minute = minute + 1", kinds: ["tier"] },

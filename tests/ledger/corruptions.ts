@@ -3,7 +3,15 @@ import { Accounts, Keys } from "../../src/accounts/mod.ts";
 import { type Bonuses, Registration, Sales } from "../../src/billing/mod.ts";
 import { type Database, DatabaseError, openDatabase } from "../../src/database/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
-import { admit, expireLots, type Noun, RULES, settle, TierList } from "../../src/ledger/mod.ts";
+import {
+  admit,
+  expireLots,
+  lend,
+  type Noun,
+  RULES,
+  settle,
+  TierList,
+} from "../../src/ledger/mod.ts";
 import { Retention } from "../../src/usage/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 
@@ -133,6 +141,16 @@ export async function writeHistory(file: string): Promise<void> {
   await request(callers[4]!, 2_000_000 / 0.4); // more than there is
   await hold(callers[0]!, 9);
   await hold(callers[3]!, 4);
+  const lent = {
+    ...callers[1]!,
+    gatewayId: "gw",
+    nowMs,
+    leaseMs: 3_600_000,
+    tierList,
+    leastCredits: 1,
+    leastPlaces: 1,
+  };
+  if (await lend(database, lent) === undefined) throw new Error("nothing was lent");
   await database.close();
   const raw = openRaw(file);
   raw.prepare("pragma wal_checkpoint(truncate)").all([]); // all in the one file, to be copied
@@ -254,6 +272,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   installed_rules: "schema",
   key_uses: "key",
   keys: "key",
+  loans: "loan",
   lots: "lot",
   price_storage: "record",
   pruned_hours: "hour",
@@ -261,6 +280,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   pruned_windows: "window",
   revisions: "revision",
   schema_versions: "schema",
+  settling: "settlement",
   take_backs: "entry",
   tiers: "tier",
   usage_hours: "hour",
@@ -293,6 +313,11 @@ export const FREE: Readonly<Record<string, string>> = {
   "keys.revoked_at_ms": FACT,
   "holds.request_id": "known only to the gateway that runs the request; the lease bounds it",
   "holds.gateway_id": "known only to that gateway; the lease bounds it",
+  "loans.gateway_id": "known only to that gateway; the lease bounds it",
+  "loans.minute": "known only to that gateway; the lease bounds it",
+  "loans.hour": "known only to that gateway; the lease bounds it",
+  "loans.day": "known only to that gateway; the lease bounds it",
+  "loans.recalled": "a wish; the gateway returns the loan",
   "usage_records.dialect": DESCRIPTION,
   "usage_records.upstream": DESCRIPTION,
   "usage_records.upstream_model": DESCRIPTION,
@@ -331,6 +356,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "usage_records.usage_source": "null",
   "holds.created_at_ms": "created_at_ms + 120000",
   "holds.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
+  "loans.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
   "usage_records.input_price": "input_price + 1000000",
   "usage_records.cached_price": "cached_price + 1000000",
   "usage_records.output_price": "output_price + 1000000",
@@ -384,6 +410,8 @@ const SHOWS_AS: Readonly<Record<string, Noun>> = {
   "usage_records.admitted_at_ms": "window",
   "holds.key_id": "window",
   "holds.credits": "balance",
+  "loans.account_id": "balance",
+  "loans.credits": "balance",
   "holds.created_at_ms": "window",
 };
 
@@ -393,6 +421,7 @@ const SHOWS_DELETED_AS: Readonly<Record<string, Noun>> = {
   usage_records: "hour",
   keys: "hour",
   holds: "balance",
+  loans: "balance",
 };
 
 const SHOWS_PHANTOM_AS: Readonly<Record<string, Noun>> = {

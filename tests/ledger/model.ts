@@ -17,12 +17,37 @@ interface ModelHold {
   stale: boolean;
 }
 
+/** What a gateway is lent of an account. */
+interface ModelLoan {
+  readonly accountId: string;
+  readonly gatewayId: string;
+  credits: number;
+  places: Record<keyof typeof SPANS, number>;
+  recalled: boolean;
+  /** Whether its lease has ended. */
+  stale: boolean;
+}
+
+/** A request that has ended. */
+export interface ModelEnd {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly price: number;
+  readonly nowMs: number;
+  /** What it was admitted on, if that was a loan. */
+  readonly lent?: { readonly gatewayId: string; readonly credits: number } | undefined;
+  readonly admittedAtMs?: number | null;
+}
+
 const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
 /** The ledger's rules as plain code over plain maps: what the database must agree with. */
 export class LedgerModel {
   readonly lots = new Map<string, ModelLot[]>();
   readonly holds = new Map<string, ModelHold>();
+  /** By account and gateway. */
+  readonly loans = new Map<string, ModelLoan>();
   readonly budgets = new Map<string, { readonly credits: number; spent: number }>();
   readonly settled = new Map<string, { charged: number; balance: number }>();
   /** When each account last had a charge that its balance did not cover. */
@@ -39,8 +64,91 @@ export class LedgerModel {
   }
 
   held(accountId: string): number {
-    return [...this.holds.values()].filter((hold) => hold.accountId === accountId)
+    return [...this.holds.values(), ...this.loans.values()]
+      .filter((one) => one.accountId === accountId)
       .reduce((sum, { credits }) => sum + credits, 0);
+  }
+
+  /** What is held, but for loans. */
+  heldByRequests(accountId: string): number {
+    return this.held(accountId) - this.#lentOf(accountId)
+      .reduce((sum, { credits }) => sum + credits, 0);
+  }
+
+  loan(accountId: string, gatewayId: string): ModelLoan | undefined {
+    return this.loans.get(`${accountId} ${gatewayId}`);
+  }
+
+  /** Half of what is free, and of the places that are left. */
+  lend(
+    { accountId, keyId, gatewayId, leastCredits, leastPlaces, nowMs }: {
+      accountId: string;
+      keyId: string;
+      gatewayId: string;
+      leastCredits: number;
+      leastPlaces: number;
+      nowMs: number;
+    },
+  ): void {
+    this.expire(accountId, nowMs);
+    const own = this.loan(accountId, gatewayId);
+    const windows = this.#windowsOf({ accountId, keyId }, nowMs);
+    if (windows === undefined || own?.recalled || this.#owes(accountId)) return;
+    const free = this.balance(accountId) - this.held(accountId) + (own?.credits ?? 0);
+    const credits = Math.floor(free / 2);
+    const places = { minute: 0, hour: 0, day: 0 };
+    for (const span of Object.keys(SPANS) as (keyof typeof SPANS)[]) {
+      const others = this.#lentOf(accountId).filter((loan) => loan !== own)
+        .reduce((sum, loan) => sum + loan.places[span], 0);
+      const left = windows.filter((window) => window.span === span)
+        .map(({ window, limit }) => limit - (this.#windows.get(window) ?? 0));
+      places[span] = Math.max(0, Math.trunc((Math.min(...left) - others) / 2));
+    }
+    if (credits < leastCredits || Math.min(...Object.values(places)) < leastPlaces) return;
+    this.loans.set(`${accountId} ${gatewayId}`, {
+      accountId,
+      gatewayId,
+      credits: Math.max(credits, own?.credits ?? 0),
+      places: {
+        minute: Math.max(places.minute, own?.places.minute ?? 0),
+        hour: Math.max(places.hour, own?.places.hour ?? 0),
+        day: Math.max(places.day, own?.places.day ?? 0),
+      },
+      recalled: false,
+      stale: false,
+    });
+  }
+
+  /** Its requests are counted, and hold their credits themselves. */
+  returnLoan(
+    { accountId, gatewayId, requests }: {
+      accountId: string;
+      gatewayId: string;
+      requests: readonly {
+        requestId: string;
+        keyId: string;
+        credits: number;
+        admittedAtMs: number;
+      }[];
+    },
+  ): void {
+    this.loans.delete(`${accountId} ${gatewayId}`);
+    let free = this.balance(accountId) - this.held(accountId);
+    const open = requests.filter(({ requestId }) =>
+      !this.settled.has(requestId) && !this.holds.has(requestId)
+    );
+    for (
+      const { requestId, keyId, credits, admittedAtMs } of open.toSorted((a, b) =>
+        a.requestId < b.requestId ? -1 : 1
+      )
+    ) {
+      this.#count({ accountId, keyId }, admittedAtMs);
+      const held = Math.min(credits, free);
+      free -= credits;
+      if (held > 0) {
+        this.holds.set(requestId, { accountId, keyId, gatewayId, credits: held, stale: false });
+      }
+    }
   }
 
   grant(
@@ -55,6 +163,7 @@ export class LedgerModel {
 
   /** What is left of a lot and not held, or as much of it as is wanted. */
   takeBack(accountId: string, lotId: string, wanted: number, nowMs: number): number {
+    for (const loan of this.#lentOf(accountId)) loan.recalled = true;
     this.expire(accountId, nowMs);
     const lot = this.#own(accountId).find(({ id }) => id === lotId);
     if (lot === undefined) return 0;
@@ -76,7 +185,8 @@ export class LedgerModel {
   }
 
   admit(
-    { requestId, accountId, keyId, gatewayId, least, wanted, nowMs }: {
+    { requestId, accountId, keyId, gatewayId, least, wanted, nowMs, isFinal = false }: {
+      isFinal?: boolean;
       requestId: string;
       accountId: string;
       keyId: string;
@@ -89,25 +199,24 @@ export class LedgerModel {
     this.expire(accountId, nowMs);
     const balance = this.balance(accountId);
     const free = balance - this.held(accountId);
-    const tier = this.#tiers.filter(({ above }) => above < balance)
-      .toSorted((a, b) => b.above - a.above)[0];
-    if (tier === undefined) return "credits";
-    const windows = Object.entries(SPANS).flatMap(([name, ms]) => {
-      const span = name as keyof typeof SPANS;
-      const at = `${span} ${Math.floor(nowMs / ms)}`;
-      const limit = tier.account?.[span] ?? 5 * tier[span];
-      return [[`${keyId} ${at}`, tier[span]], [`${accountId} ${at}`, limit]] as const;
-    });
-    for (const [window, limit] of windows) {
-      if ((this.#windows.get(window) ?? 0) >= limit) return "rate";
-    }
-    if (this.held(accountId) > 0 && this.#owes(accountId)) return "uncollected";
+    const windows = this.#windowsOf({ accountId, keyId }, nowMs);
+    if (windows === undefined) return "credits";
+    const lent = this.#lentOf(accountId);
+    const hasNoPlace = windows.some(({ window, span, limit }) =>
+      (this.#windows.get(window) ?? 0) + lent.reduce((sum, { places }) => sum + places[span], 0) >=
+        limit
+    );
     const budget = this.#budgetLeft(keyId);
+    const isShort = budget >= least && free < Math.min(wanted, budget);
+    if (lent.length > 0 && !isFinal && (hasNoPlace || isShort || this.#owes(accountId))) {
+      for (const loan of lent) loan.recalled = true;
+      return "recall";
+    }
+    if (hasNoPlace) return "rate";
+    if (this.held(accountId) > 0 && this.#owes(accountId)) return "uncollected";
     if (budget < least) return "budget";
     if (free < least) return "credits";
-    for (const [window] of windows) {
-      this.#windows.set(window, (this.#windows.get(window) ?? 0) + 1);
-    }
+    this.#count({ accountId, keyId }, nowMs);
     const credits = Math.min(wanted, free, budget);
     this.holds.set(requestId, { accountId, keyId, gatewayId, credits, stale: false });
     return "admitted";
@@ -136,15 +245,31 @@ export class LedgerModel {
     return credits;
   }
 
-  settle(
-    { requestId, accountId, keyId, price, nowMs }: {
-      requestId: string;
-      accountId: string;
-      keyId: string;
-      price: number;
-      nowMs: number;
-    },
-  ) {
+  /** Ends requests together: first those on which order may tell, then those whose loans cover all of them. */
+  settleAll(ends: readonly ModelEnd[]): Map<string, { charged: number; balance: number }> {
+    const sorted = ends.toSorted((a, b) => a.requestId < b.requestId ? -1 : 1);
+    const asked = (end: ModelEnd) =>
+      ends.filter(({ accountId, lent }) =>
+        lent !== undefined && accountId === end.accountId && lent.gatewayId === end.lent!.gatewayId
+      ).reduce((sum, { price }) => sum + price, 0);
+    const isTogether = (end: ModelEnd) =>
+      end.lent !== undefined && end.price <= end.lent.credits && end.admittedAtMs !== undefined &&
+      end.admittedAtMs !== null &&
+      (this.loan(end.accountId, end.lent.gatewayId)?.credits ?? -1) >= asked(end) &&
+      !this.settled.has(end.requestId) && !this.holds.has(end.requestId) &&
+      !this.budgets.has(end.keyId);
+    const [together, alone] = [sorted.filter(isTogether), sorted.filter((end) => !isTogether(end))];
+    return new Map([...alone, ...together].map((end) => [end.requestId, this.settle(end)]));
+  }
+
+  settle({ requestId, accountId, keyId, price, nowMs, lent, admittedAtMs }: ModelEnd) {
+    if (lent !== undefined && !this.holds.has(requestId) && !this.settled.has(requestId)) {
+      const loan = this.loan(accountId, lent.gatewayId);
+      if (loan !== undefined) loan.credits -= Math.min(loan.credits, lent.credits, price);
+      if (admittedAtMs !== undefined && admittedAtMs !== null) {
+        this.#count({ accountId, keyId }, admittedAtMs);
+      }
+    }
     this.holds.delete(requestId);
     const known = this.settled.get(requestId);
     if (known !== undefined) return known;
@@ -166,8 +291,40 @@ export class LedgerModel {
     return outcome;
   }
 
-  release(gone: (hold: ModelHold) => boolean): void {
+  release(gone: (held: ModelHold | ModelLoan) => boolean): void {
     for (const [id, hold] of this.holds) if (gone(hold)) this.holds.delete(id);
+    for (const [id, loan] of this.loans) if (gone(loan)) this.loans.delete(id);
+  }
+
+  #lentOf(accountId: string): ModelLoan[] {
+    return [...this.loans.values()].filter((loan) => loan.accountId === accountId);
+  }
+
+  #windowsOf(
+    { accountId, keyId }: { accountId: string; keyId: string },
+    nowMs: number,
+  ): { window: string; span: keyof typeof SPANS; limit: number }[] | undefined {
+    const balance = this.balance(accountId);
+    const tier = this.#tiers.filter(({ above }) => above < balance)
+      .toSorted((a, b) => b.above - a.above)[0];
+    if (tier === undefined) return undefined;
+    return Object.entries(SPANS).flatMap(([name, ms]) => {
+      const span = name as keyof typeof SPANS;
+      const at = `${span} ${Math.floor(nowMs / ms)}`;
+      return [
+        { window: `${keyId} ${at}`, span, limit: tier[span] },
+        { window: `${accountId} ${at}`, span, limit: tier.account?.[span] ?? 5 * tier[span] },
+      ];
+    });
+  }
+
+  #count({ accountId, keyId }: { accountId: string; keyId: string }, atMs: number): void {
+    for (const owner of [keyId, accountId]) {
+      for (const [span, ms] of Object.entries(SPANS)) {
+        const window = `${owner} ${span} ${Math.floor(atMs / ms)}`;
+        this.#windows.set(window, (this.#windows.get(window) ?? 0) + 1);
+      }
+    }
   }
 
   /** Whether it has not got credits since its balance last did not cover a charge. */

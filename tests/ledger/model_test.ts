@@ -5,16 +5,21 @@ import {
   creditsOf,
   expireLots,
   growHold,
+  lend,
   reapHolds,
+  reapLoans,
   releaseHoldsOf,
+  releaseLoansOf,
   renewHolds,
+  renewLoans,
+  returnLoan,
   takeBack,
   TierList,
 } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { ledgerBench, settlePrice } from "../fake/ledger.ts";
 import { Random, rounds, testSeed } from "../fake/random.ts";
-import { LedgerModel } from "./model.ts";
+import { LedgerModel, type ModelEnd } from "./model.ts";
 
 const TIERS = [
   { above: 0, minute: 6, hour: 40, day: 200, account: { minute: 8 } },
@@ -68,9 +73,11 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
     gatewayId: string;
     leaseMs: number;
     nowMs: number;
+    /** Credits of a loan that it was admitted on. */
+    lent?: number;
   }[] = [];
   const ended: typeof running = [];
-  const verdicts = { admitted: 0, rate: 0, uncollected: 0, budget: 0, credits: 0 };
+  const verdicts = { admitted: 0, recall: 0, rate: 0, uncollected: 0, budget: 0, credits: 0 };
   const takenBack = new Map<string, number>();
 
   const ask = () => {
@@ -85,8 +92,22 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       nowMs,
       leaseMs: 60_000,
       tierListId: tierList.id,
+      isFinal: random.next() < 0.3,
     };
   };
+  /** What was admitted from a loan and is not settled. */
+  const drawn = (accountId: string, gatewayId: string) =>
+    running.filter((one) =>
+      one.lent !== undefined && one.accountId === accountId && one.gatewayId === gatewayId
+    );
+  const end = (one: typeof running[number], price: number): ModelEnd => ({
+    ...one,
+    price,
+    nowMs,
+    lent: one.lent === undefined ? undefined : { gatewayId: one.gatewayId, credits: one.lent },
+    admittedAtMs: one.nowMs,
+  });
+  let settledTogether = 0;
 
   const actions: Record<string, () => Promise<void>> = {
     async grant() {
@@ -105,7 +126,15 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       const { id: lotId } = random.pick(own.length > 0 && random.next() < 0.9 ? own : lots);
       const credits = random.next() < 0.5 ? undefined : random.integer(1, 30);
       const id = `take_back_${takenBack.size}`;
-      const request = { id, accountId, lotId, credits, note: "why", atMs: nowMs };
+      const request = {
+        id,
+        accountId,
+        lotId,
+        credits,
+        note: "why",
+        atMs: nowMs,
+        patienceMs: 0,
+      };
       const taken = model.takeBack(accountId, lotId, credits ?? NEVER, nowMs);
       assertEquals((await takeBack(bench.database, request))?.credits ?? 0, taken);
       if (taken === 0) return;
@@ -126,37 +155,86 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
         running.push(one);
       });
     },
+    async lend() {
+      const request = {
+        ...random.pick(callers),
+        gatewayId: random.pick(gateways),
+        leastCredits: random.integer(0, 10),
+        leastPlaces: random.integer(0, 2),
+        nowMs,
+      };
+      const { accountId, gatewayId } = request;
+      const before = model.loan(accountId, gatewayId)?.credits ?? 0;
+      model.lend(request);
+      const loan = await lend(bench.database, { ...request, leaseMs: 60_000, tierList });
+      const expected = model.loan(accountId, gatewayId);
+      assertEquals(loan?.places, expected?.places);
+      assertEquals(loan?.added, expected && expected.credits - before);
+    },
+    draw() {
+      // as a gateway does: from what it was lent and has not drawn yet
+      const caller = random.pick(callers);
+      const gatewayId = random.pick(gateways);
+      const loan = model.loan(caller.accountId, gatewayId);
+      if (loan === undefined) return Promise.resolve();
+      const open = drawn(caller.accountId, gatewayId).reduce((sum, { lent }) => sum + lent!, 0);
+      const lent = Math.min(random.integer(1, 12), loan.credits - open);
+      if (lent <= 0) return Promise.resolve();
+      const requestId = newRequestId(nowMs);
+      running.push({ ...caller, requestId, gatewayId, leaseMs: 60_000, nowMs, lent });
+      return Promise.resolve();
+    },
+    async returnLoan() {
+      const { accountId } = random.pick(callers);
+      const gatewayId = random.pick(gateways);
+      const requests = drawn(accountId, gatewayId).map((one) => ({
+        ...one,
+        credits: one.lent!,
+        admittedAtMs: one.nowMs,
+      }));
+      const returned = { accountId, gatewayId, leaseMs: 60_000, requests };
+      await returnLoan(bench.database, returned);
+      if (random.next() < 0.2) await returnLoan(bench.database, returned);
+      model.returnLoan(returned);
+      // a settlement that was on its way says that the request was lent, as it was
+      for (const one of running) {
+        if (requests.some(({ requestId }) => requestId === one.requestId) && random.next() < 0.7) {
+          delete one.lent;
+        }
+      }
+    },
     async grow() {
-      if (running.length === 0) return;
-      const one = random.pick(running);
+      const held = running.filter(({ lent }) => lent === undefined);
+      if (held.length === 0) return;
+      const one = random.pick(held);
       const more = { ...one, wanted: random.integer(1, 40), nowMs, admittedAtMs: one.nowMs };
       assertEquals(await growHold(bench.database, more), model.grow(more));
     },
     async settle() {
-      const some = running.splice(0, random.integer(0, 5));
-      const prices = some.map(() => random.pick([0, 1, 3, 8, 30]));
-      const outcomes = await Promise.all(
-        some.map((one, at) => settlePrice(bench.database, { ...one, price: prices[at]!, nowMs })),
+      const ending = running.splice(0, random.integer(0, 8));
+      const ends = ending.map((one) => end(one, random.pick([0, 1, 1, 3, 8, 30])));
+      const outcomes = await Promise.all(ends.map((one) => settlePrice(bench.database, one)));
+      const expected = model.settleAll(ends);
+      assertEquals(
+        new Map(ends.map(({ requestId }, at) => [requestId, outcomes[at]])),
+        new Map(ends.map(({ requestId }) => [requestId, expected.get(requestId)])),
       );
-      some.forEach((one, at) => {
-        const { charged, balance } = model.settle({ ...one, price: prices[at]!, nowMs });
-        assertEquals(outcomes[at], { charged, balance });
-        ended.push(one);
-      });
+      settledTogether += ends.filter(({ lent, price }) => lent && price <= lent.credits).length;
+      ended.push(...ending);
     },
     async settleAgain() {
       if (ended.length === 0) return;
       const one = random.pick(ended);
       const first = model.settled.get(one.requestId)!;
-      assertEquals(await settlePrice(bench.database, { ...one, price: 99, nowMs }), first);
+      assertEquals(await settlePrice(bench.database, end(one, 99)), first);
     },
     async disconnect() {
       const one = running.shift();
       if (one === undefined) return;
       const price = random.integer(0, 4);
       const ending = "client_left" as const;
-      const outcome = await settlePrice(bench.database, { ...one, price, nowMs, ending });
-      assertEquals(outcome, model.settle({ ...one, price, nowMs }));
+      const outcome = await settlePrice(bench.database, { ...end(one, price), ending });
+      assertEquals(outcome, model.settle(end(one, price)));
       ended.push(one);
     },
     async expire() {
@@ -173,6 +251,16 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       }]);
       const kept = running.filter(() => random.next() < 0.7).map(({ requestId }) => requestId);
       await renewHolds(bench.database, kept, 60_000);
+      const [agedGateway, keptGateway] = [random.pick(gateways), random.pick(gateways)];
+      await bench.database.batch([{
+        sql: "update loans set lease_until_ms = lease_until_ms - 60001 where gateway_id = ?",
+        args: [agedGateway],
+      }]);
+      await renewLoans(bench.database, keptGateway, 60_000);
+      for (const loan of model.loans.values()) {
+        loan.stale = loan.gatewayId === agedGateway && agedGateway !== keptGateway;
+      }
+      await reapLoans(bench.database);
       await reapHolds(bench.database);
       for (const [id, hold] of model.holds) {
         hold.stale = (hold.stale || aged.includes(id)) && !kept.includes(id);
@@ -184,18 +272,26 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       const gatewayId = random.pick(gateways);
       await bench.reopen();
       await releaseHoldsOf(bench.database, gatewayId);
-      model.release((hold) => hold.gatewayId === gatewayId);
+      await releaseLoansOf(bench.database, gatewayId);
+      model.release((held) => held.gatewayId === gatewayId);
     },
     clock() {
-      // mostly on, now and then back: windows must find their counts again
-      nowMs += random.next() < 0.1 ? -random.integer(0, 90_000) : random.integer(0, 9_000);
+      // mostly on, now and then to another day or back: windows must find their counts again
+      const chance = random.next();
+      nowMs += chance < 0.1
+        ? -random.integer(0, 90_000)
+        : random.integer(0, chance < 0.15 ? 86_400_000 : 9_000);
       return Promise.resolve();
     },
   };
-  const often = ["admit", "admit", "settle", "settle", "grow", "clock", ...Object.keys(actions)];
+  const often = [
+    ...["admit", "admit", "settle", "settle", "grow", "clock", "lend", "draw", "draw"],
+    ...Object.keys(actions),
+  ];
 
   const hasMetAll = () =>
-    kind === "server" || (takenBack.size >= 5 && !Object.values(verdicts).includes(0));
+    kind === "server" ||
+    (takenBack.size >= 5 && settledTogether >= 30 && !Object.values(verdicts).includes(0));
 
   for (let step = 0; step < STEPS[kind] || !hasMetAll(); step++) {
     if (step === MOST_STEPS) return false;
@@ -205,7 +301,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       model.expire(accountId, nowMs);
       const credits = await creditsOf(bench.database, accountId, nowMs);
       assertEquals(credits.balance, model.balance(accountId));
-      assertEquals(credits.held, model.held(accountId));
+      assertEquals(credits.held, model.heldByRequests(accountId));
       assertEquals(
         credits.lots.map(({ id, remaining }) => [id, remaining]).toSorted(),
         model.lots.get(accountId)!.filter(({ remaining }) => remaining > 0)

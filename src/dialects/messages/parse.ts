@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { invalid, Refusal } from "../../refusal.ts";
 import type { ImageView, ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { oneOf } from "../validation.ts";
 
 const block = z.looseObject({ type: z.string() });

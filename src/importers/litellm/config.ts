@@ -92,7 +92,7 @@ export async function readConfig(source: string, options: ConfigOptions): Promis
 
 /** Errors name the line and never quote it: it may hold a key. */
 async function parseYaml(source: string): Promise<unknown> {
-  const { LineCounter, parseDocument } = await import("yaml"); // 0.7 MB that nothing else needs
+  const { LineCounter, parseDocument } = await import("./yaml.ts"); // 0.7 MB that nothing else needs
   const lineCounter = new LineCounter();
   const document = parseDocument(source.replace(/^\uFEFF/, ""), {
     version: "1.1", // as LiteLLM reads it

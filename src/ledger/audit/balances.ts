@@ -2,7 +2,7 @@ import { type Check, differences } from "./check.ts";
 
 /** Sums per account and per key with a budget. */
 export const BALANCES: readonly Check[] = [
-  // Each account has one balance, the sum of its lots, of its holds and of its hours.
+  // Each account has one balance, the sum of its lots, of its holds and loans, and of its hours.
   {
     noun: "balance",
     name: "balances",
@@ -10,7 +10,9 @@ export const BALANCES: readonly Check[] = [
       before: `with left_over as materialized (
           select account_id, sum(remaining) as credits from lots group by 1
         ), held_now as materialized (
-          select account_id, sum(credits) as credits from holds group by 1
+          select account_id, sum(credits) as credits from (
+            select account_id, credits from holds union all select account_id, credits from loans
+          ) group by 1
         ), used as materialized (
           select account_id, sum(requests) as requests, sum(credits) as credits,
             sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens

@@ -10,11 +10,13 @@ export type Noun =
   | "hold"
   | "hour"
   | "key"
+  | "loan"
   | "lot"
   | "pruned"
   | "record"
   | "revision"
   | "schema"
+  | "settlement"
   | "tier"
   | "window";
 

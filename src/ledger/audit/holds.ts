@@ -4,7 +4,10 @@ import { type Check, differences } from "./check.ts";
 /** The settings allow leases of up to a day; an hour more for a clock that was set. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 
-/** Holds of in-flight requests. */
+/** A lease that is not longer than settings allow. */
+const LEASE = `min(lease_until_ms, ${DATABASE_CLOCK} + ${MAX_LEASE_MS})`;
+
+/** Holds of in-flight requests, and loans of gateways. */
 export const HOLDS: readonly Check[] = [
   {
     noun: "hold",
@@ -20,12 +23,21 @@ export const HOLDS: readonly Check[] = [
         ],
         hold_account: ["holds.account_id", "keys.account_id"],
         // a hold is released within a lease after its gateway is gone
-        lease: [
-          "lease_until_ms",
-          `min(lease_until_ms, ${DATABASE_CLOCK} + ${MAX_LEASE_MS})`,
-        ],
+        lease: ["lease_until_ms", LEASE],
       },
       from: "holds left join keys on keys.id = key_id",
+    }),
+  },
+  {
+    noun: "loan",
+    name: "loans",
+    sql: differences({
+      id: "account_id || ' ' || gateway_id",
+      pairs: {
+        loan_account: ["account_id", "accounts.id"],
+        lease: ["lease_until_ms", LEASE],
+      },
+      from: "loans left join accounts on accounts.id = account_id",
     }),
   },
 ];

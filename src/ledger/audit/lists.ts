@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, schemaDifferences } from "../../database/mod.ts";
 import { RULES } from "../rules/mod.ts";
 import { type StoredTier, TierList } from "../tiers.ts";
@@ -13,6 +13,15 @@ export const LISTS: readonly Check[] = [
       id: "request_id",
       pairs: { decision: ["1", "0"] },
       from: "decisions",
+    }),
+  },
+  {
+    noun: "settlement",
+    name: "settlements",
+    sql: differences({
+      id: "request_id",
+      pairs: { settling: ["1", "0"] },
+      from: "settling",
     }),
   },
   // Without it no gateway notices a revoked key.

@@ -1,11 +1,12 @@
 import type { Rule } from "../../database/mod.ts";
-import { savedMillionths } from "./fragments.ts";
+import { notInSet, savedMillionths } from "./fragments.ts";
 
 /** A record is added to its hour, to its account's sums and to what its key's budget has spent. */
 export const ADD_UP: Rule = {
   name: "add_up",
   sql: [
-    `create trigger usage_records_insert_adds_up after insert on usage_records begin
+    `create trigger usage_records_insert_adds_up after insert on usage_records
+    when ${notInSet("new.request_id")} begin
     insert into usage_hours (account_id, hour_at_ms, key_id, route, requests, errors, input_tokens,
       cached_tokens, output_tokens, duration_ms, credits, saved_millionths)
     values (new.account_id, new.started_at_ms / 3600000 * 3600000, new.key_id, new.route, 1,

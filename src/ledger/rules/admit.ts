@@ -1,5 +1,15 @@
 import type { Rule } from "../../database/mod.ts";
-import { BUDGET_LEFT, DATABASE_CLOCK, expireFirst, UNLIMITED } from "./fragments.ts";
+import {
+  BUDGET_LEFT,
+  countRequests,
+  DATABASE_CLOCK,
+  expireFirst,
+  OWES,
+  OWNERS,
+  type Span,
+  SPANS,
+  UNLIMITED,
+} from "./fragments.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Requests that want to run. */
@@ -16,17 +26,10 @@ export const ADMISSIONS = {
     "at_ms",
     "lease_ms",
     "tier_list",
+    // 1 if what is lent is not to be recalled: it counts as held
+    "final",
   ],
 } as const satisfies Intake;
-
-export const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
-export type Span = keyof typeof SPANS;
-
-/** Whose requests a window counts. */
-const OWNERS = [
-  { of: "key", table: "windows", prefix: "" },
-  { of: "account", table: "account_windows", prefix: "account_" },
-] as const;
 
 /** The columns of a window's limit and count are this and `_limit`, `_used`; those of the key come first. */
 export const WINDOWS = OWNERS.flatMap(({ of, table, prefix }) =>
@@ -45,7 +48,8 @@ export const DECISIONS = {
   cleanUp: "delete from decisions",
 };
 
-const USED = WINDOWS.map(({ of, table, span, name }) =>
+/** Requests in the windows of `new.at_ms`. */
+export const USED = WINDOWS.map(({ of, table, span, name }) =>
   `coalesce((select used from ${table} where ${of}_id = new.${of}_id and span_ms = ${SPANS[span]}
           and at_ms = new.at_ms / ${SPANS[span]} * ${SPANS[span]}), 0) as ${name}_used`
 );
@@ -55,15 +59,11 @@ export const ACCOUNT_LIMITS = Object.keys(SPANS).map((span) =>
   `coalesce(account_${span}, min(5 * ${span}, ${UNLIMITED})) as account_${span}`
 );
 
-const COUNT_REQUEST = OWNERS.map(({ of, table }) =>
-  `insert into ${table} (${of}_id, span_ms, at_ms, used)
-    select new.${of}_id, span_ms, new.at_ms / span_ms * span_ms, 1
-    from decisions, (${
-    Object.values(SPANS).map((ms) => `select ${ms} as span_ms`).join(" union all ")
-  })
-    where request_id = new.request_id and verdict = 'admitted'
-    on conflict (${of}_id, span_ms, at_ms) do update set used = used + 1;`
-);
+/** What loans reserve of each span. */
+const LENT = Object.keys(SPANS).map((span) => `coalesce(sum(${span}), 0) as lent_${span}`);
+
+const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >= ${name}`)
+  .join("\n            or ");
 
 /**
  * May this request run, and on how many credits? In this order it is rejected
@@ -75,6 +75,10 @@ const COUNT_REQUEST = OWNERS.map(({ of, table }) =>
  * 4. `budget`: when its key's budget has less left than the request needs at least;
  * 5. `credits`: when the balance has less than that which is not held.
  *
+ * What is lent to gateways counts as used and held. Where that would reject it, or leave it less than it wants, the
+ * verdict is `recall` instead: all loans of the account are recalled, and the request is to be decided on again when
+ * they have been returned.
+ *
  * Otherwise it is counted in all six windows and holds what it wants, as far as balance and budget go. What
  * has expired does not count. A request that has ended is not decided on again: networks deliver late.
  */
@@ -84,19 +88,19 @@ export const ADMIT: Rule = {
     createView(ADMISSIONS),
     `create trigger admissions_decide instead of insert on admissions
     when not exists (select 1 from usage_records where request_id = new.request_id) begin
-    ${expireFirst("'expiry_' || new.request_id")}
+    ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
     insert into decisions (request_id, verdict, credits, balance, ${WINDOW_COLUMNS.join(", ")})
     select new.request_id,
       case
         when minute is null then 'credits'
-        when ${WINDOWS.map(({ name }) => `${name}_used >= ${name}`).join("\n          or ")}
+        when loans > 0 and new.final is null and (
+            ${NO_PLACE}
+            or budget >= new.least and free < min(new.wanted, budget)
+            or ${OWES}
+          ) then 'recall'
+        when ${NO_PLACE}
           then 'rate'
-        when held > 0 and exists (
-          select 1 from usage_records
-          where account_id = new.account_id and owed_credits > 0
-            and settled_at_ms >=
-              (select max(created_at_ms) from lots where account_id = new.account_id)
-        ) then 'uncollected'
+        when held > 0 and ${OWES} then 'uncollected'
         when budget < new.least then 'budget'
         when free < new.least then 'credits'
         else 'admitted'
@@ -104,16 +108,27 @@ export const ADMIT: Rule = {
       min(new.wanted, free, budget), balance,
       ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
     from (
-      select balance, held, balance - held as free, minute, hour, day,
+      select balance, held, balance - held as free, tiers.minute, tiers.hour, tiers.day,
+        loans, ${Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")},
         ${ACCOUNT_LIMITS.join(",\n        ")},
         ${BUDGET_LEFT} as budget,
         ${USED.join(",\n        ")}
       from balances left join tiers on list_id = new.tier_list and above = (
         select max(above) from tiers where list_id = new.tier_list and above < balance
+      ), (
+        select count(*) as loans, ${LENT.join(", ")} from loans where account_id = new.account_id
       )
       where account_id = new.account_id
     );
-    ${COUNT_REQUEST.join("\n    ")}
+    update loans set recalled = 1
+    where account_id = new.account_id and recalled = 0
+      and exists (select 1 from decisions where request_id = new.request_id and verdict = 'recall');
+    ${
+      countRequests(`(
+      select new.key_id as key_id, new.account_id as account_id, new.at_ms as admitted_at_ms
+      from decisions where request_id = new.request_id and verdict = 'admitted'
+    ) where true`)
+    }
     insert into holds (request_id, account_id, key_id, gateway_id, credits, created_at_ms,
       lease_until_ms)
     select new.request_id, new.account_id, new.key_id, new.gateway_id, credits, new.at_ms,

@@ -1,5 +1,25 @@
 /** SQL that several rules share. `new` is the row that a trigger decides on. */
 
+/** The lengths of rate windows, in milliseconds. */
+export const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+export type Span = keyof typeof SPANS;
+
+/** Whose requests a window counts. */
+export const OWNERS = [
+  { of: "key", table: "windows", prefix: "" },
+  { of: "account", table: "account_windows", prefix: "account_" },
+] as const;
+
+/**
+ * Whether `new.account_id` has not got credits since its balance last did not cover a charge.
+ */
+export const OWES = `exists (
+          select 1 from usage_records
+          where account_id = new.account_id and owed_credits > 0
+            and settled_at_ms >=
+              (select max(created_at_ms) from lots where account_id = new.account_id)
+        )`;
+
 /** The bound of what has no bound: more credits than anybody has. */
 export const UNLIMITED = "9007199254740991";
 
@@ -55,6 +75,32 @@ export function takeFromLots(
       from lots where account_id = new.account_id and remaining > 0 and ${from}
     )
     where taken > 0;`;
+}
+
+/**
+ * Counts requests in the minutes, hours and days of a key and of its account.
+ *
+ * @param from A table, view or subquery with the columns `key_id`, `account_id` and `admitted_at_ms`, a row for each
+ * request; and a condition.
+ */
+export function countRequests(from: string): string {
+  return OWNERS.map(({ of, table }) =>
+    `insert into ${table} (${of}_id, span_ms, at_ms, used)
+    select ${of}_id, span_ms, admitted_at_ms / span_ms * span_ms, count(*)
+    from (${
+      Object.values(SPANS).map((ms) => `select ${ms} as span_ms`).join(" union all ")
+    }), ${from}
+    group by 1, 2, 3
+    on conflict (${of}_id, span_ms, at_ms) do update set used = used + excluded.used;`
+  ).join("\n    ");
+}
+
+/**
+ * A condition: the row of this request is not written by a set of settlements, which keeps the sums itself
+ * (`settle_set.ts`).
+ */
+export function notInSet(requestId: string): string {
+  return `not exists (select 1 from settling where request_id = ${requestId} and alone = 0)`;
 }
 
 /** A trigger that refuses an event, with a message. */

@@ -26,17 +26,21 @@ import { COUNT_PRUNED } from "./count_pruned.ts";
 import { EXPIRE } from "./expire.ts";
 import { GROW } from "./grow.ts";
 import { HOLD } from "./hold.ts";
+import { LEND } from "./lend.ts";
+import { LOAN } from "./loan.ts";
 import { KEEP_GRANTS } from "./keep_grants.ts";
 import { MARK_KEY_USE } from "./mark_key_use.ts";
 import { MOVE_CREDITS } from "./move_credits.ts";
 import { OPEN_BALANCES } from "./open_balances.ts";
+import { RETURN_LOAN } from "./return_loan.ts";
 import { REVISE_KEYS } from "./revise_keys.ts";
 import { SETTLE } from "./settle.ts";
+import { SETTLE_SET } from "./settle_set.ts";
 import { TAKE_BACK } from "./take_back.ts";
 
 /** All rules. `tests/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 3,
+  revision: 4,
   rules: [
     REVISE_KEYS,
     OPEN_BALANCES,
@@ -44,10 +48,14 @@ export const RULES: RuleSet = {
     MOVE_CREDITS,
     APPEND_ONLY,
     HOLD,
+    LOAN,
     EXPIRE,
     ADMIT,
+    LEND,
+    RETURN_LOAN,
     GROW,
     SETTLE,
+    SETTLE_SET,
     ADD_UP,
     MARK_KEY_USE,
     BOUND_UNPRICED,

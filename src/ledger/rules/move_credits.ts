@@ -1,4 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
+import { notInSet } from "./fragments.ts";
 
 /**
  * An entry moves its credits: into or out of its lot, and of its account's balance. Nothing else does, so
@@ -8,7 +9,8 @@ import type { Rule } from "../../database/mod.ts";
 export const MOVE_CREDITS: Rule = {
   name: "move_credits",
   sql: [
-    `create trigger entries_insert_moves_credits after insert on entries begin
+    `create trigger entries_insert_moves_credits after insert on entries
+    when ${notInSet("new.cause_id")} begin
     update lots set remaining = remaining + new.credits where id = new.lot_id;
     update balances set balance = balance + new.credits where account_id = new.account_id;
   end`,

@@ -1,5 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
-import { BUDGET_LEFT, takeFromLots } from "./fragments.ts";
+import { BUDGET_LEFT, countRequests, takeFromLots } from "./fragments.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Requests that have ended. */
@@ -36,6 +36,9 @@ export const SETTLEMENTS = {
     "reason",
     "message",
     "attempt_list",
+    "gateway_id",
+    // credits that its gateway admitted it on from a loan; null if the database admitted it
+    "lent",
   ],
 } as const satisfies Intake;
 
@@ -44,11 +47,17 @@ export const CHARGED = `select json_group_array(json_object('request_id', reques
       'charged_credits', charged_credits, 'balance_credits', balance_credits))
     from json_each(?1) join usage_records on request_id = value`;
 
+const NOT_RECORDED: readonly string[] = ["ignored", "gateway_id", "lent"];
+
 /** Columns of the record that are as the settlement gives them. */
-const GIVEN = SETTLEMENTS.columns.filter((column) => column !== "ignored");
+export const RECORDED = SETTLEMENTS.columns.filter((column) => !NOT_RECORDED.includes(column));
+
+/** Whether the request was admitted from a loan that was not returned meanwhile: the return made it a hold. */
+const IS_LENT =
+  "new.lent is not null and not exists (select 1 from holds where request_id = new.request_id)";
 
 /**
- * The end of a request, once: its hold is released, its price is taken from its account's lots, its record is
+ * The end of a request, once: what it held, of its own or of a loan, is released, its price is taken from its account's lots, its record is
  * written. The charge is the price, but no more than the balance has that other requests do not hold, and no
  * more than the key's budget has left. Of the rest, the record says how much the balance did not cover: that
  * is owed. A request that has a record, or entries of a record that was pruned, is not settled again.
@@ -60,6 +69,15 @@ export const SETTLE: Rule = {
     `create trigger settlements_settle instead of insert on settlements
     when not exists (select 1 from usage_records where request_id = new.request_id)
       and not exists (select 1 from entries where cause_id = new.request_id) begin
+    update loans set credits = credits - min(credits, new.lent, new.price_credits)
+    where account_id = new.account_id and gateway_id = new.gateway_id and ${IS_LENT};
+    ${
+      countRequests(`(
+      select new.key_id as key_id, new.account_id as account_id,
+        new.admitted_at_ms as admitted_at_ms
+      where new.admitted_at_ms is not null and ${IS_LENT}
+    ) where true`)
+    }
     delete from holds where request_id = new.request_id;
     ${
       takeFromLots({
@@ -70,9 +88,9 @@ export const SETTLE: Rule = {
         atMs: "new.settled_at_ms",
       })
     }
-    insert into usage_records (${GIVEN.join(", ")}, ignored, charged_credits, balance_credits,
+    insert into usage_records (${RECORDED.join(", ")}, ignored, charged_credits, balance_credits,
       owed_credits)
-    select ${GIVEN.map((column) => `new.${column}`).join(", ")}, coalesce(new.ignored, ''),
+    select ${RECORDED.map((column) => `new.${column}`).join(", ")}, coalesce(new.ignored, ''),
       charged, balance, max(0, new.price_credits - charged - (balance - held))
     from (
       select balance, held, coalesce(

@@ -4,6 +4,7 @@ const rule = (name: string) => `src/ledger/rules/${name}.ts`;
 const INSTALLED = "src/database/rules.ts";
 const INSTALLING = "tests/database/rules_test.ts";
 const SPENDING = "tests/ledger/spending_test.ts";
+const LOANS = "tests/admission/loans_test.ts";
 const BILLING = [{ file: "tests/billing/billing_test.ts" }];
 const CATALOG = "tests/catalog/catalog_test.ts";
 const MONEY = "tests/flow/money_test.ts";
@@ -61,8 +62,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "hold-ignores-other-holds",
     file: rule("admit"),
-    find: "select balance, held, balance - held as free, minute",
-    replace: "select balance, held, balance as free, minute",
+    find: "select balance, held, balance - held as free, tiers.minute",
+    replace: "select balance, held, balance as free, tiers.minute",
     tests: [{ file: SPENDING, filter: "admitted on what is free" }],
     why: "The same credits would pay for many requests at once.",
   },
@@ -143,10 +144,8 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle"),
     find: `instead of insert on settlements
     when not exists (select 1 from usage_records where request_id = new.request_id)
-      and not exists (select 1 from entries where cause_id = new.request_id) begin
-    delete from holds where request_id = new.request_id;`,
+      and not exists (select 1 from entries where cause_id = new.request_id) begin`,
     replace: `instead of insert on settlements begin
-    delete from holds where request_id = new.request_id;
     delete from usage_records where request_id = new.request_id;`,
     tests: [{ file: SPENDING, filter: "settled again" }],
     why: "A settlement that is sent again as its answer was lost would charge again.",
@@ -170,15 +169,15 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "uncollected-not-recorded",
     file: rule("settle"),
-    find: "GIVEN.map((column) => `new.${column}`)",
-    replace: 'GIVEN.map((column) => column === "price_credits" ? "charged" : `new.${column}`)',
+    find: "RECORDED.map((column) => `new.${column}`)",
+    replace: 'RECORDED.map((column) => column === "price_credits" ? "charged" : `new.${column}`)',
     tests: [{ file: SPENDING, filter: "takes nothing of what" }],
     why: "The price of a request would be said to be what could be taken.",
   },
   {
     name: "expired-credits-admitted",
     file: rule("admit"),
-    find: `\${expireFirst("'expiry_' || new.request_id")}`,
+    find: `\${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}`,
     replace: "",
     tests: [{ file: SPENDING, filter: "has expired" }],
     why: "Credits could be spent after they have expired.",
@@ -187,24 +186,24 @@ export const LEDGER: readonly Mutation[] = [
     name: "windows-count-refusals",
     file: rule("admit"),
     find: `where request_id = new.request_id and verdict = 'admitted'
-    on conflict`,
+    ) where true`,
     replace: `where request_id = new.request_id
-    on conflict`,
+    ) where true`,
     tests: [{ file: SPENDING, filter: "windows count" }],
     why: "Requests that were refused would use up the limits.",
   },
   {
     name: "windows-let-one-more-pass",
     file: rule("admit"),
-    find: "_used >= ${name}`)",
-    replace: "_used > ${name}`)",
+    find: "_used + lent_${span} >= ${name}`)",
+    replace: "_used + lent_${span} > ${name}`)",
     tests: [{ file: "tests/ledger/windows_test.ts", filter: "a balance of 100 " }],
     why: "A limit of 20 requests would allow 21.",
   },
   {
     name: "windows-only-of-a-minute",
     file: rule("admit"),
-    find: '.join("\\n          or ")',
+    find: '.join("\\n            or ")',
     replace: "[0]",
     tests: [{ file: "tests/ledger/windows_test.ts", filter: "a balance of 100 " }],
     why: "The limits of an hour and a day would not hold.",
@@ -284,10 +283,82 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "hold-not-ended-by-settlement",
     file: "src/relay/settlement.ts",
-    find: "      hold.end();\n",
+    find: "      hold.end(settled);\n",
     replace: "",
     tests: [{ file: "tests/admission/finished_test.ts", filter: "forgets the ids" }],
     why: "The list of requests that run would grow forever.",
+  },
+  {
+    name: "lent-credits-free",
+    file: rule("loan"),
+    find: "set held = held + new.credits where",
+    replace: "set held = held where",
+    tests: [{ file: LOANS, filter: "exactly the credits" }],
+    why: "Credits that are lent to a gateway could be spent by another one as well.",
+  },
+  {
+    name: "lent-places-free",
+    file: rule("admit"),
+    find: "_used + lent_${span} >= ${name}`)",
+    replace: "_used >= ${name}`)",
+    tests: [{ file: LOANS, filter: "as a rate window allows" }],
+    why: "A rate limit would allow what is lent to gateways in addition.",
+  },
+  {
+    name: "loans-not-recalled",
+    file: rule("admit"),
+    find: "then 'recall'",
+    replace: "then 'credits'",
+    tests: [{ file: LOANS, filter: "exactly the credits" }],
+    why: "Requests would be rejected because of credits that are only lent.",
+  },
+  {
+    name: "returned-requests-hold-nothing",
+    file: rule("return_loan"),
+    find: "where holdable > 0;",
+    replace: "where false;",
+    tests: [{ file: LOANS, filter: "a take-back recalls" }],
+    why: "Credits of requests in flight could be taken back or spent by others.",
+  },
+  {
+    name: "returned-requests-not-counted",
+    file: rule("return_loan"),
+    find: "${countRequests(REQUESTS)}",
+    replace: "",
+    tests: [{ file: "tests/ledger/model_test.ts", filter: "file" }],
+    why: "Requests in flight when a loan is returned would not count in rate windows.",
+  },
+  {
+    name: "set-charges-twice",
+    file: rule("settle_set"),
+    find: "or exists (select 1 from usage_records where request_id = settling.request_id)",
+    replace: "",
+    tests: [{ file: "tests/ledger/model_test.ts", filter: "file" }],
+    why: "A settlement that is sent again would fail its whole batch.",
+  },
+  {
+    name: "set-beyond-its-loan",
+    file: rule("settle_set"),
+    find: "or (account_id, gateway_id) not in ${COVERED}",
+    replace: "",
+    tests: [{ file: "tests/ledger/model_test.ts", filter: "file" }],
+    why: "Requests whose loan has ended would be charged credits that others hold.",
+  },
+  {
+    name: "expired-credits-lent",
+    file: "src/admission/account_loan.ts",
+    find: "if (nowMs >= this.#expiresAtMs) this.isOpen = false;",
+    replace: "",
+    tests: [{ file: LOANS, filter: "what has expired" }],
+    why: "Credits could be spent after they have expired.",
+  },
+  {
+    name: "loan-of-a-silent-database",
+    file: "src/admission/loans.ts",
+    find: "return tick - this.#heardTick < SILENT_MS &&",
+    replace: "return",
+    tests: [{ file: "tests/flow/faults_test.ts", filter: "while credits are lent" }],
+    why: "Requests would be sent upstream that nobody can be charged for.",
   },
   {
     name: "leases-not-renewed",

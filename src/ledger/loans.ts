@@ -1,0 +1,206 @@
+import type { Database, Row } from "../database/mod.ts";
+import { delay } from "../std/mod.ts";
+import { type AccountStatus, readStatus, statusStatement } from "./account_status.ts";
+import { DATABASE_CLOCK, type Span, SPANS } from "./rules/fragments.ts";
+import { LOAN_REQUESTS } from "./rules/lend.ts";
+import { LOAN_RETURNS } from "./rules/return_loan.ts";
+import type { TierList } from "./tiers.ts";
+
+/** Requests that may be admitted in any one minute, hour and day. */
+export type Places = Readonly<Record<Span, number>>;
+
+/** A gateway that wants to admit requests of an account itself. */
+export interface LoanRequest {
+  readonly accountId: string;
+  /** The key whose requests there are. */
+  readonly keyId: string;
+  readonly gatewayId: string;
+  readonly nowMs: number;
+  readonly leaseMs: number;
+  readonly tierList: TierList;
+  /** Less than this is not worth a loan. */
+  readonly leastCredits: number;
+  readonly leastPlaces: number;
+}
+
+/** Credits of an account, and places in its rate windows, that are lent to a gateway. */
+export interface Loan {
+  /** Credits by which it has grown now; at first all of it. */
+  readonly added: number;
+  readonly places: Places;
+  /** What is lent to other gateways. */
+  readonly otherPlaces: Places;
+  /** Balance and rate windows of account and key, as the database knows them. */
+  readonly accountStatus: AccountStatus;
+  /** When the first of the account's lots expires; `Infinity` for never. */
+  readonly expiresAtMs: number;
+}
+
+/** A request that was admitted from a loan and is not known to be settled. */
+export interface LentRequest {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly credits: number;
+  readonly admittedAtMs: number;
+}
+
+/** Interval at which it is looked whether loans have been returned. */
+const RETURNED_MS = 25;
+
+const SPAN_NAMES = Object.keys(SPANS) as Span[];
+
+const CREDITS = "select credits from loans where account_id = ? and gateway_id = ?";
+const OTHERS = `select ${
+  SPAN_NAMES.map((span) => `coalesce(sum(${span}), 0) as ${span}`).join(", ")
+} from loans where account_id = ? and gateway_id <> ?`;
+const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
+    select min(expires_at_ms) from lots where account_id = loans.account_id and remaining > 0
+  ) as expires_at_ms
+  from loans where account_id = ? and gateway_id = ?`;
+
+/**
+ * Lends credits and places to a gateway, or renews its loan and adds to it.
+ *
+ * @returns The loan; undefined if there is not enough to lend.
+ */
+export async function lend(database: Database, ask: LoanRequest): Promise<Loan | undefined> {
+  const { accountId, keyId, gatewayId, nowMs, tierList } = ask;
+  const loan = [accountId, gatewayId];
+  const [[before], , [row], [others], [status]] = await database.batch([
+    { sql: CREDITS, args: loan },
+    {
+      sql: `insert into loan_requests (${LOAN_REQUESTS.columns.join(", ")})
+        values (?, ?, ?, cast(? as integer), ?, ?, ?, ?)`,
+      args: [
+        accountId,
+        keyId,
+        gatewayId,
+        nowMs,
+        ask.leaseMs,
+        tierList.id,
+        ask.leastCredits,
+        ask.leastPlaces,
+      ],
+    },
+    { sql: LOAN, args: loan },
+    { sql: OTHERS, args: loan },
+    statusStatement(ask, tierList, nowMs),
+  ]) as [Row[], Row[], Row[], Row[], Row[]];
+  if (row === undefined) return undefined;
+  return {
+    added: Number(row.credits) - Number(before?.credits ?? 0),
+    places: placesOf(row),
+    otherPlaces: placesOf(others!),
+    accountStatus: readStatus(status),
+    expiresAtMs: Number(row.expires_at_ms ?? Infinity),
+  };
+}
+
+function placesOf({ minute, hour, day }: Row): Places {
+  return { minute: Number(minute), hour: Number(hour), day: Number(day) };
+}
+
+/**
+ * Returns a loan. Requests that were admitted from it hold their credits themselves from then on. Returning it again
+ * changes nothing.
+ *
+ * @param returned The loan, and its requests that are not known to be settled.
+ */
+export async function returnLoan(
+  database: Database,
+  { accountId, gatewayId, leaseMs, requests }: {
+    readonly accountId: string;
+    readonly gatewayId: string;
+    readonly leaseMs: number;
+    readonly requests: readonly LentRequest[];
+  },
+): Promise<void> {
+  const list = requests.map(({ requestId, keyId, credits, admittedAtMs }) => ({
+    request_id: requestId,
+    key_id: keyId,
+    credits,
+    admitted_at_ms: admittedAtMs,
+  }));
+  await database.batch([{
+    sql: `insert into loan_returns (${LOAN_RETURNS.columns.join(", ")})
+      values (?, ?, ?, ?)`,
+    args: [accountId, gatewayId, leaseMs, JSON.stringify(list)],
+  }]);
+}
+
+/**
+ * Renews all loans of a gateway.
+ *
+ * @returns The accounts whose loans it has.
+ */
+export async function renewLoans(
+  database: Database,
+  gatewayId: string,
+  leaseMs: number,
+): Promise<string[]> {
+  const [, rows] = await database.batch([
+    {
+      sql: `update loans set lease_until_ms = ${DATABASE_CLOCK} + ? where gateway_id = ?`,
+      args: [leaseMs, gatewayId],
+    },
+    { sql: "select account_id from loans where gateway_id = ?", args: [gatewayId] },
+  ]);
+  return rows!.map(({ account_id: accountId }) => String(accountId));
+}
+
+/** Ends the loans whose gateway has not renewed them. */
+export async function reapLoans(database: Database): Promise<void> {
+  await database.batch([{ sql: `delete from loans where lease_until_ms < ${DATABASE_CLOCK}` }]);
+}
+
+/** Ends what was lent to a gateway when it was last running. */
+export async function releaseLoansOf(database: Database, gatewayId: string): Promise<void> {
+  await database.batch([{ sql: "delete from loans where gateway_id = ?", args: [gatewayId] }]);
+}
+
+/**
+ * Asks gateways to return what is lent of an account.
+ *
+ * @returns Whether anything is lent.
+ */
+export async function recallLoans(database: Database, accountId: string): Promise<boolean> {
+  const [rows] = await database.batch([{
+    sql: "update loans set recalled = 1 where account_id = ? returning 1 as found",
+    args: [accountId],
+  }]);
+  return rows!.length > 0;
+}
+
+/**
+ * Recalls what is lent of an account and waits until it has been returned, or nobody is likely to.
+ *
+ * @param patienceMs How long gateways have.
+ */
+export async function awaitReturns(
+  database: Database,
+  accountId: string,
+  patienceMs = 2_000,
+): Promise<void> {
+  const untilTick = performance.now() + patienceMs;
+  if (!await recallLoans(database, accountId)) return;
+  do await delay(RETURNED_MS); while (
+    await isLent(database, accountId) && performance.now() < untilTick
+  );
+}
+
+/** Accounts whose loans a gateway is to return. */
+export async function recalledLoans(database: Database, gatewayId: string): Promise<string[]> {
+  const row = await database.one(
+    "select json_group_array(account_id) as ids from loans where gateway_id = ? and recalled = 1",
+    [gatewayId],
+  );
+  return JSON.parse(String(row?.ids ?? "[]"));
+}
+
+/** Whether anything is lent of an account. */
+export async function isLent(database: Database, accountId: string): Promise<boolean> {
+  const row = await database.one("select 1 as found from loans where account_id = ? limit 1", [
+    accountId,
+  ]);
+  return row !== undefined;
+}

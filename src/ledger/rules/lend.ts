@@ -1,0 +1,80 @@
+import type { Rule } from "../../database/mod.ts";
+import { ACCOUNT_LIMITS, USED } from "./admit.ts";
+import { DATABASE_CLOCK, expireFirst, OWES, type Span, SPANS } from "./fragments.ts";
+import { createView, type Intake } from "./intake.ts";
+
+/** Gateways that want to admit requests of an account themselves. */
+export const LOAN_REQUESTS = {
+  view: "loan_requests",
+  columns: [
+    "account_id",
+    // the key whose requests there are; its windows must have places as well
+    "key_id",
+    "gateway_id",
+    "at_ms",
+    "lease_ms",
+    "tier_list",
+    // less than this is not worth a loan
+    "least_credits",
+    "least_places",
+  ],
+} as const satisfies Intake;
+
+const NAMES = Object.keys(SPANS) as Span[];
+
+/** Half of the places of a span that neither requests nor other loans have taken. */
+const PLACES = NAMES.map((span) =>
+  `max(0, (min(${span} - ${span}_used, account_${span} - account_${span}_used) - others_${span}) / 2)`
+);
+
+/**
+ * Lends a gateway half of an account's credits that are not held, and half of the places that are left in the rate
+ * windows: so many requests may it admit in any one minute, hour or day. The other half is for other gateways, and for
+ * requests that the database decides on. A loan that exists is renewed and grows up to that; it never shrinks.
+ *
+ * Nothing is lent from less than is wanted at least, from an account with uncollected charges since its newest lot, nor
+ * to a gateway whose loan has been recalled and not been returned yet.
+ */
+export const LEND: Rule = {
+  name: "lend",
+  sql: [
+    createView(LOAN_REQUESTS),
+    `create trigger loan_requests_lend instead of insert on loan_requests begin
+    ${expireFirst("'expiry_' || lower(hex(randomblob(8)))")}
+    insert into loans (account_id, gateway_id, credits, ${NAMES.join(", ")}, lease_until_ms)
+    select new.account_id, new.gateway_id, lendable, ${
+      NAMES.map((span) => `${span}_places`).join(", ")
+    },
+      ${DATABASE_CLOCK} + new.lease_ms
+    from (
+      select (balance - held + own) / 2 as lendable,
+        ${PLACES.map((places, at) => `${places} as ${NAMES[at]}_places`).join(",\n        ")}
+      from (
+        select balance, held, tiers.minute, tiers.hour, tiers.day,
+          ${ACCOUNT_LIMITS.join(",\n          ")},
+          ${USED.join(",\n          ")}
+        from balances join tiers on list_id = new.tier_list and above = (
+          select max(above) from tiers where list_id = new.tier_list and above < balance
+        )
+        where account_id = new.account_id
+      ), (
+        select ${
+      NAMES.map((span) =>
+        `coalesce(sum(${span}) filter (where gateway_id <> new.gateway_id), 0) as others_${span}`
+      ).join(",\n          ")
+    },
+          coalesce(sum(credits) filter (where gateway_id = new.gateway_id), 0) as own,
+          coalesce(max(recalled) filter (where gateway_id = new.gateway_id), 0) as is_recalled
+        from loans where account_id = new.account_id
+      )
+      where not is_recalled and not ${OWES}
+    )
+    where lendable >= new.least_credits
+      and ${NAMES.map((span) => `${span}_places >= new.least_places`).join(" and ")}
+    on conflict (account_id, gateway_id) do update set
+      credits = max(loans.credits, excluded.credits),
+      ${NAMES.map((span) => `${span} = max(loans.${span}, excluded.${span})`).join(",\n      ")},
+      lease_until_ms = excluded.lease_until_ms;
+  end`,
+  ],
+};
