@@ -36,7 +36,7 @@ const MAX_FRAME_OFFSET = 16;
 const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const MAX_PREPARED = 500;
 
-/** Files up to this are checked at the start: 16 ms for each 100,000 rows. */
+/** Files up to this size are checked at the start: 16 ms for each 100,000 rows. */
 const QUICK_CHECK_BYTES = 256 * 1_048_576;
 
 let connection: Connection | undefined;
