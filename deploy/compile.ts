@@ -21,7 +21,11 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
 );
 
 /** Threads: loaded by name, which the bundler does not see. */
-const THREADS = ["src/database/embedded_worker.ts", "src/large_bodies/worker.ts"];
+const THREADS = [
+  "src/database/embedded_worker.ts",
+  "src/large_bodies/worker.ts",
+  "src/assemble/serving_thread.ts",
+];
 
 /** What browsers are sent, where the program looks for it. */
 const ASSETS = "src/console/assets";

@@ -200,7 +200,7 @@ const CHECKED = [
 /**
  * Phrases that the doc comments elsewhere in `src/` still have. Lower this number when you remove some; never raise it.
  */
-const MAX_IN_COMMENTS = 61;
+const MAX_IN_COMMENTS = 59;
 /** How far the count may be below it before the number has to be lowered. */
 const SLACK = 25;
 

@@ -47,6 +47,9 @@ const BY_DIGEST = `
 const REVISION = "select number from revisions where noun = 'keys'";
 
 const MAX_KNOWN = 20_000;
+/** Keys that are kept as they are presented, and the longest time for that. */
+const MAX_RECENT = 256;
+const RECENT_MS = 60_000;
 const MAX_UNKNOWN = 5_000;
 
 /**
@@ -59,7 +62,11 @@ export class KeyRing {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #timer: ReturnType<typeof setInterval>;
+  /** By the key's digest. */
   #known = new Map<string, Caller>();
+  /** Some of them by the key itself, so that a key in use is not digested for each request. */
+  #recent = new Map<string, Caller>();
+  #recentSinceTick = 0;
   #unknown = new Set<string>();
   #revision = -1;
   #polling: Promise<void> | undefined;
@@ -126,7 +133,13 @@ export class KeyRing {
   #held(secret: string): Caller | undefined {
     // An unavailable database must not keep revoked keys valid.
     if (performance.now() - this.#lastSeenMs > this.#staleMs) return undefined;
-    return this.#known.get(digestOf(secret));
+    const recent = this.#recent.get(secret);
+    if (recent !== undefined) return recent;
+    const known = this.#known.get(digestOf(secret));
+    if (known === undefined) return undefined;
+    if (this.#recent.size >= MAX_RECENT) this.#recent.clear();
+    this.#recent.set(secret, known);
+    return known;
   }
 
   async #find(secret: string): Promise<Caller | Refusal> {
@@ -175,13 +188,20 @@ export class KeyRing {
       const row = await this.#database.one(REVISION);
       const revision = Number(row?.number ?? 0);
       this.#lastSeenMs = performance.now();
+      if (this.#lastSeenMs - this.#recentSinceTick > RECENT_MS) this.#forgetRecent();
       if (revision === this.#revision) return;
       this.#revision = revision;
+      this.#forgetRecent();
       this.#known.clear();
       this.#unknown.clear();
     } catch {
       // the cache becomes stale and is not used; requests then get the database's own error
     }
+  }
+
+  #forgetRecent(): void {
+    this.#recent.clear();
+    this.#recentSinceTick = this.#lastSeenMs;
   }
 }
 

@@ -117,10 +117,18 @@ export class Admission {
    */
   async configure(settings: AdmissionSettings): Promise<void> {
     await this.#options.database.batch(settings.tierList.statements);
+    await this.use(settings);
+  }
+
+  /**
+   * Changes the settings at once; for tiers that are stored already, as by another thread of the process. Resolves when what
+   * was lent has been returned.
+   */
+  async use(settings: AdmissionSettings): Promise<void> {
     this.#settings = settings;
-    await this.#loans.configure(settings);
     clearInterval(this.#timer);
     this.#keepRegularly();
+    await this.#loans.configure(settings);
   }
 
   #keepRegularly(): void {

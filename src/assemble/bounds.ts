@@ -1,11 +1,48 @@
 import type { Settings } from "../config/mod.ts";
-import { FairShare, type FairShareSize } from "../fair_share/mod.ts";
-import { Connections, openRequestsFor, Sockets } from "../http/mod.ts";
+import { FairShare, type FairShareSize, SharedUse } from "../fair_share/mod.ts";
+import { Connections, type ConnectionsOptions, openRequestsFor, Sockets } from "../http/mod.ts";
 import { LargeBodies } from "../large_bodies/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
 import { RateLimit } from "../rate_limits/mod.ts";
+import type { News, SharedMemory } from "./thread_protocol.ts";
 
 const MINUTE_MS = 60_000;
+
+/** Dependencies of {@linkcode Bounds}. */
+export interface BoundsOptions {
+  readonly now: () => number;
+  readonly timers: CoarseTimers;
+  /** Set where several threads serve: the bounds hold for all of them together. */
+  readonly threads?: {
+    /** The number of this thread, from 1. */
+    readonly thread: number;
+    readonly memory: SharedMemory;
+    readonly connections: ConnectionsOptions["threads"];
+    /** Tells the other threads what was counted. */
+    readonly tell: (news: News) => void;
+  } | undefined;
+}
+
+/** Units of large bodies that are counted as one by all threads. */
+const LARGE_UNIT_BYTES = 1_024;
+
+/** Makes the memory in which several threads count what they use. */
+export function sharedMemory(threads: number): SharedMemory {
+  const pool = (unit = 1) => SharedUse.memory({ threads, unit });
+  return {
+    large: pool(LARGE_UNIT_BYTES),
+    images: pool(),
+    accounts: pool(),
+    keys: pool(),
+    inFlight: new SharedArrayBuffer(threads * Int32Array.BYTES_PER_ELEMENT),
+  };
+}
+
+/** Gives back what a thread that has died had in use. */
+export function releaseThread(memory: SharedMemory, thread: number): void {
+  for (const pool of POOLS) new SharedUse(memory[pool], thread).clear();
+  Atomics.store(new Int32Array(memory.inFlight), thread - 1, 0);
+}
 
 /** What clients are bounded with. What they have used up stays so when the settings change. */
 export class Bounds implements Disposable {
@@ -22,32 +59,40 @@ export class Bounds implements Disposable {
   /** Bytes of rejected bodies and count_tokens requests of each key, per minute. */
   readonly unbilledBytes: RateLimit;
 
-  constructor(
-    settings: Settings,
-    { now, timers }: { readonly now: () => number; readonly timers: CoarseTimers },
-  ) {
+  constructor(settings: Settings, { now, timers, threads }: BoundsOptions) {
     const { limits } = settings;
     const sizes = this.#sizes(settings);
     this.connections = new Connections({
       sockets: this.sockets,
       timers,
       idleMs: limits.idleConnectionMs,
+      threads: threads?.connections,
     });
-    this.large = new LargeBodies(
-      new FairShare({ resource: "large request bodies", timers, ...sizes.large }),
-      timers,
-    );
-    this.imageSlots = new FairShare({ resource: "image downloads", timers, ...sizes.images });
+    const pool = (name: Pool, options: { resource: string; owner?: "API key" }) =>
+      new FairShare({
+        ...options,
+        timers,
+        ...sizes[name],
+        shared: threads && new SharedUse(threads.memory[name], threads.thread),
+      });
+    this.large = new LargeBodies(pool("large", { resource: "large request bodies" }), timers);
+    this.imageSlots = pool("images", { resource: "image downloads" });
     this.openRequests = {
-      accounts: new FairShare({ resource: "requests", timers, ...sizes.accounts }),
-      keys: new FairShare({ resource: "requests", owner: "API key", timers, ...sizes.keys }),
+      accounts: pool("accounts", { resource: "requests" }),
+      keys: pool("keys", { resource: "requests", owner: "API key" }),
     };
-    const perMinute = (limit: number) => new RateLimit({ limit, windowMs: MINUTE_MS, now });
-    this.counts = perMinute(limits.countsPerMinute);
-    this.unbilledBytes = perMinute(limits.unbilledBytesPerMinute);
+    const perMinute = (kind: "counts" | "unbilledBytes", limit: number) =>
+      new RateLimit({
+        limit,
+        windowMs: MINUTE_MS,
+        now,
+        tell: threads && ((owner, units) => threads.tell({ kind, owner, units })),
+      });
+    this.counts = perMinute("counts", limits.countsPerMinute);
+    this.unbilledBytes = perMinute("unbilledBytes", limits.unbilledBytesPerMinute);
   }
 
-  /** Applies new settings. Whoever holds more than a new bound keeps it. */
+  /** Applies new settings. Requests that hold more than a new bound keep it. */
   configure(settings: Settings): void {
     const { limits } = settings;
     const sizes = this.#sizes(settings);
@@ -81,4 +126,5 @@ export class Bounds implements Disposable {
   }
 }
 
-type Pool = "large" | "images" | "accounts" | "keys";
+const POOLS = ["large", "images", "accounts", "keys"] as const;
+type Pool = typeof POOLS[number];

@@ -1,24 +1,29 @@
-import { type Account, KeyRing } from "../accounts/mod.ts";
-import { Admission } from "../admission/mod.ts";
+import type { Account } from "../accounts/mod.ts";
+import type { Admission } from "../admission/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
-import { CoarseTimers, collectGarbageWhenIdle } from "../platform/mod.ts";
-import { type Config, databaseFile } from "../config/mod.ts";
+import { collectGarbageWhenIdle } from "../platform/mod.ts";
+import { type Config, databaseFile, type Settings } from "../config/mod.ts";
 import {
+  announcedGateway,
   type Database,
   databaseAlone,
   databaseBytes,
   foldLog,
   gatewayIdentity,
+  type ObserveCommit,
 } from "../database/mod.ts";
-import { type App, serve, type Server } from "../http/mod.ts";
+import type { App, Server } from "../http/mod.ts";
 import type { Resolve } from "../images/mod.ts";
-import { InFlightRequests, InputEstimates } from "../relay/mod.ts";
+import type { InFlightRequests } from "../relay/mod.ts";
 import { delay } from "../std/mod.ts";
-import { guardProcess, type Log, Metrics, type Tracing } from "../telemetry/mod.ts";
-import { type RetryPolicy, RoutingMemory, type Upstreams } from "../upstreams/mod.ts";
+import { guardProcess, type Log, Metrics, sumOfMetrics, type Tracing } from "../telemetry/mod.ts";
+import { mergedStates, type RetryPolicy, type Upstreams } from "../upstreams/mod.ts";
 import { Retention } from "../usage/mod.ts";
-import { Bounds } from "./bounds.ts";
-import { admissionSettings, type Reload, retentionLimits, Servings } from "./servings.ts";
+import { sharedMemory } from "./bounds.ts";
+import { Door } from "./door.ts";
+import { newsOf } from "./serving.ts";
+import { ServingThreads, type StartThread } from "./serving_threads.ts";
+import { type Reload, retentionLimits } from "./servings.ts";
 import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.ts";
 
 /** For connections that stay open although nothing runs on them. */
@@ -34,6 +39,9 @@ const LISTENING_MS = 60_000;
 /** Interval of looks at whether the other process still runs. */
 const LOOK_MS = 500;
 const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Max threads, and with a libSQL server: sqld 0.24 stops answering when eight write batches are in flight. */
+const MAX_WORKERS = 64;
+const MAX_WORKERS_AT_SERVER = 4;
 
 /** What a gateway takes from its environment; tests pass their own. */
 export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" | "wrapDatabase"> {
@@ -47,6 +55,10 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
   readonly lendFrom?: number;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve;
+  /** Writes lines of the log of other threads; without, they write to standard error themselves. */
+  readonly writeLog?: (text: string) => void;
+  /** Starts a serving thread; tests pass their own. */
+  readonly startThread?: StartThread;
 }
 
 /** The whole gateway, not yet listening. */
@@ -67,7 +79,7 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
   /** Keeps the process up from now on when there is a bug, and gives up permissions that serving does not need. */
   guardProcess(): void;
   /** Listens where the settings say. */
-  listen(): Server;
+  listen(): Promise<Server>;
   /**
    * Reads the settings again and applies them, without touching requests in progress. After a fault, which is logged
    * and shown by `sluice doctor` and the console, everything stays as it was.
@@ -99,94 +111,127 @@ export async function assemble(config: Config, environment: Environment): Promis
   await using built = new AsyncDisposableStack();
   let handedOver = false;
 
-  const identity = built.use(await gatewayIdentity(settings.data, { takeover }));
+  const count = threadsOf(settings, log);
+  const identity = built.use(await gatewayIdentity(settings.data, { takeover, threads: count }));
   built.use(await databaseAlone(settings.data, file, { takeover }));
-  const metrics: Metrics = new Metrics(async () => ({
-    requestsInFlight: inFlight.count,
-    writesWaiting: database.waiting,
-    databaseBytes: file === undefined ? undefined : await databaseBytes(database),
-    upstreams: servings.current.upstreams.all.map(({ name, health, keys }) => ({
-      name,
-      resting: health.resting,
-      keys: keys?.all.map(({ position, health }) => ({ position, resting: health.resting })) ?? [],
-    })),
-  }));
-  const store = built.use(
-    await openStore(config, {
-      ...environment,
-      observe: (commit) => metrics.committed(commit),
-      besideGateway: takeover,
+  const metrics: Metrics = new Metrics(
+    async () => ({
+      ...door.present(),
+      writesWaiting: database.waiting,
+      databaseBytes: file === undefined ? undefined : await databaseBytes(database),
     }),
+    count === 1
+      ? undefined
+      : async (own) => await sumOfMetrics([await own(), ...await threads?.metrics() ?? []]),
   );
+  const observe: ObserveCommit = (commit) => metrics.committed(commit);
+  const storeOptions = {
+    ...environment,
+    observe,
+    besideGateway: takeover,
+  };
+  const store = built.use(await openStore(config, storeOptions));
   const { database, clock } = store;
   const { now } = clock;
   if (file !== undefined) built.defer(() => handedOver ? undefined : leaveOneFile(database, log));
   const { owner, firstKey } = await ensureOwner(store);
 
-  const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
-  await keyRing.refresh();
-  const timers = built.adopt(new CoarseTimers(), (all) => all.close());
-  const inFlight = new InFlightRequests();
-  const admission = built.adopt(
-    new Admission({
-      database,
-      ...admissionSettings(settings),
-      gatewayId: identity.id,
-      abandonedIds: identity.abandoned,
-      log,
-      now,
-      syncClock: () => clock.sync(),
-      lendFrom: environment.lendFrom,
-    }),
-    (one) => one.close(),
-  );
-  await admission.start();
   const retention = built.adopt(
     new Retention({ database, log, now, ...retentionLimits(settings) }),
     (one) => one.close(),
   );
   retention.start();
   const closing = new AbortController();
-  const bounds = built.use(new Bounds(settings, { now, timers }));
-  const servings: Servings = built.use(
-    await Servings.open(config, {
+  const memory = count === 1 ? undefined : sharedMemory(count);
+  let threads: ServingThreads | undefined;
+  const door: Door = built.use(
+    await Door.open(config, {
       store,
-      retention,
-      keyRing,
-      admission,
-      inFlight,
-      estimates: new InputEstimates(),
-      routing: new RoutingMemory(now),
-      bounds,
-      timers,
+      storeOptions: environment,
+      gatewayId: identity.ids[0]!,
+      abandonedIds: identity.abandoned,
       log,
       metrics,
       tracing,
       retries,
       resolve,
-      reloads: () => servings.lastReload,
+      lendFrom: environment.lendFrom,
+      retention,
       prove: identity.prove,
+      threads: memory && {
+        thread: 1,
+        memory,
+        connections: {
+          sweeps: true,
+          busyElsewhere: async (peers) => await threads?.busy(peers) ?? [],
+        },
+        tell: (news) => threads?.tell(news),
+      },
+      liveRequests: async () =>
+        [...inFlight.all, ...await threads?.live() ?? []]
+          .toSorted((a, b) => a.startedAtMs - b.startedAtMs),
+      upstreamStates: async () =>
+        mergedStates([door.upstreamStates, ...await threads?.upstreams() ?? []]),
       closing: closing.signal,
-    }, environment),
+    }),
   );
+  const { inFlight, bounds, servings, admission } = door;
+  if (memory !== undefined) {
+    threads = built.use(
+      await ServingThreads.start({
+        memory,
+        gatewayIds: identity.ids,
+        database,
+        log,
+        metrics,
+        traces: tracing !== undefined,
+        retries,
+        passwordCost: environment.passwordCost,
+        lendFrom: environment.lendFrom,
+        writeLog: environment.writeLog,
+        startThread: environment.startThread,
+        prove: identity.prove,
+        pages: {
+          fetch: (request, peer) => servings.current.pages.fetch(request, peer),
+        },
+        heard: (news) => door.heard(news),
+        current: () => ({
+          config: servings.current.config,
+          lists: newsOf(servings.current.lists),
+        }),
+      }),
+    );
+    servings.others = threads;
+  }
 
   const owned = built.move();
   let server: Server | undefined;
-  let lastRequestTick = 0;
+  let watching: ReturnType<typeof setInterval> | undefined;
   const announce = () => {
     if (server === undefined || handedOver) return;
     const { file, digest } = servings.current.config;
     identity.announce({
       url: server.url,
       pid: Deno.pid,
+      workers: count,
       settings: file === undefined || digest === undefined ? null : { file, digest },
       reload: servings.lastReload ?? null,
     });
   };
   const close = async () => {
     closing.abort();
-    await server?.close(CLOSE_PATIENCE_MS);
+    clearInterval(watching);
+    await Promise.all([threads?.[Symbol.asyncDispose](), door.closeConnections(CLOSE_PATIENCE_MS)]);
     await owned.disposeAsync();
+  };
+  /** When the earlier gateway has ended, its places among the sockets are this one's. */
+  const spreadOverAll = (port: number) => {
+    watching = setInterval(async () => {
+      if (await identity.hasSuccessor()) return;
+      clearInterval(watching);
+      bounds.sockets?.steer(port, { after: 0, count });
+    }, LOOK_MS);
+    Deno.unrefTimer(watching);
   };
   return {
     ...store,
@@ -212,26 +257,24 @@ export async function assemble(config: Config, environment: Environment): Promis
     owner,
     guardProcess() {
       owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() }));
+      threads?.guard();
     },
-    listen() {
-      const fetch: App["fetch"] = (request, info) => {
-        const response = servings.current.app.fetch(request, info);
-        if (!handedOver) return response;
-        lastRequestTick = performance.now();
-        return closingConnection(response);
-      };
-      server = serve({ fetch }, {
-        ...settings,
+    async listen() {
+      const { host, port } = settings;
+      const earlier = takeover ? await announcedGateway(settings.data) : undefined;
+      server = door.listen({
+        host,
+        port,
         besideAnother: takeover,
-        connections: bounds.connections,
-        onInterruption: (error) =>
-          log.error("stopped listening: out of file descriptors? closing idle connections", {
-            error: String(error),
-            limit: bounds.sockets?.limit,
-          }),
+        exhausted: threads && (() => relisten(threads!, door)),
       });
-      if (takeover && bounds.sockets?.steerToSecond(server.port) !== true) {
-        log.warn("new connections may reach the earlier gateway until it stops listening");
+      await threads?.listen({ host, port: server.port });
+      if (takeover) {
+        const after = earlier?.workers ?? 1;
+        if (bounds.sockets?.steer(server.port, { after, count }) !== true) {
+          log.warn("new connections may reach the earlier gateway until it stops listening");
+        }
+        if (count > 1) spreadOverAll(server.port);
       }
       announce();
       owned.defer(collectGarbageWhenIdle(() => inFlight.count === 0));
@@ -244,13 +287,22 @@ export async function assemble(config: Config, environment: Environment): Promis
     },
     async handOver() {
       handedOver = true;
-      const beganTick = lastRequestTick = performance.now();
+      clearInterval(watching);
+      const handing = async (isHandingOver: boolean) => {
+        door.handOver(isHandingOver);
+        await threads?.handOver(isHandingOver);
+      };
+      await handing(true);
+      const beganTick = performance.now();
       let listens = true;
-      const isQuiet = () => inFlight.count === 0 && performance.now() - lastRequestTick >= QUIET_MS;
-      while (!isQuiet()) {
+      const isQuiet = async () =>
+        inFlight.count === 0 &&
+        Math.min(door.quietMs, await threads?.quietMs() ?? Infinity) >= QUIET_MS;
+      while (!await isQuiet()) {
         await delay(LOOK_MS);
         if (listens && !await identity.hasSuccessor()) {
           handedOver = false;
+          await handing(false);
           announce();
           log.warn("the process that took over has ended: this one goes on");
           return false;
@@ -259,33 +311,73 @@ export async function assemble(config: Config, environment: Environment): Promis
         const patienceMs = isSteered ? LISTENING_MS : QUIET_MS;
         if (listens && performance.now() - beganTick >= patienceMs) {
           listens = false;
-          server?.stopListening();
+          await stopListening(threads, door);
         }
       }
-      await servings.current.app.idle();
-      await inFlight.finish(MAX_TIMER_MS);
+      if (listens && threads !== undefined) await stopListening(threads, door);
+      await Promise.all([servings.current.app.idle(), threads?.idle()]);
+      await Promise.all([inFlight.finish(MAX_TIMER_MS), threads?.finish(MAX_TIMER_MS)]);
       await close();
       return true;
     },
     async stop() {
       servings.stopTaking();
-      const finished = await inFlight.finish(servings.current.config.settings.limits.drainMs);
+      threads?.stopTaking();
+      const { drainMs } = servings.current.config.settings.limits;
+      const [own, others] = await Promise.all([inFlight.finish(drainMs), threads?.finish(drainMs)]);
       await close();
-      return finished;
+      return { cutOff: own.cutOff + (others?.cutOff ?? 0) };
     },
     [Symbol.asyncDispose]: close,
   };
 }
 
-/** A response after which the client opens another connection, which is not this process's. */
-async function closingConnection(response: Response | Promise<Response>): Promise<Response> {
-  const { body, status, headers } = await response;
-  const changed = new Headers(headers);
-  changed.set("connection", "close");
-  return new Response(body, { status, headers: changed });
+/**
+ * How many threads are to serve.
+ *
+ * @returns 1 where the system cannot share a port out between them.
+ */
+function threadsOf({ workers, database }: Settings, log: Log): number {
+  if (workers === 1) return 1;
+  if (Deno.build.os !== "linux") {
+    if (workers !== "auto") log.warn("workers: only Linux shares a port out; one thread serves");
+    return 1;
+  }
+  const isServer = database.url !== undefined && !database.url.startsWith("file:");
+  const max = isServer ? MAX_WORKERS_AT_SERVER : MAX_WORKERS;
+  if (workers === "auto") return Math.min(navigator.hardwareConcurrency, max);
+  if (workers > max) {
+    log.warn(`workers: at most ${max} threads write to a libSQL server, so ${max} serve`);
+  }
+  return Math.min(workers, max);
 }
 
-/** For whoever copies the file of a stopped gateway: the driver keeps the log beside it when it closes. */
+/** The process was out of descriptors: if the listener of a thread has ended, all listen again. */
+function relisten(threads: ServingThreads, { server, bounds: { sockets } }: Door): void {
+  if (server === undefined || sockets === undefined) return;
+  if ([...sockets.listeners(server.port)].length >= threads.count) return;
+  server.relisten();
+  threads.relisten();
+}
+
+/**
+ * Stops listening in all threads. As each listener that ends changes the places of the others, to which another process
+ * steers, all are ended within microseconds: a connection that still reaches one of them would be refused.
+ */
+async function stopListening(
+  threads: ServingThreads | undefined,
+  { server, bounds: { sockets } }: Door,
+): Promise<void> {
+  if (threads !== undefined && server !== undefined && sockets !== undefined) {
+    await threads.expectEnd();
+    server.expectEnd();
+    for (const listener of [...sockets.listeners(server.port)]) sockets.end(listener);
+  }
+  server?.stopListening();
+  await threads?.stopListening();
+}
+
+/** So that the file of a stopped gateway can be copied: the driver keeps the log beside it when it closes. */
 async function leaveOneFile(database: Database, log: Log): Promise<void> {
   const fault = await foldLog(database).then((done) => done ? undefined : "it is in use", String);
   if (fault !== undefined) log.warn("the write-ahead log stays beside its file", { error: fault });

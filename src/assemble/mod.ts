@@ -8,4 +8,5 @@
 
 export { assemble, type Environment, type Gateway } from "./gateway.ts";
 export type { Reload } from "./servings.ts";
+export type { ServingWorker, StartThread } from "./serving_threads.ts";
 export { openStore, type Store, type StoreOptions } from "./store.ts";

@@ -4,17 +4,21 @@ import { Registration, Sales } from "../billing/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
 import type { Console } from "../console/mod.ts";
-import { App, openApiDocument } from "../http/mod.ts";
+import { App, openApiDocument, type Pages } from "../http/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
-import type { InFlightRequests, InputEstimates } from "../relay/mod.ts";
+import type { InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import { type Log, type Metrics, NO_TRACING, type Tracing } from "../telemetry/mod.ts";
 import {
   configuredUpstreams,
+  type ListsNews,
   ModelLists,
   type RetryPolicy,
   type RoutingMemory,
+  ToldModelLists,
+  type UpstreamModels,
   type Upstreams,
+  type UpstreamState,
 } from "../upstreams/mod.ts";
 import type { Bounds } from "./bounds.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
@@ -44,6 +48,12 @@ export interface LastingParts {
   readonly closing: AbortSignal;
   /** Computes the answer to the challenge of a command that looks for this gateway. */
   readonly prove: (challenge: string) => Promise<string>;
+  /** In-flight requests of all threads, oldest first. */
+  readonly liveRequests: () => Promise<readonly InFlightRequest[]>;
+  /** How the upstreams have been doing, in all threads. */
+  readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
+  /** The console, if another thread has it. */
+  readonly pages?: Pages | undefined;
 }
 
 /** What one reading of the settings makes: a request keeps the one that it began with. */
@@ -51,15 +61,23 @@ export interface Serving extends AsyncDisposable {
   readonly config: Config;
   /** The models that are served now. */
   readonly catalog: () => Catalog;
-  readonly lists: ModelLists;
+  readonly lists: UpstreamModels;
+  /** Notes what another thread tells of the upstreams' models, where that one asks for them. */
+  readonly heardLists: (news: ListsNews) => void;
   readonly upstreams: Upstreams;
   readonly app: App;
+  /** The console. */
+  readonly pages: Pages;
 }
 
 /** How the parts are opened. */
 export interface ServingOptions extends StoreOptions {
   /** Whether models that upstreams listed earlier will do for the beginning. */
   readonly mayWait: boolean;
+  /** What another thread has found that upstreams list; without, they are asked here. */
+  readonly told?: ListsNews | undefined;
+  /** Called when the upstreams list other models. */
+  readonly listsChanged?: ((news: ListsNews) => void) | undefined;
 }
 
 /**
@@ -70,15 +88,17 @@ export interface ServingOptions extends StoreOptions {
 export async function openServing(
   config: Config,
   parts: LastingParts,
-  { mayWait, ...storeOptions }: ServingOptions,
+  { mayWait, told, listsChanged, ...storeOptions }: ServingOptions,
 ): Promise<Serving> {
   const { settings } = config;
   const { store, bounds, tracing = NO_TRACING, resolve = systemResolve, log, retries } = parts;
   const { database, accounts, clock: { now } } = store;
   await using built = new AsyncDisposableStack();
   const configured = configuredUpstreams(settings);
-  const lists = built.adopt(
-    await ModelLists.open(configured, { directory: settings.data, log, now, mayWait }),
+  const toldLists = told && new ToldModelLists(told);
+  const lists: UpstreamModels = built.adopt(
+    toldLists ??
+      await ModelLists.open(configured, { directory: settings.data, log, now, mayWait }),
     (all) => all.close(),
   );
   let catalog = new Catalog(settings, lists.listings);
@@ -95,7 +115,9 @@ export async function openServing(
   );
   lists.watch(() => {
     catalog = new Catalog(settings, lists.listings);
+    if (toldLists !== undefined) return;
     log.info("upstreams list other models", { routes: catalog.routes.length });
+    listsChanged?.(newsOf(lists));
   });
   const own = {
     ...parts,
@@ -120,6 +142,8 @@ export async function openServing(
       openApi: openApiDocument(),
     });
   });
+  const pages: Pages = parts.pages ??
+    { fetch: async (request, peer) => await (await console()).fetch(request, peer) };
   const app = new App({
     ...own,
     images: new Images({
@@ -129,7 +153,7 @@ export async function openServing(
       slots: bounds.imageSlots,
       log,
     }),
-    pages: { fetch: async (request, peer) => await (await console()).fetch(request, peer) },
+    pages,
   }, {
     settings,
     tracing,
@@ -144,10 +168,17 @@ export async function openServing(
     config,
     catalog: own.catalog,
     lists,
+    heardLists: (news) => toldLists?.heard(news),
     upstreams,
     app,
+    pages,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** What the lists are now. */
+export function newsOf({ listings, without }: UpstreamModels): ListsNews {
+  return { listings, without };
 }
 
 /** Made when it is first needed: a start does not wait for the console, which few requests are for. */

@@ -2,7 +2,8 @@ import type { AdmissionSettings } from "../admission/mod.ts";
 import { type Config, locateFaults, type Settings } from "../config/mod.ts";
 import { TierList } from "../ledger/mod.ts";
 import type { Retention, RetentionLimits } from "../usage/mod.ts";
-import { type LastingParts, openServing, type Serving } from "./serving.ts";
+import type { ListsNews } from "../upstreams/mod.ts";
+import { type LastingParts, newsOf, openServing, type Serving } from "./serving.ts";
 import { ensureOwner, type StoreOptions } from "./store.ts";
 
 /** Settings that a running gateway keeps, as comparable text: where it listens, and where its state is. */
@@ -13,6 +14,7 @@ const KEPT: Readonly<Record<string, (settings: Settings) => unknown>> = {
   "database.url": ({ database }) => database.url,
   "database.token": ({ database }) => database.token?.reveal(),
   durability: ({ durability }) => durability,
+  workers: ({ workers }) => workers,
 };
 
 /** How a reload went. */
@@ -26,11 +28,33 @@ export interface Reload {
   readonly needRestart: readonly string[];
 }
 
+/** The other threads that serve, which use the same settings. */
+export interface OtherThreads {
+  /** Makes what the settings need in each of them; nothing changes yet. @throws {Error} If one cannot. */
+  prepare(config: Config, lists: ListsNews): Promise<void>;
+  /** Uses what was prepared. */
+  apply(): Promise<void>;
+  /** Forgets what was prepared. */
+  discard(): Promise<void>;
+  /** Tells them that the upstreams list other models. */
+  listsChanged(lists: ListsNews): void;
+}
+
+/** What {@linkcode Servings} needs from the thread that it is in. */
+export interface ServingsParts extends LastingParts {
+  /** Only in the main thread. */
+  readonly retention?: Retention | undefined;
+}
+
 /** The settings in use, and what they have made; replaced as a whole when they are read again. */
 export class Servings implements AsyncDisposable {
-  readonly #parts: LastingParts & { readonly retention: Retention };
+  readonly #parts: ServingsParts;
   readonly #storeOptions: StoreOptions;
   #current: Serving;
+  /** What was prepared and is not used yet. */
+  #next: Serving | undefined;
+  /** The other threads that serve, which follow every change. */
+  others: OtherThreads | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
   #lastReload: Reload | undefined;
   #stopping = false;
@@ -39,7 +63,7 @@ export class Servings implements AsyncDisposable {
 
   private constructor(
     first: Serving,
-    parts: LastingParts & { readonly retention: Retention },
+    parts: ServingsParts,
     storeOptions: StoreOptions,
   ) {
     this.#current = first;
@@ -50,18 +74,22 @@ export class Servings implements AsyncDisposable {
   /**
    * Opens the first.
    *
+   * @param told What another thread has found that upstreams list; without, they are asked here.
    * @throws {ConfigError} If routes or aliases contradict each other.
    */
   static async open(
     config: Config,
-    parts: LastingParts & { readonly retention: Retention },
+    parts: ServingsParts,
     storeOptions: StoreOptions,
+    told?: ListsNews,
   ): Promise<Servings> {
-    return new Servings(
-      await openServing(config, parts, { ...storeOptions, mayWait: true }),
-      parts,
-      storeOptions,
-    );
+    const changed = (news: ListsNews) => {
+      if (servings.#current === first) servings.others?.listsChanged(news);
+    };
+    const options = { ...storeOptions, mayWait: true, told, listsChanged: changed };
+    const first = await openServing(config, parts, options);
+    const servings = new Servings(first, parts, storeOptions);
+    return servings;
   }
 
   /** The one for new requests. */
@@ -114,31 +142,68 @@ export class Servings implements AsyncDisposable {
     return this.#lastReload;
   }
 
-  /** Puts new settings in the place of those in use. Returns the names of those that need a restart. */
+  /** Replaces the settings in use. Returns the names of those that need a restart. */
   async #replace(config: Config): Promise<readonly string[]> {
-    const { admission, bounds, retention, store } = this.#parts;
-    const before = this.#current;
-    const kept = keep(before.config.settings, config);
-    const next = await openServing(kept.config, this.#parts, {
-      ...this.#storeOptions,
-      mayWait: false,
-    }).catch((error) => {
+    const { admission, store } = this.#parts;
+    const kept = keep(this.#current.config.settings, config);
+    await this.prepare(kept.config).catch((error) => {
       throw locateFaults(error, config.fileText);
     });
     const { settings } = kept.config;
     try {
+      await this.others?.prepare(kept.config, newsOf(this.#next!.lists));
       await admission.configure(admissionSettings(settings));
       await ensureOwner({ ...store, config: kept.config });
     } catch (error) {
-      await next[Symbol.asyncDispose]();
+      await Promise.all([this.discard(), this.others?.discard()]);
       throw error;
     }
+    const applied = this.others?.apply();
+    this.apply();
+    await applied;
+    return kept.changed;
+  }
+
+  /**
+   * Makes what other settings need. Nothing changes until {@linkcode apply}.
+   *
+   * @param told What another thread has found that upstreams list; without, they are asked here.
+   * @throws {ConfigError} If routes or aliases contradict each other.
+   */
+  async prepare(config: Config, told?: ListsNews): Promise<void> {
+    await this.discard();
+    const next: Serving = await openServing(config, this.#parts, {
+      ...this.#storeOptions,
+      mayWait: false,
+      told,
+      listsChanged: (news) => {
+        if (this.#current === next) this.others?.listsChanged(news);
+      },
+    });
+    this.#next = next;
+  }
+
+  /** Uses what was prepared, if anything was, for requests that come from now on. */
+  apply(): void {
+    const next = this.#next;
+    if (next === undefined) return;
+    this.#next = undefined;
+    const { admission, bounds, retention } = this.#parts;
+    const { settings } = next.config;
+    void admission.use(admissionSettings(settings));
     bounds.configure(settings);
-    retention.limits = retentionLimits(settings);
+    if (retention !== undefined) retention.limits = retentionLimits(settings);
     if (this.#stopping) next.app.stopTaking();
+    const before = this.#current;
     this.#current = next;
     this.#retire(before);
-    return kept.changed;
+  }
+
+  /** Forgets what was prepared. */
+  async discard(): Promise<void> {
+    const next = this.#next;
+    this.#next = undefined;
+    await next?.[Symbol.asyncDispose]();
   }
 
   /** Closes what earlier settings have made, once its last request has ended. */
@@ -156,6 +221,7 @@ export class Servings implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#reloading;
+    await this.discard();
     await this.#current[Symbol.asyncDispose]();
     await Promise.all(this.#retiring);
   }
@@ -170,8 +236,8 @@ function keep(
     KEPT[name]!(before) !== KEPT[name]!(next.settings) &&
     !(name === "port" && next.settings.port === 0) // any will do
   );
-  const { host, port, data, database, durability } = before;
-  const settings = { ...next.settings, host, port, data, database, durability };
+  const { host, port, data, database, durability, workers } = before;
+  const settings = { ...next.settings, host, port, data, database, durability, workers };
   return { config: { ...next, settings }, changed };
 }
 

@@ -31,6 +31,8 @@ export interface StoreOptions {
   readonly observe?: ObserveCommit;
   /** Whether a gateway may run on the database; then its schema is left as it is. */
   readonly besideGateway?: boolean;
+  /** The database, if it is open already, as over a line to another thread's. */
+  readonly opened?: Database;
 }
 
 /** The database and the nouns that stand on it: what commands work with. */
@@ -63,23 +65,26 @@ export async function openStore(
   const { observe, besideGateway, passwordCost } = options;
   const { settings } = config;
   const { url, token } = settings.database;
-  await refuseLinks(settings.data);
   const file = databaseFile(settings);
-  const database = wrapDatabase(
-    await openDatabase({
-      file,
-      durability: settings.durability,
-      rules: RULES,
-      now: ownNow,
-      observe,
-      mayMigrate: besideGateway && file !== undefined
-        ? () => noGatewayRuns(settings.data, file)
-        : undefined,
-      ...(file === undefined && url !== undefined
-        ? { server: { url, token: token?.reveal() } }
-        : {}),
-    }),
-  );
+  const open = async () => {
+    await refuseLinks(settings.data);
+    return wrapDatabase(
+      await openDatabase({
+        file,
+        durability: settings.durability,
+        rules: RULES,
+        now: ownNow,
+        observe,
+        mayMigrate: besideGateway && file !== undefined
+          ? () => noGatewayRuns(settings.data, file)
+          : undefined,
+        ...(file === undefined && url !== undefined
+          ? { server: { url, token: token?.reveal() } }
+          : {}),
+      }),
+    );
+  };
+  const database = options.opened ?? await open();
   const clock = await databaseClock(database, ownNow, file === undefined);
   const { now } = clock;
   const accounts = new Accounts(database, now);

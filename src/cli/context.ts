@@ -30,7 +30,7 @@ interface ServedGateway {
   readonly database: { readonly place: string };
   /** Keeps the process up when there is a bug, and gives up permissions that serving does not need. */
   guardProcess(): void;
-  listen(): { readonly url: string };
+  listen(): Promise<{ readonly url: string }>;
   /** Reads the settings again and applies them; a fault is logged. */
   reload(read: () => Promise<Config>): Promise<{ readonly fault: string | null }>;
   /** Leaves new connections to another process, and ends with the last request; goes on if that process has ended. */

@@ -155,7 +155,7 @@ async function reachable(
     { ...config, settings: { ...config.settings, host: "127.0.0.1", port: 0 } },
     SILENT,
   );
-  const own = gateway.listen().url;
+  const own = (await gateway.listen()).url;
   context.err(
     `sluice: no gateway is running on ${config.settings.data}; started one at ${own} until the program ends\n`,
   );

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type Catalog, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
-import { bufferedWriter, createLog, type LogSettings } from "../telemetry/mod.ts";
+import { bufferedWriter, createLog, logSettings, PIPE_BYTES } from "../telemetry/mod.ts";
 import type { Announcement } from "../database/mod.ts";
 import { runningGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
@@ -14,6 +14,7 @@ import { welcome } from "./welcome.ts";
 interface Options {
   readonly host?: string;
   readonly port?: string;
+  readonly workers?: string;
   readonly takeover?: boolean;
 }
 
@@ -26,6 +27,10 @@ export function serveCommand(program: Command, context: CommandContext): void {
     options: [
       option("--host <host>", "address to listen on (default: 127.0.0.1)"),
       option("--port <port>", "port to listen on; 0 picks a free one (default: 8787)"),
+      option(
+        "--workers <n>",
+        "threads that serve requests; auto: one per processor core (default: 1)",
+      ),
       option(
         "--takeover",
         "take over from the gateway that runs on the data directory, if one does",
@@ -45,8 +50,8 @@ async function run(
   options: Options & PlaceOptions,
 ): Promise<void> {
   const { settings } = config;
-  const write = bufferedWriter(Deno.stderr);
-  const log = createLog({ ...logSettings(config), now: context.now, write });
+  const write = bufferedWriter(Deno.stderr, settings.workers === 1 ? {} : { maxBytes: PIPE_BYTES });
+  const log = createLog({ ...logSettings(settings), now: context.now, write });
   for (const warning of config.warnings) log.warn(warning);
   const running = await runningGateway(settings.data);
   if (running !== undefined && !options.takeover) {
@@ -72,11 +77,11 @@ async function run(
         await readSettings(context, await sameFile(config, options), { namesPlaces: true }),
       )
     );
-    if (fault === null) log.configure(logSettings(next));
+    if (fault === null) log.configure(logSettings(next.settings));
   });
   let url: string;
   try {
-    url = gateway.listen().url;
+    url = (await gateway.listen()).url;
     if (earlier !== undefined) context.signal(earlier.pid, "SIGUSR2");
   } catch (error) {
     await gateway.stop();
@@ -152,10 +157,6 @@ function atPortOf({ url }: Announcement, config: Config): Config {
   const { settings } = config;
   const port = settings.port === 0 ? Number(new URL(url).port) : settings.port;
   return { ...config, settings: { ...settings, port } };
-}
-
-function logSettings({ settings: { log, logLevel } }: Config): LogSettings {
-  return { format: log ?? (Deno.stderr.isTerminal() ? "pretty" : "json"), level: logLevel };
 }
 
 /** Makes sure that the port can be listened on. */

@@ -16,19 +16,28 @@ export interface PlaceOptions {
  */
 export async function readSettings(
   context: CommandContext,
-  options: PlaceOptions & { readonly host?: string; readonly port?: string },
+  options: PlaceOptions & {
+    readonly host?: string;
+    readonly port?: string;
+    readonly workers?: string;
+  },
   { serving = true, namesPlaces = false }: {
     readonly serving?: boolean;
     readonly namesPlaces?: boolean;
   } = {},
 ): Promise<Config> {
-  const { host, port, data } = options;
+  const { host, port, workers, data } = options;
   const config = await loadConfig({
     env: context.env,
     directory: context.directory,
     file: options.config,
     serving,
-    flags: { host, port: port === undefined ? undefined : portOf(port), data },
+    flags: {
+      host,
+      port: port === undefined ? undefined : portOf(port),
+      workers: workers === undefined ? undefined : workersOf(workers),
+      data,
+    },
   });
   if (!namesPlaces) await noticeLocalPlaces(context, config);
   return config;
@@ -42,6 +51,19 @@ export async function readSettings(
 export function portOf(given: string): number {
   if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
   throw new UsageError(`invalid port '${given}': must be 0 to 65535 (0 picks a free one)`);
+}
+
+/**
+ * A number of serving threads as a flag names it.
+ *
+ * @throws {UsageError} for anything else; the settings say which numbers are allowed.
+ */
+function workersOf(given: string): number | string {
+  if (given === "auto") return given;
+  if (/^\d{1,4}$/.test(given)) return Number(given);
+  throw new UsageError(
+    `invalid number of workers '${given}': must be a whole number, or 'auto' for one per processor core`,
+  );
 }
 
 /**

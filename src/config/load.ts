@@ -56,6 +56,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_HOST: "host",
   SLUICE_TRUSTED_PROXIES: "trustedProxies",
   SLUICE_PORT: "port",
+  SLUICE_WORKERS: "workers",
   SLUICE_DATA: "data",
   SLUICE_DATABASE_URL: "database.url",
   SLUICE_DATABASE_TOKEN: "database.token",
@@ -76,6 +77,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
 /** Parsers for environment variables that are not plain text. */
 const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
   port: numeric,
+  workers: numeric,
   trustedProxies: (text) => text.split(",").map((one) => one.trim()),
 };
 

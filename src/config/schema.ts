@@ -26,6 +26,8 @@ const secret = z.string().trim().min(1).regex(
   "must contain only printable ASCII characters",
 )
   .transform((value) => new Secret(value));
+/** Max threads that serve requests. */
+const MAX_WORKERS = 64;
 const milliseconds = z.int().positive().max(24 * 3_600_000);
 const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 /** Thousands of such amounts still add up exactly. */
@@ -177,6 +179,11 @@ export const settings = z.strictObject({
   $schema: z.string().optional().describe("JSON Schema for editors; ignored by Sluice."),
   host: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
   port: z.int().min(0).max(65_535).default(8787).describe("Port to listen on; 0 picks a free one."),
+  workers: z.union([z.int().min(1).max(MAX_WORKERS), z.literal("auto")], {
+    error: `must be a whole number from 1 to ${MAX_WORKERS}, or "auto"`,
+  }).default(1).describe(
+    'Threads that serve requests; "auto" starts one per processor core. More than one needs Linux.',
+  ),
   data: z.string().min(1).optional().transform((path) => path ?? "./data").describe(
     "Data directory, which holds the database. Default: ./data if it holds a sluice.db, otherwise " +
       "the user's own state directory. In the file, relative to it.",

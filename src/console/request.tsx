@@ -13,10 +13,10 @@ import type { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
-import type { InFlightRequests } from "../relay/mod.ts";
+import type { InFlightRequest } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
-import type { Upstreams } from "../upstreams/mod.ts";
+import type { UpstreamState } from "../upstreams/mod.ts";
 import type { PageContext } from "./layout.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import type { Visitor } from "./visitor.ts";
@@ -34,10 +34,12 @@ export interface ConsoleParts {
   /** The models that are served now. */
   readonly catalog: () => Catalog;
   readonly admission: Admission;
-  readonly upstreams: Upstreams;
+  /** How the upstreams have been doing, in all threads of the process. */
+  readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
   /** How the settings were read last; `undefined` if they were read only at the start. */
   readonly reloads: () => LastReload | undefined;
-  readonly inFlight: InFlightRequests;
+  /** In-flight requests of all threads of the process, oldest first. */
+  readonly liveRequests: () => Promise<readonly InFlightRequest[]>;
   readonly log: Log;
   readonly now: () => number;
   /** Runs long work on a separate database connection, so that requests do not wait for it. */

@@ -5,6 +5,8 @@ import { encodeHex, joinPath } from "../std/mod.ts";
 const announced = z.object({
   url: z.url(),
   pid: z.int().positive(),
+  /** Threads that listen. */
+  workers: z.int().positive().default(1),
   /** The settings file in use, and what it held; null without one. */
   settings: z.object({ file: z.string(), digest: z.string() }).nullable(),
   /** How the last reload went; null if there was none. */

@@ -74,6 +74,13 @@ export interface ReadOptions {
   readonly patienceMs?: number;
 }
 
+/** A line to an embedded database, for another thread of this process; sent there with its port. */
+export interface DatabaseLine {
+  readonly port: MessagePort;
+  readonly place: string;
+  readonly durable: boolean;
+}
+
 /** The only authority on money, windows, accounts and keys: an embedded file or a libSQL server. */
 export interface Database {
   /** For people: the file's path, or the server's address without secrets. */
@@ -93,6 +100,13 @@ export interface Database {
   ): Promise<Outcome>;
   /** Commits what waits, then lets go of the file or connection. */
   close(): Promise<void>;
+  /**
+   * Makes a line to the thread of an embedded file. Undefined for a server, to which each thread connects by itself, and
+   * for a database that is itself at the end of a line.
+   *
+   * @param died Called when the thread dies, which the other ends of lines do not notice. Replaces the one given before.
+   */
+  line?: ((died: (message: string) => void) => DatabaseLine) | undefined;
 }
 
 /** Thrown when the database cannot do what was asked. */

@@ -1,6 +1,7 @@
 import {
   type Database,
   DatabaseError,
+  type DatabaseLine,
   type GroupWrite,
   type JsonObject,
   type ObserveCommit,
@@ -8,32 +9,42 @@ import {
   type Statement,
   type Value,
 } from "./database.ts";
-import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
+import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
 import { SlotMap } from "../platform/mod.ts";
 import { GroupWriter } from "./group_writer.ts";
+
+/** The way to the thread that owns the file. */
+interface Thread {
+  postMessage(message: Numbered): void;
+  /** Ends the thread, or the line to it. */
+  end(): void;
+}
 
 /** An embedded libSQL file, owned by a thread of its own. */
 export class EmbeddedDatabase implements Database {
   readonly place: string;
-  readonly #worker: Worker;
+  #thread!: Thread;
   /** Whether what is acknowledged survives the loss of power. */
   readonly #durable: boolean;
+  /** Whether this one has opened the file, and closes it. */
+  readonly #isOwner: boolean;
   readonly #writer: GroupWriter;
   readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
   #closed = false;
+  /** Called when the thread dies, which the other ends of lines do not notice. */
+  #died: (message: string) => void = () => {};
 
-  private constructor(path: string, durable: boolean, observe: ObserveCommit | undefined) {
-    this.place = path;
+  private constructor(
+    { place, durable, isOwner }: {
+      readonly place: string;
+      readonly durable: boolean;
+      readonly isOwner: boolean;
+    },
+    observe: ObserveCommit | undefined,
+  ) {
+    this.place = place;
     this.#durable = durable;
-    this.#worker = new Worker(new URL("./embedded_worker.ts", import.meta.url), {
-      type: "module",
-      name: "database",
-    });
-    this.#worker.onmessage = (event: MessageEvent<Answer>) => this.#resolve(event.data);
-    this.#worker.onerror = (event) => {
-      event.preventDefault();
-      this.#failAll(`the database's thread died: ${event.message}`);
-    };
+    this.#isOwner = isOwner;
     this.#writer = new GroupWriter(
       (statements, durable) => this.#commit(statements, { rows: false, durable }),
       observe,
@@ -46,15 +57,59 @@ export class EmbeddedDatabase implements Database {
     durability: "full" | "normal",
     observe?: ObserveCommit,
   ): Promise<EmbeddedDatabase> {
-    const database = new EmbeddedDatabase(path, durability === "full", observe);
+    const durable = durability === "full";
+    const database = new EmbeddedDatabase({ place: path, durable, isOwner: true }, observe);
+    const worker = new Worker(new URL("./embedded_worker.ts", import.meta.url), {
+      type: "module",
+      name: "database",
+    });
+    worker.onmessage = (event: MessageEvent<Answer>) => database.#resolve(event.data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      const message = `the database's thread died: ${event.message}`;
+      database.fail(message);
+      database.#died(message);
+    };
+    const connect = (port: MessagePort) =>
+      worker.postMessage({ port } satisfies Connecting, [port]);
+    database.#thread = {
+      postMessage: (message) => worker.postMessage(message),
+      end: () => worker.terminate(),
+    };
+    database.line = (died) => {
+      const { port1, port2 } = new MessageChannel();
+      connect(port1);
+      database.#died = died;
+      return { port: port2, place: path, durable };
+    };
     try {
       await database.#ask({ type: "open", path });
     } catch (error) {
-      database.#worker.terminate();
+      worker.terminate();
       throw error;
     }
     return database;
   }
+
+  /**
+   * Uses the file that another thread has opened, over a line to it.
+   *
+   * @param line A line that no other thread uses.
+   * @param observe Called with every commit of this thread.
+   * @returns The database. Closing it closes the line.
+   */
+  static over(line: DatabaseLine, observe?: ObserveCommit): EmbeddedDatabase {
+    const { port, place, durable } = line;
+    const database = new EmbeddedDatabase({ place, durable, isOwner: false }, observe);
+    port.onmessage = (event: MessageEvent<Answer>) => database.#resolve(event.data);
+    database.#thread = {
+      postMessage: (message) => port.postMessage(message),
+      end: () => port.close(),
+    };
+    return database;
+  }
+
+  line: Database["line"];
 
   get waiting(): number {
     return this.#writer.waiting;
@@ -82,9 +137,9 @@ export class EmbeddedDatabase implements Database {
   async close(): Promise<void> {
     if (this.#closed) return;
     await this.#writer.idle();
-    await this.#ask({ type: "close" });
+    if (this.#isOwner) await this.#ask({ type: "close" });
     this.#closed = true;
-    this.#worker.terminate();
+    this.#thread.end();
   }
 
   #commit(
@@ -100,7 +155,7 @@ export class EmbeddedDatabase implements Database {
     }
     const waiting = Promise.withResolvers<Row[][]>();
     const id = this.#open.add(waiting);
-    this.#worker.postMessage({ id, ask } satisfies Numbered);
+    this.#thread.postMessage({ id, ask });
     return waiting.promise;
   }
 
@@ -113,8 +168,10 @@ export class EmbeddedDatabase implements Database {
     }
   }
 
-  #failAll(message: string): void {
+  /** Fails what waits for the thread, which has died, and whatever is asked from now on. */
+  fail(message: string): void {
     this.#closed = true;
+    if (!this.#isOwner) this.#thread.end();
     for (const { reject } of this.#open.clear()) {
       reject(new DatabaseError("SLUICE_THREAD_DIED", message));
     }

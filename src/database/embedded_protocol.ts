@@ -25,3 +25,8 @@ export interface Numbered {
   readonly id: number;
   readonly ask: Ask;
 }
+
+/** Connects another thread: what it asks comes through the port, and is answered there. */
+export interface Connecting {
+  readonly port: MessagePort;
+}

@@ -9,7 +9,7 @@
  */
 
 import DatabaseConstructor from "libsql";
-import type { Answer, Ask, Numbered } from "./embedded_protocol.ts";
+import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
 import { LogSync } from "./log_sync.ts";
 import type { Row, Statement, Value } from "./database.ts";
 import { collectGarbageWhenIdle } from "../platform/mod.ts";
@@ -36,7 +36,7 @@ const MAX_FRAME_OFFSET = 16;
 const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const MAX_PREPARED = 500;
 
-/** Files up to this are looked through at the start: 16 ms for each 100,000 rows. */
+/** Files up to this size are checked at the start: 16 ms for each 100,000 rows. */
 const QUICK_CHECK_BYTES = 256 * 1_048_576;
 
 let connection: Connection | undefined;
@@ -246,17 +246,26 @@ function handle(ask: Ask): Row[][] {
   }
 }
 
-self.onmessage = ({ data: { id, ask } }: MessageEvent<Numbered>) => {
-  asks++;
-  try {
-    answer({ id, ok: true, rows: handle(ask) });
-  } catch (error) {
-    answer(failure(id, error));
-  }
+type Reply = (answer: Answer) => void;
+
+self.onmessage = ({ data }: MessageEvent<Numbered | Connecting>) => {
+  if ("port" in data) connect(data.port);
+  else take(data, (answer) => self.postMessage(answer));
 };
 
-function answer(said: Answer): void {
-  self.postMessage(said);
+/** Questions of all threads are taken in the order in which they arrive; each commit is one of them, whole. */
+function connect(port: MessagePort): void {
+  const reply: Reply = (answer) => port.postMessage(answer);
+  port.onmessage = ({ data }: MessageEvent<Numbered>) => take(data, reply);
+}
+
+function take({ id, ask }: Numbered, reply: Reply): void {
+  asks++;
+  try {
+    reply({ id, ok: true, rows: handle(ask) });
+  } catch (error) {
+    reply(failure(id, error));
+  }
 }
 
 function failure(id: number, error: unknown): Answer {

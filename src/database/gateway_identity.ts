@@ -4,9 +4,12 @@ import { type Announcement, AnnouncementFile } from "./announcement.ts";
 
 /** Who a gateway is among those that share a database. */
 export interface GatewayIdentity extends Disposable {
-  /** The same whenever it starts with the same data directory, unless it takes over from another. */
-  readonly id: string;
-  /** Identities of gateways that have used the directory and do not run: what they held is free. */
+  /**
+   * One for each of its threads. They are the same whenever it starts with the same data directory, unless it takes over
+   * from another.
+   */
+  readonly ids: readonly string[];
+  /** Identities of gateways and threads that have used the directory and do not run: what they held is free. */
   readonly abandoned: readonly string[];
   /** Leaves word in the data directory of this gateway; gone when it stops. */
   announce(announcement: Announcement): void;
@@ -25,6 +28,8 @@ export class DirectoryInUse extends Error {
 export interface IdentityOptions {
   /** Whether another gateway may run on the directory, which is about to hand over. */
   readonly takeover?: boolean | undefined;
+  /** Number of threads that serve. Default: as many as the last gateway on the directory had. */
+  readonly threads?: number | undefined;
 }
 
 /** A gateway locks one of these. Of two, one is handing over to the other. */
@@ -42,7 +47,7 @@ const LOCK_PATIENCE_MS = 1_000;
  */
 export async function gatewayIdentity(
   directory: string,
-  { takeover = false }: IdentityOptions = {},
+  { takeover = false, threads }: IdentityOptions = {},
 ): Promise<GatewayIdentity> {
   await makeDirectory(directory);
   await refuseLinks(directory);
@@ -58,21 +63,40 @@ export async function gatewayIdentity(
           "or choose another directory with --data",
     );
   }
-  const abandoned = other === undefined ? undefined : await idIn(other);
+  const abandoned = other === undefined ? [] : idsOf(await kept(other));
   other?.close();
-  const known = await idIn(file);
-  const id = known ?? `gw_${randomText(16)}`;
-  if (known === undefined) {
+  const known = await kept(file);
+  const own = {
+    id: known?.id ?? `gw_${randomText(16)}`,
+    threads: threads ?? known?.threads ?? 1,
+  };
+  if (known?.threads !== own.threads) {
     await file.truncate();
     await file.seek(0, Deno.SeekMode.Start);
-    await file.write(new TextEncoder().encode(`${id}\n`));
+    const more = own.threads === 1 ? "" : ` ${own.threads}`;
+    await file.write(new TextEncoder().encode(`${own.id}${more}\n`));
   }
-  return identity(id, {
+  const ids = idsOf(own);
+  return identity({
+    ids,
     file,
     otherPath: paths[files.indexOf(file) === 0 ? 1 : 0]!,
     announced: new AnnouncementFile(directory),
-    abandoned: abandoned === undefined ? [] : [abandoned],
+    abandoned: [...abandoned, ...idsOf(known).filter((id) => !ids.includes(id))],
   });
+}
+
+/** What an identity's file keeps: the gateway's ID, and how many threads it has. */
+interface KeptIdentity {
+  readonly id: string;
+  readonly threads: number;
+}
+
+/** IDs of all threads of a gateway. */
+function idsOf(kept: KeptIdentity | undefined): string[] {
+  if (kept === undefined) return [];
+  const { id, threads } = kept;
+  return Array.from({ length: threads }, (_, at) => at === 0 ? id : `${id}.${at + 1}`);
 }
 
 /**
@@ -93,10 +117,11 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /** The identity in a file. Read through the locked handle: some systems keep every other one out, ours included. */
-async function idIn(file: Deno.FsFile): Promise<string | undefined> {
+async function kept(file: Deno.FsFile): Promise<KeptIdentity | undefined> {
   const bytes = new Uint8Array(64);
   const text = new TextDecoder().decode(bytes.subarray(0, await file.read(bytes) ?? 0)).trim();
-  return /^gw_[A-Za-z0-9]{16}$/.test(text) ? text : undefined;
+  const [, id, threads = "1"] = /^(gw_[A-Za-z0-9]{16})(?: (\d{1,3}))?$/.exec(text) ?? [];
+  return id === undefined ? undefined : { id, threads: Number(threads) };
 }
 
 /**
@@ -157,8 +182,8 @@ async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
 }
 
 function identity(
-  id: string,
-  { file, otherPath, announced, abandoned }: {
+  { ids, file, otherPath, announced, abandoned }: {
+    readonly ids: readonly string[];
     readonly file: Deno.FsFile;
     readonly otherPath: string;
     readonly announced: AnnouncementFile;
@@ -166,7 +191,7 @@ function identity(
   },
 ): GatewayIdentity {
   return {
-    id,
+    ids,
     abandoned,
     announce: (said) => announced.write(said),
     async hasSuccessor() {

@@ -15,9 +15,9 @@ import {
  */
 export type Commit = (statements: readonly Statement[], durable: boolean) => Promise<Row[][]>;
 
-/** Items that wait at the most; beyond it writes are refused rather than memory filled. */
+/** Maximum number of waiting items; beyond it writes are refused rather than memory filled. */
 const MAX_WAITING = 100_000;
-/** Items in one transaction at the most, so that no single commit takes long. */
+/** Maximum number of items in one transaction, so that no single commit takes long. */
 const MAX_BATCH = 2_000;
 
 type AnyWrite = GroupWrite<JsonObject, unknown>;
@@ -169,7 +169,7 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
 }
 
 /**
- * Half a surrogate pair stands in JSON as an escape of which SQLite makes text that is no UTF-8, and such a
+ * JSON escapes half a surrogate pair, SQLite makes invalid UTF-8 of that escape, and such a
  * text ends the process that reads it (libsql 0.5). A whole escaped backslash before `ud` is no such escape.
  */
 function wellFormed(json: string): string {

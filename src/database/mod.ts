@@ -15,6 +15,7 @@ export {
   type Condition,
   type Database,
   DatabaseError,
+  type DatabaseLine,
   databaseRefusal,
   type GroupWrite,
   type Json,
@@ -25,6 +26,7 @@ export {
   type Statement,
   type Value,
 } from "./database.ts";
+export { EmbeddedDatabase } from "./embedded.ts";
 export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } from "./migrate.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";

@@ -91,7 +91,7 @@ export interface ReplyContext {
   /** Stands for the target's configuration where the upstream names none; the same for the same target. */
   readonly fingerprint: string;
   /** Which of the client's several choices this is, where they are requested one by one. */
-  readonly choice?: number;
+  readonly choice?: number | undefined;
 }
 
 /** A whole reply in the client's dialect. */

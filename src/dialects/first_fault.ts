@@ -45,9 +45,16 @@ function fault(schema: Schema, value: unknown): Issue | undefined {
         : ofLibrary(schema, value);
     case "union":
       return inOptions(kinds as z.core.$ZodUnion, value);
+    case "string":
+      return typeof value === "string" && !hasChecks(def) ? undefined : ofLibrary(schema, value);
     default:
       return ofLibrary(schema, value);
   }
+}
+
+/** Whether more is asked of a value than its kind. */
+function hasChecks(def: z.core.$ZodStringDef): boolean {
+  return "format" in def || (def.checks?.length ?? 0) > 0;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

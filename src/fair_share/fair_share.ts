@@ -1,6 +1,7 @@
 import type { CoarseTimers } from "../platform/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { RoundRobin } from "./round_robin.ts";
+import type { SharedUse, UseLimits } from "./shared_use.ts";
 
 /** The size of a pool. */
 export interface FairShareSize {
@@ -19,6 +20,8 @@ export interface FairShareOptions extends FairShareSize {
   /** Name of the owner of a share for error messages. Default: `account`. */
   readonly owner?: "account" | "API key";
   readonly timers: CoarseTimers;
+  /** What all threads of the process use of it; without, the pool is this thread's alone. */
+  readonly shared?: SharedUse | undefined;
 }
 
 /** Units held by one request. Disposing releases them. */
@@ -49,6 +52,8 @@ const MAX_WAITING_PER_ACCOUNT = 128;
 const RETRY_AFTER_MS = 2_000;
 /** Accounts without units are removed once the table is larger than this. */
 const MAX_IDLE_ACCOUNTS = 1_000;
+/** Interval at which waiting requests look for units that other threads have returned. */
+const LOOK_MS = 20;
 
 /**
  * A pool of a scarce resource that no account can exhaust alone.
@@ -64,6 +69,7 @@ export class FairShare {
   /** Units held by account. */
   readonly #held = new Map<string, number>();
   readonly #waiting = new RoundRobin<Waiter>();
+  #isLooking = false;
 
   constructor(options: FairShareOptions) {
     this.#options = options;
@@ -84,9 +90,13 @@ export class FairShare {
     return Math.min(this.#size.perAccount, this.#size.capacity);
   }
 
-  /** Units in use. */
+  /** Units in use, by all threads of the process if they share the pool. */
   get used(): number {
-    return this.#used;
+    return this.#options.shared?.used ?? this.#used;
+  }
+
+  get #limits(): UseLimits {
+    return { capacity: this.#size.capacity, perAccount: this.#perAccount };
   }
 
   /** Number of requests waiting for units. */
@@ -144,6 +154,7 @@ export class FairShare {
   lower(share: PooledShare, to: number): void {
     const { account } = share;
     const returned = share.units - to;
+    this.#options.shared?.lower(account, { from: share.units, to });
     this.#used -= returned;
     share.units = to;
     this.#held.set(account, this.#held.get(account)! - returned);
@@ -191,12 +202,18 @@ export class FairShare {
 
   #fits({ account, units: has }: PooledShare, units: number): "yes" | "account" | "pool" {
     const more = units - has;
+    const { shared } = this.#options;
+    if (shared !== undefined) return shared.fits(account, more, this.#limits);
     if ((this.#held.get(account) ?? 0) + more > this.#perAccount) return "account";
     return more > this.#size.capacity - this.#used ? "pool" : "yes";
   }
 
   #grant(share: PooledShare, units: number): boolean {
-    if (this.#fits(share, units) !== "yes") return false;
+    const { shared } = this.#options;
+    const fits = shared === undefined
+      ? this.#fits(share, units)
+      : shared.raise(share.account, { from: share.units, to: units }, this.#limits);
+    if (fits !== "yes") return false;
     const more = units - share.units;
     this.#used += more;
     this.#held.set(share.account, (this.#held.get(share.account) ?? 0) + more);
@@ -211,15 +228,30 @@ export class FairShare {
         const fits = this.#fits(share, units);
         return fits === "pool" ? "stop" : fits === "yes";
       });
-      if (next === undefined) return;
-      this.#grant(next.share, next.units);
-      next.granted();
+      if (next === undefined) return this.#look();
+      if (this.#grant(next.share, next.units)) next.granted();
+      else { // another thread was quicker
+        this.#waiting.add(next.share.account, next, { first: true });
+        return this.#look();
+      }
     }
+  }
+
+  /** Looks again soon: other threads do not tell what they return. */
+  #look(): void {
+    if (this.#options.shared === undefined || this.#isLooking) return;
+    this.#isLooking = true;
+    this.#options.timers.after(LOOK_MS, () => {
+      this.#isLooking = false;
+      this.#serve();
+    });
   }
 
   #exhausted(account: string, units: number): Refusal {
     const { resource, owner = "account" } = this.#options;
-    const own = (this.#held.get(account) ?? 0) + units > this.#perAccount;
+    const held = this.#held.get(account) ?? 0;
+    const own = this.#options.shared?.fits(account, units, this.#limits) === "account" ||
+      held + units > this.#perAccount;
     return new Refusal(
       "gateway_unavailable",
       `Too many ${resource} in progress${own ? ` for this ${owner}` : ""}. Please try again.`,

@@ -2,7 +2,7 @@ import { type Context, Hono } from "@hono/hono";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { databaseRefusal, probeWrite } from "../database/mod.ts";
-import { frontSpoken } from "../dialects/mod.ts";
+import { type DialectName, frontSpoken } from "../dialects/mod.ts";
 import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
@@ -41,6 +41,9 @@ export interface AppOptions extends InferenceOptions {
 
 const MAX_CHALLENGE_CHARS = 100;
 
+/** Requests to models do not take the router: it would add to each of them what a context costs. */
+const DIALECT_AT: ReadonlyMap<string, DialectName> = new Map(DIALECT_PATHS);
+
 interface Env {
   Bindings: RequestState;
 }
@@ -65,7 +68,8 @@ export class App {
 
   /** All endpoints, by method and path. */
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
-    return this.#hono.routes;
+    const relayed = DIALECT_PATHS.map(([path]) => ({ method: "POST", path }));
+    return [...relayed, ...this.#hono.routes];
   }
 
   /** Resolves when no request to a model is in progress. For an app that gets no new ones. */
@@ -98,6 +102,11 @@ export class App {
       if (request.method === "OPTIONS") return preflight(request, state.headers);
       if (this.#stopping) return this.#refuse(state, stopping());
     }
+    const dialect = request.method === "POST" ? DIALECT_AT.get(state.path) : undefined;
+    if (dialect !== undefined) {
+      return this.#inference.relay(request, state, dialect)
+        .catch((error) => this.#fail(error, state));
+    }
     if (isConsolePath(state.path)) {
       const { peer } = state;
       return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
@@ -119,9 +128,6 @@ export class App {
   #routes(inference: Inference): Hono<Env> {
     // the router goes by the same path as the door, percent signs and all
     const app = new Hono<Env>({ getPath: ({ url }) => pathOf(url) });
-    for (const [path, dialect] of DIALECT_PATHS) {
-      app.post(path, ({ req, env }) => inference.relay(req.raw, env, dialect));
-    }
     for (const counting of COUNTING) {
       app.post(counting.path, ({ req, env }) => inference.count(req.raw, env, counting));
     }

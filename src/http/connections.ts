@@ -1,5 +1,5 @@
 import { type CoarseTimers, SlotMap } from "../platform/mod.ts";
-import { type Peer, peerFrom, type Sockets } from "./sockets.ts";
+import { type Connection, type Peer, peerFrom, type Sockets } from "./sockets.ts";
 
 /** Dependencies and settings of {@linkcode Connections}. */
 export interface ConnectionsOptions {
@@ -8,6 +8,16 @@ export interface ConnectionsOptions {
   readonly timers: CoarseTimers;
   /** Time after which idle client connections are closed, in milliseconds. */
   readonly idleMs: number;
+  /** Set where several threads of the process listen on the port. */
+  readonly threads?: ConnectionsOfThreads | undefined;
+}
+
+/** Connections that belong to several threads: each sees those of all, and knows only of its own whether they are in use. */
+export interface ConnectionsOfThreads {
+  /** Whether this thread closes idle connections, for all of them. */
+  readonly sweeps: boolean;
+  /** Resolves with those of the peers whose connections are in use in another thread. */
+  busyElsewhere(peers: readonly Peer[]): Promise<readonly Peer[]>;
 }
 
 interface Watched {
@@ -80,8 +90,8 @@ export class Connections {
    *   does not report this).
    */
   sweep(port: number, exhausted: () => void): void {
-    const { sockets } = this.#options;
-    if (sockets === undefined) return;
+    const { sockets, threads } = this.#options;
+    if (sockets === undefined || threads?.sweeps === false) return;
     let wasExhausted = false;
     this.#sweeping = setInterval(() => {
       const { used } = sockets;
@@ -95,8 +105,15 @@ export class Connections {
 
   /** Closes idle connections now, to free descriptors. */
   makeRoom(port: number): void {
-    const { sockets } = this.#options;
-    if (sockets !== undefined) this.#closeIdle(sockets, port, sockets.used);
+    const { sockets, threads } = this.#options;
+    if (sockets === undefined || threads?.sweeps === false) return;
+    this.#closeIdle(sockets, port, sockets.used);
+  }
+
+  /** Returns those of the peers whose connections are in use in this thread. */
+  busyOf(peers: readonly Peer[]): readonly Peer[] {
+    const busy = new Set(this.#occupied.all().map(peerFrom));
+    return peers.filter((peer) => busy.has(peer));
   }
 
   /** Ends all connections of a listening port, idle or not. */
@@ -155,10 +172,28 @@ export class Connections {
     const busy = new Set(this.#occupied.all().map(peerFrom));
     const pressed = used > PRESSURE * sockets.limit;
     const idleMs = pressed ? Math.min(IDLE_UNDER_PRESSURE_MS, this.idleMs) : this.idleMs;
-    for (const { descriptor, localPort, peer } of sockets.connections()) {
+    const idle: Connection[] = [];
+    for (const connection of sockets.connections()) {
+      const { descriptor, localPort, peer } = connection;
       if (localPort !== port || busy.has(peer)) continue;
       const { ms, unread } = sockets.idle(descriptor);
-      if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) sockets.end(descriptor);
+      if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) idle.push(connection);
+    }
+    const { threads } = this.#options;
+    if (threads === undefined) { for (const { descriptor } of idle) sockets.end(descriptor); }
+    else if (idle.length > 0) void this.#closeUnlessBusy(sockets, idle, threads);
+  }
+
+  async #closeUnlessBusy(
+    sockets: Sockets,
+    idle: readonly Connection[],
+    threads: ConnectionsOfThreads,
+  ): Promise<void> {
+    const peers = idle.map(({ peer }) => peer);
+    const busy = new Set([...await threads.busyElsewhere(peers), ...this.busyOf(peers)]);
+    for (const { descriptor, peer } of idle) {
+      // it may be closed by now, and its descriptor in use again
+      if (!busy.has(peer) && sockets.peerOf(descriptor) === peer) sockets.end(descriptor);
     }
   }
 }

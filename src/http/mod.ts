@@ -11,6 +11,6 @@ export { creditUsage } from "./credits.ts";
 export { App, type AppOptions, type AppParts, type Pages } from "./app.ts";
 export { openApiDocument } from "./openapi/document.ts";
 export { presentedKeys } from "./guard.ts";
-export { Connections } from "./connections.ts";
-export { openRequestsFor, Sockets } from "./sockets.ts";
+export { Connections, type ConnectionsOptions } from "./connections.ts";
+export { openRequestsFor, type Peer, Sockets } from "./sockets.ts";
 export { serve, type Server } from "./serve.ts";

@@ -15,6 +15,10 @@ export interface Server {
   close(patienceMs: number): Promise<void>;
   /** Stops listening, and closes idle connections. Those with a request end with its response. */
   stopListening(): void;
+  /** Announces that its listener is about to be ended from outside, which is not a fault then. */
+  expectEnd(): void;
+  /** Replaces its listener. Open connections finish their current request. */
+  relisten(): void;
 }
 
 /** Address and dependencies of a server. */
@@ -24,6 +28,11 @@ export interface ServeOptions {
   readonly connections: Connections;
   /** Whether another process that listens on the port is going to hand over. */
   readonly besideAnother?: boolean;
+  /**
+   * Set where other threads of this process listen on the port: called when the process was out of descriptors, which may
+   * have ended the listener of any of them.
+   */
+  readonly exhausted?: (() => void) | undefined;
   /** Called when the listener failed because the process is out of descriptors, and will be restarted. */
   readonly onInterruption: (error: unknown) => void;
 }
@@ -44,7 +53,8 @@ const RELISTEN_MS = 250;
  */
 export function serve(
   app: Pick<App, "fetch">,
-  { host, port: wanted, connections, besideAnother = false, onInterruption }: ServeOptions,
+  { host, port: wanted, connections, besideAnother = false, exhausted, onInterruption }:
+    ServeOptions,
 ): Server {
   let closing = false;
   const servers = new Set<Deno.HttpServer<Deno.NetAddr>>();
@@ -72,7 +82,7 @@ export function serve(
       await delay(RELISTEN_MS);
       if (closing) return;
       try {
-        assertFree(host, port);
+        if (exhausted === undefined) assertFree(host, port);
         listen(port);
         return;
       } catch (error) {
@@ -83,14 +93,17 @@ export function serve(
   };
   if (!besideAnother) assertFree(host, wanted);
   const { port } = listen(wanted).addr;
-  connections.sweep(port, () => {
-    try {
-      assertFree(host, port); // fails if it is still listening
-      if (!closing) listen(port);
-    } catch {
-      // the usual case
-    }
-  });
+  connections.sweep(
+    port,
+    exhausted ?? (() => {
+      try {
+        assertFree(host, port); // fails if it is still listening
+        if (!closing) listen(port);
+      } catch {
+        // the usual case
+      }
+    }),
+  );
   const shown = host === "0.0.0.0"
     ? "127.0.0.1"
     : host === "::"
@@ -104,6 +117,17 @@ export function serve(
     stopListening() {
       closing = true;
       for (const server of servers) void server.shutdown().catch(() => {});
+    },
+    expectEnd() {
+      closing = true;
+    },
+    relisten() {
+      if (closing) return;
+      const before = [...servers];
+      listen(port);
+      for (const server of before) {
+        server.shutdown().catch(() => {}).finally(() => servers.delete(server));
+      }
     },
     async close(patienceMs) {
       closing = true;

@@ -23,8 +23,12 @@ const SHUT_RDWR = 2;
 const SOL_SOCKET = 1;
 const SO_ACCEPTCONN = 30;
 const SO_ATTACH_REUSEPORT_CBPF = 51;
-/** `return 1`, as a classic BPF instruction (`struct sock_filter` in <linux/filter.h>): the second socket. */
-const TO_SECOND_SOCKET = [0x06, 0, 0, 0, 1, 0, 0, 0];
+// Classic BPF (<linux/filter.h>): A = random; A = A mod k; A = A + k; return A
+const BPF_LOAD = 0x20;
+const BPF_RANDOM = 0xfffff038; // SKF_AD_OFF + SKF_AD_RANDOM
+const BPF_MOD = 0x94;
+const BPF_ADD = 0x04;
+const BPF_RETURN = 0x16;
 const AF_INET = 2;
 const AF_INET6 = 10;
 const IPPROTO_TCP = 6;
@@ -182,18 +186,34 @@ export class Sockets {
   }
 
   /**
-   * Sends new connections of a port to the second of the processes that listen there (socket(7), SO_ATTACH_REUSEPORT_CBPF).
-   * When the first one stops listening, none of them is waiting there.
+   * Spreads new connections of a port over some of the sockets that listen there, in the order in which they began to
+   * (socket(7), SO_ATTACH_REUSEPORT_CBPF). When another process is to stop listening, none of them is waiting there.
    *
+   * @param port The port.
+   * @param to Number of sockets before them, and number of them.
    * @returns Whether the system does so.
    */
-  steerToSecond(port: number): boolean {
-    const listener = this.#listenerOf(port);
+  steer(
+    port: number,
+    { after, count }: { readonly after: number; readonly count: number },
+  ): boolean {
+    const [listener] = this.listeners(port);
     if (listener === undefined) return false;
-    const instruction = Uint8Array.from(TO_SECOND_SOCKET);
+    const instructions = [
+      [BPF_LOAD, BPF_RANDOM],
+      [BPF_MOD, count],
+      [BPF_ADD, after],
+      [BPF_RETURN, 0],
+    ] as const;
+    const code = new DataView(new ArrayBuffer(8 * instructions.length)); // struct sock_filter
+    for (const [at, [operation, operand]] of instructions.entries()) {
+      code.setUint16(8 * at, operation, true);
+      code.setUint32(8 * at + 4, operand, true);
+    }
     const program = new DataView(new ArrayBuffer(16)); // struct sock_fprog
-    program.setUint16(0, 1, true);
-    program.setBigUint64(8, Deno.UnsafePointer.value(Deno.UnsafePointer.of(instruction)), true);
+    program.setUint16(0, instructions.length, true);
+    const address = Deno.UnsafePointer.of(new Uint8Array(code.buffer));
+    program.setBigUint64(8, Deno.UnsafePointer.value(address), true);
     const bytes = new Uint8Array(program.buffer);
     return this.#libc.setsockopt(
       listener,
@@ -204,7 +224,8 @@ export class Sockets {
     ) === 0;
   }
 
-  #listenerOf(port: number): number | undefined {
+  /** Yields the sockets of this process that listen on a port. */
+  *listeners(port: number): Generator<number> {
     const listens = new Uint32Array(1);
     for (const descriptor of this.#open()) {
       if (this.#localPort(descriptor) !== port || !this.#isInternet) continue;
@@ -217,9 +238,8 @@ export class Sockets {
         bytes,
         this.#bytesOfLength,
       ) !== 0;
-      if (!failed && listens[0] === 1) return descriptor;
+      if (!failed && listens[0] === 1) yield descriptor;
     }
-    return undefined;
   }
 
   /** Shuts a connection down. The platform notices and closes it. */

@@ -41,7 +41,7 @@ const CLOSE_OBJECT = 125;
  * Finds the first limit that a JSON text exceeds, in one pass without allocation. Parsing a few megabytes of
  * `[{},{},…]` first would take gigabytes and seconds.
  *
- * @param json The text, which need not be valid. What is not ASCII in it does not matter.
+ * @param json The text, which need not be valid. Other characters than ASCII may be replaced.
  * @param bounds The limits.
  * @param findings Filled with what else is found, up to where a limit is exceeded.
  * @returns The exceeded limit, or `undefined` if the text is within all of them.
@@ -61,6 +61,7 @@ export function jsonExcess(
   bounds: JsonBounds,
   findings?: JsonFindings,
 ): JsonExcess | undefined {
+  if (findings === undefined && isSmall(json, bounds)) return undefined;
   const members = new Int32Array(bounds.depth + 1);
   let depth = 0;
   let values = 1;
@@ -103,6 +104,18 @@ export function jsonExcess(
     }
   }
   return undefined;
+}
+
+/** Whether a text has too few characters for the other bounds, and too few brackets to be too deep, strings included. */
+function isSmall(json: string, { depth, values, members }: JsonBounds): boolean {
+  if (json.length >= Math.min(values, members)) return false;
+  let brackets = 0;
+  for (const bracket of ["{", "["]) {
+    for (let at = json.indexOf(bracket); at >= 0; at = json.indexOf(bracket, at + 1)) {
+      if (++brackets > depth) return false;
+    }
+  }
+  return true;
 }
 
 /** Whether the array or object opened at `at` is closed by the next character. */

@@ -1,5 +1,6 @@
 /**
- * What the platform lacks: signals that follow others, bytes, cheap timeouts, ids, text that is safe to display.
+ * What the platform lacks: signals that follow others, bytes and their text, cheap timeouts, ids, calls between threads,
+ * text that is safe to display.
  *
  * Promise: no dependencies, and nothing here knows what a gateway is.
  *
@@ -11,6 +12,8 @@ export { humanBytes, joinBytes, sizeOf } from "./bytes.ts";
 export { CoarseTimers } from "./coarse_timers.ts";
 export { collectGarbageWhenIdle } from "./collect_garbage.ts";
 export { displayed, misleading } from "./display_text.ts";
+export { type ArgumentOf, type ChannelEnd, type Methods, PortCalls } from "./port_calls.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";
 export { SlotMap } from "./slot_map.ts";
+export { decodeUtf8 } from "./utf8.ts";
 export { VERSION } from "./version.ts";

@@ -4,6 +4,8 @@ export interface RateLimitOptions {
   readonly limit: number;
   readonly windowMs: number;
   readonly now: () => number;
+  /** Tells the other threads of the process what was counted, where there are any. */
+  readonly tell?: ((owner: string, units: number) => void) | undefined;
 }
 
 /** Units that were counted at about the same time. */
@@ -53,6 +55,12 @@ export class RateLimit {
 
   /** Counts units, whether the limit allows them or not. */
   add(owner: string, units = 1): void {
+    this.heard(owner, units);
+    this.#options.tell?.(owner, units);
+  }
+
+  /** Counts units that another thread has counted, and told. */
+  heard(owner: string, units: number): void {
     const { now, windowMs } = this.#options;
     const nowMs = now();
     const slots = this.#recent(owner, nowMs);

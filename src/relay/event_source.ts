@@ -1,15 +1,12 @@
 import type { CoarseTimers } from "../platform/mod.ts";
 import { SseDecoder, type SseEvent, StreamFault } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
-import type { UpstreamReply } from "../upstreams/mod.ts";
+import { type ReadyBytes, readyBytes, type UpstreamReply, type Waiter } from "../upstreams/mod.ts";
 import { checkReplyJson, excessive, type ReplyLimits, Yielder } from "./reply_limits.ts";
 
-/** What a read answers: events, undefined at the end, `"silent"` when none came in time. */
-type Read = SseEvent[] | undefined | "silent";
-
 /** An upstream's events, read on demand: nothing is read that the caller has not asked for. */
-export class EventSource {
-  readonly #body: UpstreamReply["body"];
+export class EventSource implements Waiter {
+  readonly #body: ReadyBytes;
   readonly #timers: CoarseTimers;
   readonly #decoder = new SseDecoder();
   readonly #limits: ReplyLimits;
@@ -17,70 +14,74 @@ export class EventSource {
   #bytes = 0;
   #silentBytes = 0;
   #events = 0;
-  #reading: Promise<SseEvent[] | undefined> | undefined;
+  #waiter: Waiter | undefined;
   #dismiss: (() => void) | undefined;
-  #untilTick = 0;
-  #giveUp: ((silent: "silent") => void) | undefined;
+  #untilTick = Infinity;
 
   constructor({ body }: UpstreamReply, timers: CoarseTimers, limits: ReplyLimits) {
-    this.#body = body;
+    this.#body = readyBytes(body);
     this.#timers = timers;
     this.#limits = limits;
   }
 
   /**
-   * The next events; what is being read at a silence is kept for the next call.
+   * Takes the events that have arrived.
    *
-   * @param untilTick `performance.now()` up to which they are waited for; not before that of the call before.
+   * @returns At least one event; null when none has arrived yet, undefined at the end.
+   * @throws {Refusal} `upstream_unavailable` for what is no event stream, or beyond its limits.
    */
-  readUntil(untilTick: number): Promise<Read> {
-    return new Promise<Read>((resolve, reject) => {
-      this.#giveUp = resolve;
-      this.#untilTick = untilTick;
-      this.#watch();
-      this.read().then(resolve, reject);
-    });
-  }
-
-  /** The next events, however long they take; undefined at the end. */
-  async read(): Promise<SseEvent[] | undefined> {
-    const events = await (this.#reading ??= this.#readSome());
-    this.#reading = undefined;
-    return events;
-  }
-
-  /** Stops watching for silence. */
-  close(): void {
-    this.#dismiss?.();
-    this.#dismiss = undefined;
-    this.#giveUp = undefined;
-  }
-
-  /** One timer serves many reads: it looks how long the present one may last when it fires. */
-  #watch(): void {
-    this.#dismiss ??= this.#timers.after(this.#untilTick - performance.now(), () => {
-      this.#dismiss = undefined;
-      if (this.#giveUp === undefined) return;
-      if (performance.now() >= this.#untilTick) this.#giveUp("silent");
-      else this.#watch();
-    });
-  }
-
-  async #readSome(): Promise<SseEvent[] | undefined> {
+  take(): SseEvent[] | null | undefined {
     try {
-      while (true) {
-        const bytes = await this.#body.read();
-        if (bytes === undefined) return undefined;
+      while (!this.#turns.isDue) {
+        const bytes = this.#body.take();
+        if (bytes === null || bytes === undefined) return bytes;
         const events = this.#decoder.push(bytes);
         this.#check(bytes.byteLength, events);
-        await this.#turns.taken(bytes.byteLength, events.length);
+        this.#turns.took(bytes.byteLength, events.length);
         if (events.length > 0) return events;
       }
+      return null;
     } catch (error) {
       if (!(error instanceof StreamFault)) throw error;
       const message = `The upstream sent an invalid event stream: ${error.message}.`;
       throw new Refusal("upstream_unavailable", message, { cause: error });
     }
+  }
+
+  /**
+   * Has a waiter woken once there is something to take. One waits at a time.
+   *
+   * @param untilTick `performance.now()` at which it is woken in any case; not before that of the call before.
+   */
+  whenReady(waiter: Waiter, untilTick = Infinity): void {
+    this.#waiter = waiter;
+    this.#untilTick = untilTick;
+    if (untilTick !== Infinity) this.#watch();
+    if (this.#turns.isDue) this.#turns.afterTurn(() => this.wake());
+    else this.#body.whenReady(this);
+  }
+
+  /** There is something to take. */
+  wake(): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.wake();
+  }
+
+  /** Stops watching for silence. Who waits is still woken when the upstream's reply is given up. */
+  close(): void {
+    this.#dismiss?.();
+    this.#dismiss = undefined;
+  }
+
+  /** One timer serves many waits: it looks how long the present one may last when it fires. */
+  #watch(): void {
+    this.#dismiss ??= this.#timers.after(this.#untilTick - performance.now(), () => {
+      this.#dismiss = undefined;
+      if (this.#waiter === undefined) return;
+      if (performance.now() >= this.#untilTick) this.wake();
+      else if (this.#untilTick !== Infinity) this.#watch();
+    });
   }
 
   #check(bytes: number, events: readonly SseEvent[]): void {

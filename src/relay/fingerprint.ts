@@ -6,8 +6,8 @@ import type { Route, Target } from "../catalog/mod.ts";
  * route, so that clients see when another one replies. It says nothing about the target.
  */
 export function fingerprintOf({ id }: Pick<Route, "id">, target: Target): string {
-  const byRoute = known.get(target) ?? new Map<string, string>();
-  known.set(target, byRoute);
+  let byRoute = known.get(target);
+  if (byRoute === undefined) known.set(target, byRoute = new Map());
   let fingerprint = byRoute.get(id);
   if (fingerprint === undefined) {
     const text = JSON.stringify([id, target.upstream, target.model]);

@@ -275,12 +275,12 @@ export class Generation {
       open: async (reply, plan, { canFailOver }) => {
         const request = variantFor(plan);
         const written = plan.write(request, permittedOutput);
-        const context = {
-          ...this.#context(plan),
+        const isOfSeveral = this.#request.choices > request.choices;
+        const context = this.#context(plan, {
           request,
           written,
-          ...(this.#request.choices > request.choices ? { choice } : {}),
-        };
+          choice: isOfSeveral ? choice : undefined,
+        });
         const opened = stream
           ? await this.#openStream(reply, plan, context, canFailOver)
           : await this.#openWhole(reply, plan, context);
@@ -289,11 +289,19 @@ export class Generation {
     });
   }
 
-  #context({ target }: Plan): ReplyContext {
-    const { dialect, requestId, route } = this.#options;
-    return {
+  /** @param sent What was sent, where that is not the client's request as a whole. */
+  #context(
+    { target }: Plan,
+    sent: Pick<ReplyContext, "request" | "written" | "choice"> = {
       request: this.#request,
       written: {},
+    },
+  ): ReplyContext {
+    const { dialect, requestId, route } = this.#options;
+    return {
+      request: sent.request,
+      written: sent.written,
+      choice: sent.choice,
       id: DIALECTS[dialect].front.replyId(requestId),
       model: this.#request.model,
       inputTokens: this.#inputTokens,

@@ -11,22 +11,42 @@ export interface InFlightRequest {
   readonly startedAtMs: number;
 }
 
+/** The numbers of in-flight requests of the threads of a process, in memory that they share. */
+export interface InFlightCounts {
+  readonly all: Int32Array<SharedArrayBuffer>;
+  /** The place of this thread. */
+  readonly own: number;
+}
+
 /** Requests that are being answered, so that stopping can wait for them. */
 export class InFlightRequests {
   readonly #all = new SlotMap<{ readonly request: InFlightRequest; readonly cutOff: () => void }>();
   #idle = Promise.withResolvers<void>();
   readonly #cutOff = new AbortController();
+  readonly #counts: InFlightCounts | undefined;
 
-  constructor() {
+  /** @param counts Where the threads of the process count theirs; without, this thread is the only one. */
+  constructor(counts?: InFlightCounts) {
+    this.#counts = counts;
     this.#idle.resolve();
   }
 
-  /** How many there are. */
+  /** How many there are in all threads of the process. */
   get count(): number {
+    if (this.#counts === undefined) return this.ownCount;
+    let count = 0;
+    for (let at = 0; at < this.#counts.all.length; at++) {
+      count += Atomics.load(this.#counts.all, at);
+    }
+    return count;
+  }
+
+  /** How many there are in this thread. */
+  get ownCount(): number {
     return this.#all.size;
   }
 
-  /** Oldest first. */
+  /** Those of this thread, oldest first. */
   get all(): readonly InFlightRequest[] {
     return this.#all.all().map(({ request }) => request)
       .toSorted((a, b) => a.startedAtMs - b.startedAtMs);
@@ -46,9 +66,12 @@ export class InFlightRequests {
     if (this.#all.size === 0) this.#idle = Promise.withResolvers();
     const entry = { request, cutOff };
     const place = this.#all.add(entry);
+    this.#publish();
     if (this.#cutOff.signal.aborted) cutOff();
     return () => {
-      if (this.#all.take(place, entry) && this.#all.size === 0) this.#idle.resolve();
+      if (!this.#all.take(place, entry)) return;
+      this.#publish();
+      if (this.#all.size === 0) this.#idle.resolve();
     };
   }
 
@@ -63,5 +86,11 @@ export class InFlightRequests {
     await this.#idle.promise;
     clearTimeout(timer);
     return { cutOff };
+  }
+
+  #publish(): void {
+    if (this.#counts !== undefined) {
+      Atomics.store(this.#counts.all, this.#counts.own, this.#all.size);
+    }
   }
 }

@@ -5,11 +5,19 @@ const MIN_TOKENS = 500;
 /** Part of the way back that each further report goes. */
 const FORGETTING = 0.1;
 const MAX_FACTOR = 8;
+/** Smaller changes are not worth telling. */
+const TOLD_CHANGE = 0.01;
 
 /** What was counted here of one request's input, and what its upstream reported. */
 export interface InputReport {
   readonly countedTokens: number;
   readonly reportedTokens: number;
+}
+
+/** What one thread tells the others: the factor of a route and upstream. */
+export interface EstimateNews {
+  readonly key: string;
+  readonly factor: number;
 }
 
 /**
@@ -18,6 +26,8 @@ export interface InputReport {
  */
 export class InputEstimates {
   readonly #factors = new Map<string, number>();
+  /** Tells the other threads of the process of a changed factor, where there are any. */
+  tell: ((news: EstimateNews) => void) | undefined;
 
   /** By how much a hold for the route's input is raised; 1 or more. */
   factor({ id, targets }: Pick<Route, "id" | "targets">): number {
@@ -35,6 +45,13 @@ export class InputEstimates {
     const ratio = Math.min(MAX_FACTOR, Math.max(1, reportedTokens / countedTokens));
     const known = this.#factors.get(key) ?? 1;
     if (ratio === 1 && known === 1) return;
-    this.#factors.set(key, ratio > known ? ratio : known + FORGETTING * (ratio - known));
+    const factor = ratio > known ? ratio : known + FORGETTING * (ratio - known);
+    this.#factors.set(key, factor);
+    if (Math.abs(factor - known) > TOLD_CHANGE) this.tell?.({ key, factor });
+  }
+
+  /** Notes what another thread has told. */
+  heard({ key, factor }: EstimateNews): void {
+    this.#factors.set(key, factor);
   }
 }

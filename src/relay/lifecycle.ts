@@ -136,8 +136,7 @@ export class Lifecycle implements AsyncDisposable {
       stage.end();
       const { cutOff } = parts.inFlight;
       const { hold } = admitted;
-      const settlement = new Settlement({
-        ...parts,
+      const settlement = new Settlement(parts, {
         trace,
         requestId,
         clientRequestId: incoming.clientRequestId,

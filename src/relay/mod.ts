@@ -8,8 +8,12 @@
  * @module
  */
 
-export { InputEstimates } from "./input_estimates.ts";
+export { type EstimateNews, InputEstimates } from "./input_estimates.ts";
 export { relay } from "./relay.ts";
 export type { DisconnectWatcher } from "./lifecycle.ts";
 export type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
-export { type InFlightRequest, InFlightRequests } from "./in_flight_requests.ts";
+export {
+  type InFlightCounts,
+  type InFlightRequest,
+  InFlightRequests,
+} from "./in_flight_requests.ts";

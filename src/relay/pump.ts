@@ -1,11 +1,12 @@
 import type { Hold } from "../admission/mod.ts";
 import { BrokenOff, brokenOff, type Usage } from "../dialects/mod.ts";
 import type { Refusal } from "../refusal.ts";
-import { ExchangeFailed, type TargetPlan, TransportFault } from "../upstreams/mod.ts";
+import { ExchangeFailed, type TargetPlan, TransportFault, type Waiter } from "../upstreams/mod.ts";
 import type { ChargedUsage, MeteredReply } from "./charged_usage.ts";
 import { DISCONNECTED_DURING, errorOf, failedEnd, KEPT_WAITING } from "./failed_end.ts";
 import { type Lifecycle, stoppingRefusal } from "./lifecycle.ts";
 import type { OpenedStream } from "./opened_reply.ts";
+import { readyReader, type ReadyTextReader } from "./text_reader.ts";
 
 /** A client that reads nothing for so long while there is output has kept the upstream waiting. */
 const KEPT_WAITING_MS = 2_000;
@@ -14,6 +15,8 @@ const KEPT_WAITING_MS = 2_000;
  * chose: many proxies limit how long a response takes.
  */
 const EARLY_MS = 10_000;
+
+const encoder = new TextEncoder();
 
 /** What a stream needs from its request. */
 export interface PumpOptions {
@@ -44,14 +47,17 @@ export interface PumpOptions {
  * It ends in exactly one of four ways: complete (the charge is committed before the last bytes), cut
  * off as at its token limit because the balance pays for no more, failed (an error event is the last
  * one), or disconnected by the client (the upstream is cancelled, or read to its end for its usage).
+ *
+ * A waiting stream has no promise and no suspended function: the pump itself is woken when there is something to send.
  */
-export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
+export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
   readonly #options: PumpOptions;
-  readonly #encoder = new TextEncoder();
+  readonly #reader: ReadyTextReader;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #isOver = false;
   /** Output tokens of the hold that the reader may use; several choices share them. */
   #granted: number;
-  #reading: Promise<unknown> = Promise.resolve();
+  /** Whether the client waits for something, or its last text is being settled. */
   #isPulling = false;
   #isCancelled = false;
   /** Whether any output was delivered to the client; what was only read is not charged. */
@@ -67,6 +73,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
 
   constructor(options: PumpOptions) {
     this.#options = options;
+    this.#reader = readyReader(options.opened.reader);
     this.#granted = options.life.hold.outputTokens;
   }
 
@@ -76,19 +83,22 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    const { signal, cutOff } = this.#options.life;
-    signal.addEventListener("abort", () => {
-      if (cutOff.aborted && !this.#isPulling && !this.#isOver) void this.#cutOff(controller);
-    }, { once: true });
+    this.#controller = controller;
+    this.#options.life.signal.addEventListener("abort", this, { once: true });
   }
 
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  /** The request was given up. */
+  handleEvent(): void {
+    const { cutOff } = this.#options.life;
+    if (cutOff.aborted && !this.#isPulling && !this.#isOver) this.#watch(this.#cutOff());
+  }
+
+  /** Sends the next text, now or when there is one: what is enqueued is what ends a pull, not what this returns. */
+  pull(): void {
+    if (this.#isPulling) return; // the platform asks again while nothing was enqueued
     this.#isPulling = true;
-    try {
-      await this.#pull(controller);
-    } finally {
-      this.#isPulling = false;
-    }
+    this.#keptWaiting ||= performance.now() - this.#deliveredTick >= KEPT_WAITING_MS;
+    this.wake();
   }
 
   async cancel(): Promise<void> {
@@ -98,64 +108,85 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
     await this.#disconnected();
   }
 
-  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    const { reader } = this.#options.opened;
-    let text: string | undefined = "";
-    let isLast = false;
-    let isComplete = false;
-    this.#keptWaiting ||= performance.now() - this.#deliveredTick >= KEPT_WAITING_MS;
+  /** Sends what there is; waits for more if there is nothing. */
+  wake(): void {
+    if (!this.#isPulling || this.#isOver) return;
+    const reader = this.#reader;
+    let text = "";
     try {
       while (text === "" && !reader.finished) {
-        text = await this.#read();
-        if (this.#isOver) return; // the client disconnected meanwhile
-      }
-      if (text === undefined) {
-        isLast = true;
-        text = await this.#truncate();
-      } else if (reader.finished) {
-        isLast = isComplete = true;
-        text += await this.#complete();
+        this.#options.life.cutOff.throwIfAborted();
+        if (reader.atLimit) return this.#watch(this.#extendFirst());
+        const taken = reader.take();
+        if (taken === undefined) return reader.whenReady(this);
+        text = taken;
+        this.#noteOutput();
       }
     } catch (error) {
-      if (this.#isOver) return;
-      isLast = true;
-      isComplete = false;
-      text = (text ?? "") + await this.#fail(error);
+      return this.#watch(this.#break(error));
     }
+    if (reader.finished) return this.#watch(this.#finish(text, () => this.#complete()));
+    this.#isPulling = false; // first: whoever reads it may ask for the next at once
+    this.#deliver(text);
+  }
+
+  /** Goes on once the hold has grown; ends the reply here if the balance pays for no more. */
+  async #extendFirst(): Promise<void> {
+    try {
+      if (!await this.#extend()) return await this.#finish("", () => this.#truncate());
+    } catch (error) {
+      return await this.#break(error);
+    }
+    this.wake();
+  }
+
+  /** Sends the last text, with the end that a settlement allows. */
+  async #finish(text: string, settled: () => Promise<string>): Promise<void> {
+    if (this.#isOver) return; // the client disconnected meanwhile
+    let end: string;
+    try {
+      end = await settled();
+    } catch (error) {
+      return await this.#break(error, text);
+    }
+    this.#close(text + end, this.#reader.finished);
+  }
+
+  /** Ends a stream that failed, after the last text before that. */
+  async #break(error: unknown, text = ""): Promise<void> {
     if (this.#isOver) return;
-    controller.enqueue(this.#encoder.encode(text));
-    this.#deliveredTick = performance.now();
-    this.#hasDelivered ||= reader.reply.hasOutput;
-    if (!isLast) return;
-    controller.close();
+    this.#close(text + await this.#fail(error), false);
+  }
+
+  #close(text: string, isComplete: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#deliver(text);
+    this.#closeController();
     this.#release(isComplete);
     this.#end();
   }
 
-  /** Reads the next text. Undefined when the balance pays for no more. */
-  #read(): Promise<string | undefined> {
-    const next = this.#readNext();
-    this.#reading = next.catch(() => {});
-    return next;
+  #deliver(text: string): void {
+    const reader = this.#reader;
+    this.#deliveredTick = performance.now();
+    this.#hasDelivered ||= reader.reply.hasOutput;
+    this.#controller!.enqueue(encoder.encode(text));
   }
 
-  async #readNext(): Promise<string | undefined> {
-    const { opened: { reader }, life } = this.#options;
-    life.cutOff.throwIfAborted();
-    if (reader.atLimit && !await this.#extend()) return undefined;
-    const text = await reader.next();
-    const { reply } = reader;
-    if (reply.hasOutput) life.outputBegan();
-    const { countedOutput } = reply;
+  #noteOutput(): void {
+    const { life } = this.#options;
+    const { hasOutput, countedOutput } = this.#reader.reply;
+    if (hasOutput) life.outputBegan();
     if (countedOutput !== this.#countedOutput) this.#outputTick = performance.now();
     this.#countedOutput = countedOutput;
     life.hold.lookAhead(countedOutput);
-    return text;
   }
 
   /** Waits for room under the limit; false when the balance has none. */
   async #extend(): Promise<boolean> {
-    const { opened: { reader }, life: { hold } } = this.#options;
+    const { hold } = this.#options.life;
+    const reader = this.#reader;
     while (reader.atLimit) {
       const before = this.#granted;
       this.#granted = await hold.extend(before);
@@ -166,7 +197,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   get #metered(): MeteredReply {
-    const { reply: { usage, countedOutput }, requests } = this.#options.opened.reader;
+    const { reply: { usage, countedOutput }, requests } = this.#reader;
     return { usage, countedOutput, requests };
   }
 
@@ -175,13 +206,13 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
     plan?.upstream.health.streamCompleted(plan.target.model);
     const { usage, usageSource } = this.#options.usage.settled(this.#metered);
     await this.#options.life.settle({ ending: "complete", status: 200, usage, usageSource });
-    return this.#options.opened.reader.reply.close(usage);
+    return this.#reader.reply.close(usage);
   }
 
   async #truncate(): Promise<string> {
     const { usage, usageSource } = this.#options.usage.counted(this.#metered);
     await this.#options.life.settle({ ending: "complete", status: 200, usage, usageSource });
-    const { reply } = this.#options.opened.reader;
+    const { reply } = this.#reader;
     return reply.truncate() + reply.close(usage);
   }
 
@@ -219,7 +250,8 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   async #disconnected(): Promise<void> {
-    const { opened: { reader }, life, usage, onClientDisconnect } = this.#options;
+    const { life, usage, onClientDisconnect } = this.#options;
+    const reader = this.#reader;
     const delivered = this.#hasDelivered ? usage.counted(this.#metered) : undefined;
     const follows = delivered !== undefined && onClientDisconnect === "drain";
     const reported = follows ? await this.#follow() : undefined;
@@ -244,11 +276,16 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
 
   /** Reads on without a client, for the usage at the end. */
   async #follow(): Promise<Usage | undefined> {
-    const { opened: { reader, discard }, usage, followMs } = this.#options;
+    const { opened: { discard }, life, usage, followMs } = this.#options;
+    const reader = this.#reader;
     const timer = setTimeout(discard, followMs);
     try {
-      await this.#reading; // the client may have disconnected in the middle of a read
-      while (!reader.finished) if (await this.#read() === undefined) return undefined;
+      while (!reader.finished) {
+        life.cutOff.throwIfAborted();
+        if (reader.atLimit && !await this.#extend()) return undefined;
+        await reader.next();
+        this.#noteOutput();
+      }
       const settled = usage.settled(this.#metered);
       return settled.usageSource === "upstream" ? settled.usage : undefined;
     } catch {
@@ -259,21 +296,36 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   /** Ends it for a client that has stopped reading: no pull would notice the shutdown. */
-  async #cutOff(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  async #cutOff(): Promise<void> {
     this.#isOver = true;
     this.#release(false);
     const text = await this.#fail(this.#options.life.cutOff.reason);
     this.#end();
     if (this.#isCancelled) return;
-    controller.enqueue(this.#encoder.encode(text));
-    controller.close();
+    this.#controller!.enqueue(encoder.encode(text));
+    this.#closeController();
+  }
+
+  /** Ends the body, unless the platform found out that the client is gone when it was given the last text. */
+  #closeController(): void {
+    if (!this.#isCancelled) this.#controller!.close();
+  }
+
+  /** A fault of the gateway's own ends the stream, not the process. */
+  #watch(work: Promise<void>): void {
+    work.catch((error) => {
+      this.#options.onFault(error);
+      this.#controller!.error(error);
+      this.#release(false);
+      this.#options.life.end();
+    });
   }
 
   /** Lets go of the upstream's reply. */
   #release(isComplete: boolean): void {
-    const { opened: { reader, drain, discard } } = this.#options;
+    const { opened: { drain, discard } } = this.#options;
     this.#isOver = true;
-    reader.close();
+    this.#reader.close();
     if (isComplete) drain();
     else discard();
   }

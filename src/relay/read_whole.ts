@@ -1,9 +1,7 @@
-import { joinBytes } from "../platform/mod.ts";
+import { decodeUtf8, joinBytes } from "../platform/mod.ts";
 import { parseJson } from "../json/mod.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
 import { checkReplyJson, excessive, type ReplyLimits, unusable, Yielder } from "./reply_limits.ts";
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Reads a whole reply as JSON.
@@ -25,7 +23,7 @@ export async function readWhole(
   }
   let text: string;
   try {
-    text = decoder.decode(joinBytes(pieces, size));
+    text = decodeUtf8(joinBytes(pieces, size));
   } catch (cause) {
     throw unusable("it is not UTF-8", cause);
   }

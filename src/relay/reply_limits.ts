@@ -53,11 +53,27 @@ const EVENT_BYTES = 256;
 export class Yielder {
   #bytes = 0;
 
-  /** Call after each piece; waits for a turn of the event loop when it was long enough. */
-  async taken(bytes: number, events = 0): Promise<void> {
+  /** Whether others are to have a turn now. */
+  get isDue(): boolean {
+    return this.#bytes >= TURN_BYTES;
+  }
+
+  /** Call after each piece. */
+  took(bytes: number, events = 0): void {
     this.#bytes += bytes + EVENT_BYTES * events;
-    if (this.#bytes < TURN_BYTES) return;
-    this.#bytes = 0;
-    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  /** Calls back after a turn of the event loop. */
+  afterTurn(act: () => void): void {
+    setImmediate(() => {
+      this.#bytes = 0;
+      act();
+    });
+  }
+
+  /** Call after each piece; waits for a turn of the event loop when it was long enough. */
+  async taken(bytes: number): Promise<void> {
+    this.took(bytes);
+    if (this.isDue) await new Promise<void>((resolve) => this.afterTurn(resolve));
   }
 }

@@ -1,6 +1,7 @@
 import type { ReplyStream, SseEvent } from "../dialects/mod.ts";
 import type { EventSource } from "./event_source.ts";
-import type { TextReader } from "./text_reader.ts";
+import type { Waiter } from "../upstreams/mod.ts";
+import { nextText, type ReadyTextReader } from "./text_reader.ts";
 
 /**
  * Reads an upstream's events and turns them into the client's text, piece by piece.
@@ -8,7 +9,7 @@ import type { TextReader } from "./text_reader.ts";
  * Output before a failure is returned before the failure is thrown, so that the client sees
  * the same however the upstream's bytes happened to arrive.
  */
-export class ReplyReader implements TextReader {
+export class ReplyReader implements ReadyTextReader {
   readonly reply: ReplyStream;
   readonly requests = 1;
   outputLimit = Infinity;
@@ -39,10 +40,13 @@ export class ReplyReader implements TextReader {
   async begin(canFailOver: boolean): Promise<this> {
     try {
       while (canFailOver && !this.reply.hasOutput && !this.reply.finished) {
-        this.#ready += this.#take(await this.#orEnd(this.#source.read()));
+        const events = this.#takeEvents();
+        if (events === null) {
+          await new Promise<void>((resolve) => this.#source.whenReady({ wake: resolve }));
+        } else this.#ready += this.#textOf(events);
       }
       while (this.#ready === "" && !this.reply.finished && !this.atLimit) {
-        this.#ready = await this.#read();
+        this.#ready = await this.next();
       }
     } catch (error) {
       this.close();
@@ -59,16 +63,32 @@ export class ReplyReader implements TextReader {
     return this.reply.finished && this.#ready === "" && this.#failure === undefined;
   }
 
-  /** Reads the next text: a ping when there has been none for long, whatever the upstream sends meanwhile. */
-  async next(): Promise<string> {
+  /** The next text if there is one: a ping when there has been none for long, whatever the upstream sends meanwhile. */
+  take(): string | undefined {
     if (this.#ready !== "") {
       const text = this.#ready;
       this.#ready = "";
       return text;
     }
     if (this.#failure !== undefined) throw this.#failure.error;
-    if (this.#kept.length > 0) return this.#take(this.#kept);
-    return await this.#read();
+    if (this.#kept.length > 0) return this.#textOf(this.#kept);
+    const events = this.#takeEvents();
+    if (events !== null) return this.#textOf(events);
+    if (performance.now() < this.#pingTick) return undefined;
+    this.#wroteTick = performance.now();
+    return this.reply.ping();
+  }
+
+  whenReady(waiter: Waiter): void {
+    this.#source.whenReady(waiter, this.#pingTick);
+  }
+
+  next(): Promise<string> {
+    return nextText(this);
+  }
+
+  get #pingTick(): number {
+    return this.#wroteTick + this.#pingAfterMs;
   }
 
   /** Lets go of the source; nothing is read any more. */
@@ -76,25 +96,17 @@ export class ReplyReader implements TextReader {
     this.#source.close();
   }
 
-  async #read(): Promise<string> {
-    const untilTick = this.#wroteTick + this.#pingAfterMs;
-    const events = await this.#orEnd(this.#source.readUntil(untilTick));
-    if (events !== "silent") return this.#take(events);
-    this.#wroteTick = performance.now();
-    return this.reply.ping();
-  }
-
   /** A stream that breaks off after its finish reason has ended. */
-  async #orEnd<T>(events: Promise<T>): Promise<T | undefined> {
+  #takeEvents(): readonly SseEvent[] | null | undefined {
     try {
-      return await events;
+      return this.#source.take();
     } catch (error) {
       if (this.reply.hasFinishReason) return undefined;
       throw error;
     }
   }
 
-  #take(events: readonly SseEvent[] | undefined): string {
+  #textOf(events: readonly SseEvent[] | undefined): string {
     if (events === undefined) {
       this.reply.end();
       return "";

@@ -14,13 +14,17 @@ import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import type { AttemptOutcome } from "../upstreams/mod.ts";
 import { errorOf, failedEnd } from "./failed_end.ts";
 
-/** What is known of a request before it ends. */
-export interface SettlementOptions {
+/** What a settlement needs from outside. */
+export interface SettlementParts {
   readonly database: Database;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly trace: Trace;
   readonly now: () => number;
+}
+
+/** What is known of a request before it ends. */
+export interface SettlementOptions {
+  readonly trace: Trace;
   readonly requestId: string;
   readonly clientRequestId: string | undefined;
   readonly caller: Caller;
@@ -73,6 +77,7 @@ const BROKE_OFF = "replied, then broke off";
 
 /** The end of one request: charged and recorded once, whichever of several possible ends comes first. */
 export class Settlement {
+  readonly #parts: SettlementParts;
   readonly #options: SettlementOptions;
   #settled: Promise<Settled> | undefined;
   #firstTokenMs: number | null = null;
@@ -81,7 +86,8 @@ export class Settlement {
   /** What was sent upstream. */
   sent: SentRequest = { target: undefined, attempts: 0, outcomes: undefined, changed: [] };
 
-  constructor(options: SettlementOptions) {
+  constructor(parts: SettlementParts, options: SettlementOptions) {
+    this.#parts = parts;
     this.#options = options;
   }
 
@@ -100,8 +106,8 @@ export class Settlement {
   }
 
   async #settle(end: End): Promise<Settled> {
-    const { hold, route, requestId } = this.#options;
-    const { metrics, trace, log } = this.#options;
+    const { hold, route, requestId, trace } = this.#options;
+    const { metrics, log } = this.#parts;
     const { ending, status, usage, usageSource, patient = false } = end;
     const stage = trace.begin("settlement");
     const record = this.#record(end);
@@ -164,7 +170,7 @@ export class Settlement {
   }
 
   #record({ ending, status, usage, usageSource, failure }: End): UsageRecord {
-    const { now, requestId, caller, dialect, route, streamed, startedAtMs, hold } = this.#options;
+    const { requestId, caller, dialect, route, streamed, startedAtMs, hold } = this.#options;
     const { target, attempts, changed } = this.sent;
     return {
       requestId,
@@ -191,7 +197,7 @@ export class Settlement {
       admittedAtMs: hold.admittedAtMs,
       lent: hold.lent,
       ignored: changed.join(", "),
-      settledAtMs: now(),
+      settledAtMs: this.#parts.now(),
       failure,
       attemptList: ending === "upstream_failed" ? this.#failedAttempts() : this.sent.outcomes,
     };
@@ -214,7 +220,8 @@ export class Settlement {
 
   /** Settling again is harmless: a request is charged once. */
   async #commit(record: UsageRecord, patienceMs: number): Promise<Settled> {
-    const { database, log, requestId, cutOff } = this.#options;
+    const { database, log } = this.#parts;
+    const { requestId, cutOff } = this.#options;
     const untilTick = performance.now() + patienceMs;
     let waitMs = FIRST_WAIT_MS;
     while (true) {

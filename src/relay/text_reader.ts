@@ -1,4 +1,5 @@
 import type { ReplyState } from "../dialects/mod.ts";
+import type { Waiter } from "../upstreams/mod.ts";
 
 /** A reply's text for the client, read on demand. */
 export interface TextReader {
@@ -19,4 +20,108 @@ export interface TextReader {
   next(): Promise<string>;
   /** Lets go of the source; nothing is read any more. */
   close(): void;
+}
+
+/** A reply's text that is had without a promise for each piece. */
+export interface ReadyTextReader extends TextReader {
+  /**
+   * Takes the next text.
+   *
+   * @returns Empty when what arrived has none; undefined when nothing has arrived yet.
+   * @throws When the reply failed.
+   */
+  take(): string | undefined;
+  /** Has a waiter woken once there is something to take, maybe at once. One waits at a time. */
+  whenReady(waiter: Waiter): void;
+}
+
+/** Reads the next text once there is one. */
+export async function nextText(
+  reader: Pick<ReadyTextReader, "take" | "whenReady">,
+): Promise<string> {
+  while (true) {
+    const text = reader.take();
+    if (text !== undefined) return text;
+    await new Promise<void>((resolve) => reader.whenReady({ wake: resolve }));
+  }
+}
+
+/** Makes any reader one that is waited for without a promise for each piece. */
+export function readyReader(reader: TextReader | ReadyTextReader): ReadyTextReader {
+  return "take" in reader ? reader : new AwaitedReader(reader);
+}
+
+/** What a read came to. */
+type Came = { readonly text: string } | { readonly error: unknown };
+
+/** A reader that has nothing but promises. */
+class AwaitedReader implements ReadyTextReader {
+  readonly #reader: TextReader;
+  #came: Came | undefined;
+  #isReading = false;
+  #waiter: Waiter | undefined;
+
+  constructor(reader: TextReader) {
+    this.#reader = reader;
+  }
+
+  get reply(): ReplyState {
+    return this.#reader.reply;
+  }
+
+  get requests(): number {
+    return this.#reader.requests;
+  }
+
+  get outputLimit(): number {
+    return this.#reader.outputLimit;
+  }
+
+  set outputLimit(tokens: number) {
+    this.#reader.outputLimit = tokens;
+  }
+
+  get atLimit(): boolean {
+    return this.#isQuiet && this.#reader.atLimit;
+  }
+
+  get finished(): boolean {
+    return this.#isQuiet && this.#reader.finished;
+  }
+
+  get #isQuiet(): boolean {
+    return this.#came === undefined && !this.#isReading;
+  }
+
+  take(): string | undefined {
+    const came = this.#came;
+    if (came === undefined) return undefined;
+    this.#came = undefined;
+    if ("error" in came) throw came.error;
+    return came.text;
+  }
+
+  whenReady(waiter: Waiter): void {
+    if (this.#came !== undefined) return waiter.wake();
+    this.#waiter = waiter;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#reader.next().then((text) => this.#note({ text }), (error) => this.#note({ error }));
+  }
+
+  next(): Promise<string> {
+    return nextText(this);
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  #note(came: Came): void {
+    this.#isReading = false;
+    this.#came = came;
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.wake();
+  }
 }

@@ -1,5 +1,13 @@
 import { metrics as otelMetrics } from "@opentelemetry/api";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import {
+  AggregatorRegistry,
+  Counter,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from "prom-client";
 import { VERSION } from "../platform/mod.ts";
 
 /** A finished request. */
@@ -40,6 +48,41 @@ export interface PresentUpstream {
   readonly resting: boolean;
   /** Keys of an upstream that has several, by their place in the settings. */
   readonly keys: readonly { readonly position: number; readonly resting: boolean }[];
+}
+
+/** All metrics of one thread, as plain data. */
+export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
+
+/** How the values of several threads become one. */
+type Merging = "sum" | "max" | "min";
+
+/**
+ * Adds the metrics of the threads of a process up.
+ *
+ * @param snapshots One of each thread.
+ * @returns Prometheus text.
+ */
+export function sumOfMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+  return merged(snapshots).metrics();
+}
+
+/**
+ * What remains of the metrics of a thread that has ended: its counts, so that sums do not fall.
+ *
+ * @param snapshots Of the thread, and of others that have ended before.
+ * @returns Their sum.
+ */
+export async function endedMetrics(
+  snapshots: readonly MetricsSnapshot[],
+): Promise<MetricsSnapshot> {
+  const all: MetricsSnapshot = await merged(snapshots).getMetricsAsJSON();
+  return all.filter(({ type }) => COUNTING.has(String(type)));
+}
+
+const COUNTING = new Set(["counter", "histogram"]);
+
+function merged(snapshots: readonly MetricsSnapshot[]): Registry {
+  return AggregatorRegistry.aggregate(snapshots.map((one) => [...one]));
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -147,36 +190,74 @@ export class Metrics {
     [],
   );
 
-  /** @param present Returns current values. Called whenever the metrics are read. */
-  constructor(present: () => Present | Promise<Present>) {
-    const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
-      new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] });
+  readonly #restarts = this.#counter(
+    "sluice_worker_restarts_total",
+    "Serving threads that ended unexpectedly and were started again.",
+    [],
+  );
+
+  /**
+   * @param present Returns current values. Called whenever the metrics are read.
+   * @param gather Makes the text of the metrics of all threads, given those of this one. Default: there is no other.
+   */
+  constructor(
+    present: () => Present | Promise<Present>,
+    gather?: (own: () => Promise<MetricsSnapshot>) => Promise<string>,
+  ) {
+    const gauge = (
+      name: string,
+      help: string,
+      labelNames: readonly string[] = [],
+      aggregator: Merging = "sum",
+    ) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: [...labelNames],
+        registers: [this.#registry],
+        aggregator,
+      });
+    gauge("sluice_workers", "Threads that serve requests.").set(1);
     const inFlight = gauge("sluice_requests_in_flight", "In-flight requests.");
     const waiting = gauge("sluice_database_writes_waiting", "Writes waiting for a commit.");
-    const bytes = gauge("sluice_database_bytes", "Size of the embedded database in bytes.");
+    const bytes = gauge(
+      "sluice_database_bytes",
+      "Size of the embedded database in bytes.",
+      [],
+      "max",
+    );
     const resting = gauge(
       "sluice_upstream_resting",
       "1 while an upstream is in cooldown after failures: other targets are tried first.",
       ["upstream"],
+      "max",
     );
     const keyResting = gauge(
       "sluice_upstream_key_resting",
       "1 while a key is in cooldown, because it was rejected, exhausted or over its rate limit.",
       ["upstream", "key"],
+      "max",
     );
-    const resident = gauge("process_resident_memory_bytes", "Resident memory in bytes.");
+    const resident = gauge(
+      "process_resident_memory_bytes",
+      "Resident memory in bytes.",
+      [],
+      "max",
+    );
     const heap = gauge("sluice_heap_used_bytes", "JavaScript heap in use, in bytes.");
     gauge(
       "process_start_time_seconds",
       "Start time of the process, in seconds since the Unix epoch.",
+      [],
+      "min",
     )
       .set(Math.round(performance.timeOrigin / 1_000));
     gauge("sluice_build_info", "Always 1, labelled with the versions of Sluice and Deno.", [
       "version",
       "deno",
-    ])
+    ], "max")
       .set({ version: VERSION, deno: Deno.version.deno }, 1);
-    this.text = async () => {
+    const refresh = async () => {
       const now = await present();
       inFlight.set(now.requestsInFlight);
       waiting.set(now.writesWaiting);
@@ -190,12 +271,28 @@ export class Metrics {
       const memory = Deno.memoryUsage();
       resident.set(memory.rss);
       heap.set(memory.heapUsed);
+    };
+    this.snapshot = async () => {
+      await refresh();
+      return await this.#registry.getMetricsAsJSON();
+    };
+    this.text = async () => {
+      if (gather !== undefined) return await gather(this.snapshot);
+      await refresh();
       return await this.#registry.metrics();
     };
   }
 
-  /** Returns all metrics in the Prometheus text format, version 0.0.4. */
+  /** Returns the metrics of all threads in the Prometheus text format, version 0.0.4. */
   readonly text: () => Promise<string>;
+
+  /** Returns the metrics of this thread. */
+  readonly snapshot: () => Promise<MetricsSnapshot>;
+
+  /** Counts a serving thread that was started again. */
+  restarted(): void {
+    this.#restarts([], 1);
+  }
 
   /** Counts a finished request. */
   request(one: FinishedRequest): void {

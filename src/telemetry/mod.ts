@@ -16,9 +16,19 @@ export {
   type LogFields,
   type LogLevel,
   type LogSettings,
+  logSettings,
+  PIPE_BYTES,
   SILENT,
 } from "./log.ts";
-export { type Commit, type FinishedRequest, Metrics, type Present } from "./metrics.ts";
+export {
+  type Commit,
+  endedMetrics,
+  type FinishedRequest,
+  Metrics,
+  type MetricsSnapshot,
+  type Present,
+  sumOfMetrics,
+} from "./metrics.ts";
 export { guardProcess } from "./process_guard.ts";
 export {
   during,

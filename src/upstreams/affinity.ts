@@ -10,6 +10,7 @@ interface Entry {
   readonly route: string;
   place: Place;
   usedAtMs: number;
+  toldAtMs: number;
 }
 
 /** Bounds of what is remembered. */
@@ -17,6 +18,16 @@ export interface AffinityLimits {
   readonly conversations: number;
   readonly idleMs: number;
 }
+
+/** What one thread tells the others: where a conversation was answered. Without a place, it may be answered anywhere. */
+export interface AffinityNews {
+  readonly conversation: string;
+  readonly route: string;
+  readonly place: Place | undefined;
+}
+
+/** Fraction of the idle time after which the other threads hear again of a conversation. */
+const TOLD_AGAIN = 1 / 4;
 
 const LIMITS: AffinityLimits = { conversations: 20_000, idleMs: 3_600_000 };
 
@@ -32,6 +43,8 @@ export class Affinity {
   readonly #byRoute = new Map<string, number>();
   readonly #now: () => number;
   readonly #limits: AffinityLimits;
+  /** Tells the other threads of the process, where there are any. */
+  tell: ((news: AffinityNews) => void) | undefined;
 
   constructor(now: () => number, limits: AffinityLimits = LIMITS) {
     this.#now = now;
@@ -53,32 +66,58 @@ export class Affinity {
     const entry = this.#entries.get(conversation);
     if (entry === undefined) return undefined;
     if (this.#now() - entry.usedAtMs <= this.#limits.idleMs) return entry.place;
-    this.forget(conversation);
+    this.#remove(conversation);
     return undefined;
   }
 
   /** Notes where a conversation was answered. */
   remember(conversation: string, route: string, place: Place): void {
-    const known = this.#entries.get(conversation);
-    const usedAtMs = this.#now();
-    if (known === undefined) {
-      this.#count(route, 1);
-      this.#entries.set(conversation, { route, place, usedAtMs });
-    } else {
-      known.place = place;
-      known.usedAtMs = usedAtMs;
-      this.#entries.delete(conversation);
-      this.#entries.set(conversation, known);
-    }
-    for (const [id, entry] of this.#entries) {
-      const isIdle = usedAtMs - entry.usedAtMs > this.#limits.idleMs;
-      if (!isIdle && this.#entries.size <= this.#limits.conversations) break;
-      this.forget(id);
+    const entry = this.#note(conversation, route, place);
+    if (this.tell === undefined || entry === undefined) return;
+    entry.toldAtMs = entry.usedAtMs;
+    this.tell({ conversation, route, place });
+  }
+
+  /** Notes what another thread has told. */
+  heard({ conversation, route, place }: AffinityNews): void {
+    if (place === undefined) this.#remove(conversation);
+    else {
+      const entry = this.#note(conversation, route, place);
+      if (entry !== undefined) entry.toldAtMs = entry.usedAtMs;
     }
   }
 
-  /** Forgets a conversation. */
+  /** Returns the conversation's entry if the other threads do not know what it says. */
+  #note(conversation: string, route: string, place: Place): Entry | undefined {
+    const known = this.#entries.get(conversation);
+    const usedAtMs = this.#now();
+    const entry = known ?? { route, place, usedAtMs, toldAtMs: usedAtMs };
+    const isNews = known === undefined || !isSame(known.place, place) ||
+      usedAtMs - known.toldAtMs > this.#limits.idleMs * TOLD_AGAIN;
+    if (known === undefined) this.#count(route, 1);
+    else {
+      known.place = place;
+      known.usedAtMs = usedAtMs;
+      this.#entries.delete(conversation);
+    }
+    this.#entries.set(conversation, entry);
+    for (const [id, entry] of this.#entries) {
+      const isIdle = usedAtMs - entry.usedAtMs > this.#limits.idleMs;
+      if (!isIdle && this.#entries.size <= this.#limits.conversations) break;
+      this.#remove(id);
+    }
+    return isNews ? entry : undefined;
+  }
+
+  /** Forgets a conversation: it may be answered anywhere. */
   forget(conversation: string): void {
+    const route = this.#entries.get(conversation)?.route;
+    if (route === undefined) return;
+    this.#remove(conversation);
+    this.tell?.({ conversation, route, place: undefined });
+  }
+
+  #remove(conversation: string): void {
     const entry = this.#entries.get(conversation);
     if (entry === undefined) return;
     this.#entries.delete(conversation);
@@ -90,4 +129,8 @@ export class Affinity {
     if (count === 0) this.#byRoute.delete(route);
     else this.#byRoute.set(route, count);
   }
+}
+
+function isSame(one: Place, other: Place): boolean {
+  return one.upstream === other.upstream && one.model === other.model && one.keyId === other.keyId;
 }

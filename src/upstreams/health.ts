@@ -13,6 +13,8 @@ export class Health {
   lastLatencyMs: number | undefined;
   /** Models that gave fewer choices than they were asked for: each choice is asked for on its own from then on. */
   readonly singleChoiceModels = new Set<string>();
+  /** When something came of a request last, in milliseconds since the epoch; 0 before. */
+  lastOutcomeAtMs = 0;
   #lastOutcome: "ok" | "failing" | undefined;
   readonly #keys: KeyPool | undefined;
   /** By the upstream's model: one may be overloaded while the others work. */
@@ -44,12 +46,12 @@ export class Health {
 
   /** Notes that it rejected a request for what was in it: it works. */
   responded(): void {
-    this.#lastOutcome = "ok";
+    this.#ended("ok");
   }
 
   /** Notes a response. */
   succeeded(latencyMs: number): void {
-    this.#lastOutcome = "ok";
+    this.#ended("ok");
     this.lastLatencyMs = latencyMs;
   }
 
@@ -66,7 +68,12 @@ export class Health {
 
   /** Notes a failure. */
   failed(detail: string): void {
-    this.#lastOutcome = "failing";
+    this.#ended("failing");
     this.lastFailure = { detail, atMs: this.#now() };
+  }
+
+  #ended(outcome: "ok" | "failing"): void {
+    this.#lastOutcome = outcome;
+    this.lastOutcomeAtMs = this.#now();
   }
 }

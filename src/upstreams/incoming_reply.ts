@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { type CoarseTimers, joinBytes } from "../platform/mod.ts";
-import { type ByteSource, TransportFault } from "./transport.ts";
+import { readWhenReady } from "./ready_bytes.ts";
+import { type ReadyBytes, TransportFault, type Waiter } from "./transport.ts";
 
 /** Bytes that may wait here before the upstream's socket is paused. */
 const PAUSE_AT_BYTES = 65_536;
@@ -21,7 +22,7 @@ export interface ReplyHead {
  * One reply as undici delivers it, without a stream object in between: pieces that arrive together
  * are read together, and the socket is paused while too many wait.
  */
-export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
+export class IncomingReply implements ReadyBytes, Dispatcher.DispatchHandler {
   /** Resolves with the reply's head; rejects with a {@linkcode TransportFault}. */
   readonly began: Promise<ReplyHead>;
   readonly #began = Promise.withResolvers<ReplyHead>();
@@ -32,7 +33,8 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
   #size = 0;
   #ended = false;
   #fault: TransportFault | undefined;
-  #wake: (() => void) | undefined;
+  #waiter: Waiter | undefined;
+  #isNotifying = false;
   readonly #dismissTotal: () => void;
   #announcements = 0;
   #draining: { left: number; readonly dismiss: () => void } | undefined;
@@ -46,21 +48,29 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
       const message = `the response took longer than ${totalMs} ms`;
       this.#abort(new TransportFault("broken", message, { timedOut: true }));
     });
-    if (signal.aborted) this.#leave();
-    else signal.addEventListener("abort", this.#leave);
+    if (signal.aborted) this.handleEvent();
+    else signal.addEventListener("abort", this);
   }
 
-  async read(): Promise<Uint8Array | undefined> {
-    while (this.#size === 0) {
+  take(): Uint8Array | null | undefined {
+    if (this.#size === 0) {
       if (this.#fault !== undefined) throw this.#fault;
-      if (this.#ended) return undefined;
-      await new Promise<void>((resolve) => this.#wake = resolve);
+      return this.#ended ? undefined : null;
     }
     const bytes = joinBytes(this.#pieces, this.#size);
     this.#pieces = [];
     this.#size = 0;
     if (this.#controller?.paused) this.#controller.resume();
     return bytes;
+  }
+
+  whenReady(waiter: Waiter): void {
+    this.#waiter = waiter;
+    if (this.#size > 0 || this.#ended || this.#fault !== undefined) this.#notify();
+  }
+
+  read(): Promise<Uint8Array | undefined> {
+    return readWhenReady(this);
   }
 
   /** Gives the reply up, and its connection with it. */
@@ -120,12 +130,13 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
     this.#over();
   }
 
-  readonly #leave = () => {
+  /** The signal was aborted. */
+  handleEvent(): void {
     const { reason } = this.#signal;
     this.#abort(
       reason instanceof TransportFault ? reason : new TransportFault("left", "the caller left"),
     );
-  };
+  }
 
   #abort(fault: TransportFault): void {
     if (this.#ended || this.#fault !== undefined) return;
@@ -137,17 +148,23 @@ export class IncomingReply implements ByteSource, Dispatcher.DispatchHandler {
   }
 
   #over(): void {
-    this.#signal.removeEventListener("abort", this.#leave);
+    this.#signal.removeEventListener("abort", this);
     this.#draining?.dismiss();
     this.#dismissTotal();
     this.#controller = undefined; // it reaches the connection, and what is asked there next
     this.#notify();
   }
 
+  /** Wakes the waiter when all that arrived together is here, so that it is taken together. */
   #notify(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    if (this.#waiter === undefined || this.#isNotifying) return;
+    this.#isNotifying = true;
+    queueMicrotask(() => {
+      const waiter = this.#waiter;
+      this.#waiter = undefined;
+      this.#isNotifying = false;
+      waiter?.wake();
+    });
   }
 }
 

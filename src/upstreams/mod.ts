@@ -8,17 +8,22 @@
  * @module
  */
 
+export type { AffinityNews } from "./affinity.ts";
 export { type Discovered, discoverUpstreams } from "./discover.ts";
 export { retryAfter } from "./failure.ts";
 export { LOCAL_SERVERS, type Preset, SERVICES } from "./presets.ts";
 export { keptListings, ModelLists, type ModelListsOptions } from "./model_lists.ts";
+export { type ListsNews, ToldModelLists, type UpstreamModels } from "./told_model_lists.ts";
 export { type Probe, probeUpstream } from "./probe.ts";
 export { isSimulated, SIMULATED_HEADER, simulateHttp } from "../simulator/mod.ts";
+export { readyBytes } from "./ready_bytes.ts";
 export {
+  type ReadyBytes,
   type Transport,
   TransportFault,
   type UpstreamReply,
   type UpstreamRequest,
+  type Waiter,
 } from "./transport.ts";
 export type { HealthState } from "./health.ts";
 export { KeyPool, type UpstreamKey } from "./key_pool.ts";
@@ -30,6 +35,7 @@ export {
   simulatorUpstream,
   type Upstream,
 } from "./upstream.ts";
+export { mergedStates, stateOf, type UpstreamState } from "./upstream_state.ts";
 export {
   type AttemptOutcome,
   type Exchange,

@@ -30,6 +30,25 @@ export interface ByteSource {
   read(): Promise<Uint8Array | undefined>;
 }
 
+/** Is told when there is something to take. */
+export interface Waiter {
+  /** May come without a reason: then there is still nothing, and it waits again. */
+  wake(): void;
+}
+
+/** Bytes that are had without a promise for each piece: a stream waits once for each of its events. */
+export interface ReadyBytes extends ByteSource {
+  /**
+   * Takes all bytes that have arrived.
+   *
+   * @returns At least one byte; null when none has arrived yet, undefined at the end.
+   * @throws What the reply failed with.
+   */
+  take(): Uint8Array | null | undefined;
+  /** Has a waiter woken once there is something to take, maybe at once. One waits at a time. */
+  whenReady(waiter: Waiter): void;
+}
+
 /** Sends one request exactly once. Rejects with a {@linkcode TransportFault}. */
 export type Transport = (request: UpstreamRequest) => Promise<UpstreamReply>;
 

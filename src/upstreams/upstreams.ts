@@ -215,7 +215,10 @@ export class Upstreams {
         last = plan.target;
         const attempt = { plan, pass, canFailOver: !isLast, tally };
         const result = await this.#attempt(exchange, attempt);
-        if (!("failure" in result)) return { ...result, ...tally };
+        if (!("failure" in result)) {
+          const { opened, reply } = result;
+          return { opened, reply, plan, attempts: tally.attempts, outcomes: tally.outcomes };
+        }
         const { failure } = result;
         failures.push(failure);
         // the gateway chose to probe, not the client: whatever comes of it, the other targets are tried
@@ -332,14 +335,12 @@ export class Upstreams {
     const patience = canFailOver ? this.#patience(exchange, upstream) : undefined;
     try {
       const { path, body, headers } = exchange.write(plan);
+      const sent: Record<string, string> = { ...headers, ...ownHeaders };
+      if (traceparent !== undefined) sent.traceparent = traceparent;
       const reply = await upstream.send({
         path,
         body,
-        headers: {
-          ...headers,
-          ...ownHeaders,
-          ...(traceparent === undefined ? {} : { traceparent }),
-        },
+        headers: sent,
         signal: patience?.signal ?? exchange.signal,
       });
       if (reply.status < 200 || reply.status > 299) {

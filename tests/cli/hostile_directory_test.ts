@@ -42,7 +42,7 @@ for (const name of WRITTEN) {
 Deno.test("an announcement that others can read, or of another machine, is not believed", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/gateway.json`;
-  const said = { url: "http://127.0.0.1:8787", pid: 1, settings: null, reload: null };
+  const said = { url: "http://127.0.0.1:8787", pid: 1, workers: 1, settings: null, reload: null };
   const plant = (url: string, mode: number) =>
     Deno.writeTextFile(path, JSON.stringify({ ...said, url, secret: "s".repeat(32) }))
       .then(() => Deno.chmod(path, mode));

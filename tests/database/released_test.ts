@@ -32,7 +32,7 @@ for (const { version } of MIGRATIONS) {
     assertEquals(keys.map(({ revokedAtMs }) => revokedAtMs !== null), [false, true]);
     assert((await creditsOf(database, gateway.owner.id, Date.now())).balance > 999_000);
 
-    const { url } = gateway.listen();
+    const { url } = await gateway.listen();
     const reply = await fetch(`${url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${RELEASED_KEY}` },

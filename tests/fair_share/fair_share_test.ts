@@ -1,12 +1,14 @@
 import { CoarseTimers } from "../../src/platform/coarse_timers.ts";
-import { FairShare, RoundRobin, type Share } from "../../src/fair_share/mod.ts";
+import { FairShare, RoundRobin, type Share, SharedUse } from "../../src/fair_share/mod.ts";
 import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "../assert.ts";
 import { Random, testSeed } from "../fake/random.ts";
 import { sleep } from "../fake/temp.ts";
 
 /** A pool with a clock of its own, for the time of a test. */
-function pool(options: { capacity: number; perAccount: number; waitMs?: number }) {
+function pool(
+  options: { capacity: number; perAccount: number; waitMs?: number; shared?: SharedUse },
+) {
   const timers = new CoarseTimers();
   const share = new FairShare({ resource: "tests", waitMs: 100, timers, ...options });
   return { share, [Symbol.dispose]: () => timers.close() };
@@ -134,4 +136,66 @@ Deno.test("FairShare: random histories never exceed the pool or an account's sha
     await use();
   }));
   assertEquals([share.used, share.waiting], [0, 0], `seed ${seed}`);
+});
+
+Deno.test("SharedUse: the bounds of a pool hold for all threads together", async () => {
+  const memory = SharedUse.memory({ threads: 2, unit: 1 });
+  const size = { capacity: 10, perAccount: 6 };
+  using one = pool({ ...size, shared: new SharedUse(memory, 1) });
+  using other = pool({ ...size, waitMs: 2_000, shared: new SharedUse(memory, 2) });
+
+  const first = one.share.takeNow("ada", 4);
+  assertThrows(() => other.share.takeNow("ada", 3), Refusal, "for this account");
+  const second = other.share.takeNow("ada", 2);
+  const third = other.share.takeNow("bob", 4);
+  assertEquals([one.share.used, other.share.used], [10, 10]);
+  const error = assertThrows(() => one.share.takeNow("cy", 1), Refusal);
+  assertEquals(error.message, "Too many tests in progress. Please try again.");
+
+  // what one thread returns, a request that waits in another gets
+  const waiting = other.share.take("cy", 3);
+  await sleep(50);
+  assertEquals(other.share.waiting, 1);
+  first.release();
+  const fourth = await waiting;
+  assertEquals([fourth.units, one.share.used], [3, 9]);
+
+  for (const share of [second, third, fourth]) share.release();
+  assertEquals(one.share.used, 0);
+});
+
+Deno.test("SharedUse: what a dead thread had in use is given back", () => {
+  const memory = SharedUse.memory({ threads: 2, unit: 1_024 });
+  const limits = { capacity: 10_240, perAccount: 10_240 };
+  const [one, other] = [1, 2].map((thread) => new SharedUse(memory, thread));
+  assertEquals(one!.raise("ada", { from: 0, to: 5_000 }, limits), "yes");
+  assertEquals(other!.raise("ada", { from: 0, to: 5_000 }, limits), "yes");
+  assertEquals(other!.raise("bob", { from: 0, to: 2_000 }, limits), "pool");
+  assertEquals(one!.used, 10_240);
+  new SharedUse(memory, 2).clear();
+  assertEquals(one!.used, 5_120);
+  one!.lower("ada", { from: 5_000, to: 1 });
+  one!.lower("ada", { from: 1, to: 0 });
+  assertEquals(one!.used, 0);
+});
+
+Deno.test("SharedUse: two threads that take and return at random stay in bounds and end empty", async () => {
+  const memory = SharedUse.memory({ threads: 2, unit: 1 });
+  const size = { capacity: 20, perAccount: 12, waitMs: 10_000 };
+  using one = pool({ ...size, shared: new SharedUse(memory, 1) });
+  using other = pool({ ...size, shared: new SharedUse(memory, 2) });
+  const random = new Random(testSeed());
+  await Promise.all(Array.from({ length: 300 }, async () => {
+    const { share } = random.integer(0, 1) === 0 ? one : other;
+    await sleep(random.integer(0, 200));
+    using taken = await share.take(
+      ["ada", "bob", "cy"][random.integer(0, 2)]!,
+      random.integer(1, 8),
+    );
+    assert(one.share.used <= 20, `${one.share.used}`);
+    await sleep(random.integer(0, 5));
+    taken.shrink(random.integer(0, taken.units));
+    await sleep(random.integer(0, 5));
+  }));
+  assertEquals([one.share.used, one.share.waiting, other.share.waiting], [0, 0, 0]);
 });

@@ -56,8 +56,10 @@ const NOWHERE = `${ROOT}LICENSE/home`;
  */
 export function environment(more: Record<string, string> = {}): Record<string, string> {
   const kept = Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("SLUICE_"));
+  const workers = Deno.env.get("SLUICE_TEST_WORKERS"); // tests/fake/gateway.ts
   return {
     ...Object.fromEntries(kept),
+    ...(workers === undefined ? {} : { SLUICE_WORKERS: workers }),
     NO_COLOR: "1",
     SLUICE_DATA: "data",
     XDG_STATE_HOME: NOWHERE,

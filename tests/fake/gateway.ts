@@ -1,5 +1,5 @@
 import undiciTimers from "undici/lib/util/timers.js";
-import { assemble, type Gateway, type Reload } from "../../src/assemble/mod.ts";
+import { assemble, type Gateway, type Reload, type StartThread } from "../../src/assemble/mod.ts";
 import { databaseFile, loadConfig, type SettingsInput } from "../../src/config/mod.ts";
 import type { Database } from "../../src/database/mod.ts";
 import { createLog } from "../../src/telemetry/mod.ts";
@@ -42,6 +42,19 @@ export interface GatewayOptions {
   /** Requests within a second from which on credits are lent. */
   readonly lendFrom?: number;
   readonly wrapDatabase?: (database: Database) => Database;
+  /** Starts serving threads. */
+  readonly startThread?: StartThread;
+  /** Whether the test looks into the gateway that is in this process: then one thread serves. */
+  readonly looksInside?: boolean;
+}
+
+/**
+ * Threads that serve in tests which do not say how many: `SLUICE_TEST_WORKERS=2` runs them against two. What a test puts
+ * into this process, such as a clock of its own, another thread would not have.
+ */
+function workersOf({ now, wrapDatabase, looksInside = false }: GatewayOptions): number {
+  if (now !== undefined || wrapDatabase !== undefined || looksInside) return 1;
+  return Number(Deno.env.get("SLUICE_TEST_WORKERS") ?? 1);
 }
 
 /** Starts a gateway over real files and sockets. Disposing stops it. */
@@ -56,6 +69,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
         port: 0,
         limits: { drainMs: 5_000 },
         tiers: WIDE_TIERS, // tests of the windows have their own
+        workers: workersOf(options),
         ...settings,
         // tests of discovery ask for it: other upstreams count what they are asked
         ...(settings.upstream && { upstream: { discover: false, ...settings.upstream } }),
@@ -75,10 +89,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   });
   const gateway = await assemble(config, {
     log,
+    writeLog: (text) => lines += text,
     passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/accounts/passwords_test.ts has the real one
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
     lendFrom: options.lendFrom ?? 0, // both ways to admit are taken: the first request asks for the loan
     ...(options.now === undefined ? {} : { now: options.now }),
+    ...(options.startThread === undefined ? {} : { startThread: options.startThread }),
     ...(options.wrapDatabase === undefined ? {} : { wrapDatabase: options.wrapDatabase }),
   });
   started.defer(async () => {
@@ -88,7 +104,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     await sleep(20);
     undiciTimers.reset();
   });
-  const { url } = gateway.listen();
+  const { url } = await gateway.listen();
   const key = gateway.firstKey ?? config.settings.owner.key?.reveal() ?? "";
   const owned = started.move();
 

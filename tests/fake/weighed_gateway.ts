@@ -20,7 +20,7 @@ const config = await loadConfig({
   file: `${directory}/sluice.jsonc`,
 });
 const gateway = await assemble(config, { log: SILENT });
-const { url } = gateway.listen();
+const { url } = await gateway.listen();
 Deno.addSignalListener("SIGUSR2", async () => {
   for (let times = 0; times < 3; times++) {
     gc({ type: "minor" });
@@ -28,6 +28,7 @@ Deno.addSignalListener("SIGUSR2", async () => {
   }
   const { heapUsed } = Deno.memoryUsage();
   gc();
-  say(`weight ${heapUsed} ${Deno.memoryUsage().heapUsed}`);
+  const { heapUsed: all, external } = Deno.memoryUsage();
+  say(`weight ${heapUsed} ${all} ${external}`);
 });
 say(`ready ${url} ${gateway.firstKey}`);

@@ -78,7 +78,7 @@ Deno.test("the database is locked while credits are lent: no more is sent upstre
   const failed = async () =>
     (await usageRecords(gateway)).filter(({ ending }) => ending !== "complete");
   await until(async () => (await failed()).length > 0);
-  assertEquals((await failed()).map(({ chargedCredits }) => chargedCredits), [0]);
+  assertEquals((await failed()).map(({ charged_credits: credits }) => credits), [0]);
   await assertLedgerClean(gateway);
 });
 

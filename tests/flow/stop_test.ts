@@ -90,7 +90,10 @@ Deno.test("what runs longer than the patience is cut off with an error event, an
 });
 
 Deno.test("a caller who has stopped reading does not keep the gateway from stopping", async () => {
-  await using gateway = await startGateway({ settings: { limits: { drainMs: 300 } } });
+  await using gateway = await startGateway({
+    settings: { limits: { drainMs: 300 } },
+    looksInside: true,
+  });
   using connection = await unreadChat(gateway, {
     model: "svc-k2-0905",
     stream: true,
@@ -120,6 +123,7 @@ for (const stream of [false, true]) {
       return new Response(body, { headers: { "content-type": "text/event-stream" } });
     });
     await using gateway = await startGateway({
+      looksInside: true,
       settings: {
         limits: { drainMs: 300 },
         upstreams: { a: { url: upstream.url }, b: { url: upstream.url } },

@@ -12,64 +12,69 @@ const REQUESTS_PER_SECOND = 100;
 /** The first process stops listening three seconds after the second one listens. */
 const LOAD_MS = 7_000;
 
-Deno.test({
-  name: "a handover under load refuses no request and cuts no stream",
-  ignore: Deno.build.os !== "linux",
-  async fn() {
-    await using upstream = fakeUpstream(({ path, body }) => {
-      if (path === "/v1/models") return new Response(null, { status: 404 });
-      if (!body.stream) return completion("Hello");
-      const pieces = Array.from({ length: 20 }, (_, at) => sse(chunk({ content: `${at} ` })));
-      return pacedStream(250, [...pieces, sse(chunk({}, "stop"), "[DONE]")]);
-    });
-    await using dir = await tempDir();
-    await Deno.writeTextFile(
-      `${dir.path}/sluice.jsonc`,
-      JSON.stringify({
-        port: 0,
-        log: "json",
-        data: `${dir.path}/data`,
-        owner: { key: KEY },
-        upstream: { url: upstream.url },
-        tiers: [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }],
-      }),
-    );
-    await using first = startCommand([], { directory: dir.path });
-    const [, url] = await first.waitFor(/listening on (http:\S+)/);
-    await first.waitFor(/curl/);
+for (const [before, after] of [[1, 1], [2, 3]]) {
+  Deno.test({
+    name:
+      `a handover under load refuses no request and cuts no stream (${before} → ${after} workers)`,
+    ignore: Deno.build.os !== "linux",
+    fn: () => handOverUnderLoad(String(before), String(after)),
+  });
+}
 
-    const load = new Load(url!);
-    const streams = Array.from({ length: STREAMS }, (_, at) => load.stream(at * 10));
-    const requests = load.requests(LOAD_MS);
-    await sleep(500);
-    await using second = startCommand(["--takeover"], { directory: dir.path });
-    const [, same] = await second.waitFor(/listening on (http:\S+)/);
-    assertEquals(same, url);
-    assertEquals((await first.status).code, 0);
-    await Promise.all([...streams, requests]);
-    assertEquals(load.faults, []);
-    assert(load.done > 400, `${load.done} requests`);
+async function handOverUnderLoad(before: string, after: string): Promise<void> {
+  await using upstream = fakeUpstream(({ path, body }) => {
+    if (path === "/v1/models") return new Response(null, { status: 404 });
+    if (!body.stream) return completion("Hello");
+    const pieces = Array.from({ length: 20 }, (_, at) => sse(chunk({ content: `${at} ` })));
+    return pacedStream(250, [...pieces, sse(chunk({}, "stop"), "[DONE]")]);
+  });
+  await using dir = await tempDir();
+  await Deno.writeTextFile(
+    `${dir.path}/sluice.jsonc`,
+    JSON.stringify({
+      port: 0,
+      log: "json",
+      data: `${dir.path}/data`,
+      owner: { key: KEY },
+      upstream: { url: upstream.url },
+      tiers: [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }],
+    }),
+  );
+  await using first = startCommand(["--workers", before], { directory: dir.path });
+  const [, url] = await first.waitFor(/listening on (http:\S+)/);
+  await first.waitFor(/curl/);
 
-    // both have answered, and every charge is in the one database
-    for (const process of [first, second]) {
-      assert(answered(process) > 20, process.err().slice(-500));
-    }
-    const run = (...args: string[]) => sluice(args, { directory: dir.path });
-    const audit = await run("credits", "audit");
-    assertEquals(audit.code, 0, audit.out);
-    const [total] = JSON.parse((await run("usage", "--json", "--by", "model")).out);
-    assertEquals(total.requests, load.done + STREAMS);
+  const load = new Load(url!);
+  const streams = Array.from({ length: STREAMS }, (_, at) => load.stream(at * 10));
+  const requests = load.requests(LOAD_MS);
+  await sleep(500);
+  await using second = startCommand(["--takeover", "--workers", after], { directory: dir.path });
+  const [, same] = await second.waitFor(/listening on (http:\S+)/);
+  assertEquals(same, url);
+  assertEquals((await first.status).code, 0);
+  await Promise.all([...streams, requests]);
+  assertEquals(load.faults, []);
+  assert(load.done > 400, `${load.done} requests`);
 
-    // the second one is alone now: another start is refused, its own commands find it
-    assertMatch((await run("doctor", "--running")).out, /running at/);
-    assertEquals((await run("reload")).code, 0);
-    await using third = startCommand([], { directory: dir.path });
-    assertEquals((await third.status).code, 1);
-    assertMatch(third.err(), /A gateway is already running/);
-    second.signal("SIGTERM");
-    assertEquals((await second.status).code, 0);
-  },
-});
+  // both have answered, and every charge is in the one database
+  for (const process of [first, second]) {
+    assert(answered(process) > 20, process.err().slice(-500));
+  }
+  const run = (...args: string[]) => sluice(args, { directory: dir.path });
+  const audit = await run("credits", "audit");
+  assertEquals(audit.code, 0, audit.out);
+  const [total] = JSON.parse((await run("usage", "--json", "--by", "model")).out);
+  assertEquals(total.requests, load.done + STREAMS);
+
+  // the second one is alone now: another start is refused, its own commands find it
+  assertMatch((await run("doctor", "--running")).out, /running at/);
+  assertEquals((await run("reload")).code, 0);
+  await using third = startCommand([], { directory: dir.path });
+  assertEquals((await third.status).code, 1);
+  assertMatch(third.err(), /A gateway is already running/);
+  second.signal("SIGTERM");
+  assertEquals((await second.status).code, 0);
+}
 
 Deno.test({
   name: "--takeover without a gateway starts one; a handover that is not over refuses the next",

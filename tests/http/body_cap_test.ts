@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { connectTo, readReply, writeAll } from "../fake/raw_http.ts";
 import { inTime, sleep } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 
@@ -88,4 +89,18 @@ Deno.test("a chunked body without an end is refused at its limit, not read on", 
   const size = await inTime(connection.read(buffer), 15_000, 0);
   assertMatch(new TextDecoder().decode(buffer.subarray(0, size ?? 0)), /^HTTP\/1\.1 400 /);
   assert(performance.now() - startedTick < 15_000);
+});
+
+Deno.test("a connection is used again after long bodies", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  using connection = await connectTo(gateway.url);
+  for (const size of [20_000, 100_000, 300, 70_000]) {
+    const [body] = bodyOf(size, 1);
+    const head =
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}` +
+      `\r\ncontent-type: application/json\r\ncontent-length: ${size}\r\n\r\n`;
+    assert(await writeAll(connection, head + body));
+    assertEquals((await readReply(connection)).status, 200, `${size} bytes`);
+  }
 });

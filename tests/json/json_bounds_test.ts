@@ -31,6 +31,11 @@ Deno.test("jsonExcess: finds what walking the parsed value finds", () => {
       if (own.depth > 0) {
         assertEquals(jsonExcess(json, { ...wide, depth: own.depth - 1 }), "depth", json);
       }
+      const short = { depth: own.depth, values: json.length + 1, members: json.length + 1 };
+      assertEquals(jsonExcess(json, short), undefined, json);
+      if (own.depth > 0) {
+        assertEquals(jsonExcess(json, { ...short, depth: own.depth - 1 }), "depth", json);
+      }
       if (own.members > 0) {
         assertEquals(jsonExcess(json, { ...wide, members: own.members - 1 }), "members", json);
       }

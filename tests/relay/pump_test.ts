@@ -8,6 +8,7 @@ import { type PumpOptions, StreamPump } from "../../src/relay/pump.ts";
 import type { End } from "../../src/relay/settlement.ts";
 import type { TextReader } from "../../src/relay/text_reader.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { until } from "../fake/temp.ts";
 
 /** A reply in memory: each text is one piece of one output token; an error fails it there. */
 class ScriptedReader implements TextReader {
@@ -143,6 +144,29 @@ Deno.test("the balance pays for no more: cut off as at a limit", async () => {
   assertEquals(await new Response(pump.stream()).text(), "abc<cut><end 3>");
   assertEquals(ends.map(charged), [["complete", 3, "counted"]]);
   assertEquals(events, ["discard", "over", "end"]);
+});
+
+Deno.test("a client that is found gone when it is given the last text", async () => {
+  const { pump, ends, events } = run(new ScriptedReader(["a"]));
+  const given: string[] = [];
+  let over = false;
+  pump.start({
+    desiredSize: 1,
+    enqueue(bytes) {
+      given.push(new TextDecoder().decode(bytes));
+      over = true;
+      void pump.cancel();
+    },
+    close() {
+      if (over) throw new TypeError("The stream controller cannot close or enqueue");
+    },
+    error: () => events.push("error"),
+  });
+  pump.pull();
+  await until(() => events.length >= 3);
+  assertEquals(given, ["a<end 1>"]);
+  assertEquals(ends.map(charged), [["complete", 1, "counted"]]);
+  assertEquals(events, ["drain", "over", "end"]);
 });
 
 Deno.test("failed: what came before is delivered, an error event ends it, nothing is charged", async () => {

@@ -1,7 +1,7 @@
 /** Where conversations were answered last, in memory: bounded by number and time. */
 
 import fc from "fast-check";
-import { Affinity } from "../../src/upstreams/affinity.ts";
+import { Affinity, type AffinityNews } from "../../src/upstreams/affinity.ts";
 import { assert, assertEquals } from "../assert.ts";
 
 const LIMITS = { conversations: 5, idleMs: 100 };
@@ -70,4 +70,31 @@ Deno.test("Affinity agrees with a plain model, whatever is remembered and forgot
       assert(affinity.size <= LIMITS.conversations);
     }
   }));
+});
+
+Deno.test("Affinity tells the other threads what they do not know yet, and nothing else", () => {
+  let now = 0;
+  const [one, other] = [new Affinity(() => now, LIMITS), new Affinity(() => now, LIMITS)];
+  const told: AffinityNews[] = [];
+  one.tell = (news) => {
+    told.push(news);
+    other.heard(news);
+  };
+  other.tell = (news) => one.heard(news);
+  one.remember("a", "route", placeOf("x"));
+  one.remember("a", "route", placeOf("x"));
+  assertEquals(told.length, 1);
+  assertEquals(other.placeOf("a")?.upstream, "x");
+  other.remember("a", "route", placeOf("x")); // it knows from the first
+  one.remember("a", "route", placeOf("y"));
+  assertEquals([told.length, other.placeOf("a")?.upstream], [2, "y"]);
+
+  // one that goes on in one thread is not idle in the others
+  for (now = 20; now <= 200; now += 20) one.remember("a", "route", placeOf("y"));
+  assertEquals(other.placeOf("a")?.upstream, "y");
+  assert(told.length < 8, `${told.length}`);
+
+  other.forget("a");
+  assertEquals([one.placeOf("a"), one.knows("route")], [undefined, false]);
+  other.forget("a");
 });

@@ -8,13 +8,13 @@ import { type OperatorApp, operatorOnly } from "./operator_only.ts";
 
 /** The page of in-flight requests. */
 export function liveRoutes(app: OperatorApp, parts: ConsoleParts): void {
-  const { inFlight, now } = parts;
+  const { liveRequests, now } = parts;
   app.get(
     "/live",
     operatorOnly((c) =>
       livePage(c, parts, {
         everyMs: 2_000,
-        part: () => <LiveRequests inFlight={inFlight.all} nowMs={now()} />,
+        part: async () => <LiveRequests inFlight={await liveRequests()} nowMs={now()} />,
         whole: (part) => <Layout page={pageOf(c)} title="Live requests">{part}</Layout>,
       })
     ),

@@ -6,7 +6,7 @@ import { isOperator } from "./operator_only.ts";
 /** A page with a part that changes while it is open. */
 export interface LivePageOptions {
   readonly everyMs: number;
-  readonly part: () => Child;
+  readonly part: () => Promise<Child>;
   /** The whole page around the part. */
   readonly whole: (part: Child) => Child;
 }
@@ -21,13 +21,13 @@ const EVENT_STREAM = {
  * Responds with the page or, to its script, which accepts events only, with its part again and again: until the
  * gateway closes, the client disconnects or the session ends.
  */
-export function livePage(
+export async function livePage(
   c: PageRequest,
   { sessions, closing }: Pick<ConsoleParts, "sessions" | "closing">,
   { everyMs, part, whole }: LivePageOptions,
-): Response | Promise<Response> {
+): Promise<Response> {
   if (accepts(c.req.raw, "text/html", "text/event-stream") !== "text/event-stream") {
-    return page(c, whole(<div data-live>{part()}</div>));
+    return await page(c, whole(<div data-live>{await part()}</div>));
   }
   const { token = "" } = c.var;
   async function* parts() {

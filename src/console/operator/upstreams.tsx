@@ -1,4 +1,4 @@
-import { configuredUpstreams, type KeyPool, type Upstream } from "../../upstreams/mod.ts";
+import { configuredUpstreams, type UpstreamState } from "../../upstreams/mod.ts";
 import { Badge, Table } from "../components.tsx";
 import { duration, relative } from "../format.ts";
 import { Layout } from "../layout.tsx";
@@ -8,7 +8,7 @@ import { type OperatorApp, operatorOnly } from "./operator_only.ts";
 
 /** How upstreams have been doing. */
 export function upstreamsRoutes(app: OperatorApp, parts: ConsoleParts): void {
-  const { upstreams, config, now } = parts;
+  const { upstreamStates, config, now } = parts;
   const hosts = Object.fromEntries(
     Object.entries(configuredUpstreams(config.settings)).map((
       [name, { url }],
@@ -19,7 +19,9 @@ export function upstreamsRoutes(app: OperatorApp, parts: ConsoleParts): void {
     operatorOnly((c) =>
       livePage(c, parts, {
         everyMs: 5_000,
-        part: () => <UpstreamTable upstreams={upstreams.all} hosts={hosts} nowMs={now()} />,
+        part: async () => (
+          <UpstreamTable upstreams={await upstreamStates()} hosts={hosts} nowMs={now()} />
+        ),
         whole: (part) => (
           <Layout page={pageOf(c)} title="Upstreams">
             {part}
@@ -33,9 +35,9 @@ export function upstreamsRoutes(app: OperatorApp, parts: ConsoleParts): void {
   );
 }
 
-function StateBadge({ health }: Pick<Upstream, "health">) {
-  if (health.resting) return <Badge tone="bad">cooling down</Badge>;
-  switch (health.state) {
+function StateBadge({ resting, state }: Pick<UpstreamState, "resting" | "state">) {
+  if (resting) return <Badge tone="bad">cooling down</Badge>;
+  switch (state) {
     case "unknown":
       return <Badge tone="calm">not used yet</Badge>;
     case "ok":
@@ -46,22 +48,21 @@ function StateBadge({ health }: Pick<Upstream, "health">) {
 }
 
 /** Such as `2 of 3 usable, key 1 in cooldown`. */
-function keyStates({ all }: KeyPool): string {
-  const resting = all.filter(({ health }) => health.resting).map(({ position }) => position);
-  const usable = `${all.length - resting.length} of ${all.length} usable`;
+function keyStates({ count, resting }: NonNullable<UpstreamState["keys"]>): string {
+  const usable = `${count - resting.length} of ${count} usable`;
   if (resting.length === 0) return usable;
   return `${usable}, ${resting.length === 1 ? "key" : "keys"} ${resting.join(", ")} in cooldown`;
 }
 
 function UpstreamTable(
   { upstreams, hosts, nowMs }: {
-    upstreams: readonly Upstream[];
+    upstreams: readonly UpstreamState[];
     hosts: Readonly<Record<string, string>>;
     nowMs: number;
   },
 ) {
   return (
-    <Table<Upstream>
+    <Table<UpstreamState>
       caption="Upstreams"
       rows={upstreams}
       empty="No upstreams configured."
@@ -71,7 +72,7 @@ function UpstreamTable(
         { name: "dialect", cell: ({ dialect }) => dialect },
         {
           name: "state",
-          cell: ({ health }) => <StateBadge health={health} />,
+          cell: ({ resting, state }) => <StateBadge resting={resting} state={state} />,
         },
         {
           name: "keys",
@@ -80,12 +81,11 @@ function UpstreamTable(
         {
           name: "last latency",
           numeric: true,
-          cell: ({ health }) =>
-            health.lastLatencyMs === undefined ? "–" : duration(health.lastLatencyMs),
+          cell: ({ lastLatencyMs }) => lastLatencyMs === undefined ? "–" : duration(lastLatencyMs),
         },
         {
           name: "last failure",
-          cell: ({ health: { lastFailure } }) =>
+          cell: ({ lastFailure }) =>
             lastFailure === undefined
               ? "none since start"
               : `${relative(lastFailure.atMs, nowMs)}: ${lastFailure.detail}`,

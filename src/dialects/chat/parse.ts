@@ -26,13 +26,13 @@ export function parseChat(body: unknown): ParsedRequest {
 /** What the schema cannot say about messages. */
 function checkMessages({ messages }: ChatRequest): void {
   messages.forEach((message, index) => {
+    if ((message.content ?? undefined) !== undefined) return;
     const param = `messages[${index}].content`;
     if (message.role === "assistant") {
-      const empty = message.content === undefined || message.content === null;
-      if (empty && !hasOutput(message)) {
+      if (!hasOutput(message)) {
         throw invalid(param, `${param} is required unless the assistant calls a tool.`);
       }
-    } else if (message.content === undefined && !Array.isArray(message.tools)) {
+    } else if (!Array.isArray(message.tools)) {
       throw invalid(param, `${param} is required.`);
     }
   });

@@ -43,6 +43,14 @@ export const ACCESS: readonly Mutation[] = [
     why: "A database that has stopped answering would keep revoked keys alive.",
   },
   {
+    name: "keys-in-use-kept-when-revoked",
+    file: "src/accounts/key_ring.ts",
+    find: "      this.#revision = revision;\n      this.#forgetRecent();\n",
+    replace: "      this.#revision = revision;\n",
+    tests: [{ file: "tests/accounts/stale_key_test.ts" }],
+    why: "A key that is in use would stay valid for a minute after it was revoked.",
+  },
+  {
     name: "import-into-any-account",
     file: "src/importers/place_accounts.ts",
     find: "if (isOwn || (join && email === planned.email)) return { email, account };",

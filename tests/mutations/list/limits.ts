@@ -116,7 +116,7 @@ export const LIMITS: readonly Mutation[] = [
     name: "large-bodies-unbounded",
     file: BODY,
     find: `if ("excess" in found) throw beyond(found.excess, bounds);`,
-    replace: `if ("excess" in found) return { text: decodeUtf8(bytes) };`,
+    replace: `if ("excess" in found) return { text: textFrom(bytes) };`,
     tests: [{
       file: "tests/flow/abuse_bodies_test.ts",
       filter: "bodies of 8 MB cost nobody else anything",
@@ -242,7 +242,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "idle-connections-kept",
     file: "src/http/connections.ts",
-    find: "if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) sockets.end(descriptor);",
+    find: "if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) idle.push(connection);",
     replace: "",
     tests: [{ file: CONNECTIONS, filter: "idle connections are closed" }],
     why: "A thousand idle connections would use up the descriptors.",

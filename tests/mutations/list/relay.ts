@@ -16,9 +16,9 @@ export const RELAY: readonly Mutation[] = [
     name: "stream-ends-before-its-charge",
     file: PUMP,
     find: `await ${SETTLES};
-    return this.#options.opened.reader.reply.close(usage);`,
+    return this.#reader.reply.close(usage);`,
     replace: `void ${SETTLES};
-    return this.#options.opened.reader.reply.close(usage);`,
+    return this.#reader.reply.close(usage);`,
     tests: [{ file: FIRST, filter: "chat/completions: the last event of a complete" }],
     why: "A gateway that is killed then would have answered without a charge.",
   },

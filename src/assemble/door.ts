@@ -1,0 +1,268 @@
+import { KeyRing } from "../accounts/mod.ts";
+import { Admission } from "../admission/mod.ts";
+import type { Config } from "../config/mod.ts";
+import { type App, type ConnectionsOptions, type Pages, serve, type Server } from "../http/mod.ts";
+import type { Resolve } from "../images/mod.ts";
+import { CoarseTimers } from "../platform/mod.ts";
+import { type InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
+import type { Log, Metrics, Present, Tracing } from "../telemetry/mod.ts";
+import {
+  type ListsNews,
+  type RetryPolicy,
+  RoutingMemory,
+  stateOf,
+  type UpstreamState,
+} from "../upstreams/mod.ts";
+import type { Retention } from "../usage/mod.ts";
+import { Bounds } from "./bounds.ts";
+import { admissionSettings, type Reload, Servings } from "./servings.ts";
+import type { Store, StoreOptions } from "./store.ts";
+import type { News, SharedMemory } from "./thread_protocol.ts";
+
+/** What a door needs from its thread. */
+export interface DoorParts {
+  readonly store: Store;
+  readonly storeOptions: StoreOptions;
+  readonly gatewayId: string;
+  /** IDs of gateways that do not run any more: their holds are released. */
+  readonly abandonedIds: readonly string[];
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly tracing?: Tracing | undefined;
+  readonly retries?: RetryPolicy | undefined;
+  readonly resolve?: Resolve | undefined;
+  /** Requests of an account within a second from which on credits are lent for it. */
+  readonly lendFrom?: number | undefined;
+  readonly prove: (challenge: string) => Promise<string>;
+  /** Only in the main thread. */
+  readonly retention?: Retention | undefined;
+  /** The console, if another thread has it. */
+  readonly pages?: Pages | undefined;
+  /** What another thread has found that upstreams list. */
+  readonly told?: ListsNews | undefined;
+  /** Set where several threads serve. */
+  readonly threads?: {
+    readonly thread: number;
+    readonly memory: SharedMemory;
+    readonly connections: NonNullable<ConnectionsOptions["threads"]>;
+    /** Tells the other threads what this one has learned. */
+    readonly tell: (news: readonly News[]) => void;
+  } | undefined;
+  readonly liveRequests?: () => Promise<readonly InFlightRequest[]>;
+  readonly upstreamStates?: () => Promise<readonly UpstreamState[]>;
+  /** Aborted when the gateway closes. */
+  readonly closing: AbortSignal;
+}
+
+/** Where a door listens. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly besideAnother?: boolean;
+  readonly exhausted?: (() => void) | undefined;
+}
+
+/** What one thread serves requests with, from the socket to the upstreams. Disposing closes it. */
+export class Door implements AsyncDisposable {
+  readonly inFlight: InFlightRequests;
+  readonly admission: Admission;
+  readonly bounds: Bounds;
+  readonly servings: Servings;
+  /** Whether connections close after each response: another process has taken over. */
+  isHandingOver = false;
+  readonly #estimates: InputEstimates;
+  readonly #routing: RoutingMemory;
+  readonly #log: Log;
+  readonly #owned: AsyncDisposableStack;
+  #server: Server | undefined;
+  #lastRequestTick = performance.now();
+
+  private constructor(
+    parts: Pick<Door, "inFlight" | "admission" | "bounds" | "servings"> & {
+      readonly estimates: InputEstimates;
+      readonly routing: RoutingMemory;
+      readonly log: Log;
+    },
+    owned: AsyncDisposableStack,
+  ) {
+    this.inFlight = parts.inFlight;
+    this.admission = parts.admission;
+    this.bounds = parts.bounds;
+    this.servings = parts.servings;
+    this.#estimates = parts.estimates;
+    this.#routing = parts.routing;
+    this.#log = parts.log;
+    this.#owned = owned;
+  }
+
+  /** Builds every part in order. */
+  static async open(config: Config, parts: DoorParts): Promise<Door> {
+    const { store, log, threads } = parts;
+    const { database, clock } = store;
+    const { now } = clock;
+    const { settings } = config;
+    await using built = new AsyncDisposableStack();
+    const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
+    await keyRing.refresh();
+    const timers = built.adopt(new CoarseTimers(), (all) => all.close());
+    const inFlight = new InFlightRequests(
+      threads && { all: new Int32Array(threads.memory.inFlight), own: threads.thread - 1 },
+    );
+    const admission = built.adopt(
+      new Admission({
+        database,
+        ...admissionSettings(settings),
+        gatewayId: parts.gatewayId,
+        abandonedIds: parts.abandonedIds,
+        log,
+        now,
+        syncClock: () => clock.sync(),
+        lendFrom: parts.lendFrom,
+      }),
+      (one) => one.close(),
+    );
+    await admission.start();
+    const estimates = new InputEstimates();
+    const routing = new RoutingMemory(now);
+    const tell = threads && spread(threads.tell);
+    if (tell !== undefined) {
+      estimates.tell = (news) => tell({ kind: "estimate", news });
+      routing.affinity.tell = (news) => tell({ kind: "affinity", news });
+    }
+    const bounds = built.use(
+      new Bounds(settings, {
+        now,
+        timers,
+        threads: threads && tell && { ...threads, tell },
+      }),
+    );
+    const servings: Servings = built.use(
+      await Servings.open(
+        config,
+        {
+          ...parts,
+          liveRequests: parts.liveRequests ?? (() => Promise.resolve(inFlight.all)),
+          upstreamStates: parts.upstreamStates ??
+            (() => Promise.resolve(servings.current.upstreams.all.map(stateOf))),
+          keyRing,
+          admission,
+          inFlight,
+          estimates,
+          routing,
+          bounds,
+          timers,
+          reloads: (): Reload | undefined => servings.lastReload,
+        },
+        parts.storeOptions,
+        parts.told,
+      ),
+    );
+    const own = { inFlight, admission, bounds, servings, estimates, routing, log };
+    return new Door(own, built.move());
+  }
+
+  /** What this thread adds to the metrics. */
+  present(): Pick<Present, "requestsInFlight" | "upstreams"> {
+    return {
+      requestsInFlight: this.inFlight.ownCount,
+      upstreams: this.servings.current.upstreams.all.map(({ name, health, keys }) => ({
+        name,
+        resting: health.resting,
+        keys: keys?.all.map(({ position, health }) => ({ position, resting: health.resting })) ??
+          [],
+      })),
+    };
+  }
+
+  /** How the upstreams have been doing, as this thread has seen them. */
+  get upstreamStates(): readonly UpstreamState[] {
+    return this.servings.current.upstreams.all.map(stateOf);
+  }
+
+  /** Milliseconds since the last request that came while handing over. */
+  get quietMs(): number {
+    return performance.now() - this.#lastRequestTick;
+  }
+
+  /** Begins to hand over to another process, or goes on as before. */
+  handOver(isHandingOver: boolean): void {
+    this.isHandingOver = isHandingOver;
+    this.#lastRequestTick = performance.now();
+  }
+
+  /** Notes what other threads have learned. */
+  heard(all: readonly News[]): void {
+    for (const one of all) {
+      switch (one.kind) {
+        case "affinity":
+          this.#routing.affinity.heard(one.news);
+          break;
+        case "estimate":
+          this.#estimates.heard(one.news);
+          break;
+        default:
+          this.bounds[one.kind].heard(one.owner, one.units);
+      }
+    }
+  }
+
+  /** Listens. */
+  listen(address: Address): Server {
+    const fetch: App["fetch"] = (request, info) => {
+      const response = this.servings.current.app.fetch(request, info);
+      if (!this.isHandingOver) return response;
+      this.#lastRequestTick = performance.now();
+      return closingConnection(response);
+    };
+    return this.#server = serve({ fetch }, {
+      ...address,
+      connections: this.bounds.connections,
+      onInterruption: (error) =>
+        this.#log.error("stopped listening: out of file descriptors? closing idle connections", {
+          error: String(error),
+          limit: this.bounds.sockets?.limit,
+        }),
+    });
+  }
+
+  /** Where it listens; undefined before it does. */
+  get server(): Server | undefined {
+    return this.#server;
+  }
+
+  /**
+   * Closes its connections.
+   *
+   * @param patienceMs Max time for those that stay open although nothing runs on them.
+   */
+  async closeConnections(patienceMs: number): Promise<void> {
+    await this.#server?.close(patienceMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+}
+
+/** A response after which the client opens another connection, which is not this process's. */
+async function closingConnection(response: Response | Promise<Response>): Promise<Response> {
+  const { body, status, headers } = await response;
+  const changed = new Headers(headers);
+  changed.set("connection", "close");
+  return new Response(body, { status, headers: changed });
+}
+
+/** Tells the news of one turn of the event loop together: each message wakes the other threads. */
+function spread(tell: (news: readonly News[]) => void): (news: News) => void {
+  let waiting: News[] = [];
+  return (news) => {
+    if (waiting.length === 0) {
+      setTimeout(() => {
+        const all = waiting;
+        waiting = [];
+        tell(all);
+      }, 0);
+    }
+    waiting.push(news);
+  };
+}

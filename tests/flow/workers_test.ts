@@ -1,0 +1,508 @@
+/** Several serving threads on one port: what holds for all of them together. */
+
+import type { ServingWorker } from "../../src/assemble/mod.ts";
+import type { SettingsInput } from "../../src/config/mod.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { startCommand } from "../fake/command.ts";
+import { assertLedgerClean, customer } from "../fake/customer.ts";
+import { type GatewayOptions, startGateway, type TestGateway } from "../fake/gateway.ts";
+import { connectTo, postHead, readReply, writeAll } from "../fake/raw_http.ts";
+import { sluice } from "../fake/shell.ts";
+import { canRunSqld, sqldServer } from "../fake/sqld.ts";
+import { sleep, tempDir, until } from "../fake/temp.ts";
+import { chunk, completion, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
+import { signedIn } from "../fake/visitor.ts";
+
+const ignore = Deno.build.os !== "linux";
+
+/** A gateway with several serving threads. */
+function startWorkers(
+  settings: SettingsInput = {},
+  { workers = 2, ...options }: GatewayOptions & { workers?: number } = {},
+): Promise<TestGateway> {
+  return startGateway({ ...options, settings: { workers, ...settings } });
+}
+
+/** A client that opens a connection for each request, so that every thread gets some. */
+function newConnections(): Deno.HttpClient {
+  return Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+}
+
+function askOn(client: Deno.HttpClient, gateway: { url: string; key: string }) {
+  return (body: Record<string, unknown> = {}, key = gateway.key, path = "/v1/chat/completions") =>
+    fetch(`${gateway.url}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "svc-k2",
+        messages: [{ role: "user", content: "Hi" }],
+        ...body,
+      }),
+      client,
+    });
+}
+
+async function statusAndText(reply: Promise<Response>): Promise<[number, string]> {
+  const one = await reply;
+  return [one.status, await one.text()];
+}
+
+function metricOf(text: string, name: string): number {
+  return text.split("\n").filter((line) =>
+    line.startsWith(`${name}{`) || line.startsWith(`${name} `)
+  )
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
+}
+
+/** An upstream whose streams last for about two seconds. */
+function pacedUpstream() {
+  return fakeUpstream(({ body }) => {
+    if (!body.stream) return completion("well");
+    const pieces = Array.from({ length: 20 }, (_, at) => sse(chunk({ content: `${at} ` })));
+    return pacedStream(100, [...pieces, sse(chunk({}, "stop"), "[DONE]")]);
+  });
+}
+
+/** Starts serving threads, and lets a test end them. */
+function threadsToEnd() {
+  const workers = new Map<number, Worker>();
+  return {
+    start(number: number): ServingWorker {
+      const url = new URL("../../src/assemble/serving_thread.ts", import.meta.url);
+      const worker = new Worker(url, { type: "module" });
+      workers.set(number, worker);
+      return worker;
+    },
+    /** As the platform reports a thread that has died. */
+    end(number: number): void {
+      workers.get(number)!.dispatchEvent(
+        new ErrorEvent("error", { message: "it was ended by a test", cancelable: true }),
+      );
+    },
+  };
+}
+
+Deno.test({
+  name: "workers: each thread serves, with an ID of its own; metrics are sums, whichever is asked",
+  ignore,
+  async fn() {
+    await using upstream = pacedUpstream();
+    await using gateway = await startWorkers({ upstreams: { a: { url: upstream.url } } }, {
+      workers: 3,
+    });
+    using client = newConnections();
+    const ask = askOn(client, gateway);
+    const streams = Array.from({ length: 40 }, () => statusAndText(ask({ stream: true })));
+    await until(() => upstream.received.length === 40, { what: "be sent" });
+    const holders = await gateway.gateway.database.all(
+      "select gateway_id, count(*) as holds from holds group by gateway_id order by gateway_id",
+    );
+    assertEquals(holders.length, 3, JSON.stringify(holders));
+    const [first] = holders.map(({ gateway_id }) => String(gateway_id));
+    assertEquals(holders.map(({ gateway_id }) => gateway_id), [first, `${first}.2`, `${first}.3`]);
+    assertEquals(gateway.gateway.inFlight.count, 40);
+
+    const scrape = async () => await (await fetch(`${gateway.url}/metrics`, { client })).text();
+    for (let at = 0; at < 10; at++) {
+      const text = await scrape();
+      assertEquals(metricOf(text, "sluice_requests_in_flight"), 40);
+      assertEquals(metricOf(text, "sluice_workers"), 3);
+    }
+    for (const [status, text] of await Promise.all(streams)) {
+      assertEquals(status, 200);
+      assertStringIncludes(text, "[DONE]");
+    }
+    for (let at = 0; at < 10; at++) {
+      const text = await scrape();
+      assertEquals(metricOf(text, "sluice_requests_total"), 40);
+      assertEquals(metricOf(text, "sluice_request_duration_seconds_count"), 40);
+      assertEquals(metricOf(text, "sluice_requests_in_flight"), 0);
+      assertEquals(text.match(/^# HELP sluice_requests_total /gm)?.length, 1);
+    }
+    await assertLedgerClean(gateway);
+  },
+});
+
+Deno.test({
+  name: "workers: no credit is spent twice, however the requests are spread",
+  ignore,
+  async fn() {
+    await using gateway = await startWorkers({}, { workers: 3 });
+    const ada = await customer(gateway, 40);
+    using client = newConnections();
+    const ask = askOn(client, gateway);
+    for (let round = 0; round < 3; round++) {
+      const replies = await Promise.all(
+        Array.from({ length: 60 }, () => statusAndText(ask({ max_tokens: 10 }, ada.keys[0]))),
+      );
+      const statuses = Map.groupBy(replies, ([status]) => status);
+      assertEquals([...statuses.keys()].filter((one) => one !== 200 && one !== 403), []);
+    }
+    // whatever was refused while others held the credits, each of them is spent once
+    for (let at = 0; at < 60; at++) await statusAndText(ask({ max_tokens: 10 }, ada.keys[0]));
+    assertEquals(await ada.balance(), 0);
+    const [spent] = await gateway.gateway.database.all(
+      "select sum(charged_credits) as credits, sum(charged_credits < price_credits) as short " +
+        "from usage_records where account_id = ?",
+      [ada.accountId],
+    );
+    assertEquals(spent, { credits: 40, short: 0 });
+    await assertLedgerClean(gateway);
+  },
+});
+
+Deno.test({
+  name: "workers: limits that are kept in memory hold for all threads together",
+  ignore,
+  async fn() {
+    await using gateway = await startWorkers({
+      limits: { countsPerMinute: 10, openRequestsPerKey: 5 },
+    });
+    using client = newConnections();
+    const ask = askOn(client, gateway);
+    const counts: number[] = [];
+    for (let at = 0; at < 30; at++) {
+      counts.push((await statusAndText(ask({}, gateway.key, "/v1/messages/count_tokens")))[0]);
+      await sleep(10); // threads tell each other what they counted, which takes a moment
+    }
+    assertEquals(counts.filter((status) => status === 200).length, 10, counts.join());
+
+    const body = { messages: [{ role: "user", content: "[[stall 1s]]" }] };
+    const open = await Promise.all(Array.from({ length: 15 }, () => statusAndText(ask(body))));
+    assertEquals(open.filter(([status]) => status === 200).length, 5);
+    const again = await Promise.all(Array.from({ length: 5 }, () => statusAndText(ask())));
+    assertEquals(again.map(([status]) => status), [200, 200, 200, 200, 200]);
+  },
+});
+
+Deno.test({
+  name: "workers: large bodies of all threads together take no more than their memory",
+  ignore,
+  async fn() {
+    const megabyte = 1_048_576;
+    await using gateway = await startWorkers({
+      limits: { largeBodiesBytes: 12 * megabyte, accountShare: 1, bodyIdleMs: 1_500 },
+    });
+    // eight clients send bodies of three megabytes, and keep the last byte
+    const connections = await Promise.all(
+      Array.from({ length: 8 }, () => connectTo(gateway.url)),
+    );
+    const text = JSON.stringify({
+      model: "svc-k2",
+      messages: [{ role: "user", content: "x".repeat(3 * megabyte) }],
+    });
+    const head = postHead("/v1/chat/completions", {
+      key: gateway.key,
+      headers: [`content-length: ${text.length}`],
+    });
+    const replies = connections.map(async (connection) => {
+      await writeAll(connection, head + text.slice(0, -1));
+      await sleep(1_000);
+      await writeAll(connection, text.slice(-1)).catch(() => false);
+      return (await readReply(connection)).status;
+    });
+    const statuses = await Promise.all(replies);
+    for (const connection of connections) connection.close();
+    // what was read is longer than the context window; for the others there was no memory in time
+    const read = statuses.filter((status) => status === 400).length;
+    assert(read >= 2 && read <= 4, statuses.join());
+    assertEquals(statuses.filter((status) => status === 503).length, 8 - read, statuses.join());
+    // and nothing of it stays taken
+    const [status] = await statusAndText(
+      gateway.post("/v1/chat/completions", text),
+    );
+    assertEquals(status, 400); // longer than the context window, which takes reading it
+  },
+});
+
+Deno.test({
+  name: "workers: a thread that dies is started again; the others' requests go on, holds are freed",
+  ignore,
+  async fn() {
+    await using upstream = pacedUpstream();
+    const threads = threadsToEnd();
+    await using gateway = await startWorkers({ upstreams: { a: { url: upstream.url } } }, {
+      startThread: threads.start,
+    });
+    using client = newConnections();
+    const ask = askOn(client, gateway);
+    await Promise.all(Array.from({ length: 20 }, () => statusAndText(ask())));
+    const before = await (await fetch(`${gateway.url}/metrics`, { client })).text();
+    assertEquals(metricOf(before, "sluice_requests_total"), 20);
+
+    const streams = Array.from(
+      { length: 30 },
+      () => statusAndText(ask({ stream: true })).catch(() => [0, ""] as const),
+    );
+    await until(() => upstream.received.length === 50, { what: "be sent" });
+    const { database } = gateway.gateway;
+    const heldBy = async (table: string, end: string) =>
+      (await database.all(`select 1 from ${table} where gateway_id like ?`, [end])).length;
+    threads.end(2);
+    await until(() => gateway.log().includes("a serving thread was started again"), {
+      what: "be started again",
+    });
+    for (const table of ["holds", "loans"]) assertEquals(await heldBy(table, "%.2"), 0, table);
+    const done = await Promise.all(streams);
+    const whole = done.filter(([status, text]) => status === 200 && text.includes("[DONE]"));
+    assert(whole.length > 0 && whole.length < 30, `${whole.length} of 30 were whole`);
+    assertEquals(gateway.gateway.inFlight.count, 0);
+
+    // both serve again, and no count has fallen
+    const again = await Promise.all(Array.from({ length: 30 }, () => statusAndText(ask())));
+    assert(again.every(([status]) => status === 200));
+    const after = await (await fetch(`${gateway.url}/metrics`, { client })).text();
+    assert(metricOf(after, "sluice_requests_total") >= 20 + whole.length + 30);
+    assertEquals(metricOf(after, "sluice_worker_restarts_total"), 1);
+    assertEquals(metricOf(after, "sluice_workers"), 2);
+    await assertLedgerClean(gateway);
+
+    // it uses the settings that were read meanwhile
+    assertEquals(
+      (await gateway.reload({
+        workers: 2,
+        upstreams: { a: { url: upstream.url } },
+        aliases: { mine: "svc-k2" },
+      })).fault,
+      null,
+    );
+    const served = await Promise.all(
+      Array.from({ length: 20 }, () => statusAndText(ask({ model: "mine" }))),
+    );
+    assert(served.every(([status]) => status === 200));
+  },
+});
+
+Deno.test({
+  name: "workers: settings that one thread cannot use are used by none",
+  ignore,
+  async fn() {
+    const threads = threadsToEnd();
+    let isFaulty = false;
+    await using gateway = await startWorkers({}, {
+      workers: 3,
+      startThread(number) {
+        const worker = threads.start(number);
+        const post = worker.postMessage.bind(worker);
+        worker.postMessage = (message, transfer) => {
+          const { name, argument } = message as { name?: string; argument?: { config: unknown } };
+          const isHit = isFaulty && number === 3 && name === "prepare";
+          post(
+            isHit ? { ...message as object, argument: { ...argument, config: null } } : message,
+            transfer,
+          );
+        };
+        return worker;
+      },
+    });
+    using client = newConnections();
+    const ask = askOn(client, gateway);
+    const statuses = async (model: string) => {
+      const all = Array.from({ length: 30 }, () => statusAndText(ask({ model })));
+      return [...new Set((await Promise.all(all)).map(([status]) => status))];
+    };
+    isFaulty = true;
+    const reload = await gateway.reload({ workers: 3, aliases: { mine: "svc-k2" } });
+    assert(reload.fault !== null);
+    assertEquals(await statuses("mine"), [404]);
+    isFaulty = false;
+    assertEquals((await gateway.reload({ workers: 3, aliases: { mine: "svc-k2" } })).fault, null);
+    assertEquals(await statuses("mine"), [200]);
+    assertEquals((await gateway.reload({ workers: 2 })).needRestart, ["workers"]);
+    assertEquals(await statuses("mine"), [404]);
+  },
+});
+
+Deno.test({
+  name: "workers: a conversation stays at its upstream, whichever thread gets its requests",
+  ignore,
+  async fn() {
+    await using one = fakeUpstream(() => completion("well"));
+    await using other = fakeUpstream(() => completion("well"));
+    await using gateway = await startWorkers({
+      upstreams: { a: { url: one.url }, b: { url: other.url } },
+      routes: {
+        "svc-k2": {
+          targets: [{ upstream: "a", model: "m", weight: 1 }, {
+            upstream: "b",
+            model: "m",
+            weight: 1,
+          }],
+        },
+      },
+    });
+    using client = newConnections();
+    const ask = askOn(client, gateway);
+    const used = await Promise.all(Array.from({ length: 20 }, async (_, number) => {
+      const messages = [{ role: "user", content: `Conversation ${number}` }];
+      const upstreams = new Set<string | null>();
+      for (let turn = 0; turn < 6; turn++) {
+        const { headers, body } = await ask({ messages });
+        await body?.cancel();
+        upstreams.add(headers.get("x-sluice-upstream"));
+        messages.push({ role: "assistant", content: "well" }, { role: "user", content: "and?" });
+        await sleep(10);
+      }
+      return [...upstreams];
+    }));
+    assertEquals(used.filter((upstreams) => upstreams.length !== 1), []);
+    assertEquals(new Set(used.flat()).size, 2);
+  },
+});
+
+Deno.test({
+  name: "workers: the console is one, whichever thread a browser reaches",
+  ignore,
+  async fn() {
+    await using upstream = pacedUpstream();
+    await using gateway = await startWorkers({ upstreams: { a: { url: upstream.url } } });
+    using client = newConnections();
+    const ask = askOn(client, gateway);
+    const operator = await signedIn(gateway, "owner@localhost");
+    const streams = Array.from({ length: 20 }, () => statusAndText(ask({ stream: true })));
+    await until(() => upstream.received.length === 20, { what: "be sent" });
+    const page = (path: string, headers = {}) =>
+      fetch(`${gateway.url}/console${path}`, {
+        headers: { cookie: operator.cookie, ...headers },
+        redirect: "manual",
+        client,
+      });
+    for (let at = 0; at < 10; at++) {
+      assertStringIncludes(await (await page("/operator/live")).text(), "20 requests at");
+    }
+    await Promise.all(streams);
+    for (let at = 0; at < 6; at++) {
+      assertMatch(await (await page("/operator/upstreams")).text(), />ok</);
+    }
+
+    // failed sign-ins are counted in one place
+    const bob = await customer(gateway, 10);
+    const statuses: number[] = [];
+    for (let at = 0; at < 8; at++) {
+      const form = await page("/sign-in", { cookie: "" });
+      const cookie = /^([^;]*)/.exec(form.headers.get("set-cookie") ?? "")?.[1] ?? "";
+      const csrf = /name="csrf" value="([0-9a-f]{64})"/.exec(await form.text())?.[1] ?? "";
+      const reply = await fetch(`${gateway.url}/console/sign-in`, {
+        method: "POST",
+        headers: { cookie, "sec-fetch-site": "same-origin" },
+        body: new URLSearchParams({ csrf, email: bob.email, password: "wrong password" }),
+        redirect: "manual",
+        client,
+      });
+      await reply.body?.cancel();
+      statuses.push(reply.status);
+    }
+    assertEquals(statuses.filter((status) => status !== 429).length, 5, statuses.join());
+
+    // a page that stays open ends with the gateway, and with its reader
+    const live = await Promise.all(
+      Array.from({ length: 6 }, () => page("/operator/live", { accept: "text/event-stream" })),
+    );
+    const readers = live.map(({ body }) => body!.getReader());
+    for (const reader of readers) assertEquals((await reader.read()).done, false);
+    await readers.pop()!.cancel();
+    const startedTick = performance.now();
+    await gateway.gateway.stop();
+    assert(performance.now() - startedTick < 8_000);
+    await Promise.all(readers.map((reader) => reader.cancel().catch(() => {})));
+  },
+});
+
+Deno.test({
+  name: "workers: idle connections are closed, those in use in any thread are not",
+  ignore,
+  async fn() {
+    await using gateway = await startWorkers({ limits: { idleConnectionMs: 500 } });
+    const connections = await Promise.all(Array.from({ length: 12 }, () => connectTo(gateway.url)));
+    const body = JSON.stringify({
+      model: "svc-k2",
+      messages: [{ role: "user", content: "[[stall 3s]]" }],
+    });
+    const head = postHead("/v1/chat/completions", {
+      key: gateway.key,
+      headers: [`content-length: ${body.length}`],
+    });
+    const busy = connections.slice(0, 8).map(async (connection) => {
+      await writeAll(connection, head + body);
+      return (await readReply(connection)).status;
+    });
+    const idle = connections.slice(8).map((connection) => connection.read(new Uint8Array(1)));
+    assertEquals(await Promise.all(idle), [null, null, null, null]);
+    assertEquals(await Promise.all(busy), Array(8).fill(200));
+    for (const connection of connections) connection.close();
+  },
+});
+
+Deno.test({
+  name: "workers: SIGTERM drains all threads; a revoked key stops in all; --workers auto",
+  ignore,
+  async fn() {
+    await using upstream = pacedUpstream();
+    await using dir = await tempDir();
+    const key = `sk-${"w".repeat(40)}`;
+    const env = { SLUICE_UPSTREAM_URL: upstream.url, SLUICE_OWNER_KEY: key, SLUICE_PORT: "0" };
+    await using process = startCommand(["--workers", "3"], { directory: dir.path, env });
+    const [, url = ""] = await process.waitFor(/listening on (http:\S+)/);
+    await process.waitFor(/curl/);
+    using client = newConnections();
+    const ask = askOn(client, { url, key });
+    const run = (...args: string[]) => sluice(args, { directory: dir.path, env });
+    const { id, key: other } = JSON.parse((await run("key", "create", "--json")).out);
+    const statuses = async () => {
+      const all = await Promise.all(
+        Array.from({ length: 20 }, () => statusAndText(ask({}, other))),
+      );
+      return [...new Set(all.map(([status]) => status))];
+    };
+    assertEquals(await statuses(), [200]);
+    assertEquals((await run("key", "revoke", id)).code, 0);
+    await sleep(1_000);
+    assertEquals(await statuses(), [401]);
+
+    const streams = Array.from({ length: 30 }, () => statusAndText(ask({ stream: true })));
+    await sleep(700);
+    process.signal("SIGTERM");
+    for (const [status, text] of await Promise.all(streams)) {
+      assertEquals(status, 200);
+      assertStringIncludes(text, "[DONE]");
+    }
+    assertEquals((await process.status).code, 0);
+    assertEquals((await run("credits", "audit")).code, 0);
+    // every line of the log is one, whichever thread wrote it
+    for (const line of process.err().trim().split("\n")) assert(JSON.parse(line).message);
+
+    // fewer threads the next time; what the third one held is free at once
+    assertMatch(await Deno.readTextFile(`${dir.path}/data/gateway.id`), /^gw_\w{16} 3\n$/);
+    await using next = startCommand(["--workers", "auto"], { directory: dir.path, env });
+    await next.waitFor(/curl/);
+    const cores = navigator.hardwareConcurrency;
+    const text = await (await fetch(/http:\S+/.exec(next.out())![0] + "/metrics")).text();
+    assertEquals(metricOf(text, "sluice_workers"), cores);
+    next.signal("SIGINT");
+    assertEquals((await next.status).code, 0);
+  },
+});
+
+Deno.test({
+  name:
+    "workers: with a libSQL server each thread has a connection of its own, and no credit is spent twice",
+  ignore: ignore || !await canRunSqld(),
+  async fn() {
+    await using dir = await tempDir();
+    await using server = await sqldServer(`${dir.path}/sqld`);
+    await using gateway = await startWorkers({ database: { url: server.url } });
+    const ada = await customer(gateway, 15);
+    using client = newConnections();
+    const ask = askOn(client, gateway);
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, () => statusAndText(ask({ max_tokens: 10 }, ada.keys[0]))),
+    );
+    for (let at = 0; at < 20; at++) {
+      replies.push(await statusAndText(ask({ max_tokens: 10 }, ada.keys[0])));
+    }
+    assertEquals(replies.filter(([status]) => status === 200).length, 15);
+    assertEquals(replies.filter(([status]) => status !== 200 && status !== 403), []);
+    assertEquals(await ada.balance(), 0);
+    await assertLedgerClean(gateway);
+  },
+});
