@@ -8,7 +8,6 @@ import { type Database, DatabaseError, type Statement } from "../../src/database
 import {
   type AccountStatus,
   audit,
-  creditsOf,
   recallLoans,
   type Tier,
   TierList,
@@ -637,13 +636,11 @@ Deno.test("17: two gateways with small and large requests of one account", async
       if (sql.includes("loan_returns")) returns++;
     };
   }
-  let all = 0;
-  const untilTick = performance.now() + 15_000;
+  const untilTick = performance.now() + 6_000;
   await Promise.all(
     gateways.map(async (gateway) => {
       while (performance.now() < untilTick) {
         const running = await gateway.admit(caller, 1);
-        all++;
         await gateway.settle(running, 0);
         await sleep(10);
       }
@@ -667,6 +664,8 @@ Deno.test("17: two gateways with small and large requests of one account", async
       }
     })()]),
   );
+  assertEquals(short, 0);
+  assert(asks + returns < 50 && late < 5, `${asks} asks, ${returns} returns, ${late} late`);
 });
 
 Deno.test("18: a loan whose answer was lost is found again", async () => {
@@ -684,6 +683,5 @@ Deno.test("18: a loan whose answer was lost is found again", async () => {
     await gateway.settle(running, 0);
     await sleep(20);
     return running.hold.lent !== undefined;
-  }, { withinMs: 60_000 });
-  assert(ms < 8_000, `${ms} ms`);
+  }, { withinMs: 10_000 });
 });
