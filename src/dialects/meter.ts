@@ -139,13 +139,15 @@ export class Meter {
   }
 
   #addText(value: string, key: string, parent: string): boolean {
-    if (value === "" || VALUES.has(value)) return false;
+    // only what is short: to look a text up is to hash all of it
+    if (value === "" || value.length <= MARKER_CHARS && VALUES.has(value)) return false;
     if (this.#images !== undefined && IDS.has(key) && value.length > MARKER_CHARS) {
       this.#counter.add(value.slice(0, value.length / 2)); // another dialect may need more to say it
     } else if (!TEXTS.has(key) && this.#isRepeated(`${parent} ${key}`, value, MAX_VALUES)) {
       return false;
     }
-    this.#counter.add(value + this.#separator);
+    this.#counter.add(value);
+    this.#counter.add(this.#separator); // by itself: megabytes are not copied for it
     return true;
   }
 

@@ -58,11 +58,9 @@ export async function readJson(
   const detached = new DetachedBase64(limits.large.turn, owner.account);
   try {
     const bytes = await readBytes(request, limits, owner, detached);
-    return {
-      json: parse(await textOf(bytes, limits, detached)),
-      bytes: bytes.byteLength,
-      detached,
-    };
+    const size = bytes.byteLength; // whose buffer is given away
+    const { text, longDigits } = await textOf(bytes, limits, detached);
+    return { json: parse(text, longDigits), bytes: size, detached };
   } catch (error) {
     detached.release();
     throw error;
@@ -74,17 +72,17 @@ async function textOf(
   bytes: Uint8Array<ArrayBuffer>,
   { bodyDepth: depth, bodyValues: values, bodyKeys: members, large }: BodyLimits,
   detached: DetachedBase64,
-): Promise<string> {
+): Promise<{ readonly text: string; readonly longDigits?: boolean }> {
   const bounds = { depth, values, members };
   if (bytes.byteLength < MIN_CHARS) {
     const text = textFrom(bytes);
     const excess = jsonExcess(text, bounds);
     if (excess !== undefined) throw beyond(excess, bounds);
-    return text;
+    return { text };
   }
   const found = await large.detach(bytes, detached, bounds);
   if ("excess" in found) throw beyond(found.excess, bounds);
-  return textFrom(found.text);
+  return { text: textFrom(found.text), longDigits: found.longDigits };
 }
 
 function beyond(excess: JsonExcess, bounds: JsonBounds): Refusal {
@@ -97,12 +95,12 @@ function beyond(excess: JsonExcess, bounds: JsonBounds): Refusal {
   return invalid(undefined, messages[excess]);
 }
 
-function parse(text: string): unknown {
+function parse(text: string, longDigits: boolean | undefined): unknown {
   if (text.trim() === "") {
     throw invalid(undefined, "Request body is empty: send a JSON object.");
   }
   try {
-    return parseJson(text);
+    return parseJson(text, longDigits);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw invalid(undefined, `Request body is not valid JSON: ${why.slice(0, 200)}.`);

@@ -1,4 +1,5 @@
-/** A run of digits that may be an integer beyond 2^53. Rare, and quick to search for. */
+/** Digits in a row that may be an integer beyond 2^53. Rare, and quick to search for. */
+export const LONG_DIGITS = 16;
 const MANY_DIGITS = /\d{16}/;
 /** Max values passed to the reviver, which takes about a microsecond each. In longer texts, numbers are rounded. */
 const MOST_VALUES = 20_000;
@@ -19,6 +20,7 @@ const platform = JSON as unknown as {
  * are parsed as usual, with rounding.
  *
  * @param text A JSON text.
+ * @param longDigits Whether a number in it has 16 digits in a row; searched for if this is not known.
  * @returns The parsed value.
  * @throws {SyntaxError} If the text is not valid JSON.
  *
@@ -30,10 +32,8 @@ const platform = JSON as unknown as {
  * assertEquals(JSON.stringify(parseJson('{"id":1234567890123456789}')), '{"id":1234567890123456789}');
  * ```
  */
-export function parseJson(text: string): unknown {
-  return MANY_DIGITS.test(text) && holdsLargeNumber(text)
-    ? platform.parse(text, exact)
-    : JSON.parse(text);
+export function parseJson(text: string, longDigits = MANY_DIGITS.test(text)): unknown {
+  return longDigits && holdsLargeNumber(text) ? platform.parse(text, exact) : JSON.parse(text);
 }
 
 /**
@@ -68,7 +68,7 @@ function holdsLargeNumber(json: string): boolean {
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (code >= ZERO && code <= NINE) {
-      if (++digits === 16) found = true;
+      if (++digits === LONG_DIGITS) found = true;
       continue;
     }
     digits = 0;

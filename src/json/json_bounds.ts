@@ -1,4 +1,4 @@
-import { endOfText } from "./exact_json.ts";
+import { endOfText, LONG_DIGITS } from "./exact_json.ts";
 
 /** Limits on a JSON text, checked before it is parsed. */
 export interface JsonBounds {
@@ -10,11 +10,27 @@ export interface JsonBounds {
   readonly members: number;
 }
 
+/** What else is found in a JSON text while its limits are checked, so that large ones are walked through once. */
+export class JsonFindings {
+  /** Whether a number has 16 digits in a row: it may be an integer beyond 2^53. */
+  longDigits = false;
+  /** Long strings: the indexes of their first character and of their closing quote, or the text's end without one. */
+  readonly texts: { readonly start: number; readonly end: number }[] = [];
+  readonly minChars: number;
+
+  /** @param minChars Length from which a string is long, as it is written. */
+  constructor(minChars: number) {
+    this.minChars = minChars;
+  }
+}
+
 /** The limit that a text exceeds. */
 export type JsonExcess = keyof JsonBounds;
 
 const QUOTE = 34;
 const COMMA = 44;
+const ZERO = 48;
+const NINE = 57;
 const COLON = 58;
 const OPEN_ARRAY = 91;
 const CLOSE_ARRAY = 93;
@@ -25,8 +41,9 @@ const CLOSE_OBJECT = 125;
  * Finds the first limit that a JSON text exceeds, in one pass without allocation. Parsing a few megabytes of
  * `[{},{},…]` first would take gigabytes and seconds.
  *
- * @param json The text, which need not be valid. It may be decoded as UTF-8 or, for speed, as Latin-1.
+ * @param json The text, which need not be valid. Other characters than ASCII may be replaced.
  * @param bounds The limits.
+ * @param findings Filled with what else is found, up to where a limit is exceeded.
  * @returns The exceeded limit, or `undefined` if the text is within all of them.
  *
  * @example
@@ -39,16 +56,28 @@ const CLOSE_OBJECT = 125;
  * assertEquals(jsonExcess("[[[]]]", bounds), "depth");
  * ```
  */
-export function jsonExcess(json: string, bounds: JsonBounds): JsonExcess | undefined {
-  if (isSmall(json, bounds)) return undefined;
+export function jsonExcess(
+  json: string,
+  bounds: JsonBounds,
+  findings?: JsonFindings,
+): JsonExcess | undefined {
+  if (findings === undefined && isSmall(json, bounds)) return undefined;
   const members = new Int32Array(bounds.depth + 1);
   let depth = 0;
   let values = 1;
+  let digits = 0;
+  let lastDigit = -1;
   for (let at = 0; at < json.length; at++) {
-    switch (json.charCodeAt(at)) {
-      case QUOTE:
+    const code = json.charCodeAt(at);
+    switch (code) {
+      case QUOTE: {
+        const start = at + 1;
         at = endOfText(json, at);
+        if (findings !== undefined && at - start >= findings.minChars) {
+          findings.texts.push({ start, end: at });
+        }
         break;
+      }
       case COMMA:
         if (++values > bounds.values) return "values";
         break;
@@ -66,6 +95,12 @@ export function jsonExcess(json: string, bounds: JsonBounds): JsonExcess | undef
       case CLOSE_ARRAY:
       case CLOSE_OBJECT:
         if (depth > 0) depth--;
+        break;
+      default:
+        if (findings === undefined || code < ZERO || code > NINE) break;
+        digits = lastDigit === at - 1 ? digits + 1 : 1;
+        lastDigit = at;
+        if (digits === LONG_DIGITS) findings.longDigits = true;
     }
   }
   return undefined;

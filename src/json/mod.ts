@@ -8,4 +8,4 @@
  */
 
 export { isLargeNumber, parseJson } from "./exact_json.ts";
-export { type JsonBounds, type JsonExcess, jsonExcess } from "./json_bounds.ts";
+export { type JsonBounds, type JsonExcess, jsonExcess, JsonFindings } from "./json_bounds.ts";

@@ -1,3 +1,4 @@
+import type { JsonFindings } from "../json/mod.ts";
 import { MIN_CHARS } from "./detached_base64.ts";
 
 const QUOTE = 0x22;
@@ -20,17 +21,16 @@ for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
  * unusual, such as an escape or a space in it, leaves the string as it is: then it is read as any other.
  *
  * @param json Not known to be a valid JSON text.
+ * @param texts Its strings of at least {@linkcode MIN_CHARS}: a short one holds no long run.
  */
-export function findRuns(json: Uint8Array): { readonly start: number; readonly end: number }[] {
+export function findRuns(json: Uint8Array, texts: JsonFindings["texts"]): JsonFindings["texts"] {
   const runs = [];
-  for (let open = json.indexOf(QUOTE); open >= 0;) {
-    const start = runStart(json, open + 1);
+  for (const text of texts) {
+    const start = runStart(json, text.start);
     const end = runEnd(json, start);
     if (json[end] === QUOTE && end - start >= MIN_CHARS && (end - start) % 4 === 0) {
       runs.push({ start, end });
     }
-    const close = stringEnd(json, end);
-    open = close < 0 ? -1 : json.indexOf(QUOTE, close + 1);
   }
   return runs;
 }
@@ -55,13 +55,4 @@ function runEnd(json: Uint8Array, from: number): number {
   while (IS_BASE64[json[at]!] === 1) at++;
   for (let padding = 0; padding < 2 && json[at] === PADDING; padding++) at++;
   return at;
-}
-
-/** Where the string that reaches beyond `from` is closed; -1 when it is not. */
-function stringEnd(json: Uint8Array, from: number): number {
-  for (let at = from;; at++) {
-    if (json[at] === QUOTE) return at;
-    if (json[at] === BACKSLASH) at++;
-    else if (at >= json.length) return -1;
-  }
 }

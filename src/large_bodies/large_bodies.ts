@@ -91,22 +91,26 @@ export class LargeBodies {
    * Takes the long base64 out of a JSON text, and looks through it for images.
    *
    * @param json Not known to be valid. Given away with its whole buffer.
-   * @returns The text in UTF-8 with marks in the detached base64's places, all of it when there are none; or the bound
-   *   that it exceeds.
+   * @returns The text in UTF-8 with marks in the detached base64's places, all of it when there are none, and whether a
+   *   number in it has 16 digits in a row; or the bound that it exceeds.
    * @throws {Refusal} `gateway_unavailable` when the thread has no time for it.
    */
   async detach(
     json: Uint8Array<ArrayBuffer>,
     detached: DetachedBase64,
     bounds: JsonBounds,
-  ): Promise<{ readonly text: Uint8Array } | { readonly excess: JsonExcess }> {
+  ): Promise<
+    | { readonly text: Uint8Array; readonly longDigits: boolean }
+    | { readonly excess: JsonExcess }
+  > {
     const answer = await this.#ask({ kind: "json", bytes: json, bounds }, detached.account);
     if (answer.kind !== "json") throw new Error("the thread answered something else");
     if (answer.excess !== undefined) return { excess: answer.excess };
-    if (answer.runs.length === 0) return { text: answer.bytes };
+    const { longDigits } = answer;
+    if (answer.runs.length === 0) return { text: answer.bytes, longDigits };
     await this.turn(detached.account);
     detached.hold({ release: () => detached.sending || this.#keep(answer.bytes.buffer) });
-    return { text: detached.detachRuns(answer.bytes, answer.runs) };
+    return { text: detached.detachRuns(answer.bytes, answer.runs), longDigits };
   }
 
   /**

@@ -33,6 +33,8 @@ export type Answer =
     | {
       readonly kind: "json";
       readonly runs: readonly Run[];
+      /** Whether a number has 16 digits in a row. */
+      readonly longDigits: boolean;
       /** The bound that the text exceeds; then no runs were looked for. */
       readonly excess: JsonExcess | undefined;
     }

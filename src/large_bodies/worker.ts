@@ -2,16 +2,15 @@
 /// <reference lib="deno.worker" />
 /** The thread that looks at each byte of what is large: milliseconds, in which nobody else waits. */
 
-import { Buffer } from "node:buffer";
+import { Buffer, isAscii } from "node:buffer";
 import { examine } from "../pixels/mod.ts";
-import { jsonExcess } from "../json/mod.ts";
+import { jsonExcess, JsonFindings } from "../json/mod.ts";
+import { MIN_CHARS } from "./detached_base64.ts";
 import { findRuns } from "./find_runs.ts";
 import type { Answer, Ask } from "./protocol.ts";
 
 const encoder = new TextEncoder();
 const ascii = new TextDecoder();
-/** All that is structure in JSON is ASCII. */
-const latin1 = new TextDecoder("latin1");
 
 const DECODED_AT_ONCE = 65_536;
 /** What an image is decoded into: memory that was used before costs much less than new one. */
@@ -31,13 +30,31 @@ function answerTo(ask: Ask): Answer {
     encoder.encodeInto(text, base64);
     return { id, kind, bytes: base64, examined: examine(bytes) };
   }
-  const excess = jsonExcess(latin1.decode(bytes), ask.bounds);
-  if (excess !== undefined) return { id, kind, bytes, runs: [], excess };
-  const runs = findRuns(bytes).map(({ start, end }) => {
+  const findings = new JsonFindings(MIN_CHARS);
+  const excess = jsonExcess(inAscii(bytes), ask.bounds, findings);
+  const { longDigits, texts } = findings;
+  if (excess !== undefined) return { id, kind, bytes, runs: [], longDigits, excess };
+  const runs = findRuns(bytes, texts).map(({ start, end }) => {
     const image = decoded(bytes.subarray(start, end));
     return { start, end, size: image.byteLength, examined: examine(image) };
   });
-  return { id, kind, bytes, runs, excess };
+  return { id, kind, bytes, runs, longDigits, excess };
+}
+
+/**
+ * A character for each byte, "x" for what is not ASCII: all that is structure in JSON is. The platform decodes ASCII ten
+ * times as fast as Latin-1 (Deno 2.9).
+ */
+function inAscii(bytes: Uint8Array): string {
+  if (isAscii(bytes)) return ascii.decode(bytes);
+  const words = new Uint32Array(Math.ceil(bytes.byteLength / 4));
+  const copy = new Uint8Array(words.buffer);
+  copy.set(bytes);
+  for (let at = 0; at < words.length; at++) {
+    const others = words[at]! >>> 7 & 0x01010101;
+    if (others !== 0) words[at] = words[at]! & ~Math.imul(others, 0xff) | Math.imul(others, 0x78);
+  }
+  return ascii.decode(copy.subarray(0, bytes.byteLength));
 }
 
 /** Valid until the next call. */

@@ -10,6 +10,10 @@ export interface Weights {
   readonly runs: Uint16Array;
   /** Cost of a quarter token in `UNIT`s, by state and level: `state << 4 | level`. */
   readonly costs: Int32Array;
+  /** What `characters` and `pairs` hold of two neighbours in ASCII, by `first << 7 | second`: see `asciiPairs`. */
+  readonly ascii: Uint16Array;
+  /** Cost of two whole tokens in `UNIT`s and the state after them, by state and two levels: see `twoSteps`. */
+  readonly steps: Uint32Array;
 }
 
 /** Counts are integers in units of 1/1024 token, so that sums are exact. */
@@ -38,7 +42,17 @@ export const PAIR_SLOTS = (1 << 14) + (1 << 16);
 export const RUN_UNIT = 256;
 
 /** UTF-16 units that are counted together. */
-const MAX_PART = 1 << 16;
+const MAX_PART = 1 << 10;
+
+/** Shorter parts are counted unit by unit. */
+const MIN_BYTES = 256;
+
+/** A part in ASCII. */
+const BYTES = new Uint8Array(MAX_PART);
+const encoder = new TextEncoder();
+
+/** Units after a pair that has to be looked at more closely, at first: others are likely to be near. */
+const MIN_STRETCH = 8;
 
 const BMP = 0x10000;
 
@@ -125,6 +139,43 @@ function unpackPairs(packed: string): Uint8Array {
   return pairs;
 }
 
+/** Quarter tokens of a whole one, which each character in ASCII is on its own. */
+const WHOLE = 4;
+
+/** Bits of a pair in `Weights.ascii`; below them are 4 of its level. */
+const SAME = 1 << 4;
+const BLANKS = 1 << 5;
+/** A pair has to be looked at more closely if it has the first of these, or another and the one before it the bit 5 lower. */
+const CLOSER = 5;
+const ALWAYS = 1 << 8;
+const SAME_AGAIN = SAME << CLOSER;
+const AFTER_BLANKS = BLANKS << CLOSER;
+
+/** Two neighbours in ASCII at one look: most text is that, and nearly all of its pairs need no more. */
+function asciiPairs(characters: Uint8Array, pairs: Uint8Array): Uint16Array {
+  return Uint16Array.from({ length: 1 << 14 }, (_, index) => {
+    const [first, second] = [index >> 7, index & 127];
+    let pair = second === 32 ? SPACE : pairs[index]!;
+    const isDigit = second >= 48 && second <= 57;
+    if (isDigit || characters[second] !== WHOLE) pair |= ALWAYS;
+    if (first === second) pair |= SAME | SAME_AGAIN;
+    if (isBlank(first)) pair |= isBlank(second) ? BLANKS : second > 32 ? AFTER_BLANKS : 0;
+    return pair;
+  });
+}
+
+/** A step in `Weights.steps`: the state is in 5 bits below the costs. */
+const STATE_BITS = 5;
+
+/** Two characters in one step, since each step has to wait for the state that the last one ends in. */
+function twoSteps(costs: Int32Array): Uint32Array {
+  return Uint32Array.from({ length: STATES << 8 }, (_, index) => {
+    const first = index >> 4;
+    const second = NEXT_STATES[first]! << 4 | index & 15;
+    return (costs[first]! + costs[second]!) * WHOLE << STATE_BITS | NEXT_STATES[second]!;
+  });
+}
+
 /** Unpacks `RUNS`: code points, each with its tokens in 1/256, in base 36. */
 function unpackRuns(packed: string, characters: Uint8Array): Uint16Array {
   const runs = Uint16Array.from(characters, (quarters) => quarters * UNIT / 4);
@@ -144,11 +195,15 @@ export function unpackWeights(
   packed: { characters: string; pairs: string; runs: string; costs: ArrayLike<number> },
 ): Weights {
   const characters = unpackCharacters(packed.characters);
+  const pairs = unpackPairs(packed.pairs);
+  const costs = expandCosts(packed.costs);
   return {
     characters,
-    pairs: unpackPairs(packed.pairs),
+    pairs,
     runs: unpackRuns(packed.runs, characters),
-    costs: expandCosts(packed.costs),
+    costs,
+    ascii: asciiPairs(characters, pairs),
+    steps: twoSteps(costs),
   };
 }
 
@@ -195,12 +250,54 @@ export class TokenCounter {
   add(text: string): void {
     // in parts whose counts fit into 32 bits, which V8 adds faster
     for (let start = 0; start < text.length; start += MAX_PART) {
-      this.#add(text, start, Math.min(text.length, start + MAX_PART));
+      const end = Math.min(text.length, start + MAX_PART);
+      if (end - start >= MIN_BYTES && isAscii(text, start, end)) this.#addBytes(text, start, end);
+      else this.#add(text, start, end);
+    }
+  }
+
+  /** Adds what `BYTES` holds, two characters at a time where no pair has to be looked at more closely. */
+  #addBytes(text: string, start: number, end: number): void {
+    const { ascii, steps } = this.#weights;
+    const lastTwo = end - start - 2;
+    let stretch = MIN_STRETCH;
+    let at = 0;
+    while (start + at < end) {
+      const from = at;
+      let count = 0;
+      let state = this.#state;
+      let last = this.#last;
+      let before = this.#beforeLast < 128 && last < 128 ? ascii[this.#beforeLast << 7 | last]! : 0;
+      for (; last < 128 && at <= lastTwo; at += 2) {
+        const middle = BYTES[at]!;
+        const code = BYTES[at + 1]!;
+        const one = ascii[last << 7 | middle]!;
+        const two = ascii[middle << 7 | code]!;
+        const closer = one & (before << CLOSER | ALWAYS) | two & (one << CLOSER | ALWAYS);
+        if (closer >= ALWAYS) break;
+        const step = steps[state << 8 | (one & 15) << 4 | two & 15]!;
+        count = count + (step >>> STATE_BITS) | 0;
+        state = step & 31;
+        last = code;
+        before = two;
+      }
+      if (at > from) {
+        this.#count += count;
+        this.#state = state;
+        this.#last = last;
+        this.#beforeLast = BYTES[at - 2]!;
+        this.#digits = 0;
+        this.#high = 0;
+      }
+      stretch = at - from < stretch ? 2 * stretch : MIN_STRETCH;
+      const closerEnd = Math.min(end, start + at + stretch);
+      this.#add(text, start + at, closerEnd);
+      at = closerEnd - start;
     }
   }
 
   #add(text: string, start: number, end: number): void {
-    const { characters, pairs, runs, costs } = this.#weights;
+    const { characters, pairs, runs, costs, ascii } = this.#weights;
     const nextStates = NEXT_STATES;
     let count = 0;
     let state = this.#state;
@@ -208,8 +305,26 @@ export class TokenCounter {
     let beforeLast = this.#beforeLast;
     let digits = this.#digits;
     let high = this.#high;
-    for (let index = start; index < end; index++) {
+    text: for (let index = start; index < end; index++) {
       let code = text.charCodeAt(index);
+      if ((code | last) < 128 && code !== last) {
+        let pair = ascii[last << 7 | code]!;
+        let before = pair < ALWAYS || beforeLast > 127 ? 0 : ascii[beforeLast << 7 | last]!;
+        while ((pair & (before << CLOSER | ALWAYS)) < ALWAYS) {
+          const entry = state << 4 | pair & 15;
+          count = count + costs[entry]! * WHOLE | 0;
+          state = nextStates[entry]!;
+          digits = 0;
+          high = 0;
+          beforeLast = last;
+          last = code;
+          before = pair;
+          if (++index === end) break text;
+          code = text.charCodeAt(index);
+          if (code > 127) break;
+          pair = ascii[last << 7 | code]!;
+        }
+      }
       if (code >= 0xd800 && code <= 0xdfff) {
         if (code < 0xdc00) { // counted as a lone one until the other half arrives
           count = count + UNIT | 0;
@@ -260,6 +375,13 @@ export class TokenCounter {
   get tokens(): number {
     return Math.ceil(this.#count / UNIT);
   }
+}
+
+/** Whether a part of a text is in ASCII; if so, `BYTES` holds it. */
+function isAscii(text: string, start: number, end: number): boolean {
+  if ((text.charCodeAt(start) | text.charCodeAt(end - 1)) > 127) return false; // most others end here
+  const { read, written } = encoder.encodeInto(text.slice(start, end), BYTES);
+  return read === end - start && written === read;
 }
 
 function isBlank(code: number): boolean {

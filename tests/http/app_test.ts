@@ -378,17 +378,33 @@ Deno.test("errors below /v1/messages are in the words of the messages dialect", 
   assertEquals(body.request_id, reply.headers.get("request-id"));
 });
 
-Deno.test("a body that is not UTF-8 is refused, not repaired", async () => {
+Deno.test("a body that is not UTF-8 is refused, not repaired, whether it is short or long", async () => {
   await using gateway = await startGateway();
-  const bytes = encoder.encode(JSON.stringify(hello));
-  bytes[bytes.indexOf(72)] = 0xff;
-  const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${gateway.key}` },
-    body: bytes,
-  });
-  assertEquals(reply.status, 400);
-  assertStringIncludes((await reply.json()).error.message, "UTF-8");
+  const send = async (chars: number, sequence: readonly number[]) => {
+    const content = `${"a".repeat(chars)}${"?".repeat(sequence.length)}`;
+    const bytes = encoder.encode(
+      JSON.stringify({ ...hello, messages: [{ role: "user", content }] }),
+    );
+    bytes.set(sequence, bytes.indexOf(63));
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    const url = `${gateway.url}/v1/chat/completions`;
+    const reply = await fetch(url, { method: "POST", headers, body: bytes });
+    return { status: reply.status, text: await reply.text() };
+  };
+  const broken = [[0xff], [0x80], [0xc3], [0xc0, 0x80], [0xe2, 0x82], [0xed, 0xa0, 0x80], [
+    0xf4,
+    0x90,
+    0x80,
+    0x80,
+  ]];
+  for (const chars of [10, 200_000]) {
+    assertEquals((await send(chars, [0xf0, 0x9f, 0x98, 0x80])).status, 200);
+    for (const sequence of broken) {
+      const { status, text } = await send(chars, sequence);
+      assertEquals(status, 400, String(sequence));
+      assertStringIncludes(text, "Request body is not valid UTF-8.");
+    }
+  }
 });
 
 Deno.test("a body is bounded, whatever its headers say", async () => {

@@ -4,6 +4,8 @@ import { assertEquals, assertStringIncludes } from "../assert.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway } from "../fake/gateway.ts";
 
+/** More than this, and a body is handled on another thread. */
+const LARGE_CHARS = 131_072;
 const NOW = Date.UTC(2030, 0, 1, 12, 0, 10);
 
 const bad = { model: "svc-k2", messages: "x".repeat(3_000) };
@@ -44,3 +46,19 @@ for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/messages/count_
     assertEquals(await ask(one, good(10)), 200, "another minute");
   });
 }
+
+Deno.test("/v1/messages/count_tokens: large bodies count in the quota, too", async () => {
+  await using gateway = await startGateway({
+    settings: { limits: { unbilledBytesPerMinute: LARGE_CHARS } },
+    now: () => NOW,
+  });
+  const { keys: [key] } = await customer(gateway, 100, { keys: 1 });
+  const statuses = [];
+  for (let times = 0; times < 2; times++) {
+    const body = good(LARGE_CHARS);
+    const reply = await gateway.post("/v1/messages/count_tokens", body, { key: key! });
+    await reply.body?.cancel();
+    statuses.push(reply.status);
+  }
+  assertEquals(statuses, [200, 429]);
+});

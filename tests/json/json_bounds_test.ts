@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { jsonExcess } from "../../src/json/mod.ts";
+import { jsonExcess, JsonFindings, parseJson } from "../../src/json/mod.ts";
 import { assertEquals } from "../assert.ts";
 
 /** What a parsed value has, counted by walking it. */
@@ -51,4 +51,45 @@ Deno.test("jsonExcess: brackets, commas and quotes inside of texts do not count"
   assertEquals(jsonExcess('["', bounds), undefined); // breaks off
   assertEquals(jsonExcess("[1,2,3,4]", bounds), "values");
   assertEquals(jsonExcess('{"a":1,"b":2}', bounds), "members");
+});
+
+const WIDE = { depth: 100, values: 10_000, members: 1_000 };
+
+/** What is found beside the limits. */
+function find(json: string, minChars = 10): JsonFindings {
+  const findings = new JsonFindings(minChars);
+  jsonExcess(json, WIDE, findings);
+  return findings;
+}
+
+Deno.test("jsonExcess finds numbers of 16 digits, and no other digits", () => {
+  const many = "1".repeat(16);
+  for (const json of [many, `[${many}]`, `{"a":-${many}.5e3}`, `[1,${many}2 ]`, `[0.${many}]`]) {
+    assertEquals(find(json).longDigits, true, json);
+  }
+  const few = "1".repeat(15);
+  const others = [`"${many}"`, `{"${many}":"\\"${many}"}`, `[${few},${few}]`, `-${few}.${few}e9`];
+  for (const json of [...others, `[${few} ${few}]`, `${few}"1"2`, "[]", ""]) {
+    assertEquals(find(json).longDigits, false, json);
+  }
+});
+
+Deno.test("parseJson keeps every number that it keeps without being told of long digits (property)", () => {
+  const number = fc.oneof(fc.bigInt().map(String), fc.double({ noNaN: true }).map(JSON.stringify));
+  const piece = fc.oneof(number, fc.string().map((text) => JSON.stringify(text)));
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const json = `[${pieces.join(",")}]`;
+      const told = parseJson(json, find(json).longDigits);
+      assertEquals(JSON.stringify(told), JSON.stringify(parseJson(json)), json);
+    }),
+  );
+});
+
+Deno.test("jsonExcess finds long strings, keys and broken-off ones included", () => {
+  const texts = (json: string) =>
+    find(json, 4).texts.map(({ start, end }) => json.slice(start, end));
+  assertEquals(texts('["abc","abcd","",{"fghij":"\\"\\""}]'), ["abcd", "fghij", '\\"\\"']);
+  assertEquals(texts('["abc\\\\","abcd\\"]'), ["abc\\\\", 'abcd\\"]']);
+  assertEquals(texts('"abcdef'), ["abcdef"]);
 });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { countTokens, TokenCounter } from "../../src/tokens/mod.ts";
-import { CHARACTERS, PAIRS, RUNS } from "../../src/tokens/weights.ts";
+import { unpackWeights } from "../../src/tokens/estimate.ts";
+import { CHARACTERS, COSTS, PAIRS, RUNS } from "../../src/tokens/weights.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { testSeed } from "../fake/random.ts";
 import {
@@ -125,6 +126,66 @@ Deno.test("TokenCounter gives the same count unit by unit, surrogate pairs cut i
     const counter = new TokenCounter();
     for (let index = 0; index < text.length; index++) counter.add(text[index]!);
     assertEquals(counter.tokens, countTokens(text), `SLUICE_TEST_SEED=${seed}`);
+  }
+});
+
+Deno.test("TokenCounter counts text in ASCII several characters at a time as it counts them one by one (property)", () => {
+  const weights = unpackWeights({ characters: CHARACTERS, pairs: PAIRS, runs: RUNS, costs: COSTS });
+  const slow = { ...weights, ascii: weights.ascii.map(() => 1 << 8) }; // each pair is looked at more closely
+  const rare = [
+    " ",
+    "\t",
+    "\n",
+    "a",
+    "e",
+    "T",
+    "th",
+    "aaa",
+    "1",
+    "23",
+    "999",
+    "\0",
+    "\x7f",
+    "\x80",
+    "é",
+    "漢",
+    "😀",
+  ]
+    .concat(["\ud83d", "\ude00", "..", "   ", ",", "~", "_"]);
+  const alphabet = fc.uniqueArray(fc.constantFrom(...rare), { minLength: 1 });
+  const short = alphabet.chain((some) => fc.array(fc.constantFrom(...some), { maxLength: 40 }));
+  const words = "the quick, Hello\n\t said: fox's    42".split(/(?=[ \n])/);
+  const part = fc.oneof(
+    { arbitrary: fc.constantFrom(...words), weight: 30 },
+    { arbitrary: fc.constantFrom(...rare), weight: 1 },
+  );
+  const long = fc.array(part, { minLength: 100, maxLength: 900, size: "max" });
+  const ascii = fc.array(fc.string({ unit: "binary-ascii" }));
+  fc.assert(
+    fc.property(fc.oneof(short, long, ascii), fc.nat(3_000), (parts, cut) => {
+      const [one, other] = [new TokenCounter(weights), new TokenCounter(slow)];
+      const whole = parts.join("");
+      const at = cut % (whole.length + 1);
+      for (const piece of [whole.slice(0, at), whole.slice(at)]) {
+        one.add(piece);
+        other.add(piece);
+        assertEquals(one.tokens, other.tokens, JSON.stringify(whole));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("TokenCounter forgets digits and half an emoji before a long text in ASCII", () => {
+  const fox = " brown fox".repeat(40);
+  for (const before of ["4", "42", "420", "\ud800", "é", "  "]) {
+    for (const text of [`${fox}7${fox}`, `a${fox}7${fox}`, fox, `a${fox}`]) {
+      const [whole, cut] = [new TokenCounter(), new TokenCounter()];
+      const pieces = [before, text, "\udc00"];
+      for (const piece of pieces) whole.add(piece);
+      for (const unit of pieces.join("").split("")) cut.add(unit);
+      assertEquals(whole.tokens, cut.tokens, before + text);
+    }
   }
 });
 

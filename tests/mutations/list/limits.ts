@@ -116,7 +116,7 @@ export const LIMITS: readonly Mutation[] = [
     name: "large-bodies-unbounded",
     file: BODY,
     find: `if ("excess" in found) throw beyond(found.excess, bounds);`,
-    replace: `if ("excess" in found) return textFrom(bytes);`,
+    replace: `if ("excess" in found) return { text: textFrom(bytes) };`,
     tests: [{
       file: "tests/flow/abuse_bodies_test.ts",
       filter: "bodies of 8 MB cost nobody else anything",
