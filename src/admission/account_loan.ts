@@ -1,4 +1,5 @@
 import type {
+  AccountStatus,
   BalanceRange,
   LentRequest,
   Loan,
@@ -27,6 +28,8 @@ export interface LoanDraw {
   readonly requestId: string;
   readonly keyId: string;
   readonly credits: number;
+  /** The most that it may hold in the end: beyond the balance, the database decides. */
+  readonly mostCredits: number;
   readonly nowMs: number;
 }
 
@@ -52,6 +55,12 @@ class PlaceCount {
   /** Requests of the period. */
   get used(): number {
     return this.#before + this.#admitted;
+  }
+
+  /** Takes note of what the database knows of, some of which may have been admitted here. */
+  learn(used: number, nowMs: number): void {
+    if (Math.floor(nowMs / this.#spanMs) !== this.#period) return;
+    this.#before = Math.max(this.#before, used - this.#admitted);
   }
 
   /**
@@ -91,6 +100,7 @@ type PlaceCounts = readonly PlaceCount[];
  */
 export class AccountLoan {
   readonly accountId: string;
+  readonly id: string;
   readonly #requests = new SlotMap<LentHold>();
   readonly #byKey = new Map<string, PlaceCounts>();
   readonly #ofAccount: PlaceCounts;
@@ -107,16 +117,23 @@ export class AccountLoan {
   readonly #tier: BalanceRange;
   /** Whether requests are admitted from it. */
   isOpen = true;
+  /** Whether the database knows that it has ended. */
+  isReturned = false;
   /** `performance.now()` of the last request. */
   usedTick = performance.now();
 
   constructor(
-    { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+    { accountId, keyId, loanId }: {
+      readonly accountId: string;
+      readonly keyId: string;
+      readonly loanId: string;
+    },
     loan: Loan,
     { tierList, nowMs }: { readonly tierList: TierList; readonly nowMs: number },
   ) {
     const { places, accountStatus, expiresAtMs } = loan;
     this.accountId = accountId;
+    this.id = loanId;
     this.#tier = tierList.rangeOf(accountStatus.balance);
     this.#places = places;
     this.#expiresAtMs = expiresAtMs;
@@ -144,6 +161,11 @@ export class AccountLoan {
     return this.#requests.all();
   }
 
+  /** Whether requests of a key are admitted from it. */
+  covers(keyId: string): boolean {
+    return this.#byKey.has(keyId);
+  }
+
   /** Adds what the database has lent, and takes up a key. */
   renew(keyId: string, loan: Loan, nowMs: number): void {
     const { added, places, otherPlaces, accountStatus, expiresAtMs } = loan;
@@ -169,9 +191,10 @@ export class AccountLoan {
    *
    * @returns Its credits, counted and held; undefined if the database must decide.
    */
-  admit({ requestId, keyId, credits, nowMs }: LoanDraw): LentHold | undefined {
-    if (nowMs >= this.#expiresAtMs) this.isOpen = false; // what expires must not be spent
+  admit({ requestId, keyId, credits, mostCredits, nowMs }: LoanDraw): LentHold | undefined {
+    this.#closeWhenExpired(nowMs);
     if (!this.isOpen || credits > this.#credits - this.#held) return undefined;
+    if (mostCredits > this.#balance) return undefined; // it may have become more meanwhile
     const counts = this.#byKey.get(keyId);
     if (counts === undefined) return undefined;
     for (let at = 0; at < SPANS.length; at++) {
@@ -197,6 +220,21 @@ export class AccountLoan {
     return hold;
   }
 
+  /** What expires must not be spent. */
+  #closeWhenExpired(nowMs: number): void {
+    if (nowMs >= this.#expiresAtMs) this.isOpen = false;
+  }
+
+  /** Takes note of what the database has said of a request that it decided on. */
+  learn(keyId: string, { balance, windows }: AccountStatus, nowMs: number): void {
+    this.#balance = balance;
+    const counts = this.#byKey.get(keyId);
+    for (const { of, span, used } of windows) {
+      const owned = of === "key" ? counts : this.#ofAccount;
+      owned?.[SPANS.indexOf(span)]?.learn(used, nowMs);
+    }
+  }
+
   /** Rate windows of a key and of the account. */
   windows(keyId: string): readonly WindowState[] {
     const counts = this.#byKey.get(keyId)!;
@@ -212,7 +250,8 @@ export class AccountLoan {
    * @param credits Credits that it is to hold in all.
    * @returns Whether it does.
    */
-  grow(hold: LentHold, credits: number): boolean {
+  grow(hold: LentHold, credits: number, nowMs: number): boolean {
+    this.#closeWhenExpired(nowMs);
     const more = credits - hold.credits;
     if (!this.isOpen || hold.isReturned || more > this.#credits - this.#held) return false;
     this.#held += more;
@@ -221,17 +260,18 @@ export class AccountLoan {
   }
 
   /**
-   * A request has ended: what it did not spend can be spent again.
+   * A request has ended: what it did not spend can be spent again. If it is not known what it was charged, its
+   * settlement may still come: the loan ends, and the request holds its credits itself.
    *
    * @param settled What it was charged; undefined if that is not known.
    */
   end(hold: LentHold, settled: Settled | undefined): void {
-    if (this.#requests.take(hold.place, hold) === undefined) return;
-    this.#held -= hold.credits;
     if (settled === undefined) {
-      this.isOpen = false; // the database may have charged it
+      this.isOpen = false;
       return;
     }
+    if (this.#requests.take(hold.place, hold) === undefined) return;
+    this.#held -= hold.credits;
     this.#credits -= Math.min(settled.charged, hold.credits);
     this.#balance = settled.balance;
     const { above, upTo } = this.#tier;

@@ -9,7 +9,6 @@ import {
   expireLots,
   growHold,
   type HoldRequest,
-  isLent,
   reapHolds,
   reapLoans,
   recallLoans,
@@ -20,19 +19,16 @@ import {
 } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { SlotMap } from "../platform/mod.ts";
-import { delay } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
-import { Hold, STEP_TOKENS } from "./hold.ts";
+import { type EndedHold, Hold, STEP_TOKENS } from "./hold.ts";
 import { Loans } from "./loans.ts";
 import { nearestWindow } from "./windows.ts";
 
 /** `Retry-After` for an account that is limited to one request at a time. */
 const UNCOLLECTED_RETRY_MS = 2_000;
 
-/** How long other gateways are waited for that are to return what they were lent. */
-const RECALL_MS = 2_000;
-/** Interval at which it is looked whether they have. */
-const RETURNED_MS = 25;
+/** Recalls of loans that one request waits for; what is lent then counts as held. */
+const MOST_RECALLS = 20;
 
 /** Settings of {@linkcode Admission}, which may change while it runs. */
 export interface AdmissionSettings {
@@ -186,7 +182,7 @@ export class Admission {
     const { accountId, keyId } = caller;
     const holder = { requestId, accountId, keyId, gatewayId, leaseMs };
 
-    const draw = { requestId, keyId, credits: wanted, nowMs };
+    const draw = { requestId, keyId, credits: wanted, mostCredits: price(mostOutput), nowMs };
     const drawn = caller.hasBudget ? undefined : this.#loans.admit(accountId, draw);
     if (drawn !== undefined) {
       const { loan, hold: lent } = drawn;
@@ -197,15 +193,16 @@ export class Admission {
         terms(output * choices),
         wanted,
         async (more) => {
-          if (loan.grow(lent, more)) return more;
+          if (loan.grow(lent, more, now())) return more;
           if (!lent.isReturned) await this.#loans.giveBack(accountId);
           return await this.#grow({ ...holder, wanted: more, nowMs });
         },
         (settled) => {
           this.#running.take(place, requestId);
           this.#loans.end(loan, lent, settled);
+          this.#noteUncollected(accountId, settled);
         },
-        () => lent.isReturned ? undefined : { gatewayId, credits: lent.credits },
+        () => lent.isReturned ? undefined : { loanId: loan.id, credits: lent.credits },
       );
       return { permittedOutput: output, hold };
     }
@@ -214,7 +211,8 @@ export class Admission {
     const ask = { ...holder, least, wanted, nowMs, tierListId: tierList.id };
     const decision = await this.#decide(ask);
     const admitted = decision.verdict === "admitted";
-    const windows = admitted ? decision.windows.map(counted) : decision.windows;
+    const known = this.#loans.learn(caller, decision, nowMs);
+    const windows = admitted ? known.map(counted) : decision.windows;
     onStatus({ balance: decision.balance, windows });
     if (!admitted) throw refusalOf(decision, least, nowMs);
     const output = permitted(asking.stream ? decision.balance : decision.credits);
@@ -223,20 +221,28 @@ export class Admission {
       terms(output * choices),
       decision.credits,
       (more) => this.#grow({ ...holder, wanted: more, nowMs }),
-      () => this.#running.take(place, requestId),
+      (settled) => {
+        this.#running.take(place, requestId);
+        this.#noteUncollected(accountId, settled);
+      },
     );
     return { permittedOutput: output, hold };
+  }
+
+  /** An account with uncollected charges has one request at a time, which the database decides. */
+  #noteUncollected(accountId: string, settled: EndedHold | undefined): void {
+    if (settled === undefined || settled.charged >= settled.priceCredits) return;
+    this.#loans.giveBack(accountId).catch(() => {}); // it is in the log, and tried again
   }
 
   /** Has the database decide, if need be after all that is lent of the account has been returned. */
   async #decide(ask: HoldRequest): Promise<Decision> {
     const { database } = this.#options;
-    const untilTick = performance.now() + RECALL_MS;
-    for (;;) {
-      const isFinal = performance.now() >= untilTick;
-      const decision = await admit(database, { ...ask, isFinal });
+    for (let times = 0;; times++) {
+      const mayRecall = times < MOST_RECALLS && this.#loans.mayRecall(ask.accountId);
+      const decision = await admit(database, { ...ask, mayRecall });
       if (decision.verdict !== "recall") return decision;
-      await this.#recalled(ask.accountId, untilTick);
+      await this.#loans.recalled(ask.accountId);
     }
   }
 
@@ -247,17 +253,10 @@ export class Admission {
     const { database, now } = this.#options;
     const grow = () => growHold(database, { ...ask, nowMs: now(), admittedAtMs: nowMs });
     const credits = await grow();
-    if (credits >= ask.wanted || !await recallLoans(database, ask.accountId)) return credits;
-    await this.#recalled(ask.accountId, performance.now() + RECALL_MS);
+    if (credits >= ask.wanted || !this.#loans.mayRecall(ask.accountId)) return credits;
+    if (!await recallLoans(database, ask.accountId)) return credits;
+    await this.#loans.recalled(ask.accountId);
     return await grow();
-  }
-
-  /** Returns this gateway's loan of an account, and waits until others have returned theirs. */
-  async #recalled(accountId: string, untilTick: number): Promise<void> {
-    await this.#loans.giveBack(accountId);
-    while (await isLent(this.#options.database, accountId) && performance.now() < untilTick) {
-      await delay(RETURNED_MS);
-    }
   }
 
   /**

@@ -13,6 +13,11 @@ const AHEAD_TOKENS = 1_024;
 const OVERSHOOT = 1 / 4;
 const MIN_OVERSHOOT_TOKENS = 64;
 
+/** What a request was charged, and its price. */
+export interface EndedHold extends Settled {
+  readonly priceCredits: number;
+}
+
 /** What a hold pays for. */
 export interface HoldTerms {
   readonly route: Route;
@@ -30,7 +35,7 @@ export interface HoldTerms {
 export class Hold {
   readonly #terms: HoldTerms;
   readonly #grow: (wanted: number) => Promise<number>;
-  readonly #ended: (settled: Settled | undefined) => void;
+  readonly #ended: (settled: EndedHold | undefined) => void;
   readonly #lent: () => LentCredits | undefined;
   #credits: number;
   #growing: Promise<void> | undefined;
@@ -46,7 +51,7 @@ export class Hold {
     terms: HoldTerms,
     credits: number,
     grow: (wanted: number) => Promise<number>,
-    ended: (settled: Settled | undefined) => void,
+    ended: (settled: EndedHold | undefined) => void,
     lent: () => LentCredits | undefined = () => undefined,
   ) {
     this.#terms = terms;
@@ -124,7 +129,7 @@ export class Hold {
    *
    * @param settled What it was charged; undefined if that is not known.
    */
-  end(settled?: Settled): void {
+  end(settled?: EndedHold): void {
     this.#ended(settled);
   }
 

@@ -1,13 +1,19 @@
 import type { Database } from "../database/mod.ts";
 import {
+  type AccountStatus,
+  isRecalled,
   lend,
+  type LoanOf,
   recalledLoans,
   releaseLoansOf,
   renewLoans,
   returnLoan,
   type Settled,
   type TierList,
+  type WindowState,
 } from "../ledger/mod.ts";
+import { newId } from "../platform/mod.ts";
+import { delay } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { AccountLoan, type LentHold, type LoanDraw } from "./account_loan.ts";
 
@@ -28,6 +34,12 @@ const SILENT_MS = 1_000;
 const IDLE_MS = 10_000;
 /** Accounts whose requests are counted. */
 const MAX_COUNTED = 10_000;
+/** How long other gateways are waited for that are to return what they were lent. */
+const RECALL_MS = 2_000;
+/** Interval at which it is looked whether they have. */
+const RETURNED_MS = 25;
+/** Time for which nothing is recalled of an account again after they have not. */
+const UNRETURNED_MS = 10_000;
 
 /** What {@linkcode Loans} go by, which may change while they run. */
 export interface LoanSettings {
@@ -59,6 +71,8 @@ interface Demand {
   requests: number;
   /** No loan is asked for before. */
   askableTick: number;
+  /** Nothing is recalled before. */
+  recallableTick: number;
 }
 
 /** The loans of this gateway: asks for them, renews and returns them. */
@@ -68,11 +82,14 @@ export class Loans {
   readonly #loans = new Map<string, AccountLoan>();
   readonly #demand = new Map<string, Demand>();
   readonly #asking = new Map<string, Promise<void>>();
-  readonly #returning = new Map<AccountLoan, Promise<void>>();
+  readonly #returning = new Map<string, Promise<void>>();
+  readonly #recalls = new Map<string, Promise<void>>();
   #renewedTick = -Infinity;
   /** `performance.now()` of the last question that the database has answered. */
   #heardTick = -Infinity;
   #isClosed = false;
+  /** Whether the answer to a question was lost, so that there may be a loan that is not known here. */
+  #isUncertain = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #looking: Promise<void> | undefined;
 
@@ -100,6 +117,50 @@ export class Loans {
     return { loan, hold };
   }
 
+  /**
+   * Takes note of what the database has said of a request that it decided on.
+   *
+   * @returns The rate windows as they are known now.
+   */
+  learn(
+    { accountId, keyId }: Pick<UncoveredRequest, "accountId" | "keyId">,
+    status: AccountStatus,
+    nowMs: number,
+  ): readonly WindowState[] {
+    const loan = this.#loans.get(accountId);
+    if (loan?.covers(keyId) !== true) return status.windows;
+    loan.learn(keyId, status, nowMs);
+    return status.windows.length === 0 ? [] : loan.windows(keyId);
+  }
+
+  /** Whether what is lent of an account may be recalled: not if somebody did not return it a moment ago. */
+  mayRecall(accountId: string): boolean {
+    return performance.now() >= (this.#demand.get(accountId)?.recallableTick ?? -Infinity);
+  }
+
+  /** Returns this gateway's loan of an account, and waits until others have returned theirs. */
+  recalled(accountId: string): Promise<void> {
+    let recall = this.#recalls.get(accountId);
+    if (recall === undefined) {
+      recall = this.#awaitReturns(accountId).finally(() => this.#recalls.delete(accountId));
+      this.#recalls.set(accountId, recall);
+    }
+    return recall;
+  }
+
+  async #awaitReturns(accountId: string): Promise<void> {
+    await this.giveBack(accountId);
+    const untilTick = performance.now() + RECALL_MS;
+    while (await isRecalled(this.#options.database, accountId)) {
+      await this.#look();
+      if (performance.now() >= untilTick) {
+        this.#demandOf(accountId).recallableTick = performance.now() + UNRETURNED_MS;
+        return;
+      }
+      await delay(RETURNED_MS);
+    }
+  }
+
   /** Counts a request that no loan covers, and asks for a loan if there are many of its account. */
   uncovered({ accountId, keyId, credits }: UncoveredRequest): void {
     const demand = this.#demandOf(accountId);
@@ -116,7 +177,7 @@ export class Loans {
   /** A request that was admitted from a loan has ended. */
   end(loan: AccountLoan, hold: LentHold, settled: Settled | undefined): void {
     loan.end(hold, settled);
-    if (!loan.isOpen) void this.#return(loan);
+    if (!loan.isOpen && !loan.isReturned) void this.#return(loan);
   }
 
   /**
@@ -128,7 +189,7 @@ export class Loans {
     this.#demandOf(accountId).askableTick = performance.now() + REFUSED_MS;
     await this.#asking.get(accountId);
     const loan = this.#loans.get(accountId);
-    await (loan === undefined ? this.#returnUnknown(accountId) : this.#return(loan));
+    if (loan !== undefined) await this.#return(loan);
   }
 
   /** Returns all loans, as they were made by other settings. */
@@ -142,14 +203,14 @@ export class Loans {
     const { database, gatewayId } = this.#options;
     const tick = performance.now();
     const before = [...this.#loans.values()];
-    const known = new Set(await renewLoans(database, gatewayId, this.#settings.leaseMs));
+    const renewed = await renewLoans(database, gatewayId, this.#settings.leaseMs);
     this.#renewedTick = tick;
-    for (const loan of before) if (!known.has(loan.accountId)) void this.#return(loan);
-    for (const accountId of known) {
-      // one whose answer was lost
-      if (this.#loans.has(accountId) || this.#asking.has(accountId)) continue;
-      await this.#returnUnknown(accountId);
+    const known = new Set(renewed.map(({ loanId }) => loanId));
+    for (const loan of before) {
+      if (!known.has(loan.id) && !loan.isReturned) void this.#return(loan);
     }
+    for (const loan of renewed) await this.#returnUnknown(loan);
+    this.#isUncertain = false;
   }
 
   /** Ends loans of an earlier run. */
@@ -178,7 +239,12 @@ export class Loans {
     let demand = this.#demand.get(accountId);
     if (demand === undefined) {
       if (this.#demand.size >= MAX_COUNTED) this.#demand.delete(this.#demand.keys().next().value!);
-      demand = { sinceTick: performance.now(), requests: 0, askableTick: -Infinity };
+      demand = {
+        sinceTick: performance.now(),
+        requests: 0,
+        askableTick: -Infinity,
+        recallableTick: -Infinity,
+      };
       this.#demand.set(accountId, demand);
     }
     return demand;
@@ -193,6 +259,7 @@ export class Loans {
       .catch((error) => {
         this.#options.log.warn("no loan could be made", { error: String(error) });
         demand.askableTick = performance.now() + REFUSED_MS;
+        this.#isUncertain = true;
         this.#close(accountId); // it may have grown
       })
       .finally(() => this.#asking.delete(accountId));
@@ -210,25 +277,30 @@ export class Loans {
     if (known?.isOpen === false) return;
     const tick = performance.now();
     const nowMs = now();
+    const loanId = known?.id ?? newId("loan");
+    const isJoined = known?.covers(keyId) ?? true;
     const loan = await lend(database, {
       ...settings,
       accountId,
       keyId,
       gatewayId,
+      loanId,
+      isNew: known === undefined,
       nowMs,
       leastCredits: LEAST_REQUESTS * credits,
       leastPlaces: LEAST_REQUESTS,
     });
-    if (loan === undefined || loan.added === 0) demand.askableTick = tick + REFUSED_MS;
+    if (loan === undefined && known !== undefined) { // it has ended
+      void this.#return(known);
+      return;
+    }
+    if (loan === undefined || loan.added === 0 && isJoined) demand.askableTick = tick + REFUSED_MS;
     if (loan === undefined) return;
-    const current = this.#loans.get(accountId);
-    if (current === undefined) {
+    if (known === undefined) {
       if (this.#loans.size === 0) this.#renewedTick = this.#heardTick = tick;
-      this.#loans.set(
-        accountId,
-        new AccountLoan({ accountId, keyId }, loan, { ...settings, nowMs }),
-      );
-    } else current.renew(keyId, loan, nowMs);
+      const of = { accountId, keyId, loanId };
+      this.#loans.set(accountId, new AccountLoan(of, loan, { ...settings, nowMs }));
+    } else known.renew(keyId, loan, nowMs);
     if (settings !== this.#settings) this.#close(accountId);
   }
 
@@ -245,18 +317,21 @@ export class Loans {
   }
 
   async #lookOnce(): Promise<void> {
+    if (this.#isUncertain && this.#asking.size === 0) await this.renew().catch(() => {}); // it is tried again
     if (this.#loans.size === 0) return;
     const { database, gatewayId } = this.#options;
     const tick = performance.now();
     const recalled = await recalledLoans(database, gatewayId).catch(() => undefined);
     if (recalled === undefined) return; // it cannot be used now
     this.#heardTick = tick;
-    for (const accountId of recalled) this.#demandOf(accountId).askableTick = tick + REFUSED_MS;
+    for (const { accountId } of recalled) this.#demandOf(accountId).askableTick = tick + REFUSED_MS;
+    const recalledIds = new Set(recalled.map(({ loanId }) => loanId));
     const due = [...this.#loans.values()].filter((loan) =>
-      !loan.isOpen || recalled.includes(loan.accountId) ||
+      !loan.isOpen || recalledIds.has(loan.id) ||
       tick - loan.usedTick > IDLE_MS && loan.requests.length === 0
     );
     await Promise.all(due.map((loan) => this.#return(loan).catch(() => {}))); // it is in the log
+    for (const loan of recalled) await this.#returnUnknown(loan).catch(() => {}); // it is tried again
   }
 
   async #returnAll(): Promise<void> {
@@ -266,35 +341,36 @@ export class Loans {
 
   #return(loan: AccountLoan): Promise<void> {
     loan.isOpen = false;
-    let returning = this.#returning.get(loan);
+    if (loan.isReturned) return Promise.resolve();
+    let returning = this.#returning.get(loan.id);
     if (returning === undefined) {
-      returning = this.#returnOnce(loan).finally(() => this.#returning.delete(loan));
-      this.#returning.set(loan, returning);
+      returning = this.#returnOnce(loan).finally(() => this.#returning.delete(loan.id));
+      this.#returning.set(loan.id, returning);
       returning.catch(() => {}); // it is in the log, and tried again
     }
     return returning;
   }
 
-  async #returnUnknown(accountId: string): Promise<void> {
-    const { database, gatewayId } = this.#options;
-    await returnLoan(database, { accountId, gatewayId, ...this.#settings, requests: [] });
-  }
-
   async #returnOnce(loan: AccountLoan): Promise<void> {
     const { database, gatewayId, log } = this.#options;
-    const { accountId, requests } = loan;
+    const { accountId, id: loanId, requests } = loan;
     try {
-      await returnLoan(database, {
-        accountId,
-        gatewayId,
-        ...this.#settings,
-        requests,
-      });
+      const returned = { accountId, gatewayId, loanId, ...this.#settings, requests };
+      await returnLoan(database, returned);
     } catch (error) {
       log.warn("a loan could not be returned", { account: accountId, error: String(error) });
       throw error;
     }
+    loan.isReturned = true;
     for (const hold of requests) hold.isReturned = true;
-    this.#loans.delete(accountId);
+    if (this.#loans.get(accountId) === loan) this.#loans.delete(accountId);
+  }
+
+  /** Returns a loan that this gateway does not know of, since the answer to its question was lost. */
+  async #returnUnknown({ accountId, loanId }: LoanOf): Promise<void> {
+    const isKnown = this.#loans.get(accountId)?.id === loanId || this.#returning.has(loanId);
+    if (isKnown || this.#asking.has(accountId)) return;
+    const { database, gatewayId } = this.#options;
+    await returnLoan(database, { accountId, gatewayId, loanId, ...this.#settings, requests: [] });
   }
 }

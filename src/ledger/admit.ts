@@ -20,8 +20,8 @@ export interface HoldRequest {
   /** How long the hold is kept unless it is renewed. */
   readonly leaseMs: number;
   readonly tierListId: string;
-  /** Whether what is lent counts as held, rather than being recalled. */
-  readonly isFinal?: boolean;
+  /** Whether what is lent may be recalled, rather than counting as held. */
+  readonly mayRecall?: boolean;
 }
 
 /** A request window of a key, or of an account over all its keys. */
@@ -67,7 +67,7 @@ export function admit(database: Database, ask: HoldRequest): Promise<Decision> {
     at_ms: ask.nowMs,
     lease_ms: ask.leaseMs,
     tier_list: ask.tierListId,
-    final: ask.isFinal ? 1 : null,
+    may_recall: ask.mayRecall ? 1 : null,
   });
 }
 

@@ -15,6 +15,9 @@ export interface LoanRequest {
   /** The key whose requests there are. */
   readonly keyId: string;
   readonly gatewayId: string;
+  readonly loanId: string;
+  /** Whether the gateway has no loan yet. */
+  readonly isNew: boolean;
   readonly nowMs: number;
   readonly leaseMs: number;
   readonly tierList: TierList;
@@ -49,32 +52,34 @@ const RETURNED_MS = 25;
 
 const SPAN_NAMES = Object.keys(SPANS) as Span[];
 
-const CREDITS = "select credits from loans where account_id = ? and gateway_id = ?";
+const CREDITS = "select credits from loans where account_id = ? and loan_id = ?";
 const OTHERS = `select ${
   SPAN_NAMES.map((span) => `coalesce(sum(${span}), 0) as ${span}`).join(", ")
-} from loans where account_id = ? and gateway_id <> ?`;
+} from loans where account_id = ? and loan_id <> ?`;
 const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
     select min(expires_at_ms) from lots where account_id = loans.account_id and remaining > 0
   ) as expires_at_ms
-  from loans where account_id = ? and gateway_id = ?`;
+  from loans where account_id = ? and loan_id = ?`;
 
 /**
  * Lends credits and places to a gateway, or renews its loan and adds to it.
  *
- * @returns The loan; undefined if there is not enough to lend.
+ * @returns The loan; undefined if there is not enough to lend, or if the loan has ended.
  */
 export async function lend(database: Database, ask: LoanRequest): Promise<Loan | undefined> {
   const { accountId, keyId, gatewayId, nowMs, tierList } = ask;
-  const loan = [accountId, gatewayId];
+  const loan = [accountId, ask.loanId];
   const [[before], , [row], [others], [status]] = await database.batch([
     { sql: CREDITS, args: loan },
     {
       sql: `insert into loan_requests (${LOAN_REQUESTS.columns.join(", ")})
-        values (?, ?, ?, cast(? as integer), ?, ?, ?, ?)`,
+        values (?, ?, ?, ?, ?, cast(? as integer), ?, ?, ?, ?)`,
       args: [
         accountId,
         keyId,
         gatewayId,
+        ask.loanId,
+        ask.isNew ? 1 : 0,
         nowMs,
         ask.leaseMs,
         tierList.id,
@@ -108,9 +113,10 @@ function placesOf({ minute, hour, day }: Row): Places {
  */
 export async function returnLoan(
   database: Database,
-  { accountId, gatewayId, leaseMs, requests }: {
+  { accountId, gatewayId, loanId, leaseMs, requests }: {
     readonly accountId: string;
     readonly gatewayId: string;
+    readonly loanId: string;
     readonly leaseMs: number;
     readonly requests: readonly LentRequest[];
   },
@@ -123,29 +129,38 @@ export async function returnLoan(
   }));
   await database.batch([{
     sql: `insert into loan_returns (${LOAN_RETURNS.columns.join(", ")})
-      values (?, ?, ?, ?)`,
-    args: [accountId, gatewayId, leaseMs, JSON.stringify(list)],
+      values (?, ?, ?, ?, ?)`,
+    args: [accountId, gatewayId, loanId, leaseMs, JSON.stringify(list)],
   }]);
+}
+
+/** A loan as the database has it. */
+export interface LoanOf {
+  readonly accountId: string;
+  readonly loanId: string;
 }
 
 /**
  * Renews all loans of a gateway.
  *
- * @returns The accounts whose loans it has.
+ * @returns The loans that it has.
  */
 export async function renewLoans(
   database: Database,
   gatewayId: string,
   leaseMs: number,
-): Promise<string[]> {
+): Promise<LoanOf[]> {
   const [, rows] = await database.batch([
     {
       sql: `update loans set lease_until_ms = ${DATABASE_CLOCK} + ? where gateway_id = ?`,
       args: [leaseMs, gatewayId],
     },
-    { sql: "select account_id from loans where gateway_id = ?", args: [gatewayId] },
+    { sql: "select account_id, loan_id from loans where gateway_id = ?", args: [gatewayId] },
   ]);
-  return rows!.map(({ account_id: accountId }) => String(accountId));
+  return rows!.map((row) => ({
+    accountId: String(row.account_id),
+    loanId: String(row.loan_id),
+  }));
 }
 
 /** Ends the loans whose gateway has not renewed them. */
@@ -184,23 +199,25 @@ export async function awaitReturns(
   const untilTick = performance.now() + patienceMs;
   if (!await recallLoans(database, accountId)) return;
   do await delay(RETURNED_MS); while (
-    await isLent(database, accountId) && performance.now() < untilTick
+    await isRecalled(database, accountId) && performance.now() < untilTick
   );
 }
 
-/** Accounts whose loans a gateway is to return. */
-export async function recalledLoans(database: Database, gatewayId: string): Promise<string[]> {
+/** Loans that a gateway is to return. */
+export async function recalledLoans(database: Database, gatewayId: string): Promise<LoanOf[]> {
   const row = await database.one(
-    "select json_group_array(account_id) as ids from loans where gateway_id = ? and recalled = 1",
+    `select json_group_array(json_object('accountId', account_id, 'loanId', loan_id)) as loans
+      from loans where gateway_id = ? and recalled = 1`,
     [gatewayId],
   );
-  return JSON.parse(String(row?.ids ?? "[]"));
+  return JSON.parse(String(row?.loans ?? "[]"));
 }
 
-/** Whether anything is lent of an account. */
-export async function isLent(database: Database, accountId: string): Promise<boolean> {
-  const row = await database.one("select 1 as found from loans where account_id = ? limit 1", [
-    accountId,
-  ]);
+/** Whether a loan of an account has been recalled and not been returned. */
+export async function isRecalled(database: Database, accountId: string): Promise<boolean> {
+  const row = await database.one(
+    "select 1 as found from loans where account_id = ? and recalled = 1 limit 1",
+    [accountId],
+  );
   return row !== undefined;
 }

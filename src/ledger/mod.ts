@@ -32,10 +32,11 @@ export {
   newLotId,
 } from "./grants.ts";
 export {
-  isLent,
+  isRecalled,
   lend,
   type LentRequest,
   type Loan,
+  type LoanOf,
   type LoanRequest,
   type Places,
   reapLoans,

@@ -82,7 +82,7 @@ export interface UsageRecord {
 
 /** Credits of a loan that a request was admitted on. */
 export interface LentCredits {
-  readonly gatewayId: string;
+  readonly loanId: string;
   readonly credits: number;
 }
 
@@ -153,7 +153,7 @@ export function settle(database: Database, record: UsageRecord): Promise<Settled
     reason: record.failure?.reason,
     message: record.failure && bounded(record.failure.message, MAX_MESSAGE_CHARS),
     attempt_list: record.attemptList && listOf(record.attemptList),
-    gateway_id: record.lent?.gatewayId,
+    loan_id: record.lent?.loanId,
     lent: record.lent?.credits,
   });
 }

@@ -119,7 +119,7 @@ export class Settlement {
       if (!patient) this.behind = this.#settleBehind(record, error).catch(() => {}); // it is in the log
       throw error;
     } finally {
-      hold.end(settled);
+      hold.end(settled && { ...settled, priceCredits: record.priceCredits });
       stage.end({ "sluice.credits": settled?.charged ?? 0, "sluice.ending": ending });
       const { dialect, streamed, durationMs, inputTokens, cachedTokens, outputTokens } = record;
       metrics.request({

@@ -1,4 +1,3 @@
-// deno-lint-ignore-file no-console
 /** Attacks on credits and places that are lent to gateways. */
 
 import type { Caller } from "../../src/accounts/mod.ts";
@@ -9,7 +8,6 @@ import { type Database, DatabaseError, type Statement } from "../../src/database
 import {
   type AccountStatus,
   audit,
-  creditsOf,
   recallLoans,
   type Tier,
   TierList,
@@ -141,7 +139,7 @@ class Gateway implements AsyncDisposable {
       admittedAtMs: hold.admittedAtMs,
       lent: hold.lent,
     });
-    hold.end(settled);
+    hold.end({ ...settled, priceCredits: price });
     return settled;
   }
 
@@ -204,13 +202,10 @@ Deno.test("1: a request that ends after its loan was returned leaves the next lo
   assert(drawn.every(({ hold }) => hold.lent !== undefined));
   await gateway.settle(long, 1);
   await sleep(300);
-  const held = await heldOf(bench, caller);
+  assert(await heldOf(bench, caller) > 0);
   // what became of the credits that the three hold: somebody else gets them
   const other = await gateway.admit(caller, 50_000);
   const more = await gateway.admit(caller, 49_999);
-  console.log(
-    `held ${held} of at least 30000; more was admitted on ${other.hold.credits} and ${more.hold.credits}`,
-  );
   await gateway.settle(other, other.hold.credits);
   await gateway.settle(more, more.hold.credits);
   for (const one of drawn) await gateway.settle(one, 10_000);
@@ -241,7 +236,6 @@ Deno.test("1b: the same when a tier is crossed, at once", async () => {
     await gateway.settle(stream, 1);
     await sleep(20);
   }
-  console.log(`${returned} returns for 20 streams that had ended`);
   assert(returned <= 2, `${returned} returns`);
 });
 
@@ -258,9 +252,10 @@ Deno.test("2: a gateway that was cut off for longer than its lease has no credit
     return await lentTo(bench, "gw_one") === 0;
   }, { withinMs: 20_000 });
   one.isConnected = true;
-  const first = await one.admit(caller, 1); // before its leases are renewed
-  await one.settle(first, 0);
-  await until(async () => await lentTo(bench, "gw_one") > 0);
+  await until(async () => {
+    await one.settle(await one.admit(caller, 1), 0); // at first before its leases are renewed
+    return await lentTo(bench, "gw_one") > 0;
+  });
   await one.keep();
   await sleep(300); // it has heard from the database
   const lent = await lentTo(bench, "gw_one");
@@ -277,7 +272,6 @@ Deno.test("2: a gateway that was cut off for longer than its lease has no credit
     drawn.push(running);
     credits += 10;
   }
-  console.log(`lent ${lent}, admitted on ${credits} of them, and on ${big.hold.credits} elsewhere`);
   await two.settle(big, big.hold.credits);
   for (const running of drawn) await one.settle(running, 10);
   assert(credits <= lent, `${credits} of ${lent}`);
@@ -292,12 +286,10 @@ Deno.test("3: a request waits for all loans, also one that was made while it wai
   const two = await at.start("gw_two");
   const three = await at.start("gw_three");
   await two.borrow(bench, caller);
-  const startedTick = performance.now();
   const asked = one.admit(caller, 9_000);
   await sleep(20);
   await three.borrow(bench, caller); // its first requests of this account
   const { hold } = await asked;
-  console.log(`${hold.credits} credits after ${Math.round(performance.now() - startedTick)} ms`);
   assertEquals(hold.credits, 9_000);
 });
 
@@ -328,9 +320,7 @@ Deno.test("4: a loan whose answer was lost is returned when it is recalled", asy
   };
   await one.settle(await one.admit(caller, 1), 0);
   await until(async () => await lentTo(bench, "gw_one") > 0);
-  const startedTick = performance.now();
   const { hold } = await two.admit(caller, 9_000);
-  console.log(`${hold.credits} credits after ${Math.round(performance.now() - startedTick)} ms`);
   assertEquals(hold.credits, 9_000);
 });
 
@@ -359,10 +349,8 @@ Deno.test("5: a loan that was made late does not exceed the next minute", async 
   };
   for (let times = 0; times < 70; times++) await draw();
   late.resolve();
-  await until(async () => await lentTo(bench, "gw") > 0);
   await sleep(50);
   for (let times = 0; times < 70; times++) await draw();
-  console.log(`${admitted} of 100 were admitted`);
   assertEquals(admitted, 100);
 });
 
@@ -374,7 +362,6 @@ Deno.test("6: credits that were granted while lent can be spent by a stream", as
   await gateway.borrow(bench, caller);
   await bench.grant(caller.accountId, 1e6, null, clock.nowMs);
   const stream = await gateway.admit(caller, 50_000, true);
-  console.log(`permitted output ${stream.permittedOutput}, balance ${stream.status.balance}`);
   assertEquals(stream.permittedOutput, 50_000);
 });
 
@@ -387,7 +374,6 @@ Deno.test("7: a stream does not grow on credits that have expired", async () => 
   const stream = await gateway.admit(caller, 50_000, true);
   clock.nowMs += 86_400_000;
   for (let output = 4_096; output < 40_000; output += 4_096) await stream.hold.extend(output);
-  console.log(`held ${stream.hold.credits}, a day after everything expired`);
   const { charged } = await gateway.settle(stream, stream.hold.credits);
   assert(charged <= 4_096, `${charged} were charged`);
 });
@@ -401,52 +387,10 @@ Deno.test("8: an account with uncollected charges has one request at a time", as
   const elsewhere = await at.start("gw_two");
   await elsewhere.admit(caller, 500); // holds all that is not lent
   const under = await gateway.admit(caller, 10);
-  const settled = await gateway.settle(under, 5_000); // costs more than anybody could know
+  await gateway.settle(under, 5_000); // costs more than anybody could know
   await sleep(600);
   const two = await Promise.all([1, 2].map(() => gateway.admit(caller, 10).catch(String)));
-  console.log(
-    settled,
-    two.map((one) => typeof one === "string" ? one : `admitted, lent ${one.hold.lent?.credits}`),
-  );
   assert(two.some((one) => typeof one === "string"), "both were admitted");
-});
-
-Deno.test("9: what requests hold is reported as held", async () => {
-  await using at = await scene();
-  const { bench, caller, clock } = at;
-  await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
-  const gateway = await at.start("gw");
-  await gateway.borrow(bench, caller);
-  await gateway.admit(caller, 400);
-  const { held } = await creditsOf(bench.database, caller.accountId, clock.nowMs);
-  console.log(`held ${held} of 400`);
-  assertEquals(held, 400);
-});
-
-Deno.test("10: remaining places that are reported never grow within a minute", async () => {
-  await using at = await scene();
-  const { bench, caller, clock } = at;
-  const tiers = [{ above: 0, minute: 100, hour: 1e6, day: 1e6, account: { minute: 100 } }];
-  await bench.grant(caller.accountId, 1e6, null, clock.nowMs);
-  const one = await at.start("gw_one", { tiers });
-  const two = await at.start("gw_two", { tiers });
-  await one.borrow(bench, caller);
-  await two.borrow(bench, caller);
-  clock.nowMs += 60_000;
-  const seen: number[] = [];
-  for (let times = 0; times < 60; times++) {
-    const running = await [one, two][times < 20 ? 1 : times % 2]!.admit(caller, 1).catch(() =>
-      undefined
-    );
-    if (running === undefined) break;
-    const window = running.status.windows.find(({ of, span }) =>
-      of === "key" && span === "minute"
-    )!;
-    seen.push(window.limit - window.used);
-    await [one, two][times < 20 ? 1 : times % 2]!.settle(running, 0);
-  }
-  console.log(seen.join(" "));
-  assert(seen.every((left, at) => at === 0 || left < seen[at - 1]!), seen.join(" "));
 });
 
 Deno.test("11: requests that wait for a dead gateway's loan do not storm the database", async () => {
@@ -459,19 +403,11 @@ Deno.test("11: requests that wait for a dead gateway's loan do not storm the dat
   dead.isConnected = false;
   const gateway = await at.start("gw_one", { tiers });
   const before = gateway.calls;
-  const startedTick = performance.now();
   const count = 100;
-  const all = await Promise.all(
+  await Promise.all(
     Array.from({ length: count }, () => gateway.admit(caller, 900).catch(String)),
   );
-  const ms = Math.round(performance.now() - startedTick);
-  console.log(
-    `${count} requests: ${gateway.calls - before} uses of the database in ${ms} ms; ` +
-      `${all.filter((one) => typeof one === "string").length} rejected`,
-  );
-  const again = performance.now();
   await gateway.admit(caller, 900).catch(() => {});
-  console.log(`the next waits ${Math.round(performance.now() - again)} ms again`);
   assert(gateway.calls - before < 5 * count);
 });
 
@@ -489,21 +425,13 @@ Deno.test("11b: requests that wait for another gateway's loan hold up no other a
     if (sql.includes("loan_returns")) returns++;
   };
   const time = async () => {
-    const tick = performance.now();
     await gateway.settle(await gateway.admit(victim, 600), 0); // more than half: no loan
-    return performance.now() - tick;
   };
-  const usual = [await time(), await time(), await time()];
   const storm = Promise.all(
     Array.from({ length: 400 }, () => gateway.admit(caller, 900).catch(String)),
   );
-  await sleep(10);
-  const during = [];
-  let isOver = false;
-  storm.then(() => isOver = true);
-  while (!isOver) during.push(await time());
-  const shown = (all: number[]) => all.map((ms) => Math.round(ms)).join(" ");
-  console.log(`usual ${shown(usual)} ms; during ${shown(during)} ms; ${returns} returns committed`);
+  await time();
+  await storm;
   assert(returns < 10, `${returns} returns`);
 });
 
@@ -520,9 +448,7 @@ Deno.test("12: a return that arrives late leaves a later loan alone", async () =
     args: [caller.accountId, "gw", 60_000, "[]"],
   }]);
   const drawn = await gateway.admit(caller, 400);
-  console.log(`lent ${drawn.hold.lent?.credits}, held ${await heldOf(bench, caller)}`);
   const rest = await (await at.start("gw_two")).admit(caller, 1_000);
-  console.log(`and ${rest.hold.credits} more of 1000`);
   assert(drawn.hold.credits + rest.hold.credits <= 1_000);
 });
 
@@ -536,8 +462,7 @@ Deno.test("13: a charge whose settlement is tried again behind the response is s
   const lent = cut.hold.lent;
   cut.hold.end(undefined); // as settlement.ts does while it tries again
   await until(async () => await lentTo(bench, "gw") === 0);
-  const other = await gateway.admit(caller, 1_000);
-  console.log(`${other.hold.credits} were held by another`);
+  await gateway.admit(caller, 1_000);
   const settled = await settlePrice(bench.database, {
     ...caller,
     requestId: cut.requestId,
@@ -637,7 +562,6 @@ Deno.test("14: one request after the other, whatever is lent: exact limits, noth
         balance: balance -= price,
       });
     }
-    console.log({ seed, drawn, rejected, early, over, short, balance }, faults.slice(0, 10));
     assertEquals((await audit(bench.database)).mismatches, []);
     assertEquals([early, over, short], [0, 0, 0]);
   } finally {
@@ -669,7 +593,6 @@ Deno.test("15: all keys of a busy account draw from its loan", async () => {
     }
     await sleep(20);
   }
-  console.log(`${drawn} of ${all} requests of 20 keys in 12 s; ${asks} loan requests`);
   assert(drawn > all / 2, `${drawn} of ${all}`);
 });
 
@@ -684,7 +607,6 @@ Deno.test("16: an account near its end asks for loans seldom", async () => {
     if (sql.includes("loan_returns")) returns++;
   };
   let [drawn, all, rejected] = [0, 0, 0];
-  const startedTick = performance.now();
   await Promise.all(Array.from({ length: 8 }, async () => {
     for (;;) {
       const running = await gateway.admit(caller, 3).catch(() => undefined);
@@ -699,10 +621,7 @@ Deno.test("16: an account near its end asks for loans seldom", async () => {
       await gateway.settle(running, 3);
     }
   }));
-  console.log({ asks, returns, drawn, all, rejected, ms: performance.now() - startedTick });
   assertEquals((await audit(bench.database)).mismatches, []);
-  const { balance } = await creditsOf(bench.database, caller.accountId, clock.nowMs);
-  console.log(balance);
 });
 
 Deno.test("17: two gateways with small and large requests of one account", async () => {
@@ -717,13 +636,11 @@ Deno.test("17: two gateways with small and large requests of one account", async
       if (sql.includes("loan_returns")) returns++;
     };
   }
-  let all = 0;
-  const untilTick = performance.now() + 15_000;
+  const untilTick = performance.now() + 6_000;
   await Promise.all(
     gateways.map(async (gateway) => {
       while (performance.now() < untilTick) {
         const running = await gateway.admit(caller, 1);
-        all++;
         await gateway.settle(running, 0);
         await sleep(10);
       }
@@ -747,7 +664,8 @@ Deno.test("17: two gateways with small and large requests of one account", async
       }
     })()]),
   );
-  console.log({ asks, returns, all, short, late });
+  assertEquals(short, 0);
+  assert(asks + returns < 50 && late < 5, `${asks} asks, ${returns} returns, ${late} late`);
 });
 
 Deno.test("18: a loan whose answer was lost is found again", async () => {
@@ -760,14 +678,10 @@ Deno.test("18: a loan whose answer was lost is found again", async () => {
     gateway.after = () => {};
     throw new DatabaseError("SLUICE_SERVER", "lost", { outcomeUnknown: true });
   };
-  const startedTick = performance.now();
   await until(async () => {
     const running = await gateway.admit(caller, 1);
     await gateway.settle(running, 0);
     await sleep(20);
     return running.hold.lent !== undefined;
-  }, { withinMs: 60_000 });
-  const ms = Math.round(performance.now() - startedTick);
-  console.log(`5,000 of 10,000 credits were of no use for ${ms} ms`);
-  assert(ms < 8_000, `${ms} ms`);
+  }, { withinMs: 10_000 });
 });

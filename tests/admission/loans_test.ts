@@ -124,7 +124,7 @@ class Gateway implements AsyncDisposable {
       admittedAtMs: hold.admittedAtMs,
       lent: hold.lent,
     });
-    hold.end(settled);
+    hold.end({ ...settled, priceCredits: price });
     return settled;
   }
 

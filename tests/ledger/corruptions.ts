@@ -144,6 +144,8 @@ export async function writeHistory(file: string): Promise<void> {
   const lent = {
     ...callers[1]!,
     gatewayId: "gw",
+    loanId: "loan_1",
+    isNew: true,
     nowMs,
     leaseMs: 3_600_000,
     tierList,
@@ -314,6 +316,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "holds.request_id": "known only to the gateway that runs the request; the lease bounds it",
   "holds.gateway_id": "known only to that gateway; the lease bounds it",
   "loans.gateway_id": "known only to that gateway; the lease bounds it",
+  "loans.loan_id": "known only to that gateway; the lease bounds it",
   "loans.minute": "known only to that gateway; the lease bounds it",
   "loans.hour": "known only to that gateway; the lease bounds it",
   "loans.day": "known only to that gateway; the lease bounds it",

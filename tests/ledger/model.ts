@@ -21,6 +21,7 @@ interface ModelHold {
 interface ModelLoan {
   readonly accountId: string;
   readonly gatewayId: string;
+  readonly loanId: string;
   credits: number;
   places: Record<keyof typeof SPANS, number>;
   recalled: boolean;
@@ -36,7 +37,7 @@ export interface ModelEnd {
   readonly price: number;
   readonly nowMs: number;
   /** What it was admitted on, if that was a loan. */
-  readonly lent?: { readonly gatewayId: string; readonly credits: number } | undefined;
+  readonly lent?: { readonly loanId: string; readonly credits: number } | undefined;
   readonly admittedAtMs?: number | null;
 }
 
@@ -81,7 +82,9 @@ export class LedgerModel {
 
   /** Half of what is free, and of the places that are left. */
   lend(
-    { accountId, keyId, gatewayId, leastCredits, leastPlaces, nowMs }: {
+    { accountId, keyId, gatewayId, loanId, isNew, leastCredits, leastPlaces, nowMs }: {
+      loanId: string;
+      isNew: boolean;
       accountId: string;
       keyId: string;
       gatewayId: string;
@@ -91,7 +94,10 @@ export class LedgerModel {
     },
   ): void {
     this.expire(accountId, nowMs);
+    const before = this.loan(accountId, gatewayId);
+    if (isNew && before?.loanId !== loanId) this.loans.delete(`${accountId} ${gatewayId}`);
     const own = this.loan(accountId, gatewayId);
+    if (own?.loanId !== loanId && !isNew) return;
     const windows = this.#windowsOf({ accountId, keyId }, nowMs);
     if (windows === undefined || own?.recalled || this.#owes(accountId)) return;
     const free = this.balance(accountId) - this.held(accountId) + (own?.credits ?? 0);
@@ -101,13 +107,14 @@ export class LedgerModel {
       const others = this.#lentOf(accountId).filter((loan) => loan !== own)
         .reduce((sum, loan) => sum + loan.places[span], 0);
       const left = windows.filter((window) => window.span === span)
-        .map(({ window, limit }) => limit - (this.#windows.get(window) ?? 0));
+        .map(({ owner, limit, at }) => limit - this.#mostUsed(owner, span, at));
       places[span] = Math.max(0, Math.trunc((Math.min(...left) - others) / 2));
     }
     if (credits < leastCredits || Math.min(...Object.values(places)) < leastPlaces) return;
     this.loans.set(`${accountId} ${gatewayId}`, {
       accountId,
       gatewayId,
+      loanId,
       credits: Math.max(credits, own?.credits ?? 0),
       places: {
         minute: Math.max(places.minute, own?.places.minute ?? 0),
@@ -121,7 +128,8 @@ export class LedgerModel {
 
   /** Its requests are counted, and hold their credits themselves. */
   returnLoan(
-    { accountId, gatewayId, requests }: {
+    { accountId, gatewayId, loanId, requests }: {
+      loanId: string;
       accountId: string;
       gatewayId: string;
       requests: readonly {
@@ -132,7 +140,9 @@ export class LedgerModel {
       }[];
     },
   ): void {
-    this.loans.delete(`${accountId} ${gatewayId}`);
+    if (this.loan(accountId, gatewayId)?.loanId === loanId) {
+      this.loans.delete(`${accountId} ${gatewayId}`);
+    }
     let free = this.balance(accountId) - this.held(accountId);
     const open = requests.filter(({ requestId }) =>
       !this.settled.has(requestId) && !this.holds.has(requestId)
@@ -185,8 +195,8 @@ export class LedgerModel {
   }
 
   admit(
-    { requestId, accountId, keyId, gatewayId, least, wanted, nowMs, isFinal = false }: {
-      isFinal?: boolean;
+    { requestId, accountId, keyId, gatewayId, least, wanted, nowMs, mayRecall = false }: {
+      mayRecall?: boolean;
       requestId: string;
       accountId: string;
       keyId: string;
@@ -208,7 +218,7 @@ export class LedgerModel {
     );
     const budget = this.#budgetLeft(keyId);
     const isShort = budget >= least && free < Math.min(wanted, budget);
-    if (lent.length > 0 && !isFinal && (hasNoPlace || isShort || this.#owes(accountId))) {
+    if (lent.length > 0 && mayRecall && (hasNoPlace || isShort || this.#owes(accountId))) {
       for (const loan of lent) loan.recalled = true;
       return "recall";
     }
@@ -250,12 +260,12 @@ export class LedgerModel {
     const sorted = ends.toSorted((a, b) => a.requestId < b.requestId ? -1 : 1);
     const asked = (end: ModelEnd) =>
       ends.filter(({ accountId, lent }) =>
-        lent !== undefined && accountId === end.accountId && lent.gatewayId === end.lent!.gatewayId
+        lent !== undefined && accountId === end.accountId && lent.loanId === end.lent!.loanId
       ).reduce((sum, { price }) => sum + price, 0);
     const isTogether = (end: ModelEnd) =>
       end.lent !== undefined && end.price <= end.lent.credits && end.admittedAtMs !== undefined &&
       end.admittedAtMs !== null &&
-      (this.loan(end.accountId, end.lent.gatewayId)?.credits ?? -1) >= asked(end) &&
+      (this.#loanById(end.accountId, end.lent.loanId)?.credits ?? -1) >= asked(end) &&
       !this.settled.has(end.requestId) && !this.holds.has(end.requestId) &&
       !this.budgets.has(end.keyId);
     const [together, alone] = [sorted.filter(isTogether), sorted.filter((end) => !isTogether(end))];
@@ -264,7 +274,7 @@ export class LedgerModel {
 
   settle({ requestId, accountId, keyId, price, nowMs, lent, admittedAtMs }: ModelEnd) {
     if (lent !== undefined && !this.holds.has(requestId) && !this.settled.has(requestId)) {
-      const loan = this.loan(accountId, lent.gatewayId);
+      const loan = this.#loanById(accountId, lent.loanId);
       if (loan !== undefined) loan.credits -= Math.min(loan.credits, lent.credits, price);
       if (admittedAtMs !== undefined && admittedAtMs !== null) {
         this.#count({ accountId, keyId }, admittedAtMs);
@@ -296,6 +306,21 @@ export class LedgerModel {
     for (const [id, loan] of this.loans) if (gone(loan)) this.loans.delete(id);
   }
 
+  #loanById(accountId: string, loanId: string): ModelLoan | undefined {
+    return this.#lentOf(accountId).find((loan) => loan.loanId === loanId);
+  }
+
+  /** The most requests in a window from a time on. */
+  #mostUsed(owner: string, span: string, from: number): number {
+    return Math.max(
+      0,
+      ...[...this.#windows].flatMap(([window, used]) => {
+        const [whose, which, at] = window.split(" ");
+        return whose === owner && which === span && Number(at) >= from ? [used] : [];
+      }),
+    );
+  }
+
   #lentOf(accountId: string): ModelLoan[] {
     return [...this.loans.values()].filter((loan) => loan.accountId === accountId);
   }
@@ -303,18 +328,19 @@ export class LedgerModel {
   #windowsOf(
     { accountId, keyId }: { accountId: string; keyId: string },
     nowMs: number,
-  ): { window: string; span: keyof typeof SPANS; limit: number }[] | undefined {
+  ):
+    | { window: string; owner: string; at: number; span: keyof typeof SPANS; limit: number }[]
+    | undefined {
     const balance = this.balance(accountId);
     const tier = this.#tiers.filter(({ above }) => above < balance)
       .toSorted((a, b) => b.above - a.above)[0];
     if (tier === undefined) return undefined;
     return Object.entries(SPANS).flatMap(([name, ms]) => {
       const span = name as keyof typeof SPANS;
-      const at = `${span} ${Math.floor(nowMs / ms)}`;
-      return [
-        { window: `${keyId} ${at}`, span, limit: tier[span] },
-        { window: `${accountId} ${at}`, span, limit: tier.account?.[span] ?? 5 * tier[span] },
-      ];
+      const at = Math.floor(nowMs / ms);
+      const accountLimit = tier.account?.[span] ?? 5 * tier[span];
+      return [{ owner: keyId, limit: tier[span] }, { owner: accountId, limit: accountLimit }]
+        .map((one) => ({ ...one, window: `${one.owner} ${span} ${at}`, at, span }));
     });
   }
 

@@ -73,8 +73,9 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
     gatewayId: string;
     leaseMs: number;
     nowMs: number;
-    /** Credits of a loan that it was admitted on. */
+    /** Credits of a loan that it was admitted on, and which. */
     lent?: number;
+    loanId?: string;
   }[] = [];
   const ended: typeof running = [];
   const verdicts = { admitted: 0, recall: 0, rate: 0, uncollected: 0, budget: 0, credits: 0 };
@@ -92,22 +93,21 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       nowMs,
       leaseMs: 60_000,
       tierListId: tierList.id,
-      isFinal: random.next() < 0.3,
+      mayRecall: random.next() < 0.7,
     };
   };
   /** What was admitted from a loan and is not settled. */
-  const drawn = (accountId: string, gatewayId: string) =>
-    running.filter((one) =>
-      one.lent !== undefined && one.accountId === accountId && one.gatewayId === gatewayId
-    );
+  const drawn = (loan: string) =>
+    running.filter((one) => one.lent !== undefined && one.loanId === loan);
   const end = (one: typeof running[number], price: number): ModelEnd => ({
     ...one,
     price,
     nowMs,
-    lent: one.lent === undefined ? undefined : { gatewayId: one.gatewayId, credits: one.lent },
+    lent: one.lent === undefined ? undefined : { loanId: one.loanId!, credits: one.lent },
     admittedAtMs: one.nowMs,
   });
   let settledTogether = 0;
+  let loans = 0;
 
   const actions: Record<string, () => Promise<void>> = {
     async grant() {
@@ -156,18 +156,27 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       });
     },
     async lend() {
+      const caller = random.pick(callers);
+      const own = random.pick(gateways);
+      const isNew = random.next() < 0.4;
+      const known = model.loan(caller.accountId, own);
+      const isFresh = isNew && (known === undefined || random.next() < 0.8);
+      const loanId = isFresh ? `loan_${loans++}` : known?.loanId ?? "loan_gone";
       const request = {
-        ...random.pick(callers),
-        gatewayId: random.pick(gateways),
+        ...caller,
+        gatewayId: own,
+        loanId,
+        isNew,
         leastCredits: random.integer(0, 10),
         leastPlaces: random.integer(0, 2),
         nowMs,
       };
       const { accountId, gatewayId } = request;
-      const before = model.loan(accountId, gatewayId)?.credits ?? 0;
+      const before = known?.loanId === loanId ? known.credits : 0;
       model.lend(request);
       const loan = await lend(bench.database, { ...request, leaseMs: 60_000, tierList });
-      const expected = model.loan(accountId, gatewayId);
+      const made = model.loan(accountId, gatewayId);
+      const expected = made?.loanId === loanId ? made : undefined;
       assertEquals(loan?.places, expected?.places);
       assertEquals(loan?.added, expected && expected.credits - before);
     },
@@ -177,22 +186,27 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       const gatewayId = random.pick(gateways);
       const loan = model.loan(caller.accountId, gatewayId);
       if (loan === undefined) return Promise.resolve();
-      const open = drawn(caller.accountId, gatewayId).reduce((sum, { lent }) => sum + lent!, 0);
+      const open = drawn(loan.loanId).reduce((sum, { lent }) => sum + lent!, 0);
       const lent = Math.min(random.integer(1, 12), loan.credits - open);
       if (lent <= 0) return Promise.resolve();
       const requestId = newRequestId(nowMs);
-      running.push({ ...caller, requestId, gatewayId, leaseMs: 60_000, nowMs, lent });
+      const { loanId } = loan;
+      running.push({ ...caller, requestId, gatewayId, leaseMs: 60_000, nowMs, lent, loanId });
       return Promise.resolve();
     },
     async returnLoan() {
       const { accountId } = random.pick(callers);
       const gatewayId = random.pick(gateways);
-      const requests = drawn(accountId, gatewayId).map((one) => ({
+      // at times one that has ended
+      const loanId = random.next() < 0.2
+        ? `loan_${random.integer(0, loans)}`
+        : model.loan(accountId, gatewayId)?.loanId ?? "loan_gone";
+      const requests = drawn(loanId).filter((one) => one.accountId === accountId).map((one) => ({
         ...one,
         credits: one.lent!,
         admittedAtMs: one.nowMs,
       }));
-      const returned = { accountId, gatewayId, leaseMs: 60_000, requests };
+      const returned = { accountId, gatewayId, loanId, leaseMs: 60_000, requests };
       await returnLoan(bench.database, returned);
       if (random.next() < 0.2) await returnLoan(bench.database, returned);
       model.returnLoan(returned);

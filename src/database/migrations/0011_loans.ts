@@ -10,6 +10,7 @@ export const LOANS = [
   `create table loans (
     account_id text not null references accounts (id),
     gateway_id text not null,
+    loan_id text not null,
     credits integer not null check (credits >= 0),
     -- requests that it covers in any one minute, hour and day
     ${SPANS.map((span) => `${span} integer not null check (${span} >= 0)`).join(",\n    ")},
@@ -36,7 +37,7 @@ export const LOANS = [
   // Settlements of a transaction, until it ends; their tables check the values.
   `create table settling (
     request_id text primary key,
-    account_id, key_id, gateway_id, dialect, route, upstream, upstream_model, attempts, status, ending,
+    account_id, key_id, loan_id, dialect, route, upstream, upstream_model, attempts, status, ending,
     streamed, usage_source, input_tokens, cached_tokens, output_tokens, reasoning_tokens, started_at_ms,
     first_token_ms, duration_ms, price_credits, ignored, input_price, cached_price, output_price,
     minimum_credits, admitted_at_ms, settled_at_ms, reason, message, attempt_list, lent,

@@ -26,8 +26,8 @@ export const ADMISSIONS = {
     "at_ms",
     "lease_ms",
     "tier_list",
-    // 1 if what is lent is not to be recalled: it counts as held
-    "final",
+    // 1 if the verdict may be 'recall'; gateways of before schema 11 do not know it
+    "may_recall",
   ],
 } as const satisfies Intake;
 
@@ -48,8 +48,7 @@ export const DECISIONS = {
   cleanUp: "delete from decisions",
 };
 
-/** Requests in the windows of `new.at_ms`. */
-export const USED = WINDOWS.map(({ of, table, span, name }) =>
+const USED = WINDOWS.map(({ of, table, span, name }) =>
   `coalesce((select used from ${table} where ${of}_id = new.${of}_id and span_ms = ${SPANS[span]}
           and at_ms = new.at_ms / ${SPANS[span]} * ${SPANS[span]}), 0) as ${name}_used`
 );
@@ -76,7 +75,7 @@ const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >=
  * 5. `credits`: when the balance has less than that which is not held.
  *
  * What is lent to gateways counts as used and held. Where that would reject it, or leave it less than it wants, the
- * verdict is `recall` instead: all loans of the account are recalled, and the request is to be decided on again when
+ * verdict is `recall` instead, for gateways that know it: all loans of the account are recalled, and the request is to be decided on again when
  * they have been returned.
  *
  * Otherwise it is counted in all six windows and holds what it wants, as far as balance and budget go. What
@@ -93,7 +92,7 @@ export const ADMIT: Rule = {
     select new.request_id,
       case
         when minute is null then 'credits'
-        when loans > 0 and new.final is null and (
+        when loans > 0 and new.may_recall and (
             ${NO_PLACE}
             or budget >= new.least and free < min(new.wanted, budget)
             or ${OWES}

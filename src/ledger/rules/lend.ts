@@ -1,5 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
-import { ACCOUNT_LIMITS, USED } from "./admit.ts";
+import { ACCOUNT_LIMITS, WINDOWS } from "./admit.ts";
 import { DATABASE_CLOCK, expireFirst, OWES, type Span, SPANS } from "./fragments.ts";
 import { createView, type Intake } from "./intake.ts";
 
@@ -11,6 +11,9 @@ export const LOAN_REQUESTS = {
     // the key whose requests there are; its windows must have places as well
     "key_id",
     "gateway_id",
+    "loan_id",
+    // 1 for a loan that the gateway does not have yet
+    "is_new",
     "at_ms",
     "lease_ms",
     "tier_list",
@@ -22,6 +25,13 @@ export const LOAN_REQUESTS = {
 
 const NAMES = Object.keys(SPANS) as Span[];
 
+/** Requests in the windows of `new.at_ms`, or in later ones: the loan may be made a moment after it was asked for. */
+const USED = WINDOWS.map(({ of, table, span, name }) =>
+  `coalesce((select max(used) from ${table} where ${of}_id = new.${of}_id
+            and span_ms = ${SPANS[span]}
+            and at_ms >= new.at_ms / ${SPANS[span]} * ${SPANS[span]}), 0) as ${name}_used`
+);
+
 /** Half of the places of a span that neither requests nor other loans have taken. */
 const PLACES = NAMES.map((span) =>
   `max(0, (min(${span} - ${span}_used, account_${span} - account_${span}_used) - others_${span}) / 2)`
@@ -30,10 +40,11 @@ const PLACES = NAMES.map((span) =>
 /**
  * Lends a gateway half of an account's credits that are not held, and half of the places that are left in the rate
  * windows: so many requests may it admit in any one minute, hour or day. The other half is for other gateways, and for
- * requests that the database decides on. A loan that exists is renewed and grows up to that; it never shrinks.
+ * requests that the database decides on. A loan that the gateway has is renewed and grows up to that; it never shrinks.
  *
  * Nothing is lent from less than is wanted at least, from an account with uncollected charges since its newest lot, nor
- * to a gateway whose loan has been recalled and not been returned yet.
+ * in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
+ * place of one that the gateway does not know of, since the answer to its question was lost.
  */
 export const LEND: Rule = {
   name: "lend",
@@ -41,8 +52,12 @@ export const LEND: Rule = {
     createView(LOAN_REQUESTS),
     `create trigger loan_requests_lend instead of insert on loan_requests begin
     ${expireFirst("'expiry_' || lower(hex(randomblob(8)))")}
-    insert into loans (account_id, gateway_id, credits, ${NAMES.join(", ")}, lease_until_ms)
-    select new.account_id, new.gateway_id, lendable, ${
+    delete from loans
+    where account_id = new.account_id and gateway_id = new.gateway_id and new.is_new
+      and loan_id <> new.loan_id;
+    insert into loans (account_id, gateway_id, loan_id, credits, ${NAMES.join(", ")},
+      lease_until_ms)
+    select new.account_id, new.gateway_id, new.loan_id, lendable, ${
       NAMES.map((span) => `${span}_places`).join(", ")
     },
       ${DATABASE_CLOCK} + new.lease_ms
@@ -64,10 +79,11 @@ export const LEND: Rule = {
       ).join(",\n          ")
     },
           coalesce(sum(credits) filter (where gateway_id = new.gateway_id), 0) as own,
-          coalesce(max(recalled) filter (where gateway_id = new.gateway_id), 0) as is_recalled
+          coalesce(max(recalled) filter (where loan_id = new.loan_id), 0) as is_recalled,
+          count(*) filter (where loan_id = new.loan_id) as has_loan
         from loans where account_id = new.account_id
       )
-      where not is_recalled and not ${OWES}
+      where (has_loan or new.is_new) and not is_recalled and not ${OWES}
     )
     where lendable >= new.least_credits
       and ${NAMES.map((span) => `${span}_places >= new.least_places`).join(" and ")}

@@ -36,8 +36,8 @@ export const SETTLEMENTS = {
     "reason",
     "message",
     "attempt_list",
-    "gateway_id",
-    // credits that its gateway admitted it on from a loan; null if the database admitted it
+    // the loan that its gateway admitted it from, and how many credits of it; null if the database admitted it
+    "loan_id",
     "lent",
   ],
 } as const satisfies Intake;
@@ -47,7 +47,7 @@ export const CHARGED = `select json_group_array(json_object('request_id', reques
       'charged_credits', charged_credits, 'balance_credits', balance_credits))
     from json_each(?1) join usage_records on request_id = value`;
 
-const NOT_RECORDED: readonly string[] = ["ignored", "gateway_id", "lent"];
+const NOT_RECORDED: readonly string[] = ["ignored", "loan_id", "lent"];
 
 /** Columns of the record that are as the settlement gives them. */
 export const RECORDED = SETTLEMENTS.columns.filter((column) => !NOT_RECORDED.includes(column));
@@ -70,7 +70,7 @@ export const SETTLE: Rule = {
     when not exists (select 1 from usage_records where request_id = new.request_id)
       and not exists (select 1 from entries where cause_id = new.request_id) begin
     update loans set credits = credits - min(credits, new.lent, new.price_credits)
-    where account_id = new.account_id and gateway_id = new.gateway_id and ${IS_LENT};
+    where account_id = new.account_id and loan_id = new.loan_id and ${IS_LENT};
     ${
       countRequests(`(
       select new.key_id as key_id, new.account_id as account_id,

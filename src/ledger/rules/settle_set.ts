@@ -17,11 +17,11 @@ const SETTLEMENT_SETS = {
 
 /** Loans that cover all settlements which are to be charged to them. */
 const COVERED = `(
-      select loans.account_id, loans.gateway_id from (
-        select account_id, gateway_id, sum(price_credits) as credits
+      select loans.account_id, loans.loan_id from (
+        select account_id, loan_id, sum(price_credits) as credits
         from settling where lent is not null group by 1, 2
       ) as asked join loans
-        on loans.account_id = asked.account_id and loans.gateway_id = asked.gateway_id
+        on loans.account_id = asked.account_id and loans.loan_id = asked.loan_id
       where loans.credits >= asked.credits
     )`;
 
@@ -58,7 +58,7 @@ export const SETTLE_SET: Rule = {
     `create trigger settlement_sets_settle instead of insert on settlement_sets begin
     update settling set alone = 1
     where lent is null or price_credits > lent or admitted_at_ms is null
-      or (account_id, gateway_id) not in ${COVERED}
+      or (account_id, loan_id) not in ${COVERED}
       or exists (select 1 from usage_records where request_id = settling.request_id)
       or exists (select 1 from entries where cause_id = settling.request_id)
       or exists (select 1 from holds where request_id = settling.request_id)
@@ -84,8 +84,8 @@ export const SETTLE_SET: Rule = {
     from settling join balances on balances.account_id = settling.account_id;
 
     update loans set credits = loans.credits - sums.charged from (
-      select account_id, gateway_id, sum(price_credits) as charged from settling group by 1, 2
-    ) as sums where sums.account_id = loans.account_id and sums.gateway_id = loans.gateway_id;
+      select account_id, loan_id, sum(price_credits) as charged from settling group by 1, 2
+    ) as sums where sums.account_id = loans.account_id and sums.loan_id = loans.loan_id;
     update balances set
       balance = balance - charged,
       consumed = consumed + charged,

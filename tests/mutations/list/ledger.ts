@@ -275,15 +275,18 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "ids-of-finished-requests-kept",
     file: "src/admission/admission.ts",
-    find: "() => this.#running.take(place, requestId),",
-    replace: "() => {},",
+    find: `(settled) => {
+        this.#running.take(place, requestId);
+        this.#noteUncollected`,
+    replace: `(settled) => {
+        this.#noteUncollected`,
     tests: [{ file: "tests/admission/finished_test.ts", filter: "is not renewed" }],
     why: "Leases of finished requests would be renewed forever.",
   },
   {
     name: "hold-not-ended-by-settlement",
     file: "src/relay/settlement.ts",
-    find: "      hold.end(settled);\n",
+    find: "      hold.end(settled && { ...settled, priceCredits: record.priceCredits });\n",
     replace: "",
     tests: [{ file: "tests/admission/finished_test.ts", filter: "forgets the ids" }],
     why: "The list of requests that run would grow forever.",
@@ -339,7 +342,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "set-beyond-its-loan",
     file: rule("settle_set"),
-    find: "or (account_id, gateway_id) not in ${COVERED}",
+    find: "or (account_id, loan_id) not in ${COVERED}",
     replace: "",
     tests: [{ file: "tests/ledger/model_test.ts", filter: "file" }],
     why: "Requests whose loan has ended would be charged credits that others hold.",

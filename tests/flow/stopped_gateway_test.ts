@@ -1,0 +1,124 @@
+/** Gateways that are processes of their own, at a real libSQL server: one is stopped for longer than its lease. */
+
+import { Accounts, Keys } from "../../src/accounts/mod.ts";
+import { openDatabase } from "../../src/database/mod.ts";
+import { audit, grantStatements, newLotId, RULES } from "../../src/ledger/mod.ts";
+import { assertEquals } from "../assert.ts";
+import { startCommand } from "../fake/command.ts";
+import { sqldServer } from "../fake/sqld.ts";
+import { sleep, tempDir, until } from "../fake/temp.ts";
+import { completion, fakeUpstream } from "../fake/upstream.ts";
+
+async function scene(credits: number) {
+  const stack = new AsyncDisposableStack();
+  const dir = stack.use(await tempDir());
+  const server = stack.use(await sqldServer(`${dir.path}/sqld`));
+  const upstream = stack.use(fakeUpstream(async ({ body }) => {
+    const [, tokens, delayMs] = /tokens=(\d+) delay=(\d+)/.exec(body.messages[0].content)!;
+    await sleep(Number(delayMs));
+    const n = Math.min(Number(tokens), body.max_tokens);
+    return completion("ok", {
+      usage: { prompt_tokens: 5, completion_tokens: n, total_tokens: 5 + n },
+    });
+  }));
+  const settings = {
+    port: 0,
+    limits: { holdLeaseMs: 2_000 },
+    tiers: [{ above: 0, minute: 1e9, hour: 1e9, day: 1e9 }],
+    database: { url: server.url },
+    upstream: { url: upstream.url, discover: false },
+    routes: {
+      token: {
+        context: 100_000,
+        maxOutput: 50_000,
+        minimum: 1,
+        prices: { input: 0, cached: 0, output: 1_000_000 },
+      },
+    },
+  };
+  let number = 0;
+  const gateway = async () => {
+    const directory = `${dir.path}/gw${number++}`;
+    await Deno.mkdir(directory);
+    await Deno.writeTextFile(`${directory}/sluice.jsonc`, JSON.stringify(settings));
+    const process = stack.use(startCommand([], { directory }));
+    const [, url] = await process.waitFor(/listening on (http:\S+)/);
+    return {
+      process,
+      async ask(key: string, tokens: number, delayMs = 0): Promise<string> {
+        const reply = await fetch(`${url}/v1/chat/completions`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          body: JSON.stringify({
+            model: "token",
+            max_tokens: tokens,
+            messages: [{ role: "user", content: `tokens=${tokens} delay=${delayMs}` }],
+          }),
+        });
+        const text = await reply.text();
+        return reply.status === 200 ? "200" : `${reply.status} ${text}`;
+      },
+    };
+  };
+  return {
+    gateway,
+    server,
+    async open() {
+      const database = await openDatabase({
+        file: undefined,
+        server: { url: server.url, token: undefined },
+        durability: "full",
+        rules: RULES,
+        now: Date.now,
+      });
+      stack.defer(() => database.close());
+      return database;
+    },
+    async account(database: Awaited<ReturnType<typeof openDatabase>>) {
+      const made = await new Accounts(database, Date.now).create({ email: "a@example.com" });
+      await database.batch(
+        grantStatements({
+          lotId: newLotId(),
+          accountId: made.id,
+          source: "grant",
+          credits,
+          expiresAtMs: null,
+          atMs: Date.now(),
+        }),
+      );
+      return { accountId: made.id, key: (await new Keys(database, Date.now).issue(made)).secret };
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+Deno.test("a gateway that was stopped for longer than its lease spends no credit twice", async () => {
+  await using at = await scene(10_000);
+  const one = await at.gateway();
+  const two = await at.gateway();
+  const database = await at.open();
+  const { key } = await at.account(database);
+  const lent = async () =>
+    Number((await database.one("select sum(credits) as n from loans"))?.n ?? 0);
+  await until(async () => {
+    await one.ask(key, 1);
+    return await lent() > 0;
+  }, { withinMs: 20_000 });
+  await sleep(300);
+  one.process.signal("SIGSTOP");
+  const waiting = Array.from({ length: 30 }, () => one.ask(key, 1));
+  await until(async () => await lent() === 0, { withinMs: 30_000, what: "the reaping" });
+  one.process.signal("SIGCONT");
+  await Promise.all(waiting);
+  await until(async () => {
+    await one.ask(key, 1);
+    return await lent() > 0;
+  }, { withinMs: 20_000 });
+  await sleep(1_000); // its leases are renewed
+  const all = Array.from({ length: 90 }, () => one.ask(key, 100, 3_000));
+  await sleep(500);
+  const other = two.ask(key, 4_900);
+  await Promise.all([...all, other]);
+  const { uncollected, mismatches } = await audit(database);
+  assertEquals([uncollected, mismatches], [{ requests: 0, credits: 0 }, []]);
+});
