@@ -94,6 +94,15 @@ export interface ReplyContext {
   readonly choice?: number | undefined;
 }
 
+/** What a stream keeps of it. The request's texts may be long, and a stream open for long. */
+export type StreamContext = Omit<ReplyContext, "request" | "written">;
+
+/** Leaves out what only the beginning of a stream needs. */
+export function streamContextOf(context: ReplyContext): StreamContext {
+  const { request: _, written: __, ...kept } = context;
+  return kept;
+}
+
 /** A whole reply in the client's dialect. */
 export interface Reply {
   readonly body: JsonObject;

@@ -134,13 +134,14 @@ export class Generation {
   /** The response: settled, or a stream that settles itself. */
   async respond({ opened, plan }: Reached): Promise<Pick<RelayReply, "body" | "settled">> {
     const { route } = this.#options;
+    const { estimates } = this.#parts; // an open stream keeps this, and must not keep the request's body
     const usage = new ChargedUsage({
       inputTokens: this.#inputTokens,
       // counted by other tokenizers, and with room for what an upstream adds of its own
       maxTokens: 2 * route.context * this.#request.choices,
       onReport: ({ inputTokens: reportedTokens }, countedTokens) => {
         const { upstream } = plan.target;
-        this.#parts.estimates.learn(route.id, upstream, { countedTokens, reportedTokens });
+        estimates.learn(route.id, upstream, { countedTokens, reportedTokens });
       },
     });
     return opened.kind === "stream"

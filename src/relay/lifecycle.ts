@@ -118,9 +118,10 @@ export class Lifecycle implements AsyncDisposable {
       streamed,
       startedAtMs,
     }, () => left.abort(new TransportFault("left", "the gateway is stopping")));
+    const { over } = incoming; // an open stream keeps this, and must not keep the request's body
     const end = () => {
       unregister();
-      incoming.over();
+      over();
     };
     const stage = trace.begin("admission");
     try {

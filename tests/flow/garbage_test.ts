@@ -101,7 +101,10 @@ Deno.test("what a request leaves is collected quickly", async (t) => {
           body: JSON.stringify({
             model: "svc-k2",
             stream: true,
-            messages: [{ role: "user", content: `${HELD} ${"word ".repeat(bytes / 5)}` }],
+            messages: [{
+              role: "user",
+              content: `${HELD} ${crypto.randomUUID()} ${"word ".repeat(bytes / 5)}`,
+            }],
           }),
           signal: leave.signal,
         });

@@ -1,12 +1,14 @@
 import { Refusal } from "../../refusal.ts";
-import type {
-  Bridge,
-  ParsedRequest,
-  Reply,
-  ReplyContext,
-  ReplyStream,
-  WriteOptions,
-  WrittenRequest,
+import {
+  type Bridge,
+  type ParsedRequest,
+  type Reply,
+  type ReplyContext,
+  type ReplyStream,
+  type StreamContext,
+  streamContextOf,
+  type WriteOptions,
+  type WrittenRequest,
 } from "../dialect.ts";
 import {
   isObject,
@@ -120,7 +122,7 @@ class CarriedChatStream implements ReplyStream {
   hasOutput = false;
   usage: Usage | undefined;
   readonly #meter = new Meter();
-  readonly #context: ReplyContext;
+  readonly #context: StreamContext;
   readonly #wantsUsage: boolean;
   readonly #ended = new Set<number>();
   readonly #choices: number;
@@ -132,7 +134,7 @@ class CarriedChatStream implements ReplyStream {
   #rawUsage: JsonObject | undefined;
 
   constructor(context: ReplyContext) {
-    this.#context = context;
+    this.#context = streamContextOf(context);
     this.#choices = context.request.choices;
     this.#created = context.createdAtS;
     this.#fingerprint = context.fingerprint;

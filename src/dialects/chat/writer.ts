@@ -1,4 +1,9 @@
-import type { ReplyContext, ReplyWriter } from "../dialect.ts";
+import {
+  type ReplyContext,
+  type ReplyWriter,
+  type StreamContext,
+  streamContextOf,
+} from "../dialect.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import type { Usage } from "../usage.ts";
@@ -24,7 +29,7 @@ export function wantsUsage({ request: { body } }: Pick<ReplyContext, "request">)
  * first piece only; there is one finish; the usage has a chunk of its own when the client wants it.
  */
 export class ChatWriter implements ReplyWriter {
-  readonly #context: ReplyContext;
+  readonly #context: StreamContext;
   readonly #head: JsonObject;
   readonly #wantsUsage: boolean;
   readonly #calls: CallWriter;
@@ -33,7 +38,7 @@ export class ChatWriter implements ReplyWriter {
 
   constructor(context: ReplyContext) {
     const { id, model, createdAtS, fingerprint } = context;
-    this.#context = context;
+    this.#context = streamContextOf(context);
     this.#head = {
       id,
       object: "chat.completion.chunk",

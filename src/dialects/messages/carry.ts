@@ -1,11 +1,13 @@
-import type {
-  Bridge,
-  ParsedRequest,
-  Reply,
-  ReplyContext,
-  ReplyStream,
-  WriteOptions,
-  WrittenRequest,
+import {
+  type Bridge,
+  type ParsedRequest,
+  type Reply,
+  type ReplyContext,
+  type ReplyStream,
+  type StreamContext,
+  streamContextOf,
+  type WriteOptions,
+  type WrittenRequest,
 } from "../dialect.ts";
 import {
   isObject,
@@ -138,7 +140,7 @@ function withUniqueId(block: JsonObject, ids: CallIds): JsonObject {
 class CarriedMessagesStream implements ReplyStream {
   finished = false;
   hasOutput = false;
-  readonly #context: ReplyContext;
+  readonly #context: StreamContext;
   readonly #ids: CallIds;
   readonly #usage = new MessagesUsage();
   readonly #meter = new Meter();
@@ -147,7 +149,7 @@ class CarriedMessagesStream implements ReplyStream {
   #open: JsonValue | undefined;
 
   constructor(context: ReplyContext) {
-    this.#context = context;
+    this.#context = streamContextOf(context);
     this.#ids = new CallIds(context.request.body, "messages");
   }
 

@@ -1,5 +1,10 @@
 import { Refusal } from "../../refusal.ts";
-import type { ReplyContext, ReplyWriter } from "../dialect.ts";
+import {
+  type ReplyContext,
+  type ReplyWriter,
+  type StreamContext,
+  streamContextOf,
+} from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
@@ -39,7 +44,7 @@ interface Call {
  * and text in between, wait until its arguments are complete.
  */
 export class MessagesWriter implements ReplyWriter {
-  readonly #context: ReplyContext;
+  readonly #context: StreamContext;
   readonly #ids: CallIds;
   #started = false;
   #index = -1;
@@ -51,7 +56,7 @@ export class MessagesWriter implements ReplyWriter {
   #stopped: string | undefined;
 
   constructor(context: ReplyContext) {
-    this.#context = context;
+    this.#context = streamContextOf(context);
     this.#ids = new CallIds(context.request.body, "chat");
   }
 
