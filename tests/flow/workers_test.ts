@@ -183,7 +183,7 @@ Deno.test({
     await using gateway = await startWorkers({
       limits: { largeBodiesBytes: 12 * megabyte, accountShare: 1, bodyIdleMs: 1_500 },
     });
-    // eight clients send bodies of three megabytes, and keep the last byte
+    // eight clients send bodies of three megabytes, the end of them bit by bit until four have been rejected
     const connections = await Promise.all(
       Array.from({ length: 8 }, () => connectTo(gateway.url)),
     );
@@ -195,11 +195,18 @@ Deno.test({
       key: gateway.key,
       headers: [`content-length: ${text.length}`],
     });
+    let rejected = 0;
     const replies = connections.map(async (connection) => {
-      await writeAll(connection, head + text.slice(0, -1));
-      await sleep(1_000);
-      await writeAll(connection, text.slice(-1)).catch(() => false);
-      return (await readReply(connection)).status;
+      await writeAll(connection, head + text.slice(0, -20));
+      let sent = -20;
+      for (; sent < -1 && rejected < 4; sent++) {
+        await sleep(200);
+        await writeAll(connection, text.slice(sent, sent + 1)).catch(() => false);
+      }
+      await writeAll(connection, text.slice(sent)).catch(() => false);
+      const { status } = await readReply(connection);
+      if (status === 503) rejected++;
+      return status;
     });
     const statuses = await Promise.all(replies);
     for (const connection of connections) connection.close();
