@@ -57,9 +57,13 @@ class PlaceCount {
     return this.#before + this.#admitted;
   }
 
-  /** Takes note of what the database knows of, some of which may have been admitted here. */
-  learn(used: number, nowMs: number): void {
-    if (Math.floor(nowMs / this.#spanMs) !== this.#period) return;
+  /**
+   * Takes note of what the database knows of, some of which may have been admitted here.
+   *
+   * @param places Places of the loan, which a new period begins with.
+   */
+  learn(used: number, places: number, nowMs: number): void {
+    if (!this.#turn(places, nowMs)) return;
     this.#before = Math.max(this.#before, used - this.#admitted);
   }
 
@@ -69,16 +73,19 @@ class PlaceCount {
    * @param places Places of the loan, which a new period begins with.
    */
   hasPlace(places: number, nowMs: number): boolean {
+    return this.#turn(places, nowMs) && this.#admitted < this.#max;
+  }
+
+  /** Goes on to the period of a time; false for an earlier one, of which only the database knows. */
+  #turn(places: number, nowMs: number): boolean {
     const period = Math.floor(nowMs / this.#spanMs);
-    if (period !== this.#period) {
-      // what was admitted in an earlier period is known to the database only
-      if (period < this.#period) return false;
+    if (period > this.#period) {
       this.#period = period;
       this.#before = 0;
       this.#admitted = 0;
       this.#max = places;
     }
-    return this.#admitted < this.#max;
+    return period === this.#period;
   }
 
   count(): void {
@@ -231,7 +238,7 @@ export class AccountLoan {
     const counts = this.#byKey.get(keyId);
     for (const { of, span, used } of windows) {
       const owned = of === "key" ? counts : this.#ofAccount;
-      owned?.[SPANS.indexOf(span)]?.learn(used, nowMs);
+      owned?.[SPANS.indexOf(span)]?.learn(used, this.#places[span], nowMs);
     }
   }
 

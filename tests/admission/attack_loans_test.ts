@@ -393,6 +393,25 @@ Deno.test("8: an account with uncollected charges has one request at a time", as
   assert(two.some((one) => typeof one === "string"), "both were admitted");
 });
 
+Deno.test("10: a new minute begins without the requests of the last one", async () => {
+  await using at = await scene();
+  const { bench, caller, clock } = at;
+  const tiers = [{ above: 0, minute: 100, hour: 1e6, day: 1e6 }];
+  await bench.grant(caller.accountId, 10_000, null, clock.nowMs);
+  const gateway = await at.start("gw", { tiers });
+  await gateway.borrow(bench, caller);
+  for (let times = 0; times < 20; times++) await gateway.settle(await gateway.admit(caller, 1), 0);
+  await gateway.admit(caller, 2_000); // in flight
+  clock.nowMs += 60_000;
+  const large = await gateway.admit(caller, 4_000); // more than is left of the loan, which stays
+  assert(await lentTo(bench, "gw") > 0);
+  assertEquals(large.hold.lent, undefined);
+  const used = (span: string) =>
+    large.status.windows.filter((window) => window.span === span).map((window) => window.used);
+  assertEquals(used("minute"), [1, 1]);
+  assert(used("hour").every((count) => count > 20), `${used("hour")}`);
+});
+
 Deno.test("11: requests that wait for a dead gateway's loan do not storm the database", async () => {
   await using at = await scene("server");
   const { bench, caller, clock } = at;
