@@ -144,7 +144,7 @@ export class Admission {
    * Counts the request in the rate windows of its key and account, and holds the credits it may cost.
    *
    * @param asking The request.
-   * @param stands Called with the balance and rate windows of the caller, whether the request is admitted or not.
+   * @param onStatus Called with the balance and rate windows of the caller, whether the request is admitted or not.
    * @returns The permitted output and the hold. End the hold when the request is over.
    * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.
    */

@@ -126,7 +126,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
       return this.#watch(this.#break(error));
     }
     if (reader.finished) return this.#watch(this.#finish(text, () => this.#complete()));
-    this.#isPulling = false; // first: whoever reads it may ask for the next at once
+    this.#isPulling = false; // first: the reader may ask for the next text at once
     this.#deliver(text);
   }
 

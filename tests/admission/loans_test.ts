@@ -271,7 +271,7 @@ async function walk(kind: typeof KINDS[number], random: Random): Promise<void> {
         });
         granted -= taken?.credits ?? 0;
       } else if (chance < 0.035) {
-        // a gateway dies without a word, and starts anew
+        // a gateway dies without a word, and starts again
         const at = random.integer(0, gateways.length - 1);
         gateways[at]!.isConnected = false;
         stack.use(gateways[at] = await start(at));

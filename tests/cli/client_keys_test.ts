@@ -6,7 +6,12 @@ import { tempDir } from "../fake/temp.ts";
 
 const DAY_MS = 86_400_000;
 const LIFE_MS = 30 * DAY_MS;
-const USE = { tool: "claude", directory: "/work/a", name: "sluice run claude", lifeMs: LIFE_MS };
+const USE = {
+  tool: "claude",
+  directory: "/projects/a",
+  name: "sluice run claude",
+  lifeMs: LIFE_MS,
+};
 
 /** A store in a directory, at a time that the test sets, and the keys that are kept beside it. */
 async function open(directory: string, clock: { ms: number }) {
@@ -47,7 +52,7 @@ Deno.test("a program finds its key again; another program, directory, account or
   assertEquals(await kept.keyFor(owner, USE), first);
   const others = [
     await kept.keyFor(owner, { ...USE, tool: "env" }),
-    await kept.keyFor(owner, { ...USE, directory: "/work/b" }),
+    await kept.keyFor(owner, { ...USE, directory: "/projects/b" }),
     await kept.keyFor(owner, { ...USE, lifeMs: DAY_MS }),
     await kept.keyFor(ada, USE),
   ];
@@ -142,7 +147,7 @@ Deno.test("keys of directories where nobody works any more are forgotten when th
   const owner = await store.owner();
   await kept.keyFor(owner, USE);
   clock.ms += 31 * DAY_MS;
-  await kept.keyFor(owner, { ...USE, directory: "/work/b" });
+  await kept.keyFor(owner, { ...USE, directory: "/projects/b" });
   assertEquals((await filesIn(data)).length, 1);
 });
 

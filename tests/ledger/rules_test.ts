@@ -10,7 +10,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   1: "97a1b021726a39796c904aa488b153ff675fc34e540b3f686775e0fdbe87d9a5",
   2: "772122e8b2fdde90ed1cd9da9dd30fe4e9757d44c0dab8a44ae1bb8520977a6b",
   3: "1f6766f70e300c4fa9bf690317b8aafcb1a2c990f3adb8c67b122e143511c25a",
-  4: "c96fe514f91b9b246dae92a2fba770f25ead07a4ae22502f82ced7fa63657238",
+  4: "6afcb2a4373c84fababbc1c0353fd7583695a136ce013db36b2235fc8f80928c",
 };
 
 Deno.test("rules that change get the next revision", () => {

@@ -1,5 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
-import { notInSet, savedMillionths } from "./fragments.ts";
+import { addToHours, notInSet, savedMillionths } from "./fragments.ts";
 
 /** A record is added to its hour, to its account's sums and to what its key's budget has spent. */
 export const ADD_UP: Rule = {
@@ -7,20 +7,12 @@ export const ADD_UP: Rule = {
   sql: [
     `create trigger usage_records_insert_adds_up after insert on usage_records
     when ${notInSet("new.request_id")} begin
-    insert into usage_hours (account_id, hour_at_ms, key_id, route, requests, errors, input_tokens,
-      cached_tokens, output_tokens, duration_ms, credits, saved_millionths)
+    ${
+      addToHours(`
     values (new.account_id, new.started_at_ms / 3600000 * 3600000, new.key_id, new.route, 1,
       new.ending <> 'complete', new.input_tokens, new.cached_tokens, new.output_tokens,
-      new.duration_ms, new.charged_credits, ${savedMillionths("new.")})
-    on conflict (account_id, hour_at_ms, key_id, route) do update set
-      requests = requests + 1,
-      errors = errors + excluded.errors,
-      input_tokens = input_tokens + excluded.input_tokens,
-      cached_tokens = cached_tokens + excluded.cached_tokens,
-      output_tokens = output_tokens + excluded.output_tokens,
-      duration_ms = duration_ms + excluded.duration_ms,
-      credits = credits + excluded.credits,
-      saved_millionths = saved_millionths + excluded.saved_millionths;
+      new.duration_ms, new.charged_credits, ${savedMillionths("new.")})`)
+    }
     update balances set
       consumed = consumed + new.charged_credits,
       requests = requests + 1,

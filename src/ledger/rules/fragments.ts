@@ -95,6 +95,30 @@ export function countRequests(from: string): string {
   ).join("\n    ");
 }
 
+const HOUR_SUMS = [
+  "requests",
+  "errors",
+  "input_tokens",
+  "cached_tokens",
+  "output_tokens",
+  "duration_ms",
+  "credits",
+  "saved_millionths",
+];
+
+/**
+ * Adds to the hours of accounts, keys and routes.
+ *
+ * @param rows Values, or a selection with a condition: the account, hour, key and route, then the sums in their order.
+ */
+export function addToHours(rows: string): string {
+  return `insert into usage_hours (account_id, hour_at_ms, key_id, route, ${
+    HOUR_SUMS.join(", ")
+  })${rows}
+    on conflict (account_id, hour_at_ms, key_id, route) do update set
+      ${HOUR_SUMS.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(",\n      ")};`;
+}
+
 /**
  * A condition: the row of this request is not written by a set of settlements, which keeps the sums itself
  * (`settle_set.ts`).

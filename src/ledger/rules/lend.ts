@@ -39,7 +39,7 @@ const PLACES = NAMES.map((span) =>
 
 /**
  * Lends a gateway half of an account's credits that are not held, and half of the places that are left in the rate
- * windows: so many requests may it admit in any one minute, hour or day. The other half is for other gateways, and for
+ * windows: that many requests may be admitted in any one minute, hour or day. The other half is for other gateways, and for
  * requests that the database decides on. A loan that the gateway has is renewed and grows up to that; it never shrinks.
  *
  * Nothing is lent from less than is wanted at least, from an account with uncollected charges since its newest lot, nor

@@ -35,7 +35,8 @@ export const RETURN_LOAN: Rule = {
   sql: [
     createView(LOAN_RETURNS),
     `create trigger loan_returns_end_loan instead of insert on loan_returns begin
-    delete from loans where account_id = new.account_id and loan_id = new.loan_id;
+    delete from loans
+    where account_id = new.account_id and gateway_id = new.gateway_id and loan_id = new.loan_id;
     ${countRequests(REQUESTS)}
     insert into holds (request_id, account_id, key_id, gateway_id, credits, created_at_ms,
       lease_until_ms)

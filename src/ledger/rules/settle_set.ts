@@ -1,5 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
-import { countRequests, savedMillionths } from "./fragments.ts";
+import { addToHours, countRequests, savedMillionths } from "./fragments.ts";
 import { createView, type Intake } from "./intake.ts";
 import { RECORDED, SETTLEMENTS } from "./settle.ts";
 
@@ -94,21 +94,13 @@ export const SETTLE_SET: Rule = {
       output_tokens = output_tokens + output
     from ${SUMS} where sums.account_id = balances.account_id;
 
-    insert into usage_hours (account_id, hour_at_ms, key_id, route, requests, errors, input_tokens,
-      cached_tokens, output_tokens, duration_ms, credits, saved_millionths)
+    ${
+      addToHours(`
     select account_id, started_at_ms / 3600000 * 3600000, key_id, route, count(*),
       sum(ending <> 'complete'), sum(input_tokens), sum(cached_tokens), sum(output_tokens),
       sum(duration_ms), sum(price_credits), sum(${savedMillionths("")})
-    from settling where true group by 1, 2, 3, 4
-    on conflict (account_id, hour_at_ms, key_id, route) do update set
-      requests = requests + excluded.requests,
-      errors = errors + excluded.errors,
-      input_tokens = input_tokens + excluded.input_tokens,
-      cached_tokens = cached_tokens + excluded.cached_tokens,
-      output_tokens = output_tokens + excluded.output_tokens,
-      duration_ms = duration_ms + excluded.duration_ms,
-      credits = credits + excluded.credits,
-      saved_millionths = saved_millionths + excluded.saved_millionths;
+    from settling where true group by 1, 2, 3, 4`)
+    }
     insert into key_uses (key_id, last_used_at_ms)
     select key_id, max(started_at_ms) from settling where true group by 1
     on conflict (key_id) do update set
