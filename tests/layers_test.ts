@@ -8,7 +8,7 @@ const LAYERS = [
   ["admission", "upstreams", "images", "billing", "usage"],
   ["catalog", "ledger", "accounts"],
   ["config"],
-  ["simulator"],
+  ["simulator", "sealing"],
   ["dialects", "database"],
   ["large_bodies"],
   ["fair_share", "rate_limits", "web"],

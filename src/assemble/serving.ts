@@ -1,3 +1,4 @@
+import { Sealing } from "../sealing/mod.ts";
 import type { KeyRing } from "../accounts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
 import { Registration, Sales } from "../billing/mod.ts";
@@ -127,6 +128,7 @@ export async function openServing(
     database,
     catalog: () => catalog,
     upstreams,
+    sealing: new Sealing(crypto.getRandomValues(new Uint8Array(32))),
   };
   const billing = {
     registration: new Registration(database, accounts, settings.credits),

@@ -2,6 +2,7 @@ import type { Refusal } from "../refusal.ts";
 import type { JsonObject } from "./json.ts";
 import type { Concept, Conversation, ReplyEvent } from "./neutral/conversation.ts";
 import type { ReasoningRequest, RouteReasoning } from "./reasoning.ts";
+import type { Sealer } from "./sealer.ts";
 import type { SseEvent } from "./sse/mod.ts";
 import type { Usage } from "./usage.ts";
 
@@ -32,6 +33,10 @@ export interface ParsedRequest {
   readonly reasoning?: ReasoningRequest;
   /** The conversation that it belongs to, where the client's tool tells it. Private: it is not sent as it is. */
   readonly session?: string | undefined;
+  /** Which of the dialect's further endpoints it came to, by its path; undefined for the main one. */
+  readonly endpoint?: string | undefined;
+  /** What the gateway sealed for the client earlier and found in the body, by the sealed text. */
+  readonly opened?: ReadonlyMap<string, JsonObject> | undefined;
 }
 
 /** A client's request headers, by lower-case name. */
@@ -61,6 +66,8 @@ export interface Shaping {
 export interface WriteOptions {
   /** The model's name there. */
   readonly model: string;
+  /** The upstream's name: what it sealed is returned to it alone. */
+  readonly upstream: string;
   /** Maximum output tokens of one choice. */
   readonly permittedOutput: number;
   readonly shaping: Shaping;
@@ -84,6 +91,10 @@ export interface ReplyContext {
   readonly id: string;
   /** The model as the client named it. */
   readonly model: string;
+  /** The route and the target that reply: what the target sealed is returned to it alone. */
+  readonly source: ReplySource;
+  /** Seals what the client keeps for the gateway. */
+  readonly sealer: Sealer;
   /** Input tokens as counted by the gateway. */
   readonly inputTokens: number;
   /** When the reply began, in Unix seconds. */
@@ -92,6 +103,16 @@ export interface ReplyContext {
   readonly fingerprint: string;
   /** Which of the client's several choices this is, where they are requested one by one. */
   readonly choice?: number | undefined;
+}
+
+/** Where a reply comes from. */
+export interface ReplySource {
+  /** The route's id. */
+  readonly route: string;
+  /** The upstream's name. */
+  readonly upstream: string;
+  /** The model's name there. */
+  readonly model: string;
 }
 
 /** What a stream keeps of it. The request's texts may be long, and a stream open for long. */
@@ -116,6 +137,8 @@ export interface Reply {
   withUsage(usage: Usage): JsonObject;
   /** The reply as if it had ended at its token limit here. Its usage is not the upstream's any more. */
   truncated(maxTokens: number): Reply;
+  /** Items that the client may refer to by their ids in later requests, in dialects that have such. */
+  readonly outputItems?: readonly JsonObject[] | undefined;
 }
 
 /** A reply's event stream on its way from the upstream's dialect to the client's. */
@@ -155,12 +178,24 @@ export interface ReplyStream {
   close(usage: Usage): string;
   /** What keeps a silent connection open. */
   ping(): string;
+  /** The last text of a stream that failed, in dialects where it depends on what was written before; see `Front.errorEvent`. */
+  fail?(refusal: Refusal): string;
+  /** Items that the client may refer to by their ids in later requests, once the stream is closed. */
+  readonly outputItems?: readonly JsonObject[] | undefined;
 }
 
 /** What is known of a reply while it comes in, and how it ends. */
 export type ReplyState = Pick<
   ReplyStream,
-  "finished" | "hasOutput" | "endedChoices" | "usage" | "countedOutput" | "truncate" | "close"
+  | "finished"
+  | "hasOutput"
+  | "endedChoices"
+  | "usage"
+  | "countedOutput"
+  | "truncate"
+  | "close"
+  | "fail"
+  | "outputItems"
 >;
 
 /** Writes neutral events in a client's dialect, as a stream or whole. One for each reply. */
@@ -173,6 +208,10 @@ export interface ReplyWriter {
   close(usage: Usage): string;
   /** What keeps a silent stream open. */
   ping(): string;
+  /** The end of a stream that failed, in dialects where it depends on what was written before; see `Front.errorEvent`. */
+  fail?(refusal: Refusal): string;
+  /** Items that the client may refer to by their ids in later requests, once the reply is written. */
+  readonly outputItems?: readonly JsonObject[] | undefined;
   /**
    * A whole reply; in the place of the other methods.
    *
@@ -201,6 +240,8 @@ export interface Front {
     readonly path: string;
     readonly parse: (body: unknown, header: HeaderLookup) => ParsedRequest;
   };
+  /** Further endpoints whose requests a model replies to. */
+  readonly further?: readonly Pick<Front, "path" | "parse">[];
   /** The client's names for what a conversation holds, to name what a target cannot be sent. */
   readonly fields: Readonly<Record<Concept, string>>;
   readonly multiple?: MultipleChoices;
@@ -210,8 +251,11 @@ export interface Front {
   isSpoken(header: HeaderLookup): boolean;
   /** The id of the reply to a request. */
   replyId(requestId: string): string;
-  /** @throws {Refusal} `request_invalid` naming the first field at fault. */
-  parse(body: unknown, header: HeaderLookup): ParsedRequest;
+  /**
+   * @param sealer Opens what the gateway sealed for this client.
+   * @throws {Refusal} `request_invalid` naming the first field at fault.
+   */
+  parse(body: unknown, header: HeaderLookup, sealer: Sealer): ParsedRequest;
   /**
    * Fits what a request says of reasoning to how its route reasons.
    *

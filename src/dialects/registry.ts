@@ -1,10 +1,11 @@
 import { chat } from "./chat/mod.ts";
 import type { Bridge, Dialect, Front, HeaderLookup } from "./dialect.ts";
 import { messages } from "./messages/mod.ts";
+import { responses } from "./responses/mod.ts";
 import { translation } from "./translation.ts";
 
 /** Every dialect: the one list of them. The first is spoken where nothing shows another. */
-export const DIALECTS = { chat, messages } as const satisfies Record<string, Dialect>;
+export const DIALECTS = { chat, messages, responses } as const satisfies Record<string, Dialect>;
 
 /** The name of a dialect, as settings and records have it. */
 export type DialectName = keyof typeof DIALECTS;

@@ -60,6 +60,7 @@ function truncatedEvents(events: readonly ReplyEvent[], maxTokens: number): Repl
   const budget = new OutputBudget(maxTokens);
   return events.flatMap((event): ReplyEvent[] => {
     if (event.type === "finish") return [{ ...event, finish: "length", stopped: undefined }];
+    if (event.type === "seal") return []; // it belongs to the whole text
     if (event.type === "call") return budget.takeWhole(event.args) ? [event] : [];
     const text = budget.take(event.text);
     return text === "" ? [] : [{ ...event, text }];

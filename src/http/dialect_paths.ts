@@ -4,7 +4,9 @@ const ALL = Object.entries(DIALECTS) as [DialectName, Dialect][];
 
 /** Where requests of each dialect are sent. */
 export const DIALECT_PATHS: readonly (readonly [path: string, dialect: DialectName])[] = ALL
-  .map(([name, { front }]) => [front.path, name]);
+  .flatMap(([name, { front }]) =>
+    [front, ...front.further ?? []].map(({ path }) => [path, name] as const)
+  );
 
 /** Where requests of a dialect are counted without being sent. */
 export const COUNTING: readonly NonNullable<Front["counting"]>[] = ALL

@@ -69,6 +69,7 @@ export class Inference {
       reading.end();
       return relay(this.#parts, {
         dialect,
+        path,
         caller,
         body,
         requestId,

@@ -4,10 +4,12 @@ import {
   DIALECTS,
   type HeaderLookup,
   isObject,
+  type JsonObject,
   meterInput,
   type ParsedRequest,
   type Reply,
   type ReplyContext,
+  type Sealer,
   upstreamFault,
 } from "../dialects/mod.ts";
 import type { JsonBody } from "../large_bodies/mod.ts";
@@ -51,6 +53,8 @@ export interface GenerationRequest {
   readonly detached: JsonBody["detached"];
   readonly route: Route;
   readonly request: ParsedRequest;
+  /** Seals for the caller's account. */
+  readonly sealer: Sealer;
   /** Names of fields that the route has no use for. */
   readonly dropped: readonly string[];
   /** Fields with the values that they were changed to. */
@@ -59,6 +63,8 @@ export interface GenerationRequest {
   readonly inputTokens: number;
   /** In the order in which the route lists its targets. */
   readonly plans: readonly Plan[];
+  /** Keeps what the client may refer to in later requests. Never rejects. */
+  readonly keepItems: (items: readonly JsonObject[]) => Promise<void>;
   /** Identifies the conversation; called only where it matters. */
   readonly conversation: () => Conversation;
 }
@@ -171,6 +177,7 @@ export class Generation {
       onClientDisconnect,
       followMs,
       errorEvent: (refusal) => front.errorEvent(refusal, requestId),
+      keepItems: this.#options.keepItems,
       onFault: (error) => log.error("stream failed", { id: requestId, error: String(error) }),
       onEnd: () => stage.end(),
     });
@@ -196,6 +203,7 @@ export class Generation {
       usage,
       usageSource,
     });
+    if (reply.outputItems !== undefined) await this.#options.keepItems(reply.outputItems);
     this.#life.end();
     const body = usageSource === "counted" ? reply.withUsage(usage) : reply.body;
     return { body: JSON.stringify(body), settled };
@@ -298,13 +306,15 @@ export class Generation {
       written: {},
     },
   ): ReplyContext {
-    const { dialect, requestId, route } = this.#options;
+    const { dialect, requestId, route, sealer } = this.#options;
     return {
       request: sent.request,
       written: sent.written,
       choice: sent.choice,
       id: DIALECTS[dialect].front.replyId(requestId),
       model: this.#request.model,
+      source: { route: route.id, upstream: target.upstream, model: target.model },
+      sealer,
       inputTokens: this.#inputTokens,
       createdAtS: Math.floor(this.#parts.now() / 1_000),
       fingerprint: fingerprintOf(route, target),

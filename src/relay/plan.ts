@@ -57,8 +57,8 @@ export class Plan implements TargetPlan {
   write(request: ParsedRequest, permittedOutput: number): WrittenRequest {
     if (this.#last === request && this.#lastOutput === permittedOutput) return this.#written!;
     const { shaping } = this.upstream;
-    const { model } = this.target;
-    const bridged = this.bridge.request(request, { model, permittedOutput, shaping });
+    const { model, upstream } = this.target;
+    const bridged = this.bridge.request(request, { model, upstream, permittedOutput, shaping });
     this.#written = { ...bridged, body: this.upstream.adjust(bridged.body) };
     this.#last = request;
     this.#lastOutput = permittedOutput;

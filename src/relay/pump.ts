@@ -1,5 +1,5 @@
 import type { Hold } from "../admission/mod.ts";
-import { BrokenOff, brokenOff, type Usage } from "../dialects/mod.ts";
+import { BrokenOff, brokenOff, type JsonObject, type Usage } from "../dialects/mod.ts";
 import type { Refusal } from "../refusal.ts";
 import { ExchangeFailed, type TargetPlan, TransportFault, type Waiter } from "../upstreams/mod.ts";
 import type { ChargedUsage, MeteredReply } from "./charged_usage.ts";
@@ -34,6 +34,8 @@ export interface PumpOptions {
   readonly followMs: number;
   /** The last event of a stream that failed. */
   readonly errorEvent: (refusal: Refusal) => string;
+  /** Keeps what the client may refer to in later requests. Never rejects. */
+  readonly keepItems: (items: readonly JsonObject[]) => Promise<void>;
   /** Called with an error that nobody expects. */
   readonly onFault: (error: unknown) => void;
   /** Called once, when everything including the settlement is over. */
@@ -206,14 +208,22 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
     plan?.upstream.health.streamCompleted(plan.target.model);
     const { usage, usageSource } = this.#options.usage.settled(this.#metered);
     await this.#options.life.settle({ ending: "complete", status: 200, usage, usageSource });
-    return this.#reader.reply.close(usage);
+    return await this.#closing(usage);
   }
 
   async #truncate(): Promise<string> {
     const { usage, usageSource } = this.#options.usage.counted(this.#metered);
     await this.#options.life.settle({ ending: "complete", status: 200, usage, usageSource });
+    return this.#reader.reply.truncate() + await this.#closing(usage);
+  }
+
+  /** The end of a reply, once its items can be referred to. */
+  async #closing(usage: Usage): Promise<string> {
     const { reply } = this.#reader;
-    return reply.truncate() + reply.close(usage);
+    const text = reply.close(usage);
+    const { outputItems } = reply;
+    if (outputItems !== undefined) await this.#options.keepItems(outputItems);
+    return text;
   }
 
   /** Settles a failure; returns the error event. */
@@ -234,7 +244,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
         }
         : failedEnd(refusal),
     ).catch(() => {}); // it is in the log
-    return errorEvent(refusal);
+    return this.#reader.reply.fail?.(refusal) ?? errorEvent(refusal);
   }
 
   /**

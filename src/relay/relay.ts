@@ -15,9 +15,11 @@ import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
 
 /** One request, from a parsed body to a reply that settles itself. */
 export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<RelayReply> {
-  const { dialect, header, caller, requestId, trace, body } = incoming;
+  const { dialect, path, header, caller, requestId, trace, body } = incoming;
   const { front } = DIALECTS[dialect];
-  const parsed = parseDetached(body, (json) => front.parse(json, header));
+  const sealer = parts.sealing.of(caller.accountId);
+  const endpoint = front.further?.find((one) => one.path === path) ?? front;
+  const parsed = parseDetached(body, (json) => endpoint.parse(json, header, sealer));
   const route = parts.catalog().resolve(parsed.model);
   checkPermission(caller, route);
   checkMedia(route, parsed);
@@ -48,10 +50,12 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       detached: body.detached,
       route,
       request,
+      sealer,
       dropped,
       adjusted,
       inputTokens,
       plans,
+      keepItems: () => Promise.resolve(),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();

@@ -4,6 +4,7 @@ import type { CoarseTimers } from "../platform/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import type { DialectName, HeaderLookup } from "../dialects/mod.ts";
 import type { Images } from "../images/mod.ts";
+import type { Sealing } from "../sealing/mod.ts";
 import type { Settled } from "../ledger/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
 import type { InputEstimates } from "./input_estimates.ts";
@@ -15,6 +16,7 @@ export interface RelayParts extends LifecycleParts {
   readonly catalog: () => Catalog;
   readonly upstreams: Upstreams;
   readonly images: Images;
+  readonly sealing: Sealing;
   readonly timers: CoarseTimers;
   readonly estimates: InputEstimates;
   readonly settings: Pick<
@@ -26,6 +28,8 @@ export interface RelayParts extends LifecycleParts {
 /** One request, its caller known and its body parsed. */
 export interface RelayRequest extends IncomingRequest {
   readonly dialect: DialectName;
+  /** The endpoint's path. */
+  readonly path: string;
   readonly header: HeaderLookup;
   /** Its memory is released as soon as a target has replied. */
   readonly body: JsonBody;

@@ -77,7 +77,7 @@ Deno.test("no two ids become one (property)", () => {
   );
 });
 
-const OPTIONS = { model: "m", permittedOutput: 500, shaping: {} };
+const OPTIONS = { model: "m", upstream: "up", permittedOutput: 500, shaping: {} };
 const STRICT = { ...OPTIONS, shaping: { signedReasoning: true } };
 const user = { role: "user", content: "Hi" };
 

@@ -10,7 +10,7 @@ import { MARK, readFields, type WireField } from "../wire/fields.ts";
 import { INVENTED_CHAT, INVENTED_MESSAGES } from "../wire/invented_fields.ts";
 import { chatToMessages, messagesToChat, parseChat, parseMessages } from "./ends.ts";
 
-const OPTIONS = { model: "upstream-model", permittedOutput: 500, shaping: {} };
+const OPTIONS = { model: "upstream-model", upstream: "up", permittedOutput: 500, shaping: {} };
 const TEXT = "zebra";
 
 /** Fields whose text need not go anywhere, and why. */

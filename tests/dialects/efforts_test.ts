@@ -27,7 +27,7 @@ const K3: RouteReasoning = {
   efforts: ["low", "high", "max"],
   defaultEffort: "max",
 };
-const OPTIONS = { model: "m", permittedOutput: 500, shaping: {} };
+const OPTIONS = { model: "m", upstream: "up", permittedOutput: 500, shaping: {} };
 const HI = { model: "m", messages: [{ role: "user", content: "Hi" }] };
 
 Deno.test("the nearest effort: one that the route knows, never further than another; the least for none (property)", () => {

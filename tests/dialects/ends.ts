@@ -1,3 +1,4 @@
+import { Sealing } from "../../src/sealing/mod.ts";
 import {
   bridgeBetween,
   DIALECTS,
@@ -6,6 +7,9 @@ import {
   type ParsedRequest,
   type ReplyContext,
 } from "../../src/dialects/mod.ts";
+
+/** Seals for one account. */
+export const SEALER = new Sealing(new Uint8Array(32)).of("acct_1");
 
 /** The bridges, named by the client's dialect and the upstream's. */
 export const chatToChat = bridgeBetween("chat", "chat");
@@ -18,11 +22,11 @@ function headers({ beta = false }: { readonly beta?: boolean }): HeaderLookup {
 }
 
 export function parseChat(body: unknown): ParsedRequest {
-  return DIALECTS.chat.front.parse(body, headers({}));
+  return DIALECTS.chat.front.parse(body, headers({}), SEALER);
 }
 
 export function parseMessages(body: unknown, options: { beta?: boolean } = {}): ParsedRequest {
-  return DIALECTS.messages.front.parse(body, headers(options));
+  return DIALECTS.messages.front.parse(body, headers(options), SEALER);
 }
 
 export function countInput({ body, images }: ParsedRequest): number {
@@ -41,6 +45,8 @@ export function contextOf(
     model: "m",
     inputTokens: 3,
     createdAtS: 1,
+    source: { route: "route", upstream: "up", model: "m" },
+    sealer: SEALER,
     fingerprint: "fp_1",
     ...more,
   };

@@ -3,7 +3,7 @@ import { type JsonObject } from "../../src/dialects/mod.ts";
 import { chatToMessages, messagesToChat, parseChat, parseMessages } from "./ends.ts";
 import { assertEquals } from "../assert.ts";
 
-const OPTIONS = { model: "m", permittedOutput: 500, shaping: {} };
+const OPTIONS = { model: "m", upstream: "up", permittedOutput: 500, shaping: {} };
 
 /** A chat request as a messages upstream gets it. */
 function toMessages(body: JsonObject): JsonObject {

@@ -21,7 +21,7 @@ import { asRefusal, Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { checkChatStream, checkMessagesStream, eventsOf, type Rebuilt } from "./legal_streams.ts";
 
-const SHAPING = { model: "upstream-model", permittedOutput: 1_000, shaping: {} };
+const SHAPING = { model: "upstream-model", upstream: "up", permittedOutput: 1_000, shaping: {} };
 const chatAsked = parseChat({ model: "m", messages: [{ role: "user", content: "x" }] });
 
 function readMessages(body: JsonObject, beta = true): ParsedRequest {

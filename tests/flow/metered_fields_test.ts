@@ -113,8 +113,12 @@ function faultOf(
   let sent: JsonObject;
   try {
     const shaping = {};
-    sent =
-      bridgeBetween(from, to).request(asked, { model: "m", permittedOutput: 100, shaping }).body;
+    sent = bridgeBetween(from, to).request(asked, {
+      model: "m",
+      upstream: "up",
+      permittedOutput: 100,
+      shaping,
+    }).body;
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;

@@ -62,6 +62,8 @@ export class ChatWriter implements ReplyWriter {
         return this.#chunk({ content: event.text });
       case "call":
         return this.#call(event);
+      case "seal":
+        return ""; // the dialect has no place for it
       case "finish":
         this.#finish = event.finish;
         return "";

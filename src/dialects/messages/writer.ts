@@ -71,6 +71,8 @@ export class MessagesWriter implements ReplyWriter {
         return this.#text(event);
       case "call":
         return this.#call(event);
+      case "seal":
+        return ""; // it would not verify with another text
       case "finish":
         this.#finish = event.finish;
         this.#stopped = event.stopped;

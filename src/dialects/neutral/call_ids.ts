@@ -9,13 +9,13 @@ const LEGAL = /^[A-Za-z0-9_-]+$/;
 const REPEATED = /_again\d+$/;
 
 /** Begins an escaped id: whose it is. No id that begins like this is left as it is. */
-const PREFIXES = { chat: "sl-", messages: "slm-", client: "slx-" } as const;
-const ESCAPED = /^sl[mx]?-/;
+const PREFIXES = { chat: "sl-", messages: "slm-", responses: "slr-", client: "slx-" } as const;
+const ESCAPED = /^sl[mrx]?-/;
 /** An escaped id: `_` is doubled, a character that is not legal is `_hex_`. It can be read in one way only. */
-const READABLE = /^(sl[mx]?-)((?:[A-Za-z0-9-]|__|_[0-9a-f]{1,4}_)*)(?:_again\d+)?$/;
+const READABLE = /^(sl[mrx]?-)((?:[A-Za-z0-9-]|__|_[0-9a-f]{1,4}_)*)(?:_again\d+)?$/;
 
 /** The dialect of the upstream that wrote an id. */
-export type IdOrigin = "chat" | "messages";
+export type IdOrigin = "chat" | "messages" | "responses";
 
 /**
  * An upstream's id as any client may get it: as it is if that is legal, else escaped. Different ids and counts never

@@ -32,6 +32,17 @@ export interface ToolCall {
   readonly args: string;
 }
 
+/** A piece of reasoning that only the target which wrote it can verify or read. */
+export interface SealedReasoning {
+  /** The upstream's name, and the model's there. */
+  readonly upstream: string;
+  readonly model: string;
+  /** Empty where the upstream hides it. */
+  readonly text: string;
+  /** A signature of the text or, where `text` is empty, the reasoning itself in a form that only its upstream can read. */
+  readonly seal: string;
+}
+
 /** One message of a conversation. */
 export type Turn =
   | { readonly role: "user"; readonly parts: readonly Part[] }
@@ -40,6 +51,8 @@ export type Turn =
   | {
     readonly role: "assistant";
     readonly reasoning: string;
+    /** The same reasoning as its upstream sealed it, where the client returned that. */
+    readonly sealed?: readonly SealedReasoning[];
     readonly text: string;
     readonly calls: readonly ToolCall[];
   }
@@ -86,6 +99,8 @@ export type Finish = "stop" | "length" | "tools" | "refused";
 /** A piece of a reply. */
 export type ReplyEvent =
   | { readonly type: "reasoning"; readonly text: string }
+  /** Ends a piece of reasoning: what its upstream wants back with it, or instead of a text that it hides. */
+  | { readonly type: "seal"; readonly seal: string }
   | { readonly type: "text"; readonly text: string }
   /** A piece of a tool call; `key` tells calls apart, id and name come with its first pieces. */
   | {

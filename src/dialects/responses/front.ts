@@ -1,0 +1,32 @@
+import type { Front } from "../dialect.ts";
+import { toConversation } from "./conversation.ts";
+import { responsesErrorBody, responsesErrorEvent } from "./errors.ts";
+import { replaceResponsesImages } from "./images.ts";
+import { parseResponses } from "./parse.ts";
+import { applyReasoning } from "./reasoning.ts";
+import { ResponsesWriter } from "./writer.ts";
+
+/** Responses as clients speak it. */
+export const responsesFront: Front = {
+  path: "/v1/responses",
+  fields: {
+    messages: "input",
+    documents: "input.input_file",
+    temperature: "temperature",
+    topP: "top_p",
+    topK: "top_k",
+    stop: "stop",
+    reasoning: "reasoning",
+    earlierReasoning: "input.reasoning",
+  },
+  listsAliases: false,
+  isSpoken: () => false, // any SDK's headers may come with it
+  replyId: (requestId) => requestId.replace(/^req_/, "resp_"),
+  parse: parseResponses,
+  applyReasoning,
+  replaceImages: replaceResponsesImages,
+  toConversation,
+  writer: (context) => new ResponsesWriter(context),
+  errorBody: responsesErrorBody,
+  errorEvent: responsesErrorEvent,
+};

@@ -1,0 +1,19 @@
+/**
+ * The responses dialect: `POST /v1/responses`.
+ *
+ * @module
+ */
+
+import type { Dialect } from "../dialect.ts";
+import { translation } from "../translation.ts";
+import { responsesBack } from "./back.ts";
+import { responsesFront } from "./front.ts";
+
+/** The responses dialect. */
+export const responses: Dialect = {
+  front: responsesFront,
+  back: responsesBack,
+  carry: translation(responsesFront, responsesBack),
+};
+
+export { responsesErrorWords } from "./errors.ts";
