@@ -1,14 +1,16 @@
 import type { Front } from "../dialect.ts";
+import { COMPACT_PATH } from "./compaction.ts";
 import { toConversation } from "./conversation.ts";
 import { responsesErrorBody, responsesErrorEvent } from "./errors.ts";
 import { replaceResponsesImages } from "./images.ts";
-import { parseResponses } from "./parse.ts";
+import { parseCompact, parseResponses } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
 import { ResponsesWriter } from "./writer.ts";
 
 /** Responses as clients speak it. */
 export const responsesFront: Front = {
   path: "/v1/responses",
+  further: [{ path: COMPACT_PATH, parse: parseCompact }],
   fields: {
     messages: "input",
     documents: "input.input_file",
