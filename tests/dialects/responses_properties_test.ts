@@ -304,14 +304,14 @@ const anyBody = fc.oneof(
 );
 
 /** Does everything with a body that the gateway does before it is sent. */
-function process(body: unknown): void {
-  for (const parse of [parseResponses, parseCompact]) {
+function process(body: unknown, routes = ROUTES, parsers = [parseResponses, parseCompact]): void {
+  for (const parse of parsers) {
     try {
       const parsed = parse(body);
       identifyConversation(["a"], () => null, parsed.body);
       toolTable(parsed.body);
       countInput(parsed);
-      for (const route of ROUTES) {
+      for (const route of routes) {
         const { request } = front.applyReasoning(parsed, { ...route, id: "r" });
         for (const bridge of bridges) {
           try {
@@ -329,7 +329,7 @@ function process(body: unknown): void {
 }
 
 Deno.test("responses: any JSON at all is a request or a refusal (property)", () => {
-  fc.assert(fc.property(anyBody, process), { numRuns: 3_000 });
+  fc.assert(fc.property(anyBody, (body) => process(body)), { numRuns: 3_000 });
 });
 
 const ITEMS = 60_000;
@@ -464,9 +464,8 @@ for (const { name, body } of HOSTILE) {
   Deno.test(`responses: ${ITEMS} ${name} take bounded time`, () => {
     const hostile = { model: "m", ...body() };
     const startedTick = performance.now();
-    process(hostile);
+    process(hostile, ROUTES.slice(-1), [parseResponses]);
     const tookMs = performance.now() - startedTick;
-    console.log(name, Math.round(tookMs)); // TEMP
-    assert(tookMs < 10_000, `${Math.round(tookMs)} ms`);
+    assert(tookMs < 5_000, `${Math.round(tookMs)} ms`);
   });
 }
