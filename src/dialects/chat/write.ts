@@ -4,7 +4,7 @@ import type { Concept, Conversation, Part, Tool, Turn } from "../neutral/convers
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
 import type { JsonObject } from "../json.ts";
-import { shortName } from "./tool_names.ts";
+import { shortName } from "../neutral/tool_names.ts";
 
 /** Writes a conversation's fields in the chat dialect. */
 export function writeConversation(
