@@ -55,7 +55,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       adjusted,
       inputTokens,
       plans,
-      keepItems: () => Promise.resolve(),
+      keepItems: (items) => parts.keptItems.keep(caller.accountId, requestId, items),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();
