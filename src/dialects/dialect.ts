@@ -240,6 +240,13 @@ export interface Front {
     readonly path: string;
     readonly parse: (body: unknown, header: HeaderLookup) => ParsedRequest;
   };
+  /** References to items of earlier replies, in dialects that have such. */
+  readonly references?: {
+    /** IDs of the items that a body refers to; it may be any value. */
+    readonly find: (body: unknown) => readonly string[];
+    /** The body with items in the places of references to them; those to others stay. */
+    readonly fill: (body: unknown, known: ReadonlyMap<string, JsonObject>) => unknown;
+  };
   /** Further endpoints whose requests a model replies to. */
   readonly further?: readonly Pick<Front, "path" | "parse">[];
   /** The client's names for what a conversation holds, to name what a target cannot be sent. */

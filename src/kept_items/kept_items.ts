@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Database, GroupWrite, JsonObject as DatabaseJson } from "../database/mod.ts";
 import { isObject, type JsonObject, text } from "../dialects/mod.ts";
+import { parseJson } from "../json/mod.ts";
 import type { BoundCipher } from "../sealing/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 
@@ -128,7 +129,7 @@ export class KeptItems {
   #decrypt(encrypted: string, owner: readonly string[]): JsonObject | undefined {
     try {
       const json = this.#options.cipher.decrypt(Buffer.from(encrypted, "base64url"), owner);
-      const item: unknown = json === undefined ? undefined : JSON.parse(json);
+      const item: unknown = json === undefined ? undefined : parseJson(json);
       return isObject(item) ? item : undefined;
     } catch (error) {
       this.#options.log.warn("a kept item cannot be read", {
