@@ -248,6 +248,13 @@ export interface Front {
     readonly path: string;
     readonly parse: (body: unknown, header: HeaderLookup) => ParsedRequest;
   };
+  /** References to items of earlier replies, in dialects that have such. */
+  readonly references?: {
+    /** IDs of the items that a body refers to; it may be any value. */
+    readonly find: (body: unknown) => readonly string[];
+    /** The body with items in the places of references to them; those to others stay. */
+    readonly fill: (body: unknown, known: ReadonlyMap<string, JsonObject>) => unknown;
+  };
   /** Further endpoints whose requests a model replies to. */
   readonly further?: readonly Pick<Front, "path" | "parse">[];
   /** The client's names for what a conversation holds, to name what a target cannot be sent. */
@@ -283,6 +290,20 @@ export interface Front {
   errorBody(refusal: Refusal, requestId: string): JsonObject;
   /** The last event of a stream that failed. */
   errorEvent(refusal: Refusal, requestId: string): string;
+  /**
+   * A refusal as an event stream with status 200, for clients that retry an error status although nothing will change.
+   *
+   * @returns The whole stream; undefined for a client or refusal for which the error status is right.
+   */
+  streamedRefusal?(refusal: Refusal, request: RefusedRequest): string | undefined;
+}
+
+/** A request that is refused before it has a reply. */
+export interface RefusedRequest {
+  readonly header: HeaderLookup;
+  readonly requestId: string;
+  /** The model as the client named it; empty if that is not known. */
+  readonly model: string;
 }
 
 /** A request whose reasoning fits its route. */

@@ -5,6 +5,7 @@ import { responsesErrorBody, responsesErrorEvent } from "./errors.ts";
 import { replaceResponsesImages } from "./images.ts";
 import { parseCompact, parseResponses } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
+import { fillReferences, findReferences } from "./references.ts";
 import { ResponsesWriter } from "./writer.ts";
 
 /** Responses as clients speak it. */
@@ -21,6 +22,7 @@ export const responsesFront: Front = {
     reasoning: "reasoning",
     earlierReasoning: "input.reasoning",
   },
+  references: { find: findReferences, fill: fillReferences },
   listsAliases: false,
   isSpoken: () => false, // any SDK's headers may come with it
   replyId: (requestId) => requestId.replace(/^req_/, "resp_"),
