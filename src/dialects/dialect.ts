@@ -178,8 +178,12 @@ export interface ReplyStream {
   close(usage: Usage): string;
   /** What keeps a silent connection open. */
   ping(): string;
-  /** The last text of a stream that failed, in dialects where it depends on what was written before; see `Front.errorEvent`. */
-  fail?(refusal: Refusal): string;
+  /**
+   * The last text of a stream that failed, in dialects where it depends on what was written before.
+   *
+   * @returns undefined where it does not: see `Front.errorEvent`.
+   */
+  fail?(refusal: Refusal): string | undefined;
   /** Items that the client may refer to by their ids in later requests, once the stream is closed. */
   readonly outputItems?: readonly JsonObject[] | undefined;
 }
@@ -275,6 +279,20 @@ export interface Front {
   errorBody(refusal: Refusal, requestId: string): JsonObject;
   /** The last event of a stream that failed. */
   errorEvent(refusal: Refusal, requestId: string): string;
+  /**
+   * A refusal as an event stream with status 200, for clients that retry an error status although nothing will change.
+   *
+   * @returns The whole stream; undefined for a client or refusal for which the error status is right.
+   */
+  streamedRefusal?(refusal: Refusal, request: RefusedRequest): string | undefined;
+}
+
+/** A request that is refused before it has a reply. */
+export interface RefusedRequest {
+  readonly header: HeaderLookup;
+  readonly requestId: string;
+  /** The model as the client named it; empty if that is not known. */
+  readonly model: string;
 }
 
 /** A request whose reasoning fits its route. */

@@ -21,6 +21,7 @@ export type {
   ImageView,
   MultipleChoices,
   ParsedRequest,
+  RefusedRequest,
   Reply,
   ReplyContext,
   ReplyState,

@@ -1,6 +1,6 @@
 import type { Front } from "../dialect.ts";
 import { toConversation } from "./conversation.ts";
-import { responsesErrorBody, responsesErrorEvent } from "./errors.ts";
+import { responseId, responsesErrorBody, responsesErrorEvent, streamedRefusal } from "./errors.ts";
 import { replaceResponsesImages } from "./images.ts";
 import { parseResponses } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
@@ -21,7 +21,7 @@ export const responsesFront: Front = {
   },
   listsAliases: false,
   isSpoken: () => false, // any SDK's headers may come with it
-  replyId: (requestId) => requestId.replace(/^req_/, "resp_"),
+  replyId: responseId,
   parse: parseResponses,
   applyReasoning,
   replaceImages: replaceResponsesImages,
@@ -29,4 +29,5 @@ export const responsesFront: Front = {
   writer: (context) => new ResponsesWriter(context),
   errorBody: responsesErrorBody,
   errorEvent: responsesErrorEvent,
+  streamedRefusal,
 };
