@@ -16,6 +16,8 @@ export const chatToChat = bridgeBetween("chat", "chat");
 export const chatToMessages = bridgeBetween("chat", "messages");
 export const messagesToChat = bridgeBetween("messages", "chat");
 export const messagesToMessages = bridgeBetween("messages", "messages");
+export const responsesToChat = bridgeBetween("responses", "chat");
+export const responsesToMessages = bridgeBetween("responses", "messages");
 
 function headers({ beta = false }: { readonly beta?: boolean }): HeaderLookup {
   return (name) => (beta && name === "anthropic-beta" ? "x" : null);
@@ -27,6 +29,16 @@ export function parseChat(body: unknown): ParsedRequest {
 
 export function parseMessages(body: unknown, options: { beta?: boolean } = {}): ParsedRequest {
   return DIALECTS.messages.front.parse(body, headers(options), SEALER);
+}
+
+export function parseResponses(body: unknown, headers: HeadersInit = {}): ParsedRequest {
+  const lookup = new Headers(headers);
+  return DIALECTS.responses.front.parse(body, (name) => lookup.get(name), SEALER);
+}
+
+/** The same at the endpoint that compacts a conversation. */
+export function parseCompact(body: unknown): ParsedRequest {
+  return DIALECTS.responses.front.further![0]!.parse(body, headers({}), SEALER);
 }
 
 export function countInput({ body, images }: ParsedRequest): number {

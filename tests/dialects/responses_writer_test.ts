@@ -379,6 +379,17 @@ Deno.test("a response repeats its request's fields", () => {
   });
 });
 
+Deno.test("a response repeats the reasoning that its client asked for, whatever its route made of it", () => {
+  const asked = { effort: "low", summary: "auto" };
+  const events = [reasoning("A"), text("x")];
+  const fitted = writerOf({ ...SEALED, reasoning: { effort: "high" } }, { sentReasoning: asked });
+  const { response } = checkResponsesStream(streamOf(events, fitted));
+  assertEquals(response.reasoning, asked);
+  assertEquals(response.output[0].summary, [{ type: "summary_text", text: "A" }]);
+  const none = writerOf({ reasoning: { effort: "high" } }, { sentReasoning: null });
+  assertEquals(checkResponsesStream(streamOf(events, none)).response.reasoning, null);
+});
+
 Deno.test("a response whose request says nothing has every field", () => {
   const writer = new ResponsesWriter(
     contextOf({ ...requestOf(), body: { model: "m", input: "x" } }, { id: "resp_1" }),

@@ -3,7 +3,7 @@ import { type JsonObject, withoutFields } from "../json.ts";
 import type { Conversation } from "../neutral/conversation.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { ChatReader, readChatReply } from "./read_reply.ts";
-import { longNames } from "./tool_names.ts";
+import { longNames } from "../neutral/tool_names.ts";
 import { writeConversation } from "./write.ts";
 
 /** Chat as upstreams speak it. */

@@ -3,8 +3,9 @@ import { upstreamIds } from "../neutral/call_ids.ts";
 import type { Concept, Conversation, Part, Tool, Turn } from "../neutral/conversation.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
+import { withoutDocuments } from "../neutral/without_documents.ts";
 import type { JsonObject } from "../json.ts";
-import { shortName } from "./tool_names.ts";
+import { shortName } from "../neutral/tool_names.ts";
 
 /** Writes a conversation's fields in the chat dialect. */
 export function writeConversation(
@@ -87,25 +88,6 @@ function resultText({ parts, failed }: ToolTurn, attached: Part[]): string {
   const text = texts.join("\n");
   if (failed) return text === "" ? "Error" : `Error: ${text}`;
   return text === "" ? "(no output)" : text;
-}
-
-/**
- * Replaces documents by a sentence, for upstreams that reject files: a document that a tool has read once would fail
- * every further request of its conversation. Returns the same array when there are none.
- */
-function withoutDocuments(turns: readonly Turn[]): readonly Turn[] {
-  const holds = (turn: Turn) =>
-    "parts" in turn && turn.parts.some(({ type }) => type === "document");
-  if (!turns.some(holds)) return turns;
-  return turns.map((turn) =>
-    "parts" in turn ? { ...turn, parts: turn.parts.map(withoutDocument) } : turn
-  );
-}
-
-function withoutDocument(part: Part): Part {
-  if (part.type !== "document") return part;
-  const name = part.title === undefined ? "" : ` "${part.title}"`;
-  return { type: "text", text: `[The document${name} is left out: this model cannot read files.]` };
 }
 
 function contentOf(parts: readonly Part[]): string | JsonObject[] {

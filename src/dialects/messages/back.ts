@@ -6,7 +6,7 @@ import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { versionHeaders } from "./headers.ts";
 import { MessagesReader, readMessagesReply } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS } from "./schema.ts";
-import { isSequence, writeConversation } from "./write.ts";
+import { isSequence, ownSeals, writeConversation } from "./write.ts";
 
 /** Messages as upstreams speak it. */
 export const messagesBack: Back = {
@@ -22,11 +22,15 @@ export const messagesBack: Back = {
 const BUDGET_TOKENS = 16_000;
 
 function write(conversation: Conversation, options: WriteConversationOptions): WrittenRequest {
-  const { model, permittedOutput, shaping, stream, fields } = options;
+  const { model, upstream, permittedOutput, shaping, stream, fields } = options;
   const { signedReasoning = false } = shaping;
   const { effort } = conversation.reasoning;
   const enabled = effort === "none" ? false : conversation.reasoning.enabled;
-  const written = writeConversation(conversation, { signed: signedReasoning });
+  const written = writeConversation(conversation, {
+    signed: signedReasoning,
+    upstream,
+    model,
+  });
   const sent: JsonObject = { model, ...written, max_tokens: permittedOutput };
   const dropped: string[] = [];
   let thinking = enabled === undefined ? undefined : thinkingOf(enabled, permittedOutput);
@@ -44,10 +48,10 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   } else if (!shaping.ownSampling) {
     sent.temperature ??= DEFAULT_SAMPLING.temperature;
   }
-  const hasReasoned = conversation.turns.some((turn) =>
-    turn.role === "assistant" && turn.reasoning !== ""
+  const losesReasoning = conversation.turns.some((turn) =>
+    turn.role === "assistant" && turn.reasoning !== "" && ownSeals(turn, options).length === 0
   );
-  if (signedReasoning && hasReasoned) dropped.push(fields.earlierReasoning);
+  if (signedReasoning && losesReasoning) dropped.push(fields.earlierReasoning);
   if (!conversation.stop.every(isSequence)) dropped.push(fields.stop);
   if (items(sent.messages).length === 0) {
     const param = fields.messages;

@@ -2,7 +2,7 @@ import { parseJson } from "../../json/mod.ts";
 import { Refusal } from "../../refusal.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
+import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
 import { upstreamFault } from "../upstream_error.ts";
 import type { Usage } from "../usage.ts";
 import { MessagesUsage } from "./usage.ts";
@@ -16,6 +16,16 @@ const FINISHES: Readonly<Record<string, Finish>> = {
   tool_use: "tools",
   refusal: "refused",
 };
+
+/** Tells reasoning that the upstream hides from the signature of one that it shows: a signature has no such character. */
+const REDACTED = "redacted.";
+
+/** A block of reasoning as its upstream sealed it. */
+export function sealedBlock({ text, seal }: Pick<SealedReasoning, "text" | "seal">): JsonObject {
+  return seal.startsWith(REDACTED)
+    ? { type: "redacted_thinking", data: seal.slice(REDACTED.length) }
+    : { type: "thinking", thinking: text, signature: seal };
+}
 
 /** Parses an event's JSON. @throws {Refusal} the error that it reports. */
 export function parseEvent(data: string): JsonObject {
@@ -66,6 +76,8 @@ export class MessagesReader implements EventReader {
   readonly #usage = new MessagesUsage();
   /** Tool blocks that are open: the input that came with their start, until a delta comes. */
   readonly #inputs = new Map<number, string>();
+  /** Signatures of reasoning blocks that are open. */
+  readonly #signatures = new Map<number, string>();
 
   get usage(): Usage | undefined {
     return this.#usage.usage;
@@ -103,7 +115,12 @@ export class MessagesReader implements EventReader {
       case "text":
         return textEvents("text", text(block.text));
       case "thinking":
+        this.#signatures.set(index, text(block.signature) ?? "");
         return textEvents("reasoning", text(block.thinking));
+      case "redacted_thinking": {
+        const data = text(block.data) ?? "";
+        return data === "" ? [] : [{ type: "seal", seal: `${REDACTED}${data}` }];
+      }
       case "tool_use": {
         const input = isObject(block.input) ? JSON.stringify(block.input) : "{}";
         this.#inputs.set(index, input);
@@ -115,8 +132,11 @@ export class MessagesReader implements EventReader {
     }
   }
 
-  /** A block ends: the input of a call that came with its start, or that is empty, follows now. */
+  /** A block ends: its signature follows now, and the input of a call that came with its start, or that is empty. */
   endBlock(index: number): ReplyEvent[] {
+    const seal = this.#signatures.get(index);
+    this.#signatures.delete(index);
+    if (seal !== undefined && seal !== "") return [{ type: "seal", seal }];
     const input = this.#inputs.get(index);
     this.#inputs.delete(index);
     return input === undefined ? [] : [call(index, input)];
@@ -128,6 +148,12 @@ export class MessagesReader implements EventReader {
         return textEvents("text", text(delta.text));
       case "thinking_delta":
         return textEvents("reasoning", text(delta.thinking));
+      case "signature_delta": {
+        const before = this.#signatures.get(index);
+        const more = text(delta.signature) ?? "";
+        if (before !== undefined) this.#signatures.set(index, before + more);
+        return [];
+      }
       case "input_json_delta": {
         const args = text(delta.partial_json) ?? "";
         if (args === "") return [];

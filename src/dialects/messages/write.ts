@@ -1,15 +1,25 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject, JsonValue } from "../json.ts";
-import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
+import {
+  type Conversation,
+  parseArgs,
+  type Part,
+  type SealedReasoning,
+  type Turn,
+} from "../neutral/conversation.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
+import { sealedBlock } from "./read_reply.ts";
 import { SIGNATURE } from "./writer.ts";
 
 /** How a conversation is written for one upstream. */
 export interface MessagesOptions {
   /** The upstream verifies signatures: reasoning that it did not sign is dropped. */
   readonly signed: boolean;
+  /** The upstream's name, and the model's there: what they signed is returned to them alone. */
+  readonly upstream: string;
+  readonly model: string;
 }
 
 /** Writes a conversation's fields in the messages dialect. */
@@ -76,12 +86,23 @@ function messagesOf(turns: readonly Turn[], options: MessagesOptions): JsonObjec
     .filter(({ content }) => content.length > 0);
 }
 
+/** The reasoning of a turn as this upstream sealed it. */
+export function ownSeals(
+  { sealed = [] }: Turn & { role: "assistant" },
+  { upstream, model }: Pick<MessagesOptions, "upstream" | "model">,
+): readonly SealedReasoning[] {
+  return sealed.filter((piece) => piece.upstream === upstream && piece.model === model);
+}
+
 function assistantBlocks(
-  { reasoning, text, calls }: Turn & { role: "assistant" },
-  { signed }: MessagesOptions,
+  turn: Turn & { role: "assistant" },
+  options: MessagesOptions,
 ): JsonObject[] {
+  const { reasoning, text, calls } = turn;
+  const own = ownSeals(turn, options);
   return [
-    ...(reasoning === "" || signed
+    ...own.map(sealedBlock),
+    ...(reasoning === "" || own.length > 0 || options.signed
       ? []
       : [{ type: "thinking", thinking: reasoning, signature: SIGNATURE }]),
     ...(text.trim() === "" ? [] : [{ type: "text", text }]),

@@ -1,11 +1,11 @@
-import type {
-  Back,
-  EventReader,
-  ReadReply,
-  WriteConversationOptions,
-  WrittenRequest,
-} from "../dialect.ts";
+import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
+import { type JsonObject, withoutFields } from "../json.ts";
 import type { Conversation } from "../neutral/conversation.ts";
+import { longNames } from "../neutral/tool_names.ts";
+import { withoutDocuments } from "../neutral/without_documents.ts";
+import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { readResponsesReply, ResponsesReader } from "./read_reply.ts";
+import { writeConversation } from "./write.ts";
 
 /** Responses as upstreams speak it. */
 export const responsesBack: Back = {
@@ -13,18 +13,46 @@ export const responsesBack: Back = {
   authorization: (key) => ({ authorization: `Bearer ${key}` }),
   versionHeaders: () => ({}),
   write,
-  readReply,
-  reader,
+  readReply: readResponsesReply,
+  reader: () => new ResponsesReader(),
 };
 
-function write(_conversation: Conversation, _options: WriteConversationOptions): WrittenRequest {
-  throw new Error("not written yet");
+function write(conversation: Conversation, options: WriteConversationOptions): WrittenRequest {
+  const { model, upstream, permittedOutput, shaping, stream, fields } = options;
+  const { signedReasoning: signed = false, topK: takesTopK = false } = shaping;
+  const turns = shaping.withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
+  const written = writeConversation({ ...conversation, turns }, { upstream, model, signed });
+  const sent: JsonObject = { model, ...written.body, max_output_tokens: permittedOutput };
+  const { topK, stop, cacheKey } = conversation;
+  if (topK !== undefined && takesTopK) sent.top_k = topK;
+  const dropped: string[] = [
+    ...(topK !== undefined && !takesTopK ? [fields.topK] : []),
+    ...(stop.length > 0 ? [fields.stop] : []),
+    ...(turns !== conversation.turns ? [fields.documents] : []),
+    ...(written.dropsReasoning ? [fields.earlierReasoning] : []),
+  ];
+  if (shaping.fixedSampling) {
+    dropped.push(...withoutFields(sent, ["temperature", "top_p", "top_k"]));
+  } else if (!shaping.ownSampling) {
+    sent.temperature ??= DEFAULT_SAMPLING.temperature;
+    sent.top_p ??= DEFAULT_SAMPLING.topP;
+  }
+  if (shaping.promptCacheKey && cacheKey !== undefined) sent.prompt_cache_key = cacheKey;
+  addReasoning(sent, conversation.reasoning);
+  sent.store = false;
+  if (stream) sent.stream = true;
+  return { body: sent, dropped, toolNames: longNames(conversation.tools) };
 }
 
-function readReply(_body: unknown): ReadReply {
-  throw new Error("not written yet");
-}
-
-function reader(): EventReader {
-  throw new Error("not written yet");
+/** Asked for only where the model is to reason: others reject a summary, and what is encrypted. */
+function addReasoning(
+  sent: JsonObject,
+  { enabled, effort }: Conversation["reasoning"],
+): void {
+  if (effort === "none" || effort === undefined && enabled === false) {
+    sent.reasoning = { effort: "none" };
+  } else if (effort !== undefined || enabled === true) {
+    sent.reasoning = { ...(effort === undefined ? {} : { effort }), summary: "auto" };
+    sent.include = ["reasoning.encrypted_content"];
+  }
 }

@@ -17,3 +17,4 @@ export const responses: Dialect = {
 };
 
 export { responsesErrorWords } from "./errors.ts";
+export { writeResponsesUsage } from "./usage.ts";

@@ -1,5 +1,6 @@
 import { Refusal } from "../../refusal.ts";
 import {
+  type ParsedRequest,
   type ReplyContext,
   type ReplyWriter,
   type StreamContext,
@@ -53,7 +54,8 @@ export class ResponsesWriter implements ReplyWriter {
 
   constructor(context: ReplyContext) {
     const { request, id, createdAtS, model, source, sealer } = context;
-    const { body, endpoint } = request;
+    const { endpoint } = request;
+    const body = sentBody(request);
     this.#context = streamContextOf(context);
     this.#echo = { id, createdAtS, model, request: repeatedFields(body) };
     this.#lines = new EventLines(this.#echo);
@@ -157,6 +159,11 @@ export class ResponsesWriter implements ReplyWriter {
       usage: writeResponsesUsage(usage),
     };
   }
+}
+
+/** The body with the `reasoning` that the client sent: the route may have changed it. */
+function sentBody({ body, sentReasoning }: ParsedRequest): JsonObject {
+  return sentReasoning === undefined ? body : { ...body, reasoning: sentReasoning };
 }
 
 function noSummary(): Refusal {

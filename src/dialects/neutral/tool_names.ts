@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { Tool } from "../neutral/conversation.ts";
+import type { Tool } from "./conversation.ts";
 
-/** Maximum length of a tool's name in the chat dialect; the messages dialect allows 128 characters. */
+/** Maximum length of a tool's name in the chat and responses dialects; the messages dialect allows 128 characters. */
 const MAX_CHARS = 64;
 
-/** A tool's name as chat upstreams accept it; always the same for the same name, so that prompt caches hold. */
+/** A tool's name as chat and responses upstreams accept it; always the same for the same name, so that prompt caches hold. */
 export function shortName(name: string): string {
   if (name.length <= MAX_CHARS) return name;
   const mark = `_${createHash("sha256").update(name).digest("hex").slice(0, 8)}`;

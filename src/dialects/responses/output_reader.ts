@@ -1,0 +1,239 @@
+import { isObject, type JsonObject, objects, text } from "../json.ts";
+import type { ReplyEvent } from "../neutral/conversation.ts";
+import { TextProgress } from "../neutral/text_progress.ts";
+import { type OutputItem, OutputItems } from "./output_items.ts";
+
+/** What is kept of an item until it ends; none of its text. */
+interface Progress {
+  /** Which of two forms its reasoning comes in: the other says the same again. */
+  form: "content" | "summary" | undefined;
+  /** Of each part. */
+  readonly texts: Map<string, TextProgress>;
+  hasSaid: boolean;
+  isSealed: boolean;
+  /** Of a call. */
+  name: string | undefined;
+  state: "waiting" | "open" | "closed";
+}
+
+type Item = OutputItem<Progress>;
+
+/** A part of an item: where it stands, and what its text is. */
+interface Place {
+  readonly kind: "text" | "refusal" | "content" | "summary";
+  readonly index: unknown;
+}
+
+/**
+ * Reads the output of a response as neutral events, whatever an upstream leaves out: a text may come in deltas, with the end
+ * of its part or its item, or only with the whole response. Each is read once.
+ */
+export class OutputReader {
+  hasRefused = false;
+  hasCalled = false;
+  readonly #items = new OutputItems<Progress>(() => ({
+    form: undefined,
+    texts: new Map(),
+    hasSaid: false,
+    isSealed: false,
+    name: undefined,
+    state: "waiting",
+  }));
+  /** Types of items of which one had text: another one is a paragraph of its own. */
+  readonly #said = new Set<string>();
+
+  /** Reads one event of a stream. */
+  event(event: JsonObject): ReplyEvent[] {
+    const delta = text(event.delta);
+    const part = isObject(event.part) ? event.part : {};
+    switch (event.type) {
+      case "response.output_item.added":
+        return isObject(event.item)
+          ? this.#item(this.#items.begin(event, event.item), event.item, false)
+          : [];
+      case "response.output_item.done": {
+        const { item } = event;
+        if (!isObject(item)) return [];
+        const known = this.#items.find(event, text(item.type) ?? "", text(item.id) || undefined);
+        return this.#item(known, item, true);
+      }
+      case "response.content_part.added":
+      case "response.content_part.done": {
+        const type = part.type === "reasoning_text" ? "reasoning" : "message";
+        return this.#part(this.#items.find(event, type), part, event.content_index);
+      }
+      case "response.reasoning_summary_part.added":
+      case "response.reasoning_summary_part.done": {
+        const place: Place = { kind: "summary", index: event.summary_index };
+        return this.#whole(this.#items.find(event, "reasoning"), place, text(part.text));
+      }
+      case "response.output_text.delta":
+      case "response.output_text.done":
+        return this.#text(event, "message", "text", delta, text(event.text));
+      case "response.refusal.delta":
+      case "response.refusal.done":
+        return this.#text(event, "message", "refusal", delta, text(event.refusal));
+      case "response.reasoning_text.delta":
+      case "response.reasoning_text.done":
+      case "response.reasoning.delta": // its name in Open Responses
+      case "response.reasoning.done":
+        return this.#text(event, "reasoning", "content", delta, text(event.text));
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_summary_text.done":
+        return this.#text(event, "reasoning", "summary", delta, text(event.text));
+      case "response.function_call_arguments.delta":
+        return this.#arguments(this.#items.find(event, "function_call"), delta ?? "", true);
+      case "response.function_call_arguments.done":
+        return this.#call(this.#items.find(event, "function_call"), event, true);
+      case "response.custom_tool_call_input.delta":
+        return this.#arguments(this.#items.find(event, "custom_tool_call"), delta ?? "", true);
+      case "response.custom_tool_call_input.done":
+        return this.#call(this.#items.find(event, "custom_tool_call"), event, true);
+      default:
+        return [];
+    }
+  }
+
+  /** Reads a whole response: what its stream, if there was one, has not said. */
+  response({ output }: JsonObject): ReplyEvent[] {
+    return this.#items.match(objects(output)).flatMap(([known, item]) =>
+      this.#item(known, item, true)
+    );
+  }
+
+  #item(known: Item, item: JsonObject, isDone: boolean): ReplyEvent[] {
+    switch (known.type) {
+      case "message":
+        return objects(item.content).flatMap((part, at) => this.#part(known, part, at));
+      case "reasoning":
+        return this.#reasoning(known, item, isDone);
+      case "function_call":
+      case "custom_tool_call":
+        return this.#call(known, item, isDone && item.status !== "incomplete");
+      default:
+        return [];
+    }
+  }
+
+  #reasoning(known: Item, item: JsonObject, isDone: boolean): ReplyEvent[] {
+    const events = [
+      ...objects(item.content).flatMap((part, at) => this.#part(known, part, at)),
+      ...objects(item.summary).flatMap((part, index) =>
+        this.#whole(known, { kind: "summary", index }, text(part.text))
+      ),
+    ];
+    const seal = text(item.encrypted_content) || undefined;
+    if (!isDone || seal === undefined || known.state.isSealed) return events;
+    known.state.isSealed = true;
+    return [...events, { type: "seal", seal }];
+  }
+
+  #part(known: Item, part: JsonObject, index: unknown): ReplyEvent[] {
+    switch (part.type) {
+      case "refusal":
+        return this.#whole(known, { kind: "refusal", index }, text(part.refusal));
+      case "reasoning_text":
+        return this.#whole(known, { kind: "content", index }, text(part.text));
+      default:
+        return this.#whole(known, { kind: "text", index }, text(part.text));
+    }
+  }
+
+  #text(
+    event: JsonObject,
+    type: string,
+    kind: Place["kind"],
+    delta: string | undefined,
+    whole: string | undefined,
+  ): ReplyEvent[] {
+    const item = this.#items.find(event, type);
+    const index = kind === "summary" ? event.summary_index : event.content_index;
+    if (delta === undefined) return this.#whole(item, { kind, index }, whole);
+    const progress = this.#progressOf(item, { kind, index }, delta);
+    if (progress === undefined) return [];
+    const events = this.#say(item, { kind, index }, delta, progress.isEmpty);
+    progress.add(delta);
+    return events;
+  }
+
+  /** What a whole text says beyond its deltas. */
+  #whole(item: Item, place: Place, whole = ""): ReplyEvent[] {
+    const progress = this.#progressOf(item, place, whole);
+    if (progress === undefined) return [];
+    const isFirst = progress.isEmpty;
+    return this.#say(item, place, progress.rest(whole) ?? "", isFirst);
+  }
+
+  /** Undefined for a text that says nothing, or nothing new. */
+  #progressOf({ state }: Item, { kind, index }: Place, said: string): TextProgress | undefined {
+    if (said === "") return undefined;
+    if (kind === "content" || kind === "summary") {
+      state.form ??= kind;
+      if (state.form !== kind) return undefined;
+    }
+    return progressAt(state, `${kind} ${typeof index === "number" ? index : 0}`);
+  }
+
+  #say({ type, state }: Item, { kind }: Place, said: string, isFirst: boolean): ReplyEvent[] {
+    if (said === "") return [];
+    if (kind === "refusal") this.hasRefused = true;
+    const isParagraph = state.hasSaid ? kind === "summary" && isFirst : this.#said.has(type);
+    state.hasSaid = true;
+    this.#said.add(type);
+    const all = isParagraph ? `\n\n${said}` : said;
+    return [{ type: type === "reasoning" ? "reasoning" : "text", text: all }];
+  }
+
+  /** The id and the name of a call once, and what its whole arguments say beyond their deltas. */
+  #call(known: Item, call: JsonObject, isDone: boolean): ReplyEvent[] {
+    const { state } = known;
+    const events: ReplyEvent[] = [];
+    const name = text(call.name) || undefined;
+    if (state.name === undefined && name !== undefined) {
+      state.name = name;
+      this.hasCalled = true;
+      const id = text(call.call_id) || undefined;
+      events.push({ type: "call", key: keyOf(known), id, name, args: "" });
+    }
+    const whole = known.type === "function_call" ? call.arguments : call.input;
+    const said = isObject(whole) ? JSON.stringify(whole) : text(whole) ?? "";
+    const rest = said === "" ? "" : progressAt(state, "args").rest(said) ?? "";
+    events.push(...this.#arguments(known, rest, false));
+    const isOpen = known.type === "custom_tool_call" && state.state !== "closed";
+    if (isDone && isOpen && state.name !== undefined) {
+      const args = state.state === "open" ? '"}' : '{"input":""}';
+      state.state = "closed";
+      events.push({ type: "call", key: keyOf(known), id: undefined, name: undefined, args });
+    }
+    return events;
+  }
+
+  /** A piece of a call's arguments; the input of a custom tool is the one argument of a function here. */
+  #arguments(known: Item, said: string, isDelta: boolean): ReplyEvent[] {
+    const { state } = known;
+    if (said === "" || state.state === "closed") return [];
+    if (isDelta) progressAt(state, "args").add(said);
+    let args = said;
+    if (known.type === "custom_tool_call") {
+      args = (state.state === "waiting" ? '{"input":"' : "") + JSON.stringify(said).slice(1, -1);
+    }
+    state.state = "open";
+    return [{ type: "call", key: keyOf(known), id: undefined, name: undefined, args }];
+  }
+}
+
+/** Parts of one item. */
+const MAX_PARTS = 1_024;
+
+function progressAt({ texts }: Progress, place: string): TextProgress {
+  let progress = texts.get(place);
+  if (progress === undefined) {
+    progress = new TextProgress();
+    if (texts.size < MAX_PARTS) texts.set(place, progress);
+  }
+  return progress;
+}
+
+function keyOf({ number }: Item): string {
+  return `call${number}`;
+}
