@@ -44,6 +44,9 @@ interface Reply {
   readonly pings?: boolean;
 }
 
+/** All of a fetch that the SDKs use here. */
+type Fetch = (url: unknown, init?: { readonly body?: unknown }) => Promise<Response>;
+
 /** What the gateway received and kept. */
 interface Exchanged {
   readonly bodies: JsonObject[];
@@ -52,7 +55,7 @@ interface Exchanged {
 }
 
 /** A fetch whose responses the writer writes; the last reply is for all further requests. */
-function fetchOf(...replies: Reply[]): Exchanged & { fetch: typeof fetch } {
+function fetchOf(...replies: Reply[]): Exchanged & { fetch: Fetch } {
   const exchanged: Exchanged = { bodies: [], streams: [], kept: [] };
   return {
     ...exchanged,
@@ -93,11 +96,11 @@ function streamed(writer: ResponsesWriter, { events, breaks, pings }: Reply): st
   return begun + (breaks === true ? writer.fail(BROKEN) : writer.close(countedUsage(3, 2)));
 }
 
-function openai(fetch: typeof globalThis.fetch): OpenAI {
+function openai(fetch: Fetch): OpenAI {
   return new OpenAI({ apiKey: "k", baseURL: BASE_URL, maxRetries: 0, fetch });
 }
 
-function aiSdk(fetch: typeof globalThis.fetch) {
+function aiSdk(fetch: Fetch) {
   return createOpenAI({ apiKey: "k", baseURL: BASE_URL, fetch });
 }
 

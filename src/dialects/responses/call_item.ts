@@ -3,7 +3,7 @@ import { parseArgs } from "../neutral/conversation.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
 import { CustomInput } from "./custom_input.ts";
 import { GrowingText } from "./growing_text.ts";
-import type { ItemEnd, ItemLines, OutputItem } from "./output_item.ts";
+import type { ItemEnd, ItemLines, WrittenItem } from "./item_lines.ts";
 import type { ClientTool } from "./tools.ts";
 
 /** How calls of each kind of tool are named. */
@@ -33,7 +33,7 @@ export function callPrefix({ kind }: ClientTool): string {
  * A call of a tool, in the form in which the client offered it. A call that was cut off has no event that ends it, as clients run
  * a call when it is done.
  */
-export class CallItem implements OutputItem {
+export class CallItem implements WrittenItem {
   readonly #lines: ItemLines;
   readonly #tool: ClientTool;
   readonly #callId: string;

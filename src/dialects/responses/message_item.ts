@@ -1,9 +1,9 @@
 import type { JsonObject } from "../json.ts";
 import { GrowingText } from "./growing_text.ts";
-import type { ItemEnd, ItemLines, OutputItem } from "./output_item.ts";
+import type { ItemEnd, ItemLines, WrittenItem } from "./item_lines.ts";
 
 /** A message with one part of text. */
-export class MessageItem implements OutputItem {
+export class MessageItem implements WrittenItem {
   readonly #lines: ItemLines;
   readonly #text = new GrowingText();
 

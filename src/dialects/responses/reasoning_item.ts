@@ -2,7 +2,7 @@ import type { ReplySource } from "../dialect.ts";
 import { isObject, items, type JsonObject } from "../json.ts";
 import type { Sealer } from "../sealer.ts";
 import { GrowingText } from "./growing_text.ts";
-import type { ItemEnd, ItemLines, OutputItem } from "./output_item.ts";
+import type { ItemEnd, ItemLines, WrittenItem } from "./item_lines.ts";
 
 /** How a request wants its reply's reasoning. */
 export interface ReasoningForm {
@@ -32,7 +32,7 @@ interface ReasoningPart {
 }
 
 /** Reasoning: its text as summary, one part for each piece that its upstream sealed by itself. */
-export class ReasoningItem implements OutputItem {
+export class ReasoningItem implements WrittenItem {
   readonly #lines: ItemLines;
   readonly #form: ReasoningForm;
   readonly #seal: ReasoningSeal;

@@ -14,8 +14,8 @@ import { COMPACT_PATH, isCompaction } from "./compaction.ts";
 import { responseError } from "./errors.ts";
 import { EventLines } from "./event_lines.ts";
 import { GrowingText } from "./growing_text.ts";
-import { Output } from "./output.ts";
-import { ItemLines } from "./output_item.ts";
+import { OutputWriter } from "./output_writer.ts";
+import { ItemLines } from "./item_lines.ts";
 import { reasoningForm } from "./reasoning_item.ts";
 import {
   repeatedFields,
@@ -36,7 +36,7 @@ const REASONS: Readonly<Record<Finish, ResponseState["reason"]>> = {
 
 /**
  * Writes neutral events as a response. A stream is well-formed whatever comes in: it begins with `response.created`, its items
- * follow each other ({@linkcode Output}), and it ends with the whole response.
+ * follow each other ({@linkcode OutputWriter}), and it ends with the whole response.
  *
  * The text of the reply is kept until its end, which repeats all of it. It is bounded by the relay's limit of a reply.
  */
@@ -44,7 +44,7 @@ export class ResponsesWriter implements ReplyWriter {
   readonly #context: StreamContext;
   readonly #echo: ResponseEcho;
   readonly #lines: EventLines;
-  readonly #output: Output;
+  readonly #output: OutputWriter;
   /** The text of a summary of the conversation, where the request wants one. */
   readonly #summary: GrowingText | undefined;
   readonly #isEndpointOfSummaries: boolean;
@@ -59,7 +59,7 @@ export class ResponsesWriter implements ReplyWriter {
     this.#context = streamContextOf(context);
     this.#echo = { id, createdAtS, model, request: repeatedFields(body) };
     this.#lines = new EventLines(this.#echo);
-    this.#output = new Output({
+    this.#output = new OutputWriter({
       lines: this.#lines,
       idPart: this.#idPart,
       tools: toolTable(body),

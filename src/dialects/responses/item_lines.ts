@@ -5,7 +5,7 @@ import type { EventLines } from "./event_lines.ts";
 export type ItemEnd = "completed" | "incomplete";
 
 /** An item that is being written. */
-export interface OutputItem {
+export interface WrittenItem {
   /** The events that begin it. */
   open(): string;
   /** The events that end it. */

@@ -4,7 +4,7 @@ import type { CallIds } from "./call_ids.ts";
 import { CallItem, callPrefix } from "./call_item.ts";
 import type { EventLines } from "./event_lines.ts";
 import { MessageItem } from "./message_item.ts";
-import { type ItemEnd, ItemLines, type OutputItem } from "./output_item.ts";
+import { type ItemEnd, ItemLines, type WrittenItem } from "./item_lines.ts";
 import { type ReasoningForm, ReasoningItem, type ReasoningSeal } from "./reasoning_item.ts";
 import type { ClientTool } from "./tools.ts";
 
@@ -39,7 +39,7 @@ export interface OutputOptions {
  *
  * The whole text is kept, since the last event repeats it. The reply's own limit bounds it.
  */
-export class Output {
+export class OutputWriter {
   readonly #options: OutputOptions;
   /** Items that have ended. */
   readonly items: JsonObject[] = [];
@@ -47,7 +47,7 @@ export class Output {
   readonly kept: JsonObject[] = [];
   readonly #calls = new Map<string, Call>();
   #waiting: Waiting[] = [];
-  #open: OutputItem | undefined;
+  #open: WrittenItem | undefined;
 
   constructor(options: OutputOptions) {
     this.#options = options;
@@ -162,7 +162,7 @@ export class Output {
     return new ItemLines(lines, `${prefix}_${idPart}_${index}`, index);
   }
 
-  #begin(item: OutputItem): string {
+  #begin(item: WrittenItem): string {
     this.#open = item;
     return item.open();
   }
