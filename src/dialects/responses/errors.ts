@@ -15,3 +15,8 @@ export function responsesErrorEvent(refusal: Refusal): string {
   const { error } = responsesErrorBody(refusal);
   return `event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`;
 }
+
+/** A refusal as the error of a response that failed. */
+export function responseError({ message }: Refusal): JsonObject {
+  return { code: "server_error", message };
+}

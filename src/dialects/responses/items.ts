@@ -1,0 +1,34 @@
+import { type JsonObject, objects, text } from "../json.ts";
+
+/** The items of a request's input; a text is one message of the user. */
+export function inputItems({ input }: JsonObject): readonly JsonObject[] {
+  return typeof input === "string"
+    ? [{ type: "message", role: "user", content: input }]
+    : objects(input);
+}
+
+/** An item's kind. Messages and references may come without one; undefined where nothing shows it. */
+export function kindOf({ type, role, id }: JsonObject): string | undefined {
+  if (text(type) !== undefined) return text(type);
+  if ((role ?? undefined) !== undefined) return "message";
+  return text(id) === undefined ? undefined : "item_reference";
+}
+
+/** Kinds of items that are results of calls, which are named by `call_id`. */
+export const OUTPUT_KINDS: ReadonlySet<string> = new Set([
+  "function_call_output",
+  "custom_tool_call_output",
+  "tool_search_output",
+]);
+
+/** Kinds of items that say something about the request, and are no turns of the conversation. */
+export const SETTING_KINDS: ReadonlySet<string> = new Set([
+  "additional_tools",
+  "configuration_update",
+  "compaction_trigger",
+]);
+
+/** Whether an item is an instruction of the system's or the developer's. */
+export function isInstruction(item: JsonObject): boolean {
+  return kindOf(item) === "message" && (item.role === "system" || item.role === "developer");
+}
