@@ -6,7 +6,7 @@ const LAYERS = [
   ["http", "console", "cli"],
   ["relay", "importers"],
   ["admission", "upstreams", "images", "billing", "usage"],
-  ["catalog", "ledger", "accounts"],
+  ["catalog", "ledger", "accounts", "kept_items"],
   ["config"],
   ["simulator", "sealing"],
   ["dialects", "database"],

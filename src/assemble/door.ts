@@ -5,6 +5,7 @@ import { type App, type ConnectionsOptions, type Pages, serve, type Server } fro
 import type { Resolve } from "../images/mod.ts";
 import { CoarseTimers } from "../platform/mod.ts";
 import { type InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
+import { BoundCipher, Sealing } from "../sealing/mod.ts";
 import type { Log, Metrics, Present, Tracing } from "../telemetry/mod.ts";
 import {
   type ListsNews,
@@ -24,6 +25,8 @@ export interface DoorParts {
   readonly store: Store;
   readonly storeOptions: StoreOptions;
   readonly gatewayId: string;
+  /** The key of the seals. */
+  readonly sealKey: Uint8Array;
   /** IDs of gateways that do not run any more: their holds are released. */
   readonly abandonedIds: readonly string[];
   readonly log: Log;
@@ -151,6 +154,8 @@ export class Door implements AsyncDisposable {
           routing,
           bounds,
           timers,
+          sealing: new Sealing(parts.sealKey),
+          itemsCipher: new BoundCipher(parts.sealKey, "sluice kept items"),
           reloads: (): Reload | undefined => servings.lastReload,
         },
         parts.storeOptions,

@@ -15,6 +15,7 @@ import {
 import type { App, Server } from "../http/mod.ts";
 import type { Resolve } from "../images/mod.ts";
 import type { InFlightRequests } from "../relay/mod.ts";
+import { sealKey } from "../sealing/mod.ts";
 import { delay } from "../std/mod.ts";
 import { guardProcess, type Log, Metrics, sumOfMetrics, type Tracing } from "../telemetry/mod.ts";
 import { mergedStates, type RetryPolicy, type Upstreams } from "../upstreams/mod.ts";
@@ -141,6 +142,12 @@ export async function assemble(config: Config, environment: Environment): Promis
     (one) => one.close(),
   );
   retention.start();
+  const key = await sealKey({
+    secret: settings.secret?.reveal(),
+    directory: settings.data,
+    server: file === undefined ? database : undefined,
+    now,
+  });
   const closing = new AbortController();
   const memory = count === 1 ? undefined : sharedMemory(count);
   let threads: ServingThreads | undefined;
@@ -149,6 +156,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       store,
       storeOptions: environment,
       gatewayId: identity.ids[0]!,
+      sealKey: key,
       abandonedIds: identity.abandoned,
       log,
       metrics,
@@ -181,6 +189,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       await ServingThreads.start({
         memory,
         gatewayIds: identity.ids,
+        sealKey: key,
         database,
         log,
         metrics,

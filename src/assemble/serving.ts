@@ -1,4 +1,3 @@
-import { Sealing } from "../sealing/mod.ts";
 import type { KeyRing } from "../accounts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
 import { Registration, Sales } from "../billing/mod.ts";
@@ -7,8 +6,10 @@ import { type Config, databaseFile } from "../config/mod.ts";
 import type { Console } from "../console/mod.ts";
 import { App, openApiDocument, type Pages } from "../http/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
+import { KeptItems } from "../kept_items/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
 import type { InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
+import type { BoundCipher, Sealing } from "../sealing/mod.ts";
 import { type Log, type Metrics, NO_TRACING, type Tracing } from "../telemetry/mod.ts";
 import {
   configuredUpstreams,
@@ -41,6 +42,9 @@ export interface LastingParts {
   readonly retries?: RetryPolicy | undefined;
   /** What the choice of targets and keys remembers. */
   readonly routing: RoutingMemory;
+  readonly sealing: Sealing;
+  /** Encrypts kept items. */
+  readonly itemsCipher: BoundCipher;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve | undefined;
   /** How the settings were read last. */
@@ -128,7 +132,13 @@ export async function openServing(
     database,
     catalog: () => catalog,
     upstreams,
-    sealing: new Sealing(crypto.getRandomValues(new Uint8Array(32))),
+    keptItems: new KeptItems({
+      database,
+      cipher: parts.itemsCipher,
+      log,
+      now,
+      keepMs: settings.responses.keepItemsMs,
+    }),
   };
   const billing = {
     registration: new Registration(database, accounts, settings.credits),

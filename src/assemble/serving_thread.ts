@@ -69,6 +69,7 @@ async function open(beginning: Beginning): Promise<Opened> {
       store,
       storeOptions,
       gatewayId: beginning.gatewayId,
+      sealKey: beginning.sealKey,
       abandonedIds: [],
       log,
       metrics,

@@ -42,6 +42,7 @@ export interface ServingThreadsParts {
   readonly memory: SharedMemory;
   /** IDs of the gateway's threads, this one's first. */
   readonly gatewayIds: readonly string[];
+  readonly sealKey: Uint8Array;
   readonly database: Database;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -247,6 +248,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
       database,
       memory,
       gatewayIds,
+      sealKey,
       traces,
       retries,
       passwordCost,
@@ -279,6 +281,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
         ...generationOf({ config, lists }),
         thread: number,
         gatewayId: gatewayIds[number - 1]!,
+        sealKey,
         line,
         memory,
         traces,

@@ -15,6 +15,7 @@ const KEPT: Readonly<Record<string, (settings: Settings) => unknown>> = {
   "database.token": ({ database }) => database.token?.reveal(),
   durability: ({ durability }) => durability,
   workers: ({ workers }) => workers,
+  secret: ({ secret }) => secret?.reveal(),
 };
 
 /** How a reload went. */
@@ -236,8 +237,8 @@ function keep(
     KEPT[name]!(before) !== KEPT[name]!(next.settings) &&
     !(name === "port" && next.settings.port === 0) // any will do
   );
-  const { host, port, data, database, durability, workers } = before;
-  const settings = { ...next.settings, host, port, data, database, durability, workers };
+  const { host, port, data, database, durability, workers, secret } = before;
+  const settings = { ...next.settings, host, port, data, database, durability, workers, secret };
   return { config: { ...next, settings }, changed };
 }
 

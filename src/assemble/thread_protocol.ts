@@ -37,6 +37,7 @@ export interface Beginning extends Generation {
   /** Its number: 1 is the main thread's. */
   readonly thread: number;
   readonly gatewayId: string;
+  readonly sealKey: Uint8Array;
   /** The way to the database's thread; undefined for a server. */
   readonly line: DatabaseLine | undefined;
   readonly memory: SharedMemory;

@@ -27,7 +27,7 @@ export interface FileText {
 }
 
 /** Settings whose values are not repeated in messages. */
-const SECRET = /^(keys?|token|metricsToken|headers|payments|caCert)$/;
+const SECRET = /^(keys?|token|metricsToken|secret|headers|payments|caCert)$/;
 /** A value longer than this is cut. */
 const MAX_VALUE_CHARS = 60;
 

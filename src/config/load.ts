@@ -72,6 +72,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_PUBLIC_URL: "publicUrl",
   SLUICE_REGISTRATION: "registration",
   SLUICE_METRICS_TOKEN: "metricsToken",
+  SLUICE_SECRET: "secret",
 };
 
 /** Parsers for environment variables that are not plain text. */

@@ -26,6 +26,9 @@ const secret = z.string().trim().min(1).regex(
   "must contain only printable ASCII characters",
 )
   .transform((value) => new Secret(value));
+/** A secret that nobody can guess. */
+const sealSecret = z.string().trim().regex(/^.{32,1024}$/s, "must have at least 32 characters")
+  .transform((value) => new Secret(value));
 /** Max threads that serve requests. */
 const MAX_WORKERS = 64;
 const milliseconds = z.int().positive().max(24 * 3_600_000);
@@ -247,6 +250,10 @@ export const settings = z.strictObject({
     "Who may register in the console: anyone, people with an invite code, or nobody.",
   ),
   metricsToken: secret.optional().describe("Bearer token required for /metrics."),
+  secret: sealSecret.optional().describe(
+    "Seals what clients keep for the gateway, and items kept in the database: at least 32 characters, the same in all gateways " +
+      "that share a database. Default: a key made at the first start, in the data directory or on the libSQL server.",
+  ),
   upstreams: z.record(identifier, upstreamSettings).default({}),
   routes: z.record(identifier, routeSettings).default({}),
   aliases: z.record(
@@ -409,6 +416,12 @@ export const settings = z.strictObject({
     "Output limit, in tokens, of chat requests to the built-in routes that set no limit and offer no tools. " +
       "With tools, and on other routes, it is the route's maximum.",
   ),
+  responses: z.strictObject({
+    keepItemsMs: z.int().nonnegative().max(3_600_000).default(3_600_000).describe(
+      "Time for which a client can refer to an item of a reply by its ID (`item_reference`); 0 keeps none. Items of requests " +
+        "with `store: false`, and prompts, are never kept.",
+    ),
+  }).prefault({}),
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
     "When a client disconnects: abort the upstream request, or drain it for its usage.",
   ),

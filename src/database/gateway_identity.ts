@@ -141,7 +141,7 @@ export async function databaseAlone(
 }
 
 /** Names of what Sluice writes into a data directory. */
-const WRITTEN = /^(?:sluice\.db|gateway\.|models\.json|client-keys)/;
+const WRITTEN = /^(?:sluice\.db|gateway\.|models\.json|client-keys|seal\.key)/;
 
 /**
  * Refuses a data directory whose files are symbolic links: one that came with somebody's repository would have other files

@@ -49,16 +49,24 @@ export function identifyConversation(
     for (const part of session) feed(hash, part);
     return { id: digest(hash), begins: false };
   }
-  const turns = items(body.messages ?? body.input);
+  const turns = turnsOf(body);
   const budget = { values: MAX_VALUES };
   feed(hash, "beginning");
   feedLeaves(hash, body.system ?? body.instructions, budget);
   feedLeaves(hash, body.tools, budget);
   for (const turn of turns) {
-    feedLeaves(hash, turn, budget);
+    feedLeaves(hash, withoutMarks(turn), budget);
     if (roleOf(turn) === "user") break;
   }
-  return { id: digest(hash), begins: !turns.some((turn) => isReply(roleOf(turn))) };
+  return { id: digest(hash), begins: !turns.some(isReply) };
+}
+
+/** The messages, or the items of an input; a text is one of the user's. */
+function turnsOf({ messages, input }: JsonObject): readonly JsonValue[] {
+  if (messages === undefined && typeof input === "string") {
+    return [{ role: "user", content: input }];
+  }
+  return items(messages ?? input);
 }
 
 function namedSession(header: HeaderLookup, body: JsonObject): [string, string] | undefined {
@@ -76,9 +84,29 @@ function roleOf(turn: JsonValue): string | undefined {
   return isObject(turn) ? text(turn.role) : undefined;
 }
 
-function isReply(role: string | undefined): boolean {
-  return role === "assistant" || role === "tool";
+/** Kinds of items that come before a conversation has begun. */
+const SETTINGS = ["additional_tools", "configuration_update", "compaction_trigger"];
+
+/** Whether a message or an item shows that the model has replied: items without a role are its reasoning, calls and the like. */
+function isReply(turn: JsonValue): boolean {
+  const role = roleOf(turn);
+  if (role !== undefined) return role === "assistant" || role === "tool";
+  return isObject(turn) && !SETTINGS.includes(text(turn.type) ?? "");
 }
+
+/** A message without what SDKs add to it when they send it again: an id, a state, a kind that goes without saying. */
+function withoutMarks(turn: JsonValue): JsonValue {
+  if (!isObject(turn) || text(turn.role) === undefined) return turn;
+  const { id: _, status: __, ...rest } = turn;
+  if (rest.type === "message") delete rest.type;
+  return rest;
+}
+
+/** Fields that mark where a prompt cache may end. */
+const CACHE_MARKS = ["cache_control", "prompt_cache_breakpoint"];
+
+/** Kinds of content parts whose text is the same as a text by itself. */
+const TEXT_KINDS = ["text", "input_text", "output_text"];
 
 /**
  * Hashes the texts and numbers in a value. Marks for prompt caches move from turn to turn, and so does whether a text is
@@ -89,9 +117,9 @@ function feedLeaves(hash: Hash, value: JsonValue | undefined, budget: { values: 
   if (Array.isArray(value)) {
     for (const one of value) feedLeaves(hash, one, budget);
   } else if (isObject(value)) {
-    const isText = value.type === "text";
+    const isText = TEXT_KINDS.includes(text(value.type) ?? "");
     for (const [key, one] of Object.entries(value)) {
-      if (key === "cache_control" || isText && key === "type") continue;
+      if (CACHE_MARKS.includes(key) || isText && key === "type") continue;
       if (!(isText && key === "text")) hash.update(`${key}:`);
       feedLeaves(hash, one, budget);
     }

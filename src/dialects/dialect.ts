@@ -1,5 +1,5 @@
 import type { Refusal } from "../refusal.ts";
-import type { JsonObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import type { Concept, Conversation, ReplyEvent } from "./neutral/conversation.ts";
 import type { ReasoningRequest, RouteReasoning } from "./reasoning.ts";
 import type { Sealer } from "./sealer.ts";
@@ -37,6 +37,14 @@ export interface ParsedRequest {
   readonly endpoint?: string | undefined;
   /** What the gateway sealed for the client earlier and found in the body, by the sealed text. */
   readonly opened?: ReadonlyMap<string, JsonObject> | undefined;
+  /** The body's `reasoning` as the client sent it, null for none, where the body has another one: some replies repeat it. */
+  readonly sentReasoning?: JsonValue | undefined;
+}
+
+/** What a front is told of the route that serves a request. */
+export interface ServingRoute extends RouteReasoning {
+  /** Its id: what was sealed for a client is for the route that wrote it. */
+  readonly id?: string | undefined;
 }
 
 /** A client's request headers, by lower-case name. */
@@ -240,6 +248,13 @@ export interface Front {
     readonly path: string;
     readonly parse: (body: unknown, header: HeaderLookup) => ParsedRequest;
   };
+  /** References to items of earlier replies, in dialects that have such. */
+  readonly references?: {
+    /** IDs of the items that a body refers to; it may be any value. */
+    readonly find: (body: unknown) => readonly string[];
+    /** The body with items in the places of references to them; those to others stay. */
+    readonly fill: (body: unknown, known: ReadonlyMap<string, JsonObject>) => unknown;
+  };
   /** Further endpoints whose requests a model replies to. */
   readonly further?: readonly Pick<Front, "path" | "parse">[];
   /** The client's names for what a conversation holds, to name what a target cannot be sent. */
@@ -261,7 +276,7 @@ export interface Front {
    *
    * @throws {Refusal} `request_invalid` where the request contradicts the route.
    */
-  applyReasoning(request: ParsedRequest, route: RouteReasoning): AppliedReasoning;
+  applyReasoning(request: ParsedRequest, route: ServingRoute): AppliedReasoning;
   /** The request with images replaced by others, as base64 data URLs by the fields that hold them. */
   replaceImages(request: ParsedRequest, urls: ReadonlyMap<string, string>): ParsedRequest;
   /**
@@ -275,6 +290,20 @@ export interface Front {
   errorBody(refusal: Refusal, requestId: string): JsonObject;
   /** The last event of a stream that failed. */
   errorEvent(refusal: Refusal, requestId: string): string;
+  /**
+   * A refusal as an event stream with status 200, for clients that retry an error status although nothing will change.
+   *
+   * @returns The whole stream; undefined for a client or refusal for which the error status is right.
+   */
+  streamedRefusal?(refusal: Refusal, request: RefusedRequest): string | undefined;
+}
+
+/** A request that is refused before it has a reply. */
+export interface RefusedRequest {
+  readonly header: HeaderLookup;
+  readonly requestId: string;
+  /** The model as the client named it; empty if that is not known. */
+  readonly model: string;
 }
 
 /** A request whose reasoning fits its route. */

@@ -2,13 +2,14 @@ import { type Context, Hono } from "@hono/hono";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { databaseRefusal, probeWrite } from "../database/mod.ts";
-import { type DialectName, frontSpoken } from "../dialects/mod.ts";
+import { type DialectName, DIALECTS, frontSpoken, type HeaderLookup } from "../dialects/mod.ts";
 import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
 import type { RelayParts } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { Callers, type CallersParts } from "./callers.ts";
+import { codexModels, isCodex as isFromCodex } from "./codex.ts";
 import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, preflight } from "./cross_origin.ts";
 import { COUNTING, DIALECT_PATHS } from "./dialect_paths.ts";
@@ -43,6 +44,9 @@ const MAX_CHALLENGE_CHARS = 100;
 
 /** Requests to models do not take the router: it would add to each of them what a context costs. */
 const DIALECT_AT: ReadonlyMap<string, DialectName> = new Map(DIALECT_PATHS);
+
+/** Where Codex sends its requests. */
+const RESPONSES = DIALECTS.responses.front.path;
 
 interface Env {
   Bindings: RequestState;
@@ -122,7 +126,9 @@ export class App {
     const headers = isApiPath(path)
       ? { ...ids, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
       : ids;
-    return { requestId, clientRequestId, path, headers, peer };
+    const header: HeaderLookup = (name) => request.headers.get(name);
+    const isCodex = path.startsWith(RESPONSES) && isFromCodex(header);
+    return { requestId, clientRequestId, path, headers, peer, header, isCodex };
   }
 
   #routes(inference: Inference): Hono<Env> {
@@ -133,7 +139,8 @@ export class App {
     }
     app.get("/user/credits", (c) => this.#credits(c));
     app.get("/v1/models", (c) => {
-      const { listsAliases: withAliases } = frontSpoken((name) => c.req.raw.headers.get(name));
+      if (c.req.query("client_version") !== undefined) return this.#models(c, codexModels);
+      const { listsAliases: withAliases } = frontSpoken(c.env.header);
       return this.#models(c, (catalog) => modelList(catalog, { withAliases }));
     });
     app.get("/v1/models/:id{.+}", (c) => {

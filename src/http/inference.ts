@@ -4,9 +4,10 @@ import type { Settings } from "../config/mod.ts";
 import {
   type DialectName,
   type Front,
-  type HeaderLookup,
+  isObject,
   meterInput,
   parseDetached,
+  text,
 } from "../dialects/mod.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { RateLimit } from "../rate_limits/mod.ts";
@@ -18,7 +19,7 @@ import type { Callers } from "./callers.ts";
 import type { Connections } from "./connections.ts";
 import { disconnectWatcher } from "./disconnect_watcher.ts";
 import type { RequestState } from "./request_state.ts";
-import { accountStatusHeaders } from "./responses.ts";
+import { EVENT_STREAM, statusHeaders } from "./responses.ts";
 
 /** What requests with a key and a body may take. */
 export interface InferenceOptions {
@@ -67,6 +68,7 @@ export class Inference {
     const { caller, over } = await this.#enter(request, state);
     const reply = await this.#read(request, caller, (body) => {
       reading.end();
+      state.model = isObject(body.json) ? text(body.json.model) : undefined;
       return relay(this.#parts, {
         dialect,
         path,
@@ -75,7 +77,7 @@ export class Inference {
         requestId,
         clientRequestId,
         trace,
-        header: headerOf(request),
+        header: state.header,
         leaving: disconnectWatcher(request, {
           timers: this.#parts.timers,
           connections: this.#options.connections,
@@ -104,7 +106,7 @@ export class Inference {
       counts.add(keyId);
     });
     const counted = await this.#read(request, caller, (body) => {
-      const parsed = parseDetached(body, (json) => parse(json, headerOf(request)));
+      const parsed = parseDetached(body, (json) => parse(json, state.header));
       this.#parts.catalog().resolve(parsed.model);
       unbilledBytes.add(caller.keyId, body.bytes);
       return { input_tokens: meterInput(parsed.body, parsed.images) };
@@ -195,16 +197,17 @@ export class Inference {
    * long (Deno 2.9).
    */
   async #respond(
-    { headers, accountStatus }: RequestState,
+    state: RequestState,
     { settled, ...reply }: RelayReply,
   ): Promise<Response> {
+    const { headers, accountStatus } = state;
     const isWhole = typeof reply.body === "string";
     const { balance, windows } = accountStatus!;
     const onStatus = { balance: settled?.balance ?? balance, windows };
     const response = new Response(reply.body, { headers: isWhole ? JSON_REPLY : EVENT_STREAM });
     try {
       addHeaders(response, headers);
-      addHeaders(response, accountStatusHeaders(onStatus, this.#parts.now()));
+      addHeaders(response, statusHeaders(state, onStatus, this.#parts.now()));
       if (settled) addHeaders(response, { "x-sluice-credits": String(settled.charged) });
       addHeaders(response, reply.headers);
       return response;
@@ -221,16 +224,7 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
   for (const name in more) headers.append(name, more[name]!);
 }
 
-function headerOf({ headers }: Request): HeaderLookup {
-  return (name) => headers.get(name);
-}
-
 const JSON_REPLY = { "content-type": "application/json" };
-const EVENT_STREAM = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-cache, no-transform",
-  "x-accel-buffering": "no",
-};
 
 /** @throws {Refusal} `rate_exceeded` when a key has used up its units of a minute. */
 function check(limit: RateLimit, keyId: string, units: string): void {

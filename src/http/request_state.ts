@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/mod.ts";
+import type { HeaderLookup } from "../dialects/mod.ts";
 import type { AccountStatus } from "../ledger/mod.ts";
 
 /**
@@ -15,6 +16,12 @@ export interface RequestState {
   readonly headers: Readonly<Record<string, string>>;
   /** The client's end of the connection. */
   readonly peer: Deno.Addr | undefined;
+  /** The client's header fields. */
+  readonly header: HeaderLookup;
+  /** Whether the client shows the caller's status by headers of its own. */
+  readonly isCodex: boolean;
+  /** The model as the client named it, once the body is read. */
+  model?: string | undefined;
   /** Whose key it came with, once that is known. */
   caller?: Caller;
   /** The caller's credits and request windows, once they are known. */

@@ -3,6 +3,7 @@ import type { AccountStatus } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { SIMULATED_HEADER } from "../upstreams/mod.ts";
+import { codexHeaders } from "./codex.ts";
 import { frontAt } from "./dialect_paths.ts";
 import type { RequestState } from "./request_state.ts";
 
@@ -22,15 +23,34 @@ export function accountStatusHeaders(
   };
 }
 
+/** Headers of an event stream. */
+export const EVENT_STREAM = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+/** Headers with the caller's status, as its client reads them. */
+export function statusHeaders(
+  { isCodex }: Pick<RequestState, "isCodex">,
+  accountStatus: AccountStatus,
+  nowMs: number,
+): Record<string, string> {
+  const headers = accountStatusHeaders(accountStatus, nowMs);
+  return isCodex ? { ...headers, ...codexHeaders(accountStatus, nowMs) } : headers;
+}
+
 /** A refusal as a response, in the dialect of its path. */
 export function errorResponse(
-  { path, requestId, headers, accountStatus }: RequestState,
+  state: RequestState,
   refusal: Refusal,
   nowMs: number,
 ): Response {
+  const { path, requestId, headers, accountStatus, header, model = "" } = state;
+  const front = frontAt(path);
   const own: Record<string, string> = {
     ...headers,
-    ...(accountStatus === undefined ? {} : accountStatusHeaders(accountStatus, nowMs)),
+    ...(accountStatus === undefined ? {} : statusHeaders(state, accountStatus, nowMs)),
     "content-type": "application/json",
   };
   if (refusal.simulated) own[SIMULATED_HEADER] = "true";
@@ -40,6 +60,10 @@ export function errorResponse(
     const seconds = Math.ceil((refusal.retryAfterMs ?? 5_000) / 1_000);
     own["retry-after"] = String(Math.max(1, seconds));
   }
-  const body = JSON.stringify(frontAt(path).errorBody(refusal, requestId));
+  const streamed = front.streamedRefusal?.(refusal, { header, requestId, model });
+  if (streamed !== undefined) {
+    return new Response(streamed, { headers: { ...own, ...EVENT_STREAM } });
+  }
+  const body = JSON.stringify(front.errorBody(refusal, requestId));
   return new Response(body, { status, headers: own });
 }

@@ -6,17 +6,23 @@ import {
   type Route,
 } from "../catalog/mod.ts";
 import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../dialects/mod.ts";
-import { Refusal } from "../refusal.ts";
+import type { JsonBody } from "../large_bodies/mod.ts";
+import { invalid, Refusal } from "../refusal.ts";
 import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
 import { Generation } from "./generation.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { planTargets } from "./plan.ts";
 import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
 
+/** Max references to earlier items in a request. */
+const MAX_REFERENCES = 1_000;
+
 /** One request, from a parsed body to a reply that settles itself. */
 export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<RelayReply> {
-  const { dialect, path, header, caller, requestId, trace, body } = incoming;
+  const { dialect, path, header, caller, requestId, trace } = incoming;
   const { front } = DIALECTS[dialect];
+  const ids = front.references?.find(incoming.body.json) ?? [];
+  const body = ids.length === 0 ? incoming.body : await withKeptItems(parts, incoming, ids);
   const sealer = parts.sealing.of(caller.accountId);
   const endpoint = front.further?.find((one) => one.path === path) ?? front;
   const parsed = parseDetached(body, (json) => endpoint.parse(json, header, sealer));
@@ -55,7 +61,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       adjusted,
       inputTokens,
       plans,
-      keepItems: () => Promise.resolve(),
+      keepItems: (items) => parts.keptItems.keep(caller.accountId, requestId, items),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();
@@ -71,6 +77,24 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   } catch (error) {
     throw await life.fail(error);
   }
+}
+
+/** The body with the items that it refers to, as far as they are kept. */
+async function withKeptItems(
+  { keptItems }: RelayParts,
+  { dialect, caller, body }: RelayRequest,
+  ids: readonly string[],
+): Promise<JsonBody> {
+  if (ids.length > MAX_REFERENCES) {
+    throw invalid(
+      "input",
+      `input has too many references to earlier items: ${ids.length}, the limit is ${
+        MAX_REFERENCES.toLocaleString("en-US")
+      }. Send the items themselves.`,
+    );
+  }
+  const known = await keptItems.find(caller.accountId, ids);
+  return { ...body, json: DIALECTS[dialect].front.references!.fill(body.json, known) };
 }
 
 function checkPermission({ models }: Caller, { id }: Route): void {

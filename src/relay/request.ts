@@ -4,6 +4,7 @@ import type { CoarseTimers } from "../platform/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import type { DialectName, HeaderLookup } from "../dialects/mod.ts";
 import type { Images } from "../images/mod.ts";
+import type { KeptItems } from "../kept_items/mod.ts";
 import type { Sealing } from "../sealing/mod.ts";
 import type { Settled } from "../ledger/mod.ts";
 import type { Upstreams } from "../upstreams/mod.ts";
@@ -17,6 +18,7 @@ export interface RelayParts extends LifecycleParts {
   readonly upstreams: Upstreams;
   readonly images: Images;
   readonly sealing: Sealing;
+  readonly keptItems: KeptItems;
   readonly timers: CoarseTimers;
   readonly estimates: InputEstimates;
   readonly settings: Pick<

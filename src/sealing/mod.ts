@@ -7,4 +7,6 @@
  * @module
  */
 
+export { BoundCipher } from "./bound_cipher.ts";
+export { sealKey, type SealKeyOptions } from "./seal_key.ts";
 export { Sealing } from "./sealing.ts";

@@ -1,5 +1,5 @@
 /**
- * Reports usage from hourly roll-ups, reads request records, and prunes old ones.
+ * Reports usage from hourly roll-ups, reads request records, and prunes old ones, as well as items that were kept for clients.
  *
  * Promise: the cost of a report does not depend on the number of requests; pruning goes in small steps.
  * Leaves to others: writing records and roll-ups, which is part of settling a request (`ledger/`).

@@ -1,4 +1,5 @@
 import type { Database } from "../database/mod.ts";
+import { findSurplus, pruneExpired } from "../kept_items/mod.ts";
 import { pruneWindows, settledRequests } from "../ledger/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { delay } from "../std/mod.ts";
@@ -23,6 +24,8 @@ const DAY_MS = 86_400_000;
 const STEP_ROWS = 200;
 const PAUSE_MS = 100;
 const EVERY_MS = 15 * 60_000;
+/** The same for what is kept for an hour at most. */
+const ITEMS_EVERY_MS = 60_000;
 /** Rate windows are kept this long, in case a clock is wrong. */
 const WINDOW_DAYS = 8;
 
@@ -39,7 +42,7 @@ export class Retention {
   readonly #options: RetentionOptions;
   /** The limits of the next pruning. */
   limits: RetentionLimits;
-  #timer: ReturnType<typeof setInterval> | undefined;
+  #timers: ReturnType<typeof setInterval>[] = [];
   #running: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
@@ -48,17 +51,22 @@ export class Retention {
     this.limits = options;
   }
 
-  /** Starts pruning every 15 minutes. */
+  /** Starts pruning: records every 15 minutes, kept items every minute. */
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#running = this.#running.then(() => this.prune());
-    }, EVERY_MS);
+    const every = (ms: number, prune: () => Promise<unknown>) =>
+      setInterval(() => {
+        this.#running = this.#running.then(prune);
+      }, ms);
+    this.#timers = [
+      every(EVERY_MS, () => this.prune()),
+      every(ITEMS_EVERY_MS, () => this.pruneItems()),
+    ];
   }
 
   /** Stops pruning. Resolves when the step in progress has ended. */
   async close(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
     await this.#running;
   }
 
@@ -91,6 +99,20 @@ export class Retention {
     } catch (error) {
       log.warn("old records could not be pruned", { error: String(error) });
       return 0;
+    }
+  }
+
+  /** Prunes kept items: expired ones, and the oldest where there are too many. Failures are logged, not thrown. */
+  async pruneItems(): Promise<void> {
+    const { database, log, now } = this.#options;
+    const pruneBefore = (nowMs: number) =>
+      this.#steps(() => pruneExpired(database, { nowMs, limit: STEP_ROWS }));
+    try {
+      await pruneBefore(now());
+      const surplusMs = await findSurplus(database);
+      if (surplusMs !== undefined) await pruneBefore(surplusMs);
+    } catch (error) {
+      log.warn("kept items could not be pruned", { error: String(error) });
     }
   }
 

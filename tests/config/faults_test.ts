@@ -64,7 +64,7 @@ Deno.test("errors do not repeat secrets, nor what a variable was replaced by", a
         "a": { "url": "ftp://me:${canary}@host/?key=${canary}", "key": ["${canary}"] },
         "b": { "url": "\${ADDRESS}", "key": "x", "headers": { "X-A": 5, "Host": "${canary}" } }
       },
-      "metricsToken": { "${canary}": 1 }, "owner": { "key": "${canary}" }
+      "metricsToken": { "${canary}": 1 }, "secret": "${canary}", "owner": { "key": "${canary}" }
     }`,
     { env: { ADDRESS: canary, SLUICE_DATABASE_URL: `ftp://u:${canary}@h/?t=${canary}` } },
   );

@@ -85,6 +85,52 @@ Deno.test("identifyConversation(): another beginning is another conversation", (
   assertEquals(new Set(bodies.map((body) => identify(body).id)).size, bodies.length);
 });
 
+Deno.test("identifyConversation(): a responses conversation keeps its identity in every form of its first text", () => {
+  const part = { type: "input_text", text: "Hi", prompt_cache_breakpoint: {} };
+  const more = [
+    { type: "reasoning", id: "rs_1", summary: [] },
+    { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
+    { type: "function_call_output", call_id: "c", output: "Ho" },
+    user("Hm"),
+  ];
+  const first = [
+    "Hi",
+    [user("Hi")],
+    [{ type: "message", id: "msg_1", status: "completed", ...user("Hi") }],
+    [user([part])],
+  ].map((input) => identify({ instructions: "Be brief.", input }));
+  const later = identify({ instructions: "Be brief.", input: [user([part]), ...more] });
+  assertEquals(new Set([...first, later].map(({ id }) => id)).size, 1);
+  assertEquals(first.map(({ begins }) => begins), [true, true, true, true]);
+  assertEquals(later.begins, false);
+});
+
+for (
+  const type of ["reasoning", "function_call", "custom_tool_call", "compaction", "item_reference"]
+) {
+  Deno.test(`identifyConversation(): an item of type ${type} shows that the conversation has begun`, () => {
+    assertEquals(identify({ input: [user("Hi"), { type }] }).begins, false);
+  });
+}
+
+Deno.test("identifyConversation(): tools and settings among the items do not show that a conversation has begun", () => {
+  const tools = { type: "additional_tools", role: "developer", tools: [{ name: "read" }] };
+  const begun = identify({ input: [tools, user("Hi"), { type: "configuration_update" }] });
+  assertEquals(begun.begins, true);
+  assertNotEquals(begun.id, identify({ input: [user("Hi")] }).id);
+});
+
+Deno.test("identifyConversation(): another beginning of a responses conversation is another one", () => {
+  const bodies = [
+    { input: "Hi" },
+    { input: "Ho" },
+    { input: "Hi", instructions: "Be brief." },
+    { input: "Hi", tools: [{ type: "function", name: "f" }] },
+    { input: [{ role: "developer", content: "Be brief." }, user("Hi")] },
+  ];
+  assertEquals(new Set(bodies.map((body) => identify(body).id)).size, bodies.length);
+});
+
 Deno.test("identifyConversation() takes anything, in bounded time", () => {
   const deep: unknown[] = [];
   for (let at = 0, inner = deep; at < 90; at++) inner.push(inner = []);

@@ -34,8 +34,14 @@ export function parseMessages(body: unknown, options: { beta?: boolean } = {}): 
   return DIALECTS.messages.front.parse(body, headers(options), SEALER);
 }
 
-export function parseResponses(body: unknown): ParsedRequest {
-  return DIALECTS.responses.front.parse(body, headers({}), SEALER);
+export function parseResponses(body: unknown, headers: HeadersInit = {}): ParsedRequest {
+  const lookup = new Headers(headers);
+  return DIALECTS.responses.front.parse(body, (name) => lookup.get(name), SEALER);
+}
+
+/** The same at the endpoint that compacts a conversation. */
+export function parseCompact(body: unknown): ParsedRequest {
+  return DIALECTS.responses.front.further![0]!.parse(body, headers({}), SEALER);
 }
 
 export function countInput({ body, images }: ParsedRequest): number {

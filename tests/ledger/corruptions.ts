@@ -291,7 +291,14 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
 };
 
 /** Tables that have nothing to do with credits. */
-export const OTHER_TABLES = ["passwords", "probes", "sessions", "sign_in_links"];
+export const OTHER_TABLES = [
+  "kept_items",
+  "passwords",
+  "probes",
+  "secrets",
+  "sessions",
+  "sign_in_links",
+];
 
 const FACT = "a fact that somebody stated; nothing else follows from it";
 const DESCRIPTION = "describes the request; nothing else follows from it";

@@ -1,10 +1,10 @@
 import { invalid } from "../../refusal.ts";
+import { cacheKeyOf } from "../cache_key.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
 import { droppedFields, unknownBlocks } from "./dropped.ts";
 import { imageUrl } from "./parse.ts";
-import { cacheKeyOf } from "./session.ts";
 
 /**
  * A messages request in neutral form.

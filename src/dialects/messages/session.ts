@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { HeaderLookup } from "../dialect.ts";
 import { isObject, type JsonObject, text } from "../json.ts";
 
@@ -26,9 +25,4 @@ function fromUserId(userId: string | undefined): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A key for the prompt cache of a conversation. Nothing about the user can be read from it. */
-export function cacheKeyOf(session: string): string {
-  return `sluice-${createHash("sha256").update(`session ${session}`).digest("hex").slice(0, 32)}`;
 }

@@ -1,14 +1,17 @@
 import type { Front } from "../dialect.ts";
+import { COMPACT_PATH } from "./compaction.ts";
 import { toConversation } from "./conversation.ts";
 import { responsesErrorBody, responsesErrorEvent } from "./errors.ts";
 import { replaceResponsesImages } from "./images.ts";
-import { parseResponses } from "./parse.ts";
+import { parseCompact, parseResponses } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
+import { fillReferences, findReferences } from "./references.ts";
 import { ResponsesWriter } from "./writer.ts";
 
 /** Responses as clients speak it. */
 export const responsesFront: Front = {
   path: "/v1/responses",
+  further: [{ path: COMPACT_PATH, parse: parseCompact }],
   fields: {
     messages: "input",
     documents: "input.input_file",
@@ -19,6 +22,7 @@ export const responsesFront: Front = {
     reasoning: "reasoning",
     earlierReasoning: "input.reasoning",
   },
+  references: { find: findReferences, fill: fillReferences },
   listsAliases: false,
   isSpoken: () => false, // any SDK's headers may come with it
   replyId: (requestId) => requestId.replace(/^req_/, "resp_"),

@@ -16,9 +16,9 @@ export const RELAY: readonly Mutation[] = [
     name: "stream-ends-before-its-charge",
     file: PUMP,
     find: `await ${SETTLES};
-    return this.#reader.reply.close(usage);`,
+    return await this.#closing(usage);`,
     replace: `void ${SETTLES};
-    return this.#reader.reply.close(usage);`,
+    return await this.#closing(usage);`,
     tests: [{ file: FIRST, filter: "chat/completions: the last event of a complete" }],
     why: "A gateway that is killed then would have answered without a charge.",
   },
@@ -26,9 +26,9 @@ export const RELAY: readonly Mutation[] = [
     name: "cut-off-stream-ends-before-its-charge",
     file: PUMP,
     find: `await ${SETTLES};
-    const { reply }`,
+    return this.#reader.reply.truncate()`,
     replace: `void ${SETTLES};
-    const { reply }`,
+    return this.#reader.reply.truncate()`,
     tests: [{ file: FIRST, filter: "chat/completions: the last event of a cut off" }],
     why: "A gateway that is killed then would have answered without a charge.",
   },
