@@ -51,6 +51,7 @@ export {
   frontSpoken,
 } from "./registry.ts";
 export { requestSchemas } from "./request_schemas.ts";
+export { writeResponsesUsage } from "./responses/mod.ts";
 export type { SealedKind, Sealer } from "./sealer.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export {
