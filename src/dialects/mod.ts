@@ -50,6 +50,15 @@ export {
   frontSpoken,
 } from "./registry.ts";
 export { requestSchemas } from "./request_schemas.ts";
+export {
+  connectionFault,
+  errorFrame,
+  readTurnFrame,
+  turnBody,
+  TurnEvents,
+  type TurnFault,
+  type TurnFrame,
+} from "./responses/mod.ts";
 export type { SealedKind, Sealer } from "./sealer.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export {
