@@ -72,7 +72,9 @@ export class RawWebSocket implements AsyncDisposable {
     }));
     const status = Number(first!.split(" ")[1]);
     const length = status === 101 ? 0 : Number(received.get("content-length") ?? 0);
-    while (rest.length < length) rest = Buffer.concat([rest, await read(connection) ?? []]);
+    while (rest.length < length) {
+      rest = Buffer.concat([rest, await read(connection) ?? new Uint8Array()]);
+    }
     const body = new TextDecoder().decode(rest.subarray(0, length));
     const handshake = { status, headers: received, body };
     return new RawWebSocket(connection, handshake, rest.subarray(length));

@@ -369,7 +369,7 @@ Deno.test("a key that is revoked is refused at the next turn", async () => {
   await using gateway = await start(upstream);
   const { keys, owner } = gateway.gateway;
   const issued = await keys.issue(owner, { name: "socket" });
-  await using socket = await connect(gateway, { authorization: `Bearer ${issued.key}` });
+  await using socket = await connect(gateway, { authorization: `Bearer ${issued.secret}` });
   assertEquals(textOf(await socket.turn(ask("Hi"))), "Reply 1");
   await keys.revoke(issued.id);
   await until(async () => (await socket.turn(ask("Hi")) as Frame[])[0].status === 401);
