@@ -115,8 +115,3 @@ export function streamedRefusal(
     bareEcho(requestId, model),
   );
 }
-
-/** A refusal as the error of a response that failed. */
-export function responseError({ message }: Refusal): JsonObject {
-  return { code: "server_error", message };
-}
