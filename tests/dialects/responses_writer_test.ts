@@ -294,12 +294,38 @@ Deno.test("reasoning that the client wants back is sealed with what its upstream
   assertEquals(opened(shown!.encrypted_content), opened(item!.encrypted_content));
 });
 
-Deno.test("reasoning that only its upstream can read is an item where the client wants it back", () => {
+Deno.test("reasoning that only its upstream can read is an item where the client can return or name it", () => {
   const events = [seal("hidden"), text("x")];
-  assertEquals(outputOf(streamOf(events)).map(({ type }) => type), ["message"]);
-  const sealed = outputOf(streamOf(events, writerOf(SEALED)));
+  const neither = outputOf(streamOf(events, writerOf({ store: false })));
+  assertEquals(neither.map(({ type }) => type), ["message"]);
+  const sealed = outputOf(streamOf(events, writerOf({ ...SEALED, store: false })));
   assertEquals(sealed.map(({ type }) => type), ["reasoning", "message"]);
+  const writer = writerOf();
+  assertEquals(outputOf(streamOf(events, writer))[0], { type: "reasoning", summary: [] });
+  assertEquals(opened(writer.outputItems![0]!.encrypted_content)!.parts, [
+    { text: "", seal: "hidden" },
+  ]);
 });
+
+Deno.test("many calls at once, without names, with one id, cost no more than as many texts", () => {
+  const count = 20_000;
+  const began = performance.now();
+  const nameless = writerOf();
+  for (let at = 0; at < count; at++) nameless.write(call(`${at}`, "{"));
+  for (let at = 0; at < count; at++) nameless.write(text("x"));
+  nameless.close(USAGE);
+  const waiting = writerOf();
+  for (let at = 0; at < count; at++) waiting.write(call(`${at}`, "{", "read", "call_1"));
+  for (let at = 0; at < count; at++) waiting.write(call(`${at}`, "}"));
+  const { output } = checkedEnd(waiting.close(USAGE));
+  assertEquals(output.length, count);
+  assert(performance.now() - began < 10_000, "no quadratic work");
+});
+
+/** The response with which a stream ends, without a check of all before it. */
+function checkedEnd(end: string): { output: JsonObject[] } {
+  return eventsOf(end).at(-2)!.data.response;
+}
 
 Deno.test("a client's items are kept with the seals that it does not get", () => {
   const writer = writerOf();
