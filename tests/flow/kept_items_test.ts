@@ -86,7 +86,7 @@ Deno.test("items are unknown with store: false, to other accounts, and where kee
   await using gateway = await start(upstream);
   const unknown = async (id: string, key?: string) => {
     const { status, body } = await create(gateway, referring(id), key);
-    assertEquals([status, body.error.param], [400, "input[1]"], JSON.stringify(body));
+    assertEquals([status, body.error.param], [400, "input[1].id"], JSON.stringify(body));
     assertStringIncludes(body.error.message, "store");
   };
   const kept = (await create(gateway, { input: "Hi" })).body.output[0].id;
@@ -209,6 +209,6 @@ Deno.test("items outlive the gateway's process, unless its key is gone", async (
   const { command, post } = await running();
   await using _ = command;
   const { status, body } = await create({ post }, referring(id));
-  assertEquals([status, body.error.param], [400, "input[1]"]);
+  assertEquals([status, body.error.param], [400, "input[1].id"]);
   assert((await Deno.stat(`${dir.path}/data/seal.key`)).size === 32);
 });
