@@ -3,6 +3,7 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import type { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
+import { DIALECTS } from "../dialects/mod.ts";
 import { databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
@@ -284,7 +285,7 @@ function upstreamFinding(
       check,
       `${took} with status ${status} to GET /models`,
       `the address is the base that ${
-        settings.dialect === "chat" ? "/chat/completions" : "/messages"
+        DIALECTS[settings.dialect].back.path
       } is appended to, usually ending in /v1; not every upstream lists its models`,
     );
   }

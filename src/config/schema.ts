@@ -74,7 +74,9 @@ const QUIRKS_HELP = "Known deviations of the upstream from its dialect. Default:
 
 /** Schema of one upstream. */
 export const upstreamSettings = z.strictObject({
-  url: httpUrl.describe("Base URL that /chat/completions or /messages is appended to."),
+  url: httpUrl.describe(
+    "Base URL that /chat/completions, /messages or /responses is appended to, by the dialect.",
+  ),
   key: secret.optional().describe(
     "API key of the upstream. ${NAME} is replaced by the environment variable NAME.",
   ),

@@ -17,7 +17,15 @@ const KEYS = new Set(
     "is_error logprobs matched_stop media_type message model name native_finish_reason object partial_json phase " +
     "reasoning reasoning_content reasoning_details reasoning_text redacted refusal role signature source start_char_index " +
     "status stop_reason stop_sequence summary text thinking title tool_call_id tool_calls tool_use_id transcript " +
-    "ttl type url usage").split(" "),
+    "ttl type url usage " +
+    // of responses
+    "background billing cached_tokens client_metadata frequency_penalty max_output_tokens max_tool_calls metadata " +
+    "presence_penalty previous_response_id prompt_cache_key prompt_cache_retention strict temperature top_p verbosity " +
+    "description parameters effort completed_at content_index created_at error file_url format incomplete_details " +
+    "input_text input_tokens input_tokens_details instructions item item_id namespace output output_index output_text " +
+    "output_tokens output_tokens_details parallel_tool_calls part reason reasoning_tokens response safety_identifier " +
+    "sequence_number service_tier store summary_index tool_choice tools top_logprobs total_tokens truncation")
+    .split(" "),
 );
 
 /** Values of the wire formats' own: kinds, roles and the like. Any other text counts. */
@@ -28,7 +36,12 @@ const VALUES = new Set(
     "message_stop mp3 pause_turn pdf ping reasoning.encrypted reasoning.summary reasoning.text redacted_thinking " +
     "refusal search_result signature_delta stop stop_sequence system text text_delta thinking thinking_delta tool " +
     "tool_calls tool_result tool_use url user wav application/pdf image/gif image/jpeg image/png image/webp " +
-    "text/plain").split(" "),
+    "text/plain " +
+    // of responses
+    "additional_tools commentary compaction compaction_trigger completed custom_tool_call_output default disabled final_answer " +
+    "function_call_output in_progress incomplete input_file input_image input_text item_reference max_output_tokens medium " +
+    "minimal none output_text reasoning reasoning_text response summary_text tool_search_call tool_search_output")
+    .split(" "),
 );
 
 /** Settings of a request that are free while their JSON is this short. */
@@ -37,7 +50,8 @@ const SETTINGS = new Set(
     "max_output_tokens max_tokens metadata modalities model n output_config parallel_tool_calls presence_penalty " +
     "prompt_cache_key prompt_cache_retention reasoning reasoning_effort response_format safety_identifier seed " +
     "service_tier stop stop_sequences store stream stream_options temperature thinking tool_choice top_k " +
-    "top_logprobs top_p user verbosity logprobs betas").split(" "),
+    "top_logprobs top_p user verbosity logprobs betas background include max_tool_calls text truncation")
+    .split(" "),
 );
 const SETTING_CHARS = 64;
 
@@ -57,6 +71,8 @@ const TEXTS = new Set(
 );
 /** Fields of a request that are ids of calls. */
 const IDS = new Set(["id", "call_id", "tool_call_id", "tool_use_id"]);
+/** The id of an output item, as `msg_1f0c`: neither a word nor in a prompt. */
+const ITEM_ID = /^[a-z]{1,16}_(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{1,63}$/;
 /** What a kind, a role or an id has at most. */
 const MARKER_CHARS = 64;
 /** So many keys and values of one place are its kinds; more are words. */
@@ -141,6 +157,7 @@ export class Meter {
   #addText(value: string, key: string, parent: string): boolean {
     // only what is short: to look a text up is to hash all of it
     if (value === "" || value.length <= MARKER_CHARS && VALUES.has(value)) return false;
+    if ((key === "id" || key === "item_id") && isItemId(value)) return false;
     if (this.#images !== undefined && IDS.has(key) && value.length > MARKER_CHARS) {
       this.#counter.add(value.slice(0, value.length / 2)); // another dialect may need more to say it
     } else if (!TEXTS.has(key) && this.#isRepeated(`${parent} ${key}`, value, MAX_VALUES)) {
@@ -188,6 +205,9 @@ export class Meter {
       if (key === "input" && type === "tool_use" && isObject(part)) {
         any = Object.keys(part).length > 0 || any;
         this.addJson(part);
+      } else if (key === "tools" && Array.isArray(part) && this.#images !== undefined) {
+        any = true;
+        for (const tool of part) this.addJson(tool);
       } else if (typeof part === "string" && this.#addMedium(part, key, type, name)) {
         any = any || type !== "thinking";
       } else {
@@ -210,19 +230,31 @@ export class Meter {
     const file = isFile ? part.replace(/^data:[^,]{0,200};base64,/i, "") : "";
     if (isFile && (isBase64(file) || /^JVBERi0[A-Za-z0-9+/=\r\n]{0,60}$/.test(file))) {
       this.#more += documentTokens(part);
-    } else if (key === "url" && type === "url" && /^https?:\S{1,2000}$/i.test(part)) {
+    } else if (
+      (key === "url" && type === "url" || key === "file_url") && /^https?:\S{1,2000}$/i.test(part)
+    ) {
       this.#more += documentTokens(part);
     } else if (key === "data" && /^(input_)?audio$/.test(name) && isBase64(part)) {
       this.#more += Math.ceil(part.length * 0.75 / SOUND_BYTES_PER_TOKEN);
     } else if (this.#images === undefined && key === "url" && isPicture(part)) {
       this.#more += imageTokens([{ param: "", source: "inline", url: part }]);
-    } else if (isSealed(key, type) && isBase64(part)) {
+    } else if (isSealed(key, type) && isSealedText(part)) {
       this.#more += Math.ceil(part.length / SEALED_CHARS_PER_TOKEN);
     } else {
       return false;
     }
     return true;
   }
+}
+
+/** Whether a text is the id of an output item. */
+export function isItemId(value: string): boolean {
+  return value.length <= MARKER_CHARS && ITEM_ID.test(value);
+}
+
+/** Sealed texts may be in the alphabet of URLs, and begin with the mark of the gateway's own. */
+function isSealedText(value: string): boolean {
+  return isBase64(value, /^(?:sl1\.)?[A-Za-z0-9+/=_\r\n-]*$/);
 }
 
 function isSealed(key: string, type: string): boolean {
@@ -254,8 +286,8 @@ const MIN_LINE_CHARS = 60;
  * Whether a text is base64 of bytes, and not words without spaces: those have few capitals and digits. Asked before
  * anything is decoded: the platform's decoder takes minutes for megabytes of other characters (Deno 2.9).
  */
-function isBase64(value: string): boolean {
-  if (value.length < MIN_BASE64_CHARS || /[^A-Za-z0-9+/=\r\n]/.test(value)) return false;
+function isBase64(value: string, legal = /^[A-Za-z0-9+/=\r\n]*$/): boolean {
+  if (value.length < MIN_BASE64_CHARS || !legal.test(value)) return false;
   const sample = value.slice(0, SAMPLE_CHARS);
   const marked = sample.replace(/[^A-Z0-9]/g, "").length / sample.length;
   const lines = sample.split("\n").length - 1;
@@ -268,7 +300,7 @@ function isPicture(url: string): boolean {
 }
 
 /**
- * Input tokens of a request's body, in either dialect: messages and instructions by their texts, everything else
+ * Input tokens of a request's body, in any dialect: messages and instructions by their texts, everything else
  * (tools, schemas, what is not known) by its JSON.
  *
  * @param images The body's images, which are counted by their sizes.
@@ -279,7 +311,7 @@ export function meterInput(body: JsonObject, images: readonly ImageView[]): numb
   for (const key in body) {
     const value = body[key];
     if (value === undefined || value === null) continue;
-    if (key === "messages" || key === "system") {
+    if (key === "messages" || key === "system" || key === "input" || key === "instructions") {
       meter.addTexts(value, key);
     } else if (key === "tools" || key === "functions") {
       for (const tool of Array.isArray(value) ? value : [value]) meter.addJson(tool);
@@ -289,7 +321,8 @@ export function meterInput(body: JsonObject, images: readonly ImageView[]): numb
       if (!isSetting || JSON.stringify(value).length > SETTING_CHARS) meter.addTexts(value, key);
     }
   }
-  meter.addTokens(PER_MESSAGE * objects(body.messages).length);
+  const messages = objects(body.messages).length + objects(body.input).length;
+  meter.addTokens(PER_MESSAGE * (messages + (typeof body.input === "string" ? 1 : 0)));
   return meter.tokens;
 }
 

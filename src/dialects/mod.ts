@@ -21,6 +21,7 @@ export type {
   ImageView,
   MultipleChoices,
   ParsedRequest,
+  RefusedRequest,
   Reply,
   ReplyContext,
   ReplyState,
@@ -58,6 +59,7 @@ export {
   TurnEvents,
   type TurnFault,
   type TurnFrame,
+  writeResponsesUsage,
 } from "./responses/mod.ts";
 export type { SealedKind, Sealer } from "./sealer.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";

@@ -11,7 +11,7 @@ export interface OfferedTool {
   readonly schema: JsonObject;
 }
 
-/** What a request asks of a model, in either dialect. */
+/** What a request asks of a model, in any dialect. */
 export interface SimulatedAsk {
   readonly model: string;
   readonly stream: boolean;

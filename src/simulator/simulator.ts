@@ -4,6 +4,7 @@ import { chatError, chatEvents, chatReply, readChatAsk } from "./chat.ts";
 import { type Directives, readDirectives } from "./directives.ts";
 import { messagesError, messagesEvents, messagesReply, readMessagesAsk } from "./messages.ts";
 import { type Plan, plan, type SimulatedAsk } from "./plan.ts";
+import { readResponsesAsk, responsesError, responsesEvents, responsesReply } from "./responses.ts";
 
 /** What the simulated upstream is asked. */
 export interface SimulatedRequest {
@@ -18,7 +19,13 @@ export interface SimulatedRequest {
 /** What differs between the dialects. */
 interface SimulatedDialect {
   read(body: JsonObject): SimulatedAsk;
-  reply(ask: SimulatedAsk, plan: Plan, directives: Directives, seed: string): JsonObject;
+  reply(
+    ask: SimulatedAsk,
+    plan: Plan,
+    directives: Directives,
+    seed: string,
+    body: JsonObject,
+  ): JsonObject;
   events(
     ask: SimulatedAsk,
     plan: Plan,
@@ -50,9 +57,21 @@ const DIALECTS: Readonly<Record<string, SimulatedDialect>> = {
     reply: messagesReply,
     events: messagesEvents,
     error: messagesError,
-    frame: (data) => `event: ${JSON.parse(data).type}\ndata: ${data}\n\n`,
+    frame: namedFrame,
+  },
+  "/responses": {
+    read: readResponsesAsk,
+    reply: responsesReply,
+    events: responsesEvents,
+    error: responsesError,
+    frame: namedFrame,
   },
 };
+
+/** An event whose type has a line of its own. */
+function namedFrame(data: string): string {
+  return `event: ${JSON.parse(data).type}\ndata: ${data}\n\n`;
+}
 
 /** What marks every answer of the simulated upstream. */
 export const SIMULATED_HEADER = "x-sluice-simulated";
@@ -95,7 +114,7 @@ export async function simulate(request: SimulatedRequest): Promise<Response> {
   if (!ask.stream) {
     if (directives.cutAfter !== undefined) return broken();
     if (directives.errorAfter !== undefined) return answer(500, dialect.error(500));
-    return answer(200, dialect.reply(ask, planned, directives, seed));
+    return answer(200, dialect.reply(ask, planned, directives, seed, body));
   }
   const events = dialect.events(ask, planned, directives, seed, body);
   return new Response(paced(events, directives, dialect), {
@@ -127,7 +146,7 @@ export async function simulateHttp(
   }
 }
 
-/** A list of models, with what both dialects have in one. */
+/** A list of models, with what all dialects have in one. */
 function listOf(models: readonly string[]): JsonObject {
   const data = models.map((id) => ({
     id,

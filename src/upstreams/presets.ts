@@ -10,6 +10,8 @@ export interface Preset {
   /** Host names of the same service besides that of `url`. */
   readonly otherHosts?: readonly string[];
   readonly dialect: DialectName;
+  /** Other dialects that it speaks with the same quirks. */
+  readonly otherDialects?: readonly DialectName[];
   readonly quirks?: QuirkName;
   /** Environment variable that its own SDK reads the key from; undefined where there is no key. */
   readonly keyVariable?: string;
@@ -43,6 +45,7 @@ export const SERVICES: readonly Preset[] = [
     title: "OpenAI",
     url: "https://api.openai.com/v1",
     dialect: "chat",
+    otherDialects: ["responses"],
     quirks: "openai",
     keyVariable: "OPENAI_API_KEY",
     source: "https://platform.openai.com/docs/api-reference/chat",
@@ -96,7 +99,7 @@ export const LOCAL_SERVERS: readonly Preset[] = [
 
 /**
  * The quirks of a service by its host name. A service's other interface, at the same host, departs from its dialect in
- * other ways, so that the dialect must be the known one.
+ * other ways, so that the dialect must be a known one.
  *
  * @param url Base URL of an upstream.
  * @returns `undefined` if the host is not a known one.
@@ -105,7 +108,7 @@ export function quirksByHost(url: string, dialect: DialectName): QuirkName | und
   const { hostname } = new URL(url); // lower case, whatever was written
   const host = hostname.replace(/\.$/, "");
   return SERVICES.find((preset) =>
-    preset.dialect === dialect &&
+    [preset.dialect, ...preset.otherDialects ?? []].includes(dialect) &&
     [new URL(preset.url).hostname, ...preset.otherHosts ?? []].includes(host)
   )?.quirks;
 }

@@ -6,6 +6,7 @@ import {
   withoutReasoning,
   withReasonedCalls,
 } from "./quirks/history.ts";
+import { withMinOutput } from "./quirks/min_output.ts";
 import { adjustForMoonshot } from "./quirks/moonshot.ts";
 
 /** What a known upstream departs from its dialect in. */
@@ -22,7 +23,8 @@ export interface Quirk {
  * - `moonshot`: sampling and `n` are fixed and other values are refused; files are; the output limit is
  *   `max_completion_tokens` (platform.moonshot.ai, chat API); the rest is in `quirks/moonshot.ts`.
  * - `openai`: the output limit is `max_completion_tokens`; reasoning models refuse `max_tokens`, and any
- *   sampling but their own. Earlier reasoning has no place in this interface.
+ *   sampling but their own. Earlier reasoning has no place in the chat dialect; in the responses dialect it is returned as
+ *   it was encrypted, and `max_output_tokens` is at least 16 (platform.openai.com, Responses API).
  * - `anthropic`: signatures of reasoning are verified; newer models and API versions take no sampling.
  * - `ollama`: `n` is not looked at (docs.ollama.com, OpenAI compatibility).
  * - `deepseek`: calls of tools are refused without the reasoning before them, an empty one at least
@@ -43,8 +45,13 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     adjust: adjustForMoonshot,
   },
   openai: {
-    shaping: { outputLimit: "max_completion_tokens", ownSampling: true, promptCacheKey: true },
-    adjust: withoutReasoning,
+    shaping: {
+      outputLimit: "max_completion_tokens",
+      ownSampling: true,
+      promptCacheKey: true,
+      signedReasoning: true,
+    },
+    adjust: (body) => withMinOutput(withoutReasoning(body)),
   },
   anthropic: { shaping: { signedReasoning: true, ownSampling: true } },
   openrouter: { shaping: { topK: true, promptCacheKey: true }, adjust: withBothNames },

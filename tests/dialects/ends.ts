@@ -16,8 +16,11 @@ export const chatToChat = bridgeBetween("chat", "chat");
 export const chatToMessages = bridgeBetween("chat", "messages");
 export const messagesToChat = bridgeBetween("messages", "chat");
 export const messagesToMessages = bridgeBetween("messages", "messages");
+export const chatToResponses = bridgeBetween("chat", "responses");
+export const messagesToResponses = bridgeBetween("messages", "responses");
 export const responsesToChat = bridgeBetween("responses", "chat");
 export const responsesToMessages = bridgeBetween("responses", "messages");
+export const responsesToResponses = bridgeBetween("responses", "responses");
 
 function headers({ beta = false }: { readonly beta?: boolean }): HeaderLookup {
   return (name) => (beta && name === "anthropic-beta" ? "x" : null);

@@ -34,6 +34,8 @@ Deno.test("each known service is known by its host name, in its dialect, however
     }
     const other = dialect === "chat" ? "messages" : "chat";
     assertEquals(await quirksOf(url, { SLUICE_UPSTREAM_DIALECT: other }), undefined);
+    const inResponses = await quirksOf(url, { SLUICE_UPSTREAM_DIALECT: "responses" });
+    assertEquals(inResponses, quirks === "openai" ? "openai" : undefined);
     for (const host of [`x${hostname}`, `${hostname}.example`, `eu.${hostname}`]) {
       assertEquals(await quirksOf(`https://${host}/v1`, own), undefined, host);
     }

@@ -5,15 +5,15 @@
  */
 
 import type { Dialect } from "../dialect.ts";
-import { translation } from "../translation.ts";
 import { responsesBack } from "./back.ts";
+import { responsesCarry } from "./carry.ts";
 import { responsesFront } from "./front.ts";
 
 /** The responses dialect. */
 export const responses: Dialect = {
   front: responsesFront,
   back: responsesBack,
-  carry: translation(responsesFront, responsesBack),
+  carry: responsesCarry,
 };
 
 export { responsesErrorWords } from "./errors.ts";

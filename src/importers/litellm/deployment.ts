@@ -133,6 +133,7 @@ export function deploymentOf(
     url,
     name: slug(providerName.replaceAll("_", "-"), "upstream"),
     params,
+    mode,
     hasOwnUrl: given !== undefined,
     discover: model.includes("*"),
   });
@@ -155,15 +156,17 @@ export function deploymentOf(
 }
 
 function upstreamOf(
-  { dialect = "chat", keyVariable }: Provider,
-  { url, name, params, hasOwnUrl, discover }: {
+  { dialect: own = "chat", keyVariable }: Provider,
+  { url, name, params, mode, hasOwnUrl, discover }: {
     readonly url: string;
+    readonly mode: string | undefined;
     readonly name: string;
     readonly params: JsonObject;
     readonly hasOwnUrl: boolean;
     readonly discover: boolean;
   },
 ): PlannedUpstream {
+  const dialect = own === "chat" && mode === "responses" ? "responses" : own;
   const given = written(params.api_key);
   // a provider's usual key is not sent to another address
   const usual = keyVariable === undefined || (hasOwnUrl && name === "openai")

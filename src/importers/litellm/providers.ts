@@ -129,7 +129,7 @@ export function providedModel(
 export function upstreamUrl(provider: Provider, given: string | undefined): string | undefined {
   if (given === undefined) return provider.url;
   const { path = "" } = provider;
-  const bare = given.replace(/\/(chat\/completions|messages)$/, "")
+  const bare = given.replace(/\/(chat\/completions|messages|responses)$/, "")
     .replace(/\/openai\/deployments(\/.*)?$/, ""); // Azure's older addresses
   return path === "" || bare.endsWith(path) ? bare : `${bare}${path}`;
 }

@@ -1,0 +1,47 @@
+import type { JsonObject } from "../json.ts";
+import { type ResponseEcho, responseObject } from "./response_object.ts";
+
+/**
+ * Writes the events of one stream, each whole and with its number: from 0, without gaps. Whatever is written first, the stream
+ * begins with `response.created`.
+ */
+export class EventLines {
+  readonly #echo: ResponseEcho;
+  #next = 0;
+  #isMuted = false;
+
+  constructor(echo: ResponseEcho) {
+    this.#echo = echo;
+  }
+
+  /** Writes nothing from now on: what is written is only wanted whole. */
+  mute(): void {
+    this.#isMuted = true;
+  }
+
+  /**
+   * The beginning, if it was not written yet.
+   *
+   * @param isWorking Whether anything but a failure follows.
+   */
+  begin({ isWorking = true } = {}): string {
+    if (this.#next > 0 || this.#isMuted) return "";
+    const response = responseObject(this.#echo, { status: "in_progress", output: [] });
+    return this.#line("response.created", { response }) +
+      (isWorking ? this.#line("response.in_progress", { response }) : "");
+  }
+
+  write(type: string, fields: JsonObject): string {
+    return this.#isMuted ? "" : this.begin() + this.#line(type, fields);
+  }
+
+  /** What follows the last event. */
+  end(): string {
+    return this.#isMuted ? "" : "data: [DONE]\n\n";
+  }
+
+  #line(type: string, fields: JsonObject): string {
+    const event = { type, sequence_number: this.#next++, ...fields };
+    return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+  }
+}
