@@ -86,11 +86,6 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     programs: ["codex"],
     packages: ["@openai/codex"],
     install: "npm install -g @openai/codex",
-    // delete when POST /v1/responses is served
-    refused:
-      "Codex uses only the responses API (POST /v1/responses), which this gateway does not " +
-      "serve yet, and would send your prompt to its default host. Use a tool that speaks chat " +
-      "completions or messages, for example: sluice run -- opencode",
     setUp: (gateway) => ({
       env: clientEnvironment(gateway),
       args: [
