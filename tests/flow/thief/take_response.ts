@@ -35,13 +35,14 @@ export async function takeResponse(
     status,
     tokens: countTokens(text),
     isWhole,
-    isFailed: text.includes('"error"'),
-    isCutOff: /_reason":"(length|max_tokens)"/.test(text),
+    isFailed: /"error":(?!null)|"type":"error"/.test(text),
+    isCutOff: /reason":"(length|max_tokens|max_output_tokens)"/.test(text),
   });
   const isEnough = () =>
     manner === "disconnects"
       ? countWords(text) >= maxWords
-      : manner === "disconnects at the finish" && /"(finish|stop)_reason":"/.test(text);
+      : manner === "disconnects at the finish" &&
+        /"(finish|stop)_reason":"|response\.(completed|incomplete)"/.test(text);
   try {
     const response = await post(leaving.signal);
     status = response.status;
