@@ -34,6 +34,8 @@ export function sharedMemory(threads: number): SharedMemory {
     images: pool(),
     accounts: pool(),
     keys: pool(),
+    accountSockets: pool(),
+    keySockets: pool(),
     inFlight: new SharedArrayBuffer(threads * Int32Array.BYTES_PER_ELEMENT),
   };
 }
@@ -54,6 +56,8 @@ export class Bounds implements Disposable {
   readonly imageSlots: FairShare;
   /** Places for requests in progress, shared between accounts, and those of each key. */
   readonly openRequests: { readonly accounts: FairShare; readonly keys: FairShare };
+  /** Places for open WebSockets, shared between accounts, and those of each key. */
+  readonly openSockets: { readonly accounts: FairShare; readonly keys: FairShare };
   /** count_tokens requests of each key, per minute. */
   readonly counts: RateLimit;
   /** Bytes of rejected bodies and count_tokens requests of each key, per minute. */
@@ -81,6 +85,10 @@ export class Bounds implements Disposable {
       accounts: pool("accounts", { resource: "requests" }),
       keys: pool("keys", { resource: "requests", owner: "API key" }),
     };
+    this.openSockets = {
+      accounts: pool("accountSockets", { resource: "WebSockets" }),
+      keys: pool("keySockets", { resource: "WebSockets", owner: "API key" }),
+    };
     const perMinute = (kind: "counts" | "unbilledBytes", limit: number) =>
       new RateLimit({
         limit,
@@ -101,21 +109,31 @@ export class Bounds implements Disposable {
     this.imageSlots.resize(sizes.images);
     this.openRequests.accounts.resize(sizes.accounts);
     this.openRequests.keys.resize(sizes.keys);
+    this.openSockets.accounts.resize(sizes.accountSockets);
+    this.openSockets.keys.resize(sizes.keySockets);
     this.counts.limit = limits.countsPerMinute;
     this.unbilledBytes.limit = limits.unbilledBytesPerMinute;
   }
 
-  #sizes({ limits, images }: Settings): Record<Pool, FairShareSize> {
+  #sizes({ limits, images, responses }: Settings): Record<Pool, FairShareSize> {
     const shared = (capacity: number, waitMs: number): FairShareSize => ({
       capacity,
       perAccount: Math.max(1, Math.floor(capacity * limits.accountShare)),
       waitMs,
     });
+    const openRequests = limits.openRequests ?? openRequestsFor(this.sockets?.limit);
+    const perKey = (perAccount: number): FairShareSize => ({
+      capacity: Infinity,
+      perAccount,
+      waitMs: 0,
+    });
     return {
       large: shared(limits.largeBodiesBytes, limits.bodyIdleMs),
       images: shared(images.fetches, images.waitMs),
-      accounts: shared(limits.openRequests ?? openRequestsFor(this.sockets?.limit), 0),
-      keys: { capacity: Infinity, perAccount: limits.openRequestsPerKey ?? Infinity, waitMs: 0 },
+      accounts: shared(openRequests, 0),
+      keys: perKey(limits.openRequestsPerKey ?? Infinity),
+      accountSockets: shared(responses.sockets ?? Math.ceil(openRequests * SOCKETS_SHARE), 0),
+      keySockets: perKey(responses.socketsPerKey),
     };
   }
 
@@ -126,5 +144,8 @@ export class Bounds implements Disposable {
   }
 }
 
-const POOLS = ["large", "images", "accounts", "keys"] as const;
+/** WebSockets that may be open, for each request that may be in flight. */
+const SOCKETS_SHARE = 0.25;
+
+const POOLS = ["large", "images", "accounts", "keys", "accountSockets", "keySockets"] as const;
 type Pool = typeof POOLS[number];

@@ -1,11 +1,19 @@
 import { KeyRing } from "../accounts/mod.ts";
 import { Admission } from "../admission/mod.ts";
 import type { Config } from "../config/mod.ts";
-import { type App, type ConnectionsOptions, type Pages, serve, type Server } from "../http/mod.ts";
+import {
+  type App,
+  type ConnectionsOptions,
+  type Pages,
+  ResponseSockets,
+  serve,
+  type Server,
+} from "../http/mod.ts";
 import type { Resolve } from "../images/mod.ts";
 import { CoarseTimers } from "../platform/mod.ts";
 import { type InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import { BoundCipher, Sealing } from "../sealing/mod.ts";
+import { STATUS_CODE } from "../std/mod.ts";
 import type { Log, Metrics, Present, Tracing } from "../telemetry/mod.ts";
 import {
   type ListsNews,
@@ -73,6 +81,7 @@ export class Door implements AsyncDisposable {
   readonly servings: Servings;
   /** Whether connections close after each response: another process has taken over. */
   isHandingOver = false;
+  readonly #sockets: ResponseSockets;
   readonly #estimates: InputEstimates;
   readonly #routing: RoutingMemory;
   readonly #log: Log;
@@ -82,6 +91,7 @@ export class Door implements AsyncDisposable {
 
   private constructor(
     parts: Pick<Door, "inFlight" | "admission" | "bounds" | "servings"> & {
+      readonly sockets: ResponseSockets;
       readonly estimates: InputEstimates;
       readonly routing: RoutingMemory;
       readonly log: Log;
@@ -92,6 +102,7 @@ export class Door implements AsyncDisposable {
     this.admission = parts.admission;
     this.bounds = parts.bounds;
     this.servings = parts.servings;
+    this.#sockets = parts.sockets;
     this.#estimates = parts.estimates;
     this.#routing = parts.routing;
     this.#log = parts.log;
@@ -139,6 +150,13 @@ export class Door implements AsyncDisposable {
         threads: threads && tell && { ...threads, tell },
       }),
     );
+    const sockets = new ResponseSockets({
+      request: (request, info, options) => servings.current.app.turn(request, info, options),
+      connections: bounds.connections,
+      places: bounds.openSockets,
+      unbilledBytes: bounds.unbilledBytes,
+      log,
+    });
     const servings: Servings = built.use(
       await Servings.open(
         config,
@@ -155,6 +173,7 @@ export class Door implements AsyncDisposable {
           bounds,
           timers,
           sealing: new Sealing(parts.sealKey),
+          sockets,
           itemsCipher: new BoundCipher(parts.sealKey, "sluice kept items"),
           reloads: (): Reload | undefined => servings.lastReload,
         },
@@ -162,7 +181,7 @@ export class Door implements AsyncDisposable {
         parts.told,
       ),
     );
-    const own = { inFlight, admission, bounds, servings, estimates, routing, log };
+    const own = { inFlight, admission, bounds, servings, sockets, estimates, routing, log };
     return new Door(own, built.move());
   }
 
@@ -192,6 +211,7 @@ export class Door implements AsyncDisposable {
   /** Begins to hand over to another process, or goes on as before. */
   handOver(isHandingOver: boolean): void {
     this.isHandingOver = isHandingOver;
+    this.#sockets.drain(isHandingOver);
     this.#lastRequestTick = performance.now();
   }
 
@@ -241,6 +261,7 @@ export class Door implements AsyncDisposable {
    * @param patienceMs Max time for those that stay open although nothing runs on them.
    */
   async closeConnections(patienceMs: number): Promise<void> {
+    await this.#sockets.close(patienceMs);
     await this.#server?.close(patienceMs);
   }
 
@@ -251,7 +272,9 @@ export class Door implements AsyncDisposable {
 
 /** A response after which the client opens another connection, which is not this process's. */
 async function closingConnection(response: Response | Promise<Response>): Promise<Response> {
-  const { body, status, headers } = await response;
+  const answered = await response;
+  const { body, status, headers } = answered;
+  if (status === STATUS_CODE.SwitchingProtocols) return answered;
   const changed = new Headers(headers);
   changed.set("connection", "close");
   return new Response(body, { status, headers: changed });

@@ -4,7 +4,7 @@ import { Registration, Sales } from "../billing/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
 import type { Console } from "../console/mod.ts";
-import { App, openApiDocument, type Pages } from "../http/mod.ts";
+import { App, openApiDocument, type Pages, type ResponseSockets } from "../http/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
 import { KeptItems } from "../kept_items/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
@@ -47,6 +47,8 @@ export interface LastingParts {
   readonly itemsCipher: BoundCipher;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve | undefined;
+  /** WebSockets of clients. */
+  readonly sockets: ResponseSockets;
   /** How the settings were read last. */
   readonly reloads: () => Reload | undefined;
   /** Aborted when the gateway closes. */

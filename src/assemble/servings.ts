@@ -107,6 +107,7 @@ export class Servings implements AsyncDisposable {
   stopTaking(): void {
     this.#stopping = true;
     this.#current.app.stopTaking();
+    this.#parts.sockets.drain(true);
   }
 
   /**

@@ -12,6 +12,8 @@ export interface SharedMemory {
   readonly images: SharedUseMemory;
   readonly accounts: SharedUseMemory;
   readonly keys: SharedUseMemory;
+  readonly accountSockets: SharedUseMemory;
+  readonly keySockets: SharedUseMemory;
   /** In-flight requests of each thread. */
   readonly inFlight: SharedArrayBuffer;
 }

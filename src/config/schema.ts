@@ -421,6 +421,19 @@ export const settings = z.strictObject({
       "Time for which a client can refer to an item of a reply by its ID (`item_reference`); 0 keeps none. Items of requests " +
         "with `store: false`, and prompts, are never kept.",
     ),
+    socketIdleMs: milliseconds.default(600_000).describe(
+      "Time without a response after which a WebSocket of GET /v1/responses is closed.",
+    ),
+    socketMs: milliseconds.default(3_600_000).describe(
+      "Maximum time that such a WebSocket stays open; a response in progress is finished.",
+    ),
+    sockets: z.int().positive().optional().describe(
+      "Maximum number of open WebSockets; one account may have `limits.accountShare` of them. Default: a quarter of the limit " +
+        "of in-flight requests.",
+    ),
+    socketsPerKey: z.int().positive().default(16).describe(
+      "Maximum number of open WebSockets of one API key.",
+    ),
   }).prefault({}),
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
     "When a client disconnects: abort the upstream request, or drain it for its usage.",

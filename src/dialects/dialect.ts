@@ -186,8 +186,12 @@ export interface ReplyStream {
   close(usage: Usage): string;
   /** What keeps a silent connection open. */
   ping(): string;
-  /** The last text of a stream that failed, in dialects where it depends on what was written before; see `Front.errorEvent`. */
-  fail?(refusal: Refusal): string;
+  /**
+   * The last text of a stream that failed, in dialects where it depends on what was written before.
+   *
+   * @returns undefined where it does not: see `Front.errorEvent`.
+   */
+  fail?(refusal: Refusal): string | undefined;
   /** Items that the client may refer to by their ids in later requests, once the stream is closed. */
   readonly outputItems?: readonly JsonObject[] | undefined;
 }

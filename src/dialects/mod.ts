@@ -21,6 +21,7 @@ export type {
   ImageView,
   MultipleChoices,
   ParsedRequest,
+  RefusedRequest,
   Reply,
   ReplyContext,
   ReplyState,
@@ -50,7 +51,16 @@ export {
   frontSpoken,
 } from "./registry.ts";
 export { requestSchemas } from "./request_schemas.ts";
-export { writeResponsesUsage } from "./responses/mod.ts";
+export {
+  connectionFault,
+  errorFrame,
+  readTurnFrame,
+  turnBody,
+  TurnEvents,
+  type TurnFault,
+  type TurnFrame,
+  writeResponsesUsage,
+} from "./responses/mod.ts";
 export type { SealedKind, Sealer } from "./sealer.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export {

@@ -1,3 +1,4 @@
+import type { Refusal } from "../refusal.ts";
 import type {
   Back,
   Bridge,
@@ -9,6 +10,7 @@ import type {
   ReplyStream,
   ReplyWriter,
 } from "./dialect.ts";
+import type { JsonObject } from "./json.ts";
 import { Meter } from "./meter.ts";
 import { countEvent, joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
 import { OutputBudget } from "./output_budget.ts";
@@ -39,12 +41,14 @@ export function translation(front: Front, back: Back): Bridge {
 }
 
 function wholeReply(front: Front, context: ReplyContext, { events, usage }: ReadReply): Reply {
-  const withUsage = front.writer(context).whole(events);
+  const writer = front.writer(context);
+  const withUsage = writer.whole(events);
   return {
     choices: 1,
     usage,
     body: usage === undefined ? {} : withUsage(usage),
     withUsage,
+    outputItems: writer.outputItems,
     countOutput() {
       const meter = new Meter();
       for (const event of events) countEvent(meter, event);
@@ -137,5 +141,13 @@ class TranslatedStream implements ReplyStream {
 
   ping(): string {
     return this.#writer.ping();
+  }
+
+  fail(refusal: Refusal): string | undefined {
+    return this.#writer.fail?.(refusal);
+  }
+
+  get outputItems(): readonly JsonObject[] | undefined {
+    return this.#writer.outputItems;
   }
 }

@@ -11,19 +11,21 @@ import { STATUS_CODE } from "../std/mod.ts";
 import { Callers, type CallersParts } from "./callers.ts";
 import { codexModels, isCodex as isFromCodex } from "./codex.ts";
 import { creditUsage } from "./credits.ts";
-import { crossOriginHeaders, preflight } from "./cross_origin.ts";
+import { crossOriginHeaders, mayConnect, preflight } from "./cross_origin.ts";
 import { COUNTING, DIALECT_PATHS } from "./dialect_paths.ts";
 import { hasSaneHost, presentedKeys, sameSecret } from "./guard.ts";
 import { Inference, type InferenceOptions } from "./inference.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
+import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
 import { errorResponse } from "./responses.ts";
 import { describeWrongPath } from "./wrong_path.ts";
 
 /** What the door leads to. */
 export interface AppParts extends RelayParts, CallersParts {
+  readonly sockets: Pick<ResponseSockets, "open">;
   /** The console. */
   readonly pages: Pages;
   /** Computes the answer to the challenge of a command that looks for the gateway of its data directory. */
@@ -37,7 +39,7 @@ export interface Pages {
 
 /** How the door behaves. */
 export interface AppOptions extends InferenceOptions {
-  readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken" | "publicUrl">;
+  readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken" | "publicUrl" | "responses">;
 }
 
 const MAX_CHALLENGE_CHARS = 100;
@@ -111,12 +113,51 @@ export class App {
       return this.#inference.relay(request, state, dialect)
         .catch((error) => this.#fail(error, state));
     }
+    if (state.path === RESPONSES && request.method === "GET") {
+      return this.#socket(request, state).catch((error) => this.#fail(error, state));
+    }
     if (isConsolePath(state.path)) {
       const { peer } = state;
       return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
     }
     return this.#hono.fetch(request, state);
   };
+
+  /**
+   * Handles a turn of a WebSocket as the request that it is.
+   *
+   * @param request The request, with the connection's key and headers.
+   * @param info Address of the client's end of the connection.
+   * @param options Whether the model is to reply.
+   * @returns The response. Never rejects.
+   */
+  async turn(
+    request: Request,
+    info: { readonly remoteAddr: Deno.Addr } | undefined,
+    options: { readonly generates: boolean },
+  ): Promise<Response> {
+    const state = this.#stateOf(request, info?.remoteAddr);
+    if (this.#stopping) return this.#refuse(state, stopping());
+    return await this.#inference.relay(request, state, "responses", options)
+      .catch((error) => this.#fail(error, state));
+  }
+
+  /** Upgrades a request to a WebSocket over which responses are created. */
+  async #socket(request: Request, state: RequestState): Promise<Response> {
+    const { settings } = this.#options;
+    if (state.header("upgrade")?.toLowerCase() !== "websocket") {
+      const message = `Send POST ${RESPONSES}, or GET ${RESPONSES} as a WebSocket handshake.`;
+      const refused = this.#refuse(state, new Refusal("path_unknown", message));
+      const headers = { ...Object.fromEntries(refused.headers), upgrade: "websocket" };
+      return new Response(refused.body, { status: STATUS_CODE.UpgradeRequired, headers });
+    }
+    if (!mayConnect(request, settings.cors.origins)) {
+      const message = "This browser origin may not connect: add it to the setting cors.origins.";
+      throw new Refusal("permission_denied", message);
+    }
+    const caller = await this.#callers.identify(request, state);
+    return this.#parts.sockets.open({ request, state, caller, settings });
+  }
 
   #stateOf(request: Request, peer: Deno.Addr | undefined): RequestState {
     const requestId = newRequestId(this.#parts.now());

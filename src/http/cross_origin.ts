@@ -44,6 +44,18 @@ export function crossOriginHeaders(
   };
 }
 
+/**
+ * Whether a page may open a WebSocket, for which browsers send no preflight request. Clients that are no browsers name no
+ * origin.
+ *
+ * @param origins Allowed origins; `*` allows any.
+ */
+export function mayConnect(request: Request, origins: readonly string[]): boolean {
+  const origin = request.headers.get("origin");
+  return origin === null || origins.includes("*") || origins.includes(origin) ||
+    URL.parse(origin)?.host === request.headers.get("host");
+}
+
 /** Makes the response to a CORS preflight request. */
 export function preflight(request: Request, headers: Record<string, string>): Response {
   const asked = request.headers.get("access-control-request-headers");

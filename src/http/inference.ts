@@ -58,8 +58,17 @@ export class Inference {
     return new Promise((resolve) => this.#onIdle = resolve);
   }
 
-  /** Answers a request by an upstream. */
-  async relay(request: Request, state: RequestState, dialect: DialectName): Promise<Response> {
+  /**
+   * Answers a request by an upstream.
+   *
+   * @param options Whether the model is to reply; else the request is only checked.
+   */
+  async relay(
+    request: Request,
+    state: RequestState,
+    dialect: DialectName,
+    { generates = true }: { readonly generates?: boolean } = {},
+  ): Promise<Response> {
     const startedTick = performance.now();
     const { requestId, clientRequestId, path } = state;
     const trace = this.#options.tracing(`POST ${path}`);
@@ -68,9 +77,11 @@ export class Inference {
     const { caller, over } = await this.#enter(request, state);
     const reply = await this.#read(request, caller, (body) => {
       reading.end();
+      if (!generates) this.#options.unbilledBytes.add(caller.keyId, body.bytes);
       state.model = isObject(body.json) ? text(body.json.model) : undefined;
       return relay(this.#parts, {
         dialect,
+        generates,
         path,
         caller,
         body,

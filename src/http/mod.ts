@@ -13,4 +13,5 @@ export { openApiDocument } from "./openapi/document.ts";
 export { presentedKeys } from "./guard.ts";
 export { Connections, type ConnectionsOptions } from "./connections.ts";
 export { openRequestsFor, type Peer, Sockets } from "./sockets.ts";
+export { ResponseSockets } from "./response_sockets.ts";
 export { serve, type Server } from "./serve.ts";

@@ -9,6 +9,7 @@ import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../di
 import type { JsonBody } from "../large_bodies/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
 import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
+import { emptyReply } from "./empty_reply.ts";
 import { Generation } from "./generation.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { planTargets } from "./plan.ts";
@@ -37,6 +38,9 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
     defaultOutput(route, { offersTools, plainTokens: parts.settings.defaultMaxOutput });
   const permittedOutput = permittedBy(route, { inputTokens, asked });
   const plans = planTargets(parts.upstreams, route, { dialect, request, permittedOutput });
+  if (!incoming.generates) {
+    return await emptyReply(parts, incoming, { request, route, sealer, inputTokens });
+  }
 
   trace.set({ "sluice.route": route.id, "sluice.streamed": request.stream });
   const life = await Lifecycle.open(parts, incoming, {

@@ -30,6 +30,8 @@ export interface RelayParts extends LifecycleParts {
 /** One request, its caller known and its body parsed. */
 export interface RelayRequest extends IncomingRequest {
   readonly dialect: DialectName;
+  /** Whether the model is to reply; else the request is only checked, and gets an empty reply. */
+  readonly generates: boolean;
   /** The endpoint's path. */
   readonly path: string;
   readonly header: HeaderLookup;

@@ -40,6 +40,7 @@ export const encodeHex: (bytes: Uint8Array) => string = hexModule.encodeHex;
 
 /** `@std/http/status`: status codes by name. */
 export const STATUS_CODE: {
+  readonly SwitchingProtocols: 101;
   readonly OK: 200;
   readonly NoContent: 204;
   readonly SeeOther: 303;
@@ -48,6 +49,7 @@ export const STATUS_CODE: {
   readonly Unauthorized: 401;
   readonly Forbidden: 403;
   readonly NotFound: 404;
+  readonly UpgradeRequired: 426;
   readonly TooManyRequests: 429;
   readonly InternalServerError: 500;
   readonly ServiceUnavailable: 503;

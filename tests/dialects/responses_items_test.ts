@@ -224,6 +224,7 @@ const CHAT: readonly {
       assistant("So"),
     ],
     messages: [{ role: "assistant", content: "So", reasoning_content: "Long" }],
+    dropped: ["input.reasoning.summary"],
   },
   {
     name: "reasoning that another service sealed",

@@ -141,7 +141,11 @@ function addItem(
   if (sealed && !opened?.has(sealed)) {
     dropped.add(kind === "compaction" ? "input.compaction" : `input.${kind}.encrypted_content`);
   }
-  const { reasoning, content, output } = item;
+  const { reasoning, content, summary, output } = item;
+  const hasBoth = objects(content).length > 0 && objects(summary).length > 0;
+  if (kind === "reasoning" && hasBoth && !opened?.has(sealed ?? "")) {
+    dropped.add("input.reasoning.summary"); // the text itself is there
+  }
   if (kind === "configuration_update") {
     if (isObject(reasoning)) dropped.addOthers(reasoning, `input.${kind}.reasoning`, ["effort"]);
     addText(dropped, item);

@@ -1,22 +1,117 @@
-import type { Refusal } from "../../refusal.ts";
-import { chatErrorBody, chatErrorWords } from "../chat/errors.ts";
+import type { Reason, Refusal } from "../../refusal.ts";
+import type { RefusedRequest } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
+import { EventLines } from "./event_lines.ts";
+import { repeatedFields, type ResponseEcho, responseObject } from "./response_object.ts";
 
-/** How each reason is called: as in the chat dialect. */
-export const responsesErrorWords = chatErrorWords;
+/** How each reason is called where no stream has begun. */
+export const responsesErrorWords = {
+  key_invalid: { code: "invalid_api_key", type: "invalid_request_error" },
+  credits_short: { code: "insufficient_credits", type: "insufficient_quota" },
+  budget_spent: { code: "insufficient_credits", type: "invalid_request_error" },
+  permission_denied: { code: "permission_denied", type: "invalid_request_error" },
+  rate_exceeded: { code: "rate_limit_exceeded", type: "rate_limit_error" },
+  request_invalid: { code: "invalid_request", type: "invalid_request_error" },
+  image_too_large: { code: "encoded_image_too_large", type: "invalid_request_error" },
+  context_exceeded: { code: "context_length_exceeded", type: "invalid_request_error" },
+  model_unknown: { code: "model_not_found", type: "invalid_request_error" },
+  path_unknown: { code: "not_found", type: "invalid_request_error" },
+  upstream_unavailable: { code: "upstream_unavailable", type: "api_error" },
+  gateway_unavailable: { code: "service_unavailable", type: "api_error" },
+  internal: { code: "internal_error", type: "api_error" },
+} as const satisfies Record<Reason, { code: string; type: string }>;
+
+/** Codes by which clients decide what to do about a response that failed: retry (`server_error`), wait, compact, or stop. */
+type FailureCode =
+  | "server_error"
+  | "rate_limit_exceeded"
+  | "context_length_exceeded"
+  | "insufficient_quota"
+  | "invalid_prompt";
+
+/** How each reason is called in a response that failed. */
+const FAILURE_CODES: Readonly<Record<Reason, FailureCode>> = {
+  key_invalid: "invalid_prompt",
+  credits_short: "insufficient_quota",
+  budget_spent: "insufficient_quota",
+  permission_denied: "invalid_prompt",
+  rate_exceeded: "rate_limit_exceeded",
+  request_invalid: "invalid_prompt",
+  image_too_large: "invalid_prompt",
+  context_exceeded: "context_length_exceeded",
+  model_unknown: "invalid_prompt",
+  path_unknown: "invalid_prompt",
+  upstream_unavailable: "server_error",
+  gateway_unavailable: "server_error",
+  internal: "server_error",
+};
 
 /** A refusal in the words of the responses dialect, where no stream has begun. */
 export function responsesErrorBody(refusal: Refusal): JsonObject {
-  return chatErrorBody(refusal);
+  const { code, type } = responsesErrorWords[refusal.reason];
+  return { error: { message: refusal.message, type, code, param: refusal.param ?? null } };
 }
 
-/** The last event of a stream of which nothing was written. */
-export function responsesErrorEvent(refusal: Refusal): string {
-  const { error } = responsesErrorBody(refusal);
-  return `event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`;
+/** The error of a response that failed. */
+export interface ResponseError {
+  readonly code: FailureCode;
+  readonly message: string;
 }
 
 /** A refusal as the error of a response that failed. */
-export function responseError({ message }: Refusal): JsonObject {
-  return { code: "server_error", message };
+export function responseError(refusal: Refusal): ResponseError {
+  return { code: FAILURE_CODES[refusal.reason], message: messageOf(refusal) };
+}
+
+/** Clients read the time to wait from the words `try again in N s`. */
+function messageOf({ reason, message, retryAfterMs }: Refusal): string {
+  if (reason !== "rate_exceeded" || retryAfterMs === undefined || /try again in/i.test(message)) {
+    return message;
+  }
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  return `${message.replace(/ ?Please try again\.$/, "")} Please try again in ${seconds} s.`
+    .trimStart();
+}
+
+/** The id of the reply to a request. */
+export function responseId(requestId: string): string {
+  return requestId.replace(/^req_/, "resp_");
+}
+
+/** A whole stream of a response that failed before there was anything to write. */
+function failedStream(error: ResponseError, echo: ResponseEcho): string {
+  const lines = new EventLines(echo);
+  const response = responseObject(echo, { status: "failed", output: [], error: { ...error } });
+  return lines.begin({ isWorking: false }) + lines.write("response.failed", { response }) +
+    lines.end();
+}
+
+/** What a response says of its request where only this much is known of it. */
+function bareEcho(requestId: string, model: string): ResponseEcho {
+  const createdAtS = Math.floor(Date.now() / 1_000);
+  return { id: responseId(requestId), createdAtS, model, request: repeatedFields({}) };
+}
+
+/** The last events of a stream of which nothing was written. */
+export function responsesErrorEvent(refusal: Refusal, requestId: string): string {
+  return failedStream(responseError(refusal), bareEcho(requestId, ""));
+}
+
+/**
+ * Codex sends a request again up to five times after 402, 403 and 404, and shows its own words after 429. After a response that
+ * failed with `invalid_prompt` it stops, and shows the message. Refusals with a 5xx status it should retry.
+ */
+export function streamedRefusal(
+  refusal: Refusal,
+  { header, requestId, model }: RefusedRequest,
+): string | undefined {
+  const isCodex = /^codex/i.test(header("originator") ?? "");
+  const isStreamed = (header("accept") ?? "").toLowerCase().includes("text/event-stream");
+  if (!isCodex || !isStreamed || refusal.status >= 500) return undefined;
+  const { code, message } = responseError(refusal);
+  const stops = code !== "context_length_exceeded"; // that one makes it compact the conversation
+  return failedStream(
+    { code: stops ? "invalid_prompt" : code, message },
+    bareEcho(requestId, model),
+  );
 }

@@ -1,7 +1,7 @@
 import type { Front } from "../dialect.ts";
 import { COMPACT_PATH } from "./compaction.ts";
 import { toConversation } from "./conversation.ts";
-import { responsesErrorBody, responsesErrorEvent } from "./errors.ts";
+import { responseId, responsesErrorBody, responsesErrorEvent, streamedRefusal } from "./errors.ts";
 import { replaceResponsesImages } from "./images.ts";
 import { parseCompact, parseResponses } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
@@ -25,7 +25,7 @@ export const responsesFront: Front = {
   references: { find: findReferences, fill: fillReferences },
   listsAliases: false,
   isSpoken: () => false, // any SDK's headers may come with it
-  replyId: (requestId) => requestId.replace(/^req_/, "resp_"),
+  replyId: responseId,
   parse: parseResponses,
   applyReasoning,
   replaceImages: replaceResponsesImages,
@@ -33,4 +33,5 @@ export const responsesFront: Front = {
   writer: (context) => new ResponsesWriter(context),
   errorBody: responsesErrorBody,
   errorEvent: responsesErrorEvent,
+  streamedRefusal,
 };

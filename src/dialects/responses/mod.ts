@@ -17,4 +17,13 @@ export const responses: Dialect = {
 };
 
 export { responsesErrorWords } from "./errors.ts";
+export {
+  type ConnectionFault,
+  connectionFault,
+  type EndedTurn,
+  errorFrame,
+  TurnEvents,
+  type TurnFault,
+} from "./turn_events.ts";
+export { readTurnFrame, turnBody, type TurnFrame } from "./turn_frame.ts";
 export { writeResponsesUsage } from "./usage.ts";

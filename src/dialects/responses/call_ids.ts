@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { type JsonObject, objects } from "../json.ts";
+import { clientId } from "../neutral/call_ids.ts";
+
+/** Clients reject longer ids. */
+const MAX_CHARS = 64;
+
+/**
+ * Makes the ids of a reply's tool calls legal, and unique in the whole conversation: some upstreams start numbering again in each
+ * reply (`functions.Read:0`).
+ */
+export class CallIds {
+  readonly #used = new Set<string>();
+
+  /** @param body The request, whose history is searched; it is not kept. */
+  constructor({ input }: JsonObject) {
+    for (const { call_id: id } of objects(input)) if (typeof id === "string") this.#used.add(id);
+  }
+
+  /** Returns the id for one more call: as the upstream wrote it, unless that is taken, too long or not legal. */
+  unique(id: string): string {
+    for (let count = 1;; count++) {
+      const unique = shortId(clientId(id, { origin: "chat", count }));
+      if (this.#used.has(unique)) continue;
+      this.#used.add(unique);
+      return unique;
+    }
+  }
+}
+
+function shortId(id: string): string {
+  if (id.length <= MAX_CHARS) return id;
+  return `call_${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;
+}

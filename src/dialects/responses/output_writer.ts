@@ -1,0 +1,181 @@
+import type { JsonObject } from "../json.ts";
+import type { ReplyEvent } from "../neutral/conversation.ts";
+import type { CallIds } from "./call_ids.ts";
+import { CallItem, callPrefix } from "./call_item.ts";
+import type { EventLines } from "./event_lines.ts";
+import { MessageItem } from "./message_item.ts";
+import { type ItemEnd, ItemLines, type WrittenItem } from "./item_lines.ts";
+import { type ReasoningForm, ReasoningItem, type ReasoningSeal } from "./reasoning_item.ts";
+import type { ClientTool } from "./tools.ts";
+
+/** A tool call, from its first piece on. */
+interface Call {
+  readonly type: "call";
+  readonly key: string;
+  id: string | undefined;
+  name: string | undefined;
+  /** Arguments that wait for their item. */
+  waiting: string;
+  item: CallItem | undefined;
+}
+
+/** What waits while a call is open. */
+type Waiting = Call | Exclude<ReplyEvent, { type: "call" | "finish" }>;
+
+/** What the items of one reply are made with. */
+export interface OutputOptions {
+  readonly lines: EventLines;
+  /** What the ids of all items have in common. */
+  readonly idPart: string;
+  /** The tools by the names under which upstreams are offered them. */
+  readonly tools: ReadonlyMap<string, ClientTool>;
+  readonly callIds: CallIds;
+  readonly reasoning: ReasoningForm & ReasoningSeal;
+}
+
+/**
+ * Writes the output items of a reply. Their events are legal whatever comes in: one item is open at a time; it is added before
+ * anything else of it, and done before the next one is added. What comes while a call is open waits until its arguments are complete.
+ *
+ * The whole text is kept, since the last event repeats it. The reply's own limit bounds it.
+ */
+export class OutputWriter {
+  readonly #options: OutputOptions;
+  /** Items that have ended. */
+  readonly items: JsonObject[] = [];
+  /** Items that the client may refer to by their ids. */
+  readonly kept: JsonObject[] = [];
+  readonly #calls = new Map<string, Call>();
+  #waiting: Waiting[] = [];
+  #open: WrittenItem | undefined;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+  }
+
+  /** All items, the one that is being written included. */
+  get soFar(): readonly JsonObject[] {
+    return this.#open === undefined ? this.items : [...this.items, this.#open.object("incomplete")];
+  }
+
+  write(event: Exclude<ReplyEvent, { type: "finish" }>): string {
+    if (event.type === "call") {
+      const text = this.#call(event);
+      if (text !== undefined) return text;
+    } else if (event.type === "seal" || event.text !== "") this.#waiting.push(event);
+    return this.#advance();
+  }
+
+  /** Ends all items. */
+  close(end: ItemEnd): string {
+    let text = this.#advance();
+    while (this.#isBusy) text += this.#closeItem(end) + this.#advance();
+    return text + this.#closeItem(end);
+  }
+
+  /** Whether a call is open whose arguments are incomplete. */
+  get #isBusy(): boolean {
+    return this.#open instanceof CallItem && !this.#open.isComplete;
+  }
+
+  /** Takes a piece of a call. Returns undefined if it waits. */
+  #call({ key, id, name, args }: ReplyEvent & { type: "call" }): string | undefined {
+    let call = this.#calls.get(key);
+    if (call === undefined) {
+      call = { type: "call", key, id, name, waiting: "", item: undefined };
+      this.#calls.set(key, call);
+      this.#waiting.push(call);
+    }
+    call.id ??= id;
+    call.name ??= name;
+    if (call.item === undefined) call.waiting += args;
+    else if (call.item === this.#open) return call.item.add(args);
+    else return ""; // its JSON was complete: what follows does not belong to it
+    return undefined;
+  }
+
+  /** Writes what waits, until a call is open that is incomplete. A call without a name keeps waiting. */
+  #advance(): string {
+    if (this.#isBusy || this.#waiting.length === 0) return "";
+    const waiting = this.#waiting;
+    const nameless: Waiting[] = [];
+    let text = "";
+    let at = 0;
+    for (; at < waiting.length && !this.#isBusy; at++) {
+      const next = waiting[at]!;
+      if (next.type === "call" && next.name === undefined) nameless.push(next);
+      else text += this.#write(next);
+    }
+    this.#waiting = [...nameless, ...waiting.slice(at)];
+    return text;
+  }
+
+  #write(next: Waiting): string {
+    switch (next.type) {
+      case "call":
+        return this.#openCall(next);
+      case "text":
+        return this.#text(next.text);
+      case "reasoning":
+        return this.#reasoning((item) => item.add(next.text));
+      case "seal":
+        return this.#seal(next.seal);
+    }
+  }
+
+  #text(text: string): string {
+    if (this.#open instanceof MessageItem) return this.#open.add(text);
+    const closed = this.#closeItem("completed");
+    const item = new MessageItem(this.#place("msg"));
+    return closed + this.#begin(item) + item.add(text);
+  }
+
+  #reasoning(add: (item: ReasoningItem) => string): string {
+    if (this.#open instanceof ReasoningItem) return add(this.#open);
+    const closed = this.#closeItem("completed");
+    const { reasoning } = this.#options;
+    const item = new ReasoningItem(this.#place("rs"), reasoning, reasoning);
+    return closed + this.#begin(item) + add(item);
+  }
+
+  /** Reasoning of which there is only a seal is nothing to a client that does not return it. */
+  #seal(seal: string): string {
+    const isPart = this.#open instanceof ReasoningItem || this.#options.reasoning.isSealed;
+    return isPart ? this.#reasoning((item) => item.seal(seal)) : "";
+  }
+
+  #openCall(call: Call): string {
+    const { idPart, tools, callIds } = this.#options;
+    const closed = this.#closeItem("completed");
+    const tool = tools.get(call.name!) ??
+      { kind: "function" as const, name: call.name!, namespace: undefined };
+    const id = callIds.unique(call.id || `call_${idPart}_${this.items.length}`);
+    call.item = new CallItem(this.#place(callPrefix(tool)), tool, id);
+    const opened = closed + this.#begin(call.item) + call.item.add(call.waiting);
+    call.waiting = "";
+    return opened;
+  }
+
+  #place(prefix: string): ItemLines {
+    const { lines, idPart } = this.#options;
+    const index = this.items.length;
+    return new ItemLines(lines, `${prefix}_${idPart}_${index}`, index);
+  }
+
+  #begin(item: WrittenItem): string {
+    this.#open = item;
+    return item.open();
+  }
+
+  #closeItem(end: ItemEnd): string {
+    const item = this.#open;
+    if (item === undefined) return "";
+    this.#open = undefined;
+    const text = item.close(end);
+    const isCutCall = end === "incomplete" && item instanceof CallItem && !item.isComplete;
+    const status = item instanceof CallItem && !isCutCall ? "completed" : end;
+    this.items.push(item.object(status));
+    if (!isCutCall) this.kept.push(item.kept?.() ?? this.items.at(-1)!);
+    return text;
+  }
+}

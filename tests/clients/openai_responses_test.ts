@@ -1,0 +1,155 @@
+import { createOpenAI } from "@ai-sdk/openai";
+import { generateText, stepCountIs, streamText, tool } from "ai";
+import OpenAI from "openai";
+import { z } from "zod";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../assert.ts";
+import type { TestGateway } from "../fake/gateway.ts";
+import { BOTH, ONE, onEveryPairing } from "./pairings.ts";
+
+const WEATHER: OpenAI.Responses.FunctionTool = {
+  type: "function",
+  name: "get_weather",
+  description: "Current weather of a city",
+  parameters: {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+    additionalProperties: false,
+  },
+  strict: true,
+};
+const POPULATION: OpenAI.Responses.FunctionTool = { ...WEATHER, name: "get_population" };
+const HELLO = { model: "svc-k2", input: "Hello there" };
+
+function sdk({ url, key }: TestGateway, options = {}): OpenAI {
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, ...options });
+}
+
+onEveryPairing("openai SDK, responses", {
+  "creates": async (gateway) => {
+    const response = await sdk(gateway).responses.create(HELLO);
+    assertEquals([response.status, response.model], ["completed", "svc-k2"]);
+    assertStringIncludes(response.output_text, "Hello there");
+    assertMatch(response.id, /^resp_/);
+    assertMatch(response._request_id!, /^req_/);
+    const { input_tokens: input, output_tokens: output, total_tokens: total } = response.usage!;
+    assert(input > 0 && output > 0 && total === input + output);
+  },
+
+  "streams": async (gateway) => {
+    const stream = sdk(gateway).responses.stream(HELLO);
+    let text = "";
+    stream.on("response.output_text.delta", ({ delta }) => text += delta);
+    const response = await stream.finalResponse();
+    assertStringIncludes(text, "Hello there");
+    assertEquals([response.status, response.output_text], ["completed", text]);
+    assert(response.usage!.output_tokens > 0);
+  },
+
+  "makes a full round with two tools at once": async (gateway) => {
+    const client = sdk(gateway);
+    const tools = [WEATHER, POPULATION];
+    const first = await client.responses.stream({ model: "svc-k2", input: BOTH, tools })
+      .finalResponse();
+    const calls = first.output.filter((item) => item.type === "function_call");
+    assertEquals(calls.map(({ name }) => name).sort(), ["get_population", "get_weather"]);
+    const outputs = calls.map(({ call_id }) => ({
+      type: "function_call_output" as const,
+      call_id,
+      output: "hail",
+    }));
+    const input = [
+      { role: "user" as const, content: BOTH },
+      ...first.output as OpenAI.Responses.ResponseInput,
+      ...outputs,
+    ];
+    const second = await client.responses.create({ model: "svc-k2", input, tools });
+    assertStringIncludes(second.output_text, "hail");
+  },
+
+  "reads a custom tool's call, and one in a namespace": async (gateway) => {
+    const custom = { type: "custom" as const, name: "get_weather" };
+    const response = await sdk(gateway).responses.stream({
+      model: "svc-k2",
+      input: 'Say it. [[call get_weather {"input":"*** Paris\\n"}]]',
+      tools: [custom],
+    }).finalResponse();
+    const call = response.output.find((item) => item.type === "custom_tool_call");
+    assertEquals([call?.name, call?.input], ["get_weather", "*** Paris\n"]);
+  },
+
+  "parses structured output and the arguments of a call": async (gateway) => {
+    const { output } = await sdk(gateway).responses.parse({
+      model: "svc-k2",
+      input: ONE,
+      tools: [WEATHER],
+    });
+    const call = output.find((item) => item.type === "function_call");
+    assertEquals(call?.parsed_arguments as unknown, { city: "Paris" });
+  },
+
+  "is told what is wrong": async (gateway) => {
+    const error = await assertRejects(
+      () => sdk(gateway).responses.create({ ...HELLO, model: "no-such" }).then(() => {}),
+      OpenAI.NotFoundError,
+    );
+    assertEquals([error.status, error.code], [404, "model_not_found"]);
+  },
+
+  "ends at its limit": async (gateway) => {
+    const response = await sdk(gateway).responses.stream({
+      ...HELLO,
+      input: "Tell me a long story, please",
+      max_output_tokens: 16,
+    }).finalResponse();
+    assertEquals(response.status, "incomplete");
+    assertEquals(response.incomplete_details, { reason: "max_output_tokens" });
+  },
+
+  "compacts": async (gateway) => {
+    const compacted = await sdk(gateway).responses.compact(HELLO);
+    assertEquals(compacted.output.map(({ type }) => type), ["compaction"]);
+    const input = [
+      ...compacted.output as OpenAI.Responses.ResponseInput,
+      { role: "user" as const, content: "Go on" },
+    ];
+    const next = await sdk(gateway).responses.create({ model: "svc-k2", input });
+    assertEquals(next.status, "completed");
+  },
+});
+
+for (const store of [true, false]) {
+  onEveryPairing(`AI SDK, responses, ${store ? "as it is" : "store: false"}`, {
+    "runs a tool, whole and streamed": async (gateway) => {
+      const provider = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key });
+      const asked: string[] = [];
+      const request = {
+        model: provider("svc-k3"),
+        prompt: ONE,
+        stopWhen: stepCountIs(3),
+        maxRetries: 0,
+        ...(store ? {} : { providerOptions: { openai: { store } } }),
+        tools: {
+          get_weather: tool({
+            inputSchema: z.object({ city: z.string() }),
+            execute: ({ city }) => {
+              asked.push(city);
+              return `${city}: hail`;
+            },
+          }),
+        },
+      };
+      const whole = await generateText(request);
+      assertStringIncludes(whole.text, "Paris: hail");
+      assertEquals(whole.steps.length, 2);
+      assertStringIncludes(await streamText(request).text, "Paris: hail");
+      assertEquals(asked, ["Paris", "Paris"]);
+    },
+  });
+}
