@@ -293,7 +293,6 @@ const CASES: readonly Case[] = [
   },
 ];
 
-if (Deno.env.get("NOB")) (DIALECT_NAMES as string[]).splice(2, 1);
 const OPENINGS: Readonly<Record<Name, readonly JsonObject[]>> = {
   chat: [],
   messages: [START],

@@ -127,12 +127,10 @@ const event = (type: string, more: JsonObject) =>
 
 const events = {
   responses: ({ delta, place }: Plan, { text, usage }: Reply) => {
+    const all = eventsFor([{ text: [] }, { reasoning: ["x"] }], { usage: usage ?? null });
+    const added = all.filter(({ type }) => type === "response.output_item.added");
     const isReasoning = place === "reasoning";
-    const all = eventsFor(
-      isReasoning ? [{ text: [] }, { reasoning: piecesOf(text) }] : [{ text: [] }],
-      { usage: usage ?? null },
-    );
-    const begun = all.slice(0, 3).map((one) => linesOf([one]));
+    const begun = [all[0]!, ...added.slice(0, isReasoning ? 2 : 1)].map((one) => linesOf([one]));
     return {
       opening: begun,
       deltas: piecesOf(text).map((piece) => {
