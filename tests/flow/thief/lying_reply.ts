@@ -137,11 +137,12 @@ const events = {
         const { type, ...more } = delta(piece);
         return event(String(type), { item_id: "msg_0", output_index: 0, ...more });
       }),
-      finish: [],
-      end: linesOf([{
+      // the last event says why it ended, too
+      finish: [linesOf([{
         type: "response.completed",
         response: responseOf([], { usage: usage ?? null }),
-      }]),
+      }])],
+      end: sse("[DONE]"),
     };
   },
   chat: ({ delta }: Plan, { text, usage }: Reply) => ({

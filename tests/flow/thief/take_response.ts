@@ -20,7 +20,7 @@ export interface Taken {
 
 /** Sends a request, and reads and disconnects as its plan says. */
 export async function takeResponse(
-  { manner, stream }: Plan,
+  { manner, stream, from }: Plan,
   random: Random,
   post: (signal: AbortSignal) => Promise<Response>,
 ): Promise<Taken> {
@@ -33,7 +33,7 @@ export async function takeResponse(
   const taken = (isWhole: boolean): Taken => ({
     requestId,
     status,
-    tokens: countTokens(text),
+    tokens: countTokens(stream && from === "responses" ? deltasIn(text) : text),
     isWhole,
     isFailed: /"error":(?!null)|"type":"error"/.test(text),
     isCutOff: /reason":"(length|max_tokens|max_output_tokens)"/.test(text),
@@ -62,4 +62,9 @@ export async function takeResponse(
   } catch {
     return taken(false);
   }
+}
+
+/** The events of a responses stream that bring something new: those at the end repeat all of it. */
+function deltasIn(text: string): string {
+  return text.split("\n\n").filter((one) => /^event: \S+\.delta\n/.test(one)).join("\n");
 }
