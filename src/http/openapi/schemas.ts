@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { requestSchemas } from "../../dialects/mod.ts";
+import { compaction, response, responseEvent } from "./responses_schemas.ts";
 
 /**
  * Schemas of responses for `/openapi.json`. Responses can have more fields, which upstreams of the same dialect add.
@@ -183,6 +184,11 @@ export const SCHEMAS = {
   MessageEvent: messageEvent,
   CountTokensRequest: requestSchemas.countTokens,
   CountTokens: z.object({ input_tokens: tokens }),
+  ResponseRequest: requestSchemas.responses,
+  Response: response,
+  ResponseEvent: responseEvent,
+  CompactRequest: requestSchemas.compact,
+  Compaction: compaction,
   Model: model,
   ModelList: modelList,
   CreditUsage: creditUsage,
