@@ -343,7 +343,9 @@ export class CarriedOutput {
     const rest = whole === "" ? "" : state.progress.rest(whole) ?? "";
     if (rest !== "") state.item![texts.field] = `${text(state.item![texts.field]) ?? ""}${rest}`;
     return (rest === "" ? "" : this.#write(`${kind}.delta`, this.#fields(known, { delta: rest }))) +
-      (done === undefined ? "" : this.#write(`${kind}.done`, this.#fields(known, done)));
+      (done === undefined
+        ? ""
+        : this.#write(`${kind}.done`, this.#fields(known, named(known, done))));
   }
 
   /** Progress of a tool that runs at the upstream, annotations and the like. */
@@ -363,6 +365,12 @@ const PREFIXES: Readonly<Record<string, string>> = {
   function_call: "fc",
   custom_tool_call: "ctc",
 };
+
+/** The end of a function call's arguments has its name, which some upstreams leave out. */
+function named({ state: { item }, type }: Item, done: JsonObject): JsonObject {
+  const name = text(item?.name);
+  return type !== "function_call" || name === undefined ? done : { name, ...done };
+}
 
 /** The fields of an item or a part whose text comes in deltas, without any. */
 function emptied(value: JsonObject): JsonObject {
