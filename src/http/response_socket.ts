@@ -86,7 +86,7 @@ export class ResponseSocket {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** Closes the connection once no turn is in progress. @param fault What the client is told. */
+  /** Closes the connection once no turn is in progress. @param fault An error for the client. */
   close(reason: string, fault?: TurnFault): void {
     if (this.#closing !== undefined) return;
     this.#closing = reason;
