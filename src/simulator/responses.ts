@@ -140,7 +140,8 @@ export function* responsesEvents(
       for (const delta of whole.match(/[\s\S]{1,12}/gu) ?? []) {
         yield event(`${kind}.delta`, { ...place, delta });
       }
-      yield event(`${kind}.done`, { ...place, [field]: whole });
+      const name = field === "arguments" ? { name: item.name! } : {};
+      yield event(`${kind}.done`, { ...place, ...name, [field]: whole });
     }
     yield event("response.output_item.done", { output_index: at, item });
   }

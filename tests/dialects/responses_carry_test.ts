@@ -11,6 +11,7 @@ import {
 import { asRefusal, Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 import { contextOf, SEALER } from "./ends.ts";
+import { checkResponseObject } from "./legal_responses.ts";
 import { checkResponsesStream } from "./legal_responses_stream.ts";
 import { eventsFor, itemsOf, linesOf, responseOf, type Said, USAGE } from "./responses_streams.ts";
 
@@ -144,6 +145,30 @@ Deno.test("a whole reply is carried: our id and the client's model name, what wa
     (silent.withUsage(countedUsage(5, 7)).usage as JsonObject).total_tokens,
     12,
   );
+});
+
+Deno.test("what clients' schemas demand is there, whatever the upstream leaves out or calls null", () => {
+  const [, text] = itemsOf(HELLO);
+  const request = parsed({
+    reasoning: { effort: "minimal" },
+    tools: [{ type: "function", name: "read" }],
+  });
+  const lenient = {
+    status: "completed",
+    output: [text!],
+    usage: USAGE,
+    metadata: null,
+    text: null,
+  };
+  const whole = carry.reply(lenient, contextOf(request)).body;
+  checkResponseObject(whole);
+  assertEquals<unknown>(whole.reasoning, { effort: "minimal", summary: null });
+  const events = eventsFor(HELLO.slice(1));
+  const end = events.at(-1)!;
+  const cut = [...events.slice(0, -1), { ...end, response: lenient }];
+  const { response } = checkResponsesStream(carried(linesOf(cut as typeof events)));
+  checkResponseObject({ ...response, output: [] });
+  assert(Number.isInteger(response.completed_at));
 });
 
 Deno.test("a whole reply beyond its limit is cut, and says so", () => {

@@ -1,4 +1,5 @@
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
+import { isItemId } from "../meter.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
 import { type OutputItem, OutputItems } from "./output_items.ts";
 import {
@@ -133,7 +134,9 @@ export class CarriedOutput {
   #begin(known: Item, item: JsonObject): string {
     const { state, type } = known;
     if (state.item !== undefined) return "";
-    state.id = text(item.id) || `${PREFIXES[type] ?? "item"}_${this.#idPart}_${known.number}`;
+    const id = text(item.id) ?? "";
+    // what is no id is not repeated with each event
+    state.id = isItemId(id) ? id : `${PREFIXES[type] ?? "item"}_${this.#idPart}_${known.number}`;
     this.#all.push(known);
     // parts and texts follow in events of their own
     const { encrypted_content: _, ...shown } = item; // not the whole yet
@@ -330,7 +333,9 @@ export class CarriedOutput {
     const rest = whole === "" ? "" : state.progress.rest(whole) ?? "";
     if (rest !== "") state.item![texts.field] = `${text(state.item![texts.field]) ?? ""}${rest}`;
     return (rest === "" ? "" : this.#write(`${kind}.delta`, this.#fields(known, { delta: rest }))) +
-      (done === undefined ? "" : this.#write(`${kind}.done`, this.#fields(known, done)));
+      (done === undefined
+        ? ""
+        : this.#write(`${kind}.done`, this.#fields(known, named(known, done))));
   }
 
   /** Progress of a tool that runs at the upstream, annotations and the like. */
@@ -350,6 +355,12 @@ const PREFIXES: Readonly<Record<string, string>> = {
   function_call: "fc",
   custom_tool_call: "ctc",
 };
+
+/** The end of a function call's arguments has its name, which some upstreams leave out. */
+function named({ state: { item }, type }: Item, done: JsonObject): JsonObject {
+  const name = text(item?.name);
+  return type !== "function_call" || name === undefined ? done : { name, ...done };
+}
 
 /** The fields of an item or a part whose text comes in deltas, without any. */
 function emptied(value: JsonObject): JsonObject {

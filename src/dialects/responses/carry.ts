@@ -80,6 +80,7 @@ class CarriedReply {
   readonly context: StreamContext;
   readonly echo: ResponseEcho;
   readonly keepsItems: boolean;
+  readonly #startedTick = performance.now();
 
   constructor(context: ReplyContext) {
     const { id, createdAtS, model, request: { body } } = context;
@@ -97,12 +98,19 @@ class CarriedReply {
     return { ...item, encrypted_content: sealer.seal("reasoning", value) };
   }
 
-  /** The upstream's response under our names. What was changed in the request comes back as the client sent it. */
+  /**
+   * The upstream's response under our names, with what clients' schemas demand where the upstream left it out. What was
+   * changed in the request comes back as the client sent it.
+   */
   response(response: JsonObject, output: readonly JsonObject[]): JsonObject {
     const { id, createdAtS, model, request } = this.echo;
-    const { store, previous_response_id, max_output_tokens } = request;
+    const { store, previous_response_id, max_output_tokens, reasoning } = request;
+    const status = response.status === "incomplete" ? "incomplete" : "completed";
+    const tookS = Math.floor((performance.now() - this.#startedTick) / 1_000);
+    const completedAtS = status === "completed" ? createdAtS + tookS : undefined;
     return {
-      ...response,
+      ...responseObject(this.echo, { status, output, completedAtS }),
+      ...withoutNulls(response),
       id,
       created_at: createdAtS,
       model,
@@ -110,8 +118,14 @@ class CarriedReply {
       store,
       previous_response_id,
       max_output_tokens,
+      ...(reasoning === null ? {} : { reasoning }), // the effort may have been adjusted
     };
   }
+}
+
+/** What an upstream says of a response; some say null of what no schema lets be null. */
+function withoutNulls(response: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(response).filter(([, value]) => value !== null));
 }
 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
@@ -220,10 +234,9 @@ class CarriedResponsesStream implements ReplyStream {
   close(usage: Usage): string {
     const type = this.#end ?? "response.completed";
     const status = type === "response.incomplete" ? "incomplete" : "completed";
-    const base = responseObject(this.#reply.echo, { status, output: [], usage });
-    const said = { ...base, ...this.#response, status };
+    const said = { ...this.#response, status };
     const named = this.#reply.response(
-      this.usage === undefined ? { ...said, usage: base.usage } : said,
+      this.usage === undefined ? { ...said, usage: writeResponsesUsage(usage) } : said,
       this.#output.items,
     );
     return this.#lines.write(type, { response: named }) + this.#lines.end();
