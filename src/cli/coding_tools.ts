@@ -86,23 +86,21 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     programs: ["codex"],
     packages: ["@openai/codex"],
     install: "npm install -g @openai/codex",
-    // delete when POST /v1/responses is served
-    refused:
-      "Codex uses only the responses API (POST /v1/responses), which this gateway does not " +
-      "serve yet, and would send your prompt to its default host. Use a tool that speaks chat " +
-      "completions or messages, for example: sluice run -- opencode",
     setUp: (gateway) => ({
       env: clientEnvironment(gateway),
       args: [
-        'model_provider="sluice"',
-        'model_providers.sluice.name="Sluice"',
-        `model_providers.sluice.base_url=${JSON.stringify(`${gateway.url}/v1`)}`,
-        'model_providers.sluice.env_key="OPENAI_API_KEY"',
-        'model_providers.sluice.wire_api="responses"',
-        ...(gateway.models.main === undefined
-          ? []
-          : [`model=${JSON.stringify(gateway.models.main.id)}`]),
-      ].map((setting) => ({ args: ["-c", setting] })),
+        ...[
+          'model_provider="sluice"',
+          'model_providers.sluice.name="Sluice"',
+          `model_providers.sluice.base_url=${JSON.stringify(`${gateway.url}/v1`)}`,
+          'model_providers.sluice.env_key="OPENAI_API_KEY"',
+          'model_providers.sluice.wire_api="responses"',
+        ].map((setting) => ({ args: ["-c", setting] })),
+        ...codexModel(gateway.models.main).map((setting) => ({
+          args: ["-c", setting],
+          unless: ["--model", "-m"],
+        })),
+      ],
     }),
   },
   {
@@ -395,6 +393,16 @@ function claudeContext(model: ToolModel | undefined): Record<string, string> {
   return tokens === undefined || tokens >= 1_000_000
     ? {}
     : { CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(tokens) };
+}
+
+/** Codex does not know the gateway's models, and compacts a conversation by the context window that it is told. */
+function codexModel(model: ToolModel | undefined): string[] {
+  if (model === undefined) return [];
+  const { id, contextTokens } = model;
+  return [
+    `model=${JSON.stringify(id)}`,
+    ...(contextTokens === undefined ? [] : [`model_context_window=${contextTokens}`]),
+  ];
 }
 
 function opencodeConfig({ url, models: { all, main, small } }: ClientGateway) {

@@ -41,7 +41,7 @@ export interface ParsedRequest {
   readonly sentReasoning?: JsonValue | undefined;
 }
 
-/** What a front is told of the route that serves a request. */
+/** The route that serves a request, as far as fronts need it. */
 export interface ServingRoute extends RouteReasoning {
   /** Its id: what was sealed for a client is for the route that wrote it. */
   readonly id?: string | undefined;

@@ -85,6 +85,7 @@ export class ResponseSockets {
   open({ request, state, caller, settings }: SocketRequest): Response {
     if (this.#isDraining) throw draining();
     const { log, unbilledBytes } = this.#options;
+    const turns = turnRequests(request); // the request cannot be read once it is upgraded
     const release = this.#takePlace(state, caller);
     let upgraded: Deno.WebSocketUpgrade;
     try {
@@ -93,7 +94,6 @@ export class ResponseSockets {
       release();
       throw invalid(undefined, `Invalid WebSocket handshake: ${String(cause).slice(0, 200)}.`);
     }
-    const turns = turnRequests(request);
     const info = state.peer && { remoteAddr: state.peer };
     const { requestId } = state;
     const open: Open = {

@@ -17,6 +17,8 @@ const ENDPOINTS: readonly { path: string; method: "GET" | "POST"; appended: read
     },
     { path: "/v1/messages", method: "POST", appended: ["/v1/messages", "/messages"] },
     { path: "/v1/chat/completions", method: "POST", appended: ["/chat/completions"] },
+    { path: "/v1/responses/compact", method: "POST", appended: ["/responses/compact"] },
+    { path: "/v1/responses", method: "POST", appended: ["/responses"] },
     { path: "/v1/models", method: "GET", appended: ["/models"] },
   ];
 
@@ -41,9 +43,6 @@ const MAX_PATH_CHARS = 200;
 export function describeWrongPath({ method, path, base }: WrongRequest): string {
   const unknown = `Unknown endpoint: ${method} ${path.slice(0, MAX_PATH_CHARS)}`;
   const plain = path.slice(0, 4 * MAX_PATH_CHARS).replace(/\/{2,}/g, "/").replace(/\/$/, "");
-  if (/\/responses$/.test(plain)) {
-    return `${unknown}. The Responses API is not available: use POST /v1/chat/completions with the base URL ${base}/v1.`;
-  }
   for (const endpoint of ENDPOINTS) {
     const meant = `${unknown}; did you mean ${endpoint.method} ${endpoint.path}?`;
     if (plain === endpoint.path && path === plain) return meant; // the method is wrong

@@ -33,9 +33,10 @@ export class Sealing {
     param: string,
   ): JsonObject | undefined {
     if (!text.startsWith(PREFIX)) return undefined;
-    const bytes = Buffer.from(text.slice(PREFIX.length), "base64url");
+    const sealed = text.slice(PREFIX.length);
     try {
-      const json = this.#cipher.decrypt(bytes, owner);
+      if (!isBase64Url(sealed)) throw new TypeError("not base64url");
+      const json = this.#cipher.decrypt(Buffer.from(sealed, "base64url"), owner);
       if (json === undefined) return undefined; // of another installation
       const value: unknown = JSON.parse(json);
       if (!isObject(value)) throw new TypeError("not an object");
@@ -47,4 +48,9 @@ export class Sealing {
       );
     }
   }
+}
+
+/** Whether a text can be decoded. Some versions of the platform throw for other texts, others skip what they cannot read. */
+function isBase64Url(text: string): boolean {
+  return /^[A-Za-z0-9_-]*$/.test(text) && text.length % 4 !== 1;
 }

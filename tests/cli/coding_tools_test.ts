@@ -27,6 +27,8 @@ const RECOGNISED: Readonly<Record<string, readonly [string | undefined, number]>
   "npx @anthropic-ai/claude-code -p hi": ["Claude Code", 1],
   "npx -y opencode-ai@1.18.33 run hi": ["opencode", 2],
   "npx -- cline hi": ["Cline", 2],
+  "codex exec hi": ["Codex", 0],
+  "npx @openai/codex@0.169.0 exec hi": ["Codex", 2],
   "npx --package @qwen-code/qwen-code qwen hi": ["Qwen Code", 3],
   "npm exec -- @mariozechner/pi-coding-agent -p hi": ["pi", 3],
   "pnpm dlx opencode-ai": ["opencode", 2],
@@ -48,8 +50,6 @@ for (const [line, expected] of Object.entries(RECOGNISED)) {
 }
 
 const REFUSED = [
-  "codex exec hi",
-  "npx @openai/codex@0.169.0 exec hi",
   "cursor-agent -p hi",
   "gh copilot suggest hi",
   "copilot",

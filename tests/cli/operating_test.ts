@@ -111,9 +111,12 @@ Deno.test("run: a tool that is not installed, and one that would go elsewhere, a
   const missing = await run("run", "--", "claude", "-p", "hi");
   assertEquals(missing.code, 1);
   assertStringIncludes(missing.err, "npm install -g @anthropic-ai/claude-code");
-  const refused = await run("run", "--", "codex", "exec", "hi");
+  const refused = await run("run", "--", "gemini", "-p", "hi");
   assertEquals([refused.code, refused.out], [1, ""]);
-  assertStringIncludes(refused.err, "sluice: Cannot run codex: Codex uses only the responses API");
+  assertStringIncludes(
+    refused.err,
+    "sluice: Cannot run gemini: Gemini CLI speaks only Google's API",
+  );
 });
 
 Deno.test("run: the simulator is said only where it replies", async () => {

@@ -108,7 +108,7 @@ const CHAT: readonly {
         role: "assistant",
         content: "Let me look.",
         reasoning_content: "Hm",
-        tool_calls: [sent("c1"), sent("c2", "f", "")],
+        tool_calls: [sent("c1"), sent("c2", "f", "{}")],
       },
       { role: "tool", tool_call_id: "c1", content: "one" },
       { role: "tool", tool_call_id: "c2", content: "two" },

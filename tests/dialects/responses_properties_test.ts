@@ -466,6 +466,7 @@ for (const { name, body } of HOSTILE) {
     const startedTick = performance.now();
     process(hostile, ROUTES.slice(-1), [parseResponses]);
     const tookMs = performance.now() - startedTick;
-    assert(tookMs < 5_000, `${Math.round(tookMs)} ms`);
+    // on a busy machine; what takes quadratic time takes minutes
+    assert(tookMs < 15_000, `${Math.round(tookMs)} ms`);
   });
 }

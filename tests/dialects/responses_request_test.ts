@@ -2,6 +2,7 @@
 
 import { DIALECTS, type JsonObject } from "../../src/dialects/mod.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
+import { parseJson } from "../../src/json/mod.ts";
 import { Refusal } from "../../src/refusal.ts";
 import { parseCompact, parseResponses, responsesToChat, responsesToMessages } from "./ends.ts";
 
@@ -364,6 +365,13 @@ for (const { body, param, says } of REJECTED) {
     assert(refusal.message.includes(says), refusal.message);
   });
 }
+
+Deno.test("responses: an integer beyond 2^53 is no item, and moves no image to another field", () => {
+  const image = { role: "user", content: [{ type: "input_image", image_url: "https://a/b.png" }] };
+  const json = `{"model":"m","input":[12345678901234567890,${JSON.stringify(image)}]}`;
+  const { param } = assertThrows(() => parseResponses(parseJson(json)), Refusal);
+  assertEquals(param, "input[0]");
+});
 
 /** Requests that only an upstream of the same dialect can be sent. */
 const UNSAYABLE: readonly { body: JsonObject; param: string; says: string }[] = [

@@ -5,11 +5,13 @@
 
 import {
   bridgeBetween,
+  DIALECT_NAMES,
   type DialectName,
+  DIALECTS,
   type JsonObject,
   type ParsedRequest,
 } from "../../src/dialects/mod.ts";
-import { countInput, parseChat, parseMessages } from "../dialects/ends.ts";
+import { countInput, parseChat, parseMessages, parseResponses } from "../dialects/ends.ts";
 import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
@@ -18,7 +20,8 @@ import { Random, rounds, testSeed } from "../fake/random.ts";
 import { until } from "../fake/temp.ts";
 import { chunk, eventStream, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
 import { MARK, readFields } from "../wire/fields.ts";
-import { INVENTED_CHAT, INVENTED_MESSAGES } from "../wire/invented_fields.ts";
+import { eventsFor, linesOf, responseOf } from "../dialects/responses_streams.ts";
+import { INVENTED_CHAT, INVENTED_MESSAGES, INVENTED_RESPONSES } from "../wire/invented_fields.ts";
 
 const LEAST = 0.6;
 const MOST = 1.7;
@@ -58,12 +61,22 @@ function completed(body: JsonObject, role: string): JsonObject {
   return { ...body, messages: [{ role, content: "Hi" }, ...messages] };
 }
 
-function casesOf(known: readonly { path: string; body: unknown }[]): Case[] {
+function withInput(body: JsonObject): JsonObject {
+  const { input = "Hi" } = body;
+  return Array.isArray(input)
+    ? { ...body, input: [{ role: "user", content: "Hi" }, ...input] }
+    : { ...body, input };
+}
+
+function casesOf(
+  known: readonly { path: string; body: unknown }[],
+  complete: (body: JsonObject) => JsonObject = (body) => completed(body, "user"),
+): Case[] {
   return known.map(({ path, body }) => ({
     name: path,
     body: (text) => {
       const json = JSON.stringify(body).replace(JSON.stringify(MARK), () => JSON.stringify(text));
-      return completed(JSON.parse(json), "user");
+      return complete(JSON.parse(json));
     },
   }));
 }
@@ -71,17 +84,22 @@ function casesOf(known: readonly { path: string; body: unknown }[]): Case[] {
 const CASES: Readonly<Record<DialectName, readonly Case[]>> = {
   chat: [...casesOf(fields.chatRequest), ...INVENTED_CHAT],
   messages: [...casesOf(fields.messagesRequest), ...INVENTED_MESSAGES],
+  responses: [...casesOf(fields.responsesRequest, withInput), ...INVENTED_RESPONSES],
 };
-const PAIRINGS = [["chat", "chat"], ["chat", "messages"], ["messages", "chat"], [
-  "messages",
-  "messages",
-]] as const;
+const INVENTED = {
+  chat: INVENTED_CHAT,
+  messages: INVENTED_MESSAGES,
+  responses: INVENTED_RESPONSES,
+} as const;
+const PAIRINGS = DIALECT_NAMES.flatMap((from) => DIALECT_NAMES.map((to) => [from, to] as const));
 
 /** Pictures have rules of their own: what stands in an image's address is checked to be one. */
-const isImage = (path: string) => /image_url\.url$|\(image\)\.source|screenshot/.test(path);
+const isImage = (path: string) =>
+  /image_url\.url$|\(input_image\)\.image_url$|\(image\)\.source|screenshot/.test(path);
 
 function readAs(dialect: DialectName, body: JsonObject): ParsedRequest | undefined {
   try {
+    if (dialect === "responses") return parseResponses({ ...body, model: "m" });
     return dialect === "messages"
       ? parseMessages({ ...body, model: "m", max_tokens: 100 }, { beta: true })
       : parseChat({ ...body, model: "m" });
@@ -91,14 +109,20 @@ function readAs(dialect: DialectName, body: JsonObject): ParsedRequest | undefin
   }
 }
 
-const inMessage = (text: string): JsonObject => ({ messages: [{ role: "user", content: text }] });
+const inMessage = (dialect: DialectName, text: string): JsonObject => ({
+  [dialect === "responses" ? "input" : "messages"]: [{ role: "user", content: text }],
+});
 
 /** The tokens of the words in a user's message. */
 const ordinaryIn = (dialect: DialectName) =>
   remembered((count, separator) =>
-    countInput(readAs(dialect, inMessage(wordsOf(count, separator)))!)
+    countInput(readAs(dialect, inMessage(dialect, wordsOf(count, separator)))!)
   );
-const ORDINARY = { chat: ordinaryIn("chat"), messages: ordinaryIn("messages") };
+const ORDINARY = {
+  chat: ordinaryIn("chat"),
+  messages: ordinaryIn("messages"),
+  responses: ordinaryIn("responses"),
+};
 
 /** A case that is sent and not counted, or counted and not sent, in words. */
 function faultOf(
@@ -143,8 +167,7 @@ for (const pairing of PAIRINGS) {
   }
   const many = rounds(30_000, 100_000);
   Deno.test(`each invented field with ${many} tokens is counted: ${pairing.join(" → ")}`, () => {
-    const invented = pairing[0] === "chat" ? INVENTED_CHAT : INVENTED_MESSAGES;
-    const faults = invented.flatMap((one) => faultOf(one, pairing, many, " ") ?? []);
+    const faults = INVENTED[pairing[0]].flatMap((one) => faultOf(one, pairing, many, " ") ?? []);
     assertEquals(faults, []);
   });
 }
@@ -198,7 +221,14 @@ const messagesAnswer = (slow: boolean) => {
   ];
   return slow ? pacedStream(20, pieces) : eventStream(...pieces);
 };
+const responsesAnswer = (slow: boolean) => {
+  const events = eventsFor([{ text: SAID }], { usage: null });
+  const pieces = events.map((event) => linesOf([event]));
+  return slow ? pacedStream(20, pieces) : eventStream(...pieces);
+};
+const streamed = { chat: chatAnswer, messages: messagesAnswer, responses: responsesAnswer };
 const whole = {
+  responses: () => Response.json(responseOf([{ text: SAID }], { usage: null })),
   chat: () =>
     Response.json({
       choices: [{
@@ -229,8 +259,7 @@ for (const [from, to] of PAIRINGS) {
       sent = raw;
       const [row] = await gateway.gateway.database.all("select sum(credits) as held from holds");
       held = Number(row!.held);
-      if (body.stream !== true) return whole[to]();
-      return to === "chat" ? chatAnswer(slow) : messagesAnswer(slow);
+      return body.stream === true ? streamed[to](slow) : whole[to]();
     });
     await using gateway = await startGateway({
       lendFrom: Infinity, // what is held is read from the database
@@ -240,7 +269,8 @@ for (const [from, to] of PAIRINGS) {
       },
     });
     const { keys: [key] } = await customer(gateway, 1_000_000_000);
-    const path = from === "chat" ? "/v1/chat/completions" : "/v1/messages";
+    const { path } = DIALECTS[from].front;
+    const limit = from === "responses" ? "max_output_tokens" : "max_tokens";
 
     /** What a request held and cost; undefined when it was refused or does not hold the words. */
     const ask = async (body: JsonObject, count: number, way: typeof WAYS[number]) => {
@@ -250,7 +280,7 @@ for (const [from, to] of PAIRINGS) {
       const reply = await gateway.post(path, {
         ...body,
         model: "token",
-        max_tokens: 40,
+        [limit]: 40,
         stream: way !== "whole",
       }, {
         key: key!,
@@ -285,7 +315,7 @@ for (const [from, to] of PAIRINGS) {
     const count = 2_000;
     const faults: string[] = [];
     for (const way of WAYS) {
-      const ordinary = (await ask(inMessage(wordsOf(count)), count, way))!;
+      const ordinary = (await ask(inMessage(from, wordsOf(count)), count, way))!;
       for (let times = 0; times < rounds(10, 25); times++) {
         const one = random.pick(CASES[from]);
         if (isImage(one.name)) continue;

@@ -5,11 +5,14 @@
 
 import {
   bridgeBetween,
+  DIALECT_NAMES,
   type DialectName,
+  DIALECTS,
   type JsonObject,
   type ParsedRequest,
 } from "../../src/dialects/mod.ts";
-import { contextOf, parseChat, parseMessages } from "../dialects/ends.ts";
+import { contextOf, parseChat, parseMessages, parseResponses } from "../dialects/ends.ts";
+import { responseOf } from "../dialects/responses_streams.ts";
 import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
@@ -27,6 +30,7 @@ const messages = [{ role: "user", content: "Hi" }];
 const ASKED: Readonly<Record<Name, ParsedRequest>> = {
   chat: parseChat({ model: "m", messages }),
   messages: parseMessages({ model: "m", messages, max_tokens: 9 }),
+  responses: parseResponses({ model: "m", input: "Hi" }),
 };
 
 /** Words in which one stands for the rest. */
@@ -156,7 +160,94 @@ const EVENTS: Readonly<Record<string, (text: string) => JsonObject>> = {
     blockDelta({ type: "citations_delta", citation: { type: "char_location", cited_text: text } }),
 };
 
+const inItem = (type: string, item_id: string, more: JsonObject): JsonObject => ({
+  type: `response.${type}`,
+  item_id,
+  output_index: Number(item_id.split("_")[1]),
+  ...more,
+});
+const inPart = (type: string, more: JsonObject) =>
+  inItem(type, "msg_0", { content_index: 0, ...more });
+const CALL = { id: "fc_2", type: "function_call", call_id: "call_1", name: "f", arguments: "" };
+const MESSAGE = { id: "msg_0", type: "message", role: "assistant", status: "completed" };
+
+/** The response has items already, as its deltas need them. */
+const RESPONSE_HEAD: readonly JsonObject[] = [
+  { type: "response.created", response: responseOf([], { status: "in_progress", usage: null }) },
+  { type: "response.output_item.added", output_index: 0, item: { ...MESSAGE, content: [] } },
+  {
+    type: "response.output_item.added",
+    output_index: 1,
+    item: { id: "rs_1", type: "reasoning", summary: [] },
+  },
+];
+
+/** Calls that are open keep back what comes after them from clients that take one thing at a time. */
+const OPEN_CALLS: readonly JsonObject[] = [
+  { type: "response.output_item.added", output_index: 2, item: CALL },
+  {
+    type: "response.output_item.added",
+    output_index: 3,
+    item: { id: "ctc_3", type: "custom_tool_call", call_id: "call_2", name: "g", input: "" },
+  },
+];
+
+const RESPONSES_EVENTS: Readonly<Record<string, (text: string) => JsonObject>> = {
+  "output_text.delta": (delta) => inPart("output_text.delta", { delta }),
+  "refusal.delta": (delta) => inPart("refusal.delta", { content_index: 1, delta }),
+  "reasoning_summary_text.delta": (delta) =>
+    inItem("reasoning_summary_text.delta", "rs_1", { summary_index: 0, delta }),
+  "reasoning_text.delta": (delta) =>
+    inItem("reasoning_text.delta", "rs_1", { content_index: 0, delta }),
+  "function_call_arguments.delta": (delta) =>
+    inItem("function_call_arguments.delta", "fc_2", { delta }),
+  "custom_tool_call_input.delta": (delta) =>
+    inItem("custom_tool_call_input.delta", "ctc_3", { delta }),
+  "annotation": (title) =>
+    inPart("output_text.annotation.added", {
+      annotation_index: 0,
+      annotation: { type: "url_citation", title, url: "https://x" },
+    }),
+  "an unknown field of a delta": (invented) =>
+    inPart("output_text.delta", { delta: ".", invented }),
+  "an unknown object of a delta": (text) =>
+    inPart("output_text.delta", { delta: ".", invented: { deep: [{ a: text }] } }),
+  "a key of a delta": (text) =>
+    inPart("output_text.delta", { delta: ".", invented: { [text]: 1 } }),
+  "an unknown event": (text) => ({ type: "response.invented.delta", delta: text }),
+  "an item of another kind": (text) => ({
+    type: "response.output_item.done",
+    output_index: Number(text.length) + 9,
+    item: { id: `x_${text.length}`, type: "invented", text },
+  }),
+};
+
 const CASES: readonly Case[] = [
+  ...Object.entries(RESPONSES_EVENTS).map(([name, say]): Case => ({
+    name: `responses: ${name}`,
+    from: "responses",
+    stream: (texts) => [
+      ...OPEN_CALLS.filter(({ item }) => say("").item_id === (item as JsonObject).id),
+      ...texts.map(say),
+    ],
+  })),
+  // the response that an event holds is delivered at the end
+  ...fields.responsesEvent.filter(({ path }) => !isRepeated(path) && !/\)response\./.test(path))
+    .map(({ path, body }): Case => ({
+      name: path,
+      from: "responses",
+      stream: (texts) => texts.map((text) => fill(body, text)),
+    })),
+  ...fields.responsesReply.filter(({ path }) => !isRepeated(path)).map(({ path, body }): Case => ({
+    name: path,
+    from: "responses",
+    whole: (text) => ({ ...fill(body, text), status: "completed", error: null }),
+  })),
+  {
+    name: "responses: an unknown field of the reply",
+    from: "responses",
+    whole: (invented) => ({ ...responseOf([]), invented }),
+  },
   CUMULATIVE,
   ...Object.entries(CHAT_CHUNKS).map(([name, say]): Case => ({
     name,
@@ -202,10 +293,16 @@ const CASES: readonly Case[] = [
   },
 ];
 
+const OPENINGS: Readonly<Record<Name, readonly JsonObject[]>> = {
+  chat: [],
+  messages: [START],
+  responses: RESPONSE_HEAD,
+};
+
 /** What a stream of these events delivers, and what is counted for it; undefined when it is refused. */
 function streamed(one: Case, to: Name, texts: readonly string[]) {
   const stream = bridgeBetween(to, one.from).stream(contextOf(ASKED[to]));
-  const opening = one.from === "messages" ? [START] : [];
+  const opening = OPENINGS[one.from];
   try {
     let delivered = "";
     for (const event of [...opening, ...one.stream!(texts)]) {
@@ -260,7 +357,7 @@ for (const whole of [false, true]) {
       const expected = ordinary(separator, whole);
       for (const one of CASES) {
         if ((whole ? one.whole : one.stream) === undefined) continue;
-        for (const to of ["chat", "messages"] as const) {
+        for (const to of DIALECT_NAMES) {
           const got = whole
             ? replied(one, to, wordsOf(2_000, separator))
             : streamed(one, to, textsOf(separator));
@@ -268,7 +365,9 @@ for (const whole of [false, true]) {
           const share = zebras(got.delivered) / all;
           if (share < 0.1) continue; // not delivered; what is counted of it is looked at below
           // an id of a call is delivered escaped, which is longer, and counted so
-          if (one.name.endsWith(".id") && separator !== "_") continue;
+          if (one.name.endsWith(".id") && separator !== "_" || one.name.endsWith("call_id")) {
+            continue;
+          }
           // lists of single words: their quotes and commas are tokens as well
           if (/url_sources/.test(one.name)) continue;
           // a whole answer that is repeated is paid once
@@ -289,20 +388,28 @@ Deno.test("carried and translated agree on what both deliver, and nothing else i
   for (const one of CASES) {
     for (const whole of [false, true]) {
       if ((whole ? one.whole : one.stream) === undefined) continue;
-      const [carried, translated] = (["chat", "messages"] as const).map((to) =>
-        whole ? replied(one, to, wordsOf(2_000)) : streamed(one, to, textsOf(" "))
-      ).toSorted(() => one.from === "chat" ? 0 : -1);
-      if (carried === undefined || translated === undefined) continue;
-      const name = `${one.from} ${whole ? "whole" : "streamed"} ${one.name}`;
-      const both = [carried, translated].every(({ delivered }) => zebras(delivered) > 0.9 * all);
-      const apart = Math.abs(carried.counted - translated.counted);
-      if (both && apart > 0.15 * Math.max(carried.counted, translated.counted)) {
-        faults.push(`${carried.counted} carried, ${translated.counted} translated: ${name}`);
-      }
-      // arguments that came before the name of their call are counted as they come, and wait for it
-      const isUnnamedCall = /arguments$|partial_json$|input_json_delta$|\(custom\)\.id$/.test(name);
-      if (zebras(translated.delivered) === 0 && translated.counted > 100 && !isUnnamedCall) {
-        faults.push(`${translated.counted} for what was not delivered: ${name}`);
+      const got = (to: Name) =>
+        whole ? replied(one, to, wordsOf(2_000)) : streamed(one, to, textsOf(" "));
+      const carried = got(one.from);
+      for (const to of DIALECT_NAMES) {
+        if (to === one.from) continue;
+        const translated = got(to);
+        if (carried === undefined || translated === undefined) continue;
+        const name = `${one.from}→${to} ${whole ? "whole" : "streamed"} ${one.name}`;
+        const both = [carried, translated].every(({ delivered }) => zebras(delivered) > 0.9 * all);
+        const apart = Math.abs(carried.counted - translated.counted);
+        // the input of a custom tool is an argument elsewhere, and short ids are free there
+        const isCall = /_call\)/.test(name);
+        if (both && !isCall && apart > 0.15 * Math.max(carried.counted, translated.counted)) {
+          faults.push(`${carried.counted} carried, ${translated.counted} translated: ${name}`);
+        }
+        // arguments that came before the name of their call are counted as they come, and wait for it
+        const isUnnamedCall = /arguments$|partial_json$|input_json_delta$|\(custom\)\.id$/.test(
+          name,
+        );
+        if (zebras(translated.delivered) === 0 && translated.counted > 100 && !isUnnamedCall) {
+          faults.push(`${translated.counted} for what was not delivered: ${name}`);
+        }
       }
     }
   }
@@ -330,8 +437,25 @@ const data = (from: Name, event: JsonObject) =>
     ? sse(JSON.stringify(event))
     : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
+const ENDS: Readonly<Record<Name, readonly JsonObject[]>> = {
+  chat: [chatFinish],
+  messages: FINISH,
+  responses: [{ type: "response.completed", response: responseOf([], { usage: null }) }],
+};
+const USUAL: Readonly<Record<Name, string>> = {
+  chat: "content",
+  messages: "text_delta",
+  responses: "responses: output_text.delta",
+};
+
 /** Of each kind of place some, through the whole gateway. */
 const SAMPLE = [
+  "responses: output_text.delta",
+  "responses: reasoning_summary_text.delta",
+  "responses: refusal.delta",
+  "responses: custom_tool_call_input.delta",
+  "responses: an unknown field of a delta",
+  "responses: an unknown event",
   "content",
   "content parts",
   "reasoning_details",
@@ -348,17 +472,15 @@ const SAMPLE = [
 for (const [setting, ways] of [["abort", ["left", "whole"]], ["drain", ["left"]]] as const) {
   Deno.test(`what is delivered is charged, ${setting} when the caller leaves: a sample through the gateway`, async () => {
     const faults: string[] = [];
-    for (const from of ["chat", "messages"] as const) {
+    for (const from of DIALECT_NAMES) {
       let saying: Case = CASES[0]!;
       let way: string = "whole";
       await using upstream = fakeUpstream(() => {
         const texts = textsOf(" ");
         const events = (from: Name, some: readonly JsonObject[]) =>
           some.map((one) => data(from, one)).join("");
-        const head = from === "messages" ? data(from, START) : "";
-        const tail = from === "messages"
-          ? events(from, FINISH)
-          : data(from, chatFinish) + sse("[DONE]");
+        const head = events(from, OPENINGS[from]);
+        const tail = events(from, ENDS[from]) + (from === "chat" ? sse("[DONE]") : "");
         const most = events(from, saying.stream!(texts.slice(0, 199)));
         const last = events(from, saying.stream!(texts.slice(199)));
         return way === "left"
@@ -378,8 +500,14 @@ for (const [setting, ways] of [["abort", ["left", "whole"]], ["drain", ["left"]]
         const known = new Set((await usageRecords(gateway)).map(({ request_id: id }) => id));
         const leaving = new AbortController();
         const reply = await gateway.post(
-          to === "chat" ? "/v1/chat/completions" : "/v1/messages",
-          { model: "token", stream: true, max_tokens: 20_000, messages },
+          DIALECTS[to].front.path,
+          {
+            model: "token",
+            stream: true,
+            ...(to === "responses"
+              ? { max_output_tokens: 20_000, input: "Hi" }
+              : { max_tokens: 20_000, messages }),
+          },
           { key: key!, signal: leaving.signal },
         );
         const reader = reply.body!.getReader();
@@ -400,16 +528,17 @@ for (const [setting, ways] of [["abort", ["left", "whole"]], ["drain", ["left"]]
         await until(() => gateway.gateway.inFlight.count === 0);
         await until(async () => (await usageRecords(gateway)).length > known.size);
         const record = (await usageRecords(gateway)).find(({ request_id: id }) => !known.has(id))!;
-        const share = zebras(got) / zebras(wordsOf(2_000));
+        // the end of a responses stream repeats all of it
+        const share = Math.min(1, zebras(got) / zebras(wordsOf(2_000)));
         return { charged: Number(record.charged_credits), share };
       };
       for (way of ways) {
-        const usual = from === "chat" ? "content" : "text_delta";
+        const usual = USUAL[from];
         const expected = await ask(CASES.find(({ name }) => name === usual)!, from);
         for (const name of SAMPLE) {
           const one = CASES.find((one) => one.name === name)!;
           if (one.from !== from) continue;
-          for (const to of ["chat", "messages"] as const) {
+          for (const to of DIALECT_NAMES) {
             const { charged, share } = await ask(one, to);
             if (share < 0.1) continue;
             const ratio = charged / (expected.charged * share);

@@ -223,7 +223,7 @@ Deno.test("hostile frames are refused, and the connection stays usable until the
       [() => socket.send({ type: "session.update" }), "type must be 'response.create'", 400],
       [() => socket.send("x".repeat(100_001)), "Frame too large", 400],
       [() => socket.send(create(`"input":${deep}`)), "Request body nested too deeply", 400],
-      [() => socket.send(create(`"input":[}`)), "The frame is not a JSON object.", 400],
+      [() => socket.send(create(`"input":[}`)), "Request body is not valid JSON", 400],
       [() => socket.send(create(`"input":[x]`)), "Request body is not valid JSON", 400],
     ] as const
   ) {

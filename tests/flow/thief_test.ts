@@ -5,6 +5,7 @@
  * `SLUICE_THIEF_REQUESTS=20000` for so many in each test, `SLUICE_TEST_SEED` for the same ones again.
  */
 
+import { DIALECT_NAMES } from "../../src/dialects/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
@@ -63,7 +64,7 @@ async function rob(
   await assertLedgerClean(gateways[0]!);
 }
 
-for (const to of ["chat", "messages"] as const) {
+for (const to of DIALECT_NAMES) {
   Deno.test(`a random thief gets at most one request for nothing: upstream of ${to}`, () =>
     rob(to, { requests: LONG || 1_000, gateways: 1 }));
 

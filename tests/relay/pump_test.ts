@@ -81,6 +81,7 @@ function run(
   reader.outputLimit = Math.min(2, affordable);
   let granted = reader.outputLimit;
   const pump = new StreamPump({
+    keepItems: () => Promise.resolve(),
     opened: { reader, discard: note("discard"), drain: note("drain") },
     life: {
       signal: new AbortController().signal,

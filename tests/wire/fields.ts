@@ -27,6 +27,7 @@ export type WireFields = Readonly<Record<keyof typeof SOURCES, readonly WireFiel
 
 const CHAT = "resources/chat/completions/completions.d.ts";
 const MESSAGES = "resources/beta/messages/messages.d.ts";
+const RESPONSES = "resources/responses/responses.d.ts";
 
 const SOURCES = {
   chatRequest: ["openai", CHAT, "ChatCompletionCreateParamsNonStreaming"],
@@ -35,6 +36,9 @@ const SOURCES = {
   messagesRequest: ["@anthropic-ai/sdk", MESSAGES, "MessageCreateParamsNonStreaming"],
   messagesReply: ["@anthropic-ai/sdk", MESSAGES, "BetaMessage"],
   messagesEvent: ["@anthropic-ai/sdk", MESSAGES, "BetaRawMessageStreamEvent"],
+  responsesRequest: ["openai", RESPONSES, "ResponseCreateParamsNonStreaming"],
+  responsesReply: ["openai", RESPONSES, "Response"],
+  responsesEvent: ["openai", RESPONSES, "ResponseStreamEvent"],
 } as const;
 
 /** Reads the declarations. */

@@ -171,6 +171,65 @@ export const INVENTED_MESSAGES: readonly Invented[] = [
   })),
 ];
 
+/** Bodies of responses requests. */
+export const INVENTED_RESPONSES: readonly Invented[] = [
+  ...ANYWHERE.map(({ name, body }) => ({
+    name: `beside: ${name}`,
+    body: (text: string) => ({ input: [user("Hi")], ...without(body(text), "type") }),
+  })),
+  ...ANYWHERE.map(({ name, body }) => ({
+    name: `message: ${name}`,
+    body: (text: string) => ({ input: [{ ...without(body(text), "type"), ...user("Hi") }] }),
+  })),
+  ...ANYWHERE.map(({ name, body }) => ({
+    name: `item: ${name}`,
+    body: (text: string) => ({ input: [user("Hi"), { type: "invented", ...body(text) }] }),
+  })),
+  ...ANYWHERE.map(({ name, body }) => ({
+    name: `text part: ${name}`,
+    body: (text: string) => ({
+      input: [user([{ text: "Hi", ...body(text), type: "input_text" }])],
+    }),
+  })),
+  ...ANYWHERE.map(({ name, body }) => ({
+    name: `call: ${name}`,
+    body: (text: string) => ({
+      input: [
+        user("Hi"),
+        {
+          ...without(body(text), "type"),
+          type: "function_call",
+          call_id: "call_1",
+          name: "f",
+          arguments: "{}",
+        },
+        { type: "function_call_output", call_id: "call_1", output: "ok" },
+      ],
+    }),
+  })),
+  ...ANYWHERE.map(({ name, body }) => ({
+    name: `tool's result: ${name}`,
+    body: (text: string) => ({
+      input: [
+        user("Hi"),
+        { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
+        {
+          ...without(body(text), "type"),
+          type: "function_call_output",
+          call_id: "call_1",
+          output: "ok",
+        },
+      ],
+    }),
+  })),
+  ...["data", "url", "note"].map((field) => ({
+    name: `beside an image's url: ${field}`,
+    body: (text: string) => ({
+      input: [user([{ type: "input_image", image_url: PIXEL, [field]: text }])],
+    }),
+  })),
+];
+
 function without({ ...body }: JsonObject, field: string): JsonObject {
   delete body[field];
   return body;

@@ -11,6 +11,8 @@ const MAX_CHARS = 64;
  */
 export class CallIds {
   readonly #used = new Set<string>();
+  /** How often the reply has had an id. */
+  readonly #counts = new Map<string, number>();
 
   /** @param body The request, whose history is searched; it is not kept. */
   constructor({ input }: JsonObject) {
@@ -19,10 +21,11 @@ export class CallIds {
 
   /** Returns the id for one more call: as the upstream wrote it, unless that is taken, too long or not legal. */
   unique(id: string): string {
-    for (let count = 1;; count++) {
+    for (let count = (this.#counts.get(id) ?? 0) + 1;; count++) {
       const unique = shortId(clientId(id, { origin: "chat", count }));
       if (this.#used.has(unique)) continue;
       this.#used.add(unique);
+      this.#counts.set(id, count);
       return unique;
     }
   }

@@ -1,4 +1,5 @@
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
+import { isItemId } from "../meter.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
 import { type OutputItem, OutputItems } from "./output_items.ts";
 import {
@@ -133,7 +134,9 @@ export class CarriedOutput {
   #begin(known: Item, item: JsonObject): string {
     const { state, type } = known;
     if (state.item !== undefined) return "";
-    state.id = text(item.id) || `${PREFIXES[type] ?? "item"}_${this.#idPart}_${known.number}`;
+    const id = text(item.id) ?? "";
+    // what is no id is not repeated with each event
+    state.id = isItemId(id) ? id : `${PREFIXES[type] ?? "item"}_${this.#idPart}_${known.number}`;
     this.#all.push(known);
     // parts and texts follow in events of their own
     const { encrypted_content: _, ...shown } = item; // not the whole yet

@@ -22,7 +22,7 @@ const REQUEST =
   "values that are still needed, and what remains to be done. Leave out what no longer matters. Call no tool, " +
   "and write nothing but the summary.";
 
-/** How a summary stands in the conversation that it replaces. */
+/** A summary as a message of the conversation that it replaces. */
 export function summaryTurn(summary: string): Turn {
   const text = `Summary of the conversation so far, which it replaces:\n\n${summary}`;
   return { role: "user", parts: [{ type: "text", text }] };

@@ -13,7 +13,7 @@ import { instructionOf, turnsOf } from "./turns.ts";
  * A responses request in neutral form.
  *
  * @throws {Refusal} `request_invalid` for what must not be dropped silently: a hosted tool that is forced or the only one,
- *   content parts that other dialects cannot say.
+ *   content parts that cannot be translated.
  */
 export function toConversation(request: ParsedRequest): Conversation {
   const { body, session, opened } = request;

@@ -25,7 +25,7 @@ export class EventLines {
    * @param isWorking Whether anything but a failure follows.
    */
   begin({ isWorking = true } = {}): string {
-    if (this.#next > 0 || this.#isMuted) return "";
+    if (this.#next > 0) return "";
     const response = responseObject(this.#echo, { status: "in_progress", output: [] });
     return this.#line("response.created", { response }) +
       (isWorking ? this.#line("response.in_progress", { response }) : "");

@@ -2,13 +2,14 @@
 const JOINED_PIECES = 256;
 
 /**
- * A text that comes in pieces, and is wanted whole at its end. No piece that is sent on ends in half a character: strict parsers
- * reject the escape that JSON has for one.
+ * A text that comes in pieces, and is wanted whole at its end. What is sent on is well-formed: strict clients, Codex among them,
+ * cannot read an event with the escape that JSON has for half a character. A half waits for the other one; without it, it
+ * becomes U+FFFD.
  */
 export class GrowingText {
   readonly #joined: string[] = [];
   #pieces: string[] = [];
-  /** The first half of a surrogate pair. */
+  /** The first half of a character. */
   #half = "";
 
   /** Returns what can be sent on of the text so far. */
@@ -19,7 +20,7 @@ export class GrowingText {
     return this.#keep(isCut ? text.slice(0, -1) : text);
   }
 
-  /** Returns what is left to send: half a character whose other half never came. */
+  /** Returns what is left to send: for half a character whose other half never came. */
   end(): string {
     const half = this.#half;
     this.#half = "";
@@ -33,11 +34,12 @@ export class GrowingText {
 
   #keep(text: string): string {
     if (text === "") return "";
-    if (this.#pieces.push(text) === JOINED_PIECES) {
+    const sent = text.toWellFormed();
+    if (this.#pieces.push(sent) === JOINED_PIECES) {
       this.#joined.push(this.#pieces.join(""));
       this.#pieces = [];
     }
-    return text;
+    return sent;
   }
 }
 

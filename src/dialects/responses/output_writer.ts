@@ -19,7 +19,7 @@ interface Call {
   item: CallItem | undefined;
 }
 
-/** What waits while a call is open. */
+/** What is written one after the other. */
 type Waiting = Call | Exclude<ReplyEvent, { type: "call" | "finish" }>;
 
 /** What the items of one reply are made with. */
@@ -30,7 +30,7 @@ export interface OutputOptions {
   /** The tools by the names under which upstreams are offered them. */
   readonly tools: ReadonlyMap<string, ClientTool>;
   readonly callIds: CallIds;
-  readonly reasoning: ReasoningForm & ReasoningSeal;
+  readonly reasoning: ReasoningForm & ReasoningSeal & { readonly isKept: boolean };
 }
 
 /**
@@ -47,6 +47,8 @@ export class OutputWriter {
   readonly kept: JsonObject[] = [];
   readonly #calls = new Map<string, Call>();
   #waiting: Waiting[] = [];
+  /** The first of them. */
+  #next = 0;
   #open: WrittenItem | undefined;
 
   constructor(options: OutputOptions) {
@@ -59,10 +61,8 @@ export class OutputWriter {
   }
 
   write(event: Exclude<ReplyEvent, { type: "finish" }>): string {
-    if (event.type === "call") {
-      const text = this.#call(event);
-      if (text !== undefined) return text;
-    } else if (event.type === "seal" || event.text !== "") this.#waiting.push(event);
+    if (event.type === "call") return this.#call(event);
+    if (event.type === "seal" || event.text !== "") this.#waiting.push(event);
     return this.#advance();
   }
 
@@ -78,35 +78,36 @@ export class OutputWriter {
     return this.#open instanceof CallItem && !this.#open.isComplete;
   }
 
-  /** Takes a piece of a call. Returns undefined if it waits. */
-  #call({ key, id, name, args }: ReplyEvent & { type: "call" }): string | undefined {
+  /** Takes a piece of a call. It is in line from when it has a name; without one nobody can be told of it. */
+  #call({ key, id, name, args }: ReplyEvent & { type: "call" }): string {
     let call = this.#calls.get(key);
     if (call === undefined) {
-      call = { type: "call", key, id, name, waiting: "", item: undefined };
+      call = { type: "call", key, id, name: undefined, waiting: "", item: undefined };
       this.#calls.set(key, call);
-      this.#waiting.push(call);
     }
     call.id ??= id;
-    call.name ??= name;
-    if (call.item === undefined) call.waiting += args;
-    else if (call.item === this.#open) return call.item.add(args);
-    else return ""; // its JSON was complete: what follows does not belong to it
-    return undefined;
+    if (call.item !== undefined) {
+      // once its JSON is complete and something else follows, no piece belongs to it
+      return call.item === this.#open ? call.item.add(args) : "";
+    }
+    call.waiting += args;
+    if (call.name === undefined && name !== undefined) {
+      call.name = name;
+      this.#waiting.push(call);
+    }
+    return this.#advance();
   }
 
-  /** Writes what waits, until a call is open that is incomplete. A call without a name keeps waiting. */
+  /** Writes what waits, until a call is open that is incomplete. */
   #advance(): string {
-    if (this.#isBusy || this.#waiting.length === 0) return "";
-    const waiting = this.#waiting;
-    const nameless: Waiting[] = [];
     let text = "";
-    let at = 0;
-    for (; at < waiting.length && !this.#isBusy; at++) {
-      const next = waiting[at]!;
-      if (next.type === "call" && next.name === undefined) nameless.push(next);
-      else text += this.#write(next);
+    while (this.#next < this.#waiting.length && !this.#isBusy) {
+      text += this.#write(this.#waiting[this.#next++]!);
     }
-    this.#waiting = [...nameless, ...waiting.slice(at)];
+    if (this.#next === this.#waiting.length && this.#next > 0) {
+      this.#waiting = [];
+      this.#next = 0;
+    }
     return text;
   }
 
@@ -138,10 +139,12 @@ export class OutputWriter {
     return closed + this.#begin(item) + add(item);
   }
 
-  /** Reasoning of which there is only a seal is nothing to a client that does not return it. */
+  /** Reasoning of which there is only a seal is nothing to a client that returns neither it nor its id. */
   #seal(seal: string): string {
-    const isPart = this.#open instanceof ReasoningItem || this.#options.reasoning.isSealed;
-    return isPart ? this.#reasoning((item) => item.seal(seal)) : "";
+    const { isSealed, isKept } = this.#options.reasoning;
+    return this.#open instanceof ReasoningItem || isSealed || isKept
+      ? this.#reasoning((item) => item.seal(seal))
+      : "";
   }
 
   #openCall(call: Call): string {

@@ -86,11 +86,12 @@ function rejectStored(body: unknown): void {
   }
 }
 
-/** What the schema cannot say about items. */
+/** Checks items beyond the schema: kinds, parts, and that each result has its call. */
 function checkItems(body: JsonObject): void {
   const callIds = new Set<string>();
   items(body.input).forEach((item, at) => {
-    if (!isObject(item)) return;
+    // an integer beyond 2^53 is kept as an object, too
+    if (!isObject(item)) throw invalid(`input[${at}]`, `input[${at}] must be an object.`);
     const kind = kindOf(item);
     if (kind === undefined) {
       throw invalid(`input[${at}].type`, `input[${at}].type is required.`);

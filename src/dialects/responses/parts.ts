@@ -5,7 +5,7 @@ import type { Part } from "../neutral/conversation.ts";
 /**
  * The parts of a user's message or of a tool's result.
  *
- * @throws {Refusal} `request_invalid` for a part that other dialects cannot say: what a user sends must not be dropped.
+ * @throws {Refusal} `request_invalid` for a part that cannot be translated: a user's content must not be dropped.
  */
 export function partsOf(content: JsonValue | undefined): Part[] {
   if (typeof content === "string") return [{ type: "text", text: content }];

@@ -43,7 +43,7 @@ export function applyReasoning(request: ParsedRequest, route: ServingRoute): App
   }
 }
 
-/** The effort in force at the end of the input: that of the last update, else the request's own. */
+/** The effort in effect at the end of the input: that of the last update, else the request's own. */
 function effortOf(body: JsonObject): JsonValue | undefined {
   const updated = objects(body.input).findLast((item) => updateOf(item) !== undefined);
   if (updated !== undefined) return updateOf(updated);

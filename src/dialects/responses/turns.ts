@@ -19,7 +19,7 @@ export interface TurnContext {
  * What the model wrote in one reply is one turn: reasoning, texts and calls that nothing interrupts. Each result follows the
  * turn of its call, wherever it is in the input.
  *
- * @throws {Refusal} `request_invalid` for a part of a message or a result that other dialects cannot say.
+ * @throws {Refusal} `request_invalid` for a part of a message or a result that cannot be translated.
  */
 export function turnsOf(all: readonly JsonObject[], context: TurnContext): Turn[] {
   const builder = new TurnBuilder(context);
@@ -171,8 +171,8 @@ function argsOf(item: JsonObject): string {
       return JSON.stringify({ input: text(item.input) ?? "" });
     case "tool_search_call":
       return text(item.arguments) ?? JSON.stringify(item.arguments ?? {});
-    default:
-      return text(item.arguments) ?? "";
+    default: // many upstreams parse it, and nothing is no JSON
+      return text(item.arguments)?.trim() ? text(item.arguments)! : "{}";
   }
 }
 

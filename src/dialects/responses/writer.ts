@@ -57,6 +57,7 @@ export class ResponsesWriter implements ReplyWriter {
     const { endpoint } = request;
     const body = sentBody(request);
     this.#context = streamContextOf(context);
+    this.#keepsItems = body.store !== false;
     this.#echo = { id, createdAtS, model, request: repeatedFields(body) };
     this.#lines = new EventLines(this.#echo);
     this.#output = new OutputWriter({
@@ -64,11 +65,10 @@ export class ResponsesWriter implements ReplyWriter {
       idPart: this.#idPart,
       tools: toolTable(body),
       callIds: new CallIds(body),
-      reasoning: { ...reasoningForm(body), source, sealer },
+      reasoning: { ...reasoningForm(body), source, sealer, isKept: this.#keepsItems },
     });
     this.#summary = isCompaction(request) ? new GrowingText() : undefined;
     this.#isEndpointOfSummaries = endpoint === COMPACT_PATH;
-    this.#keepsItems = body.store !== false;
   }
 
   get finished(): boolean {

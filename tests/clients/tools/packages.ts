@@ -8,6 +8,7 @@ export const PACKAGES = {
   claude: { "@anthropic-ai/claude-code": "2.1.329" },
   opencode: { "opencode-ai": "1.18.33" },
   cline: { cline: "3.0.65" },
+  codex: { "@openai/codex": "0.169.0" },
   pi: { "@mariozechner/pi-coding-agent": "0.73.1" },
   qwen: { "@qwen-code/qwen-code": "0.24.4" },
   openaiAgents: { "@openai/agents": "0.20.0", zod: "4.6.7" },

@@ -42,6 +42,17 @@ export const ROUNDS: readonly Round[] = [
   },
   { name: "opencode", packages: "opencode", command: (prompt) => ["opencode", "run", prompt] },
   { name: "cline", packages: "cline", command: (prompt) => ["cline", prompt] },
+  {
+    name: "codex",
+    packages: "codex",
+    command: (prompt) => [
+      "codex",
+      "exec",
+      "--skip-git-repo-check",
+      "--dangerously-bypass-approvals-and-sandbox",
+      prompt,
+    ],
+  },
   { name: "pi", packages: "pi", command: (prompt) => ["pi", "-p", prompt] },
   { name: "qwen-code", packages: "qwen", command: (prompt) => ["qwen", "--yolo", prompt] },
   { name: "openai-agents", packages: "openaiAgents", page: "openai-agents.md", command: node },

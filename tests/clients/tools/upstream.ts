@@ -55,6 +55,7 @@ function planFor(body: Json): Planned {
   const last = body.messages.findLast(({ role }: Json) => role !== "system");
   const [, path] = last.role === "user" ? MARK.exec(JSON.stringify(ownContent(last))) ?? [] : [];
   const tool = tools.find(({ name }) => /^(write|write_?file|editor)$/i.test(name)) ??
+    tools.find(({ name }) => name === "exec_command") ??
     (tools.length === 1 ? tools[0] : undefined);
   if (path === undefined || tool === undefined) return { text: DONE, call: undefined };
   return { text: "", call: { name: tool.name, input: inputFor(tool.schema, path) } };
@@ -68,6 +69,7 @@ function ownContent({ content }: Json): Json {
 function inputFor({ properties = {}, required = [] }: Json, path: string): Record<string, unknown> {
   const fields: [string, unknown][] = Object.entries<Json>(properties).flatMap(([name, schema]) => {
     if (/path|^file$|filename/i.test(name)) return [[name, path]];
+    if (name === "cmd") return [[name, `cat > '${path}' <<'END'\n${CONTENT}END\n`]];
     if (/content|file_?text|new_?text|^text$|^body$/i.test(name)) return [[name, CONTENT]];
     if (!required.includes(name)) return [];
     return [[name, schema.enum?.includes("create") ? "create" : schema.enum?.[0] ?? "x"]];

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../src/dialects/mod.ts";
 import type { Random } from "../../fake/random.ts";
 import { sleep } from "../../fake/temp.ts";
 import { chunk, type Received, sse } from "../../fake/upstream.ts";
+import { eventsFor, linesOf, responseOf } from "../../dialects/responses_streams.ts";
 import type { DialectName, Exchange, Plan, ReportedUsage } from "./plan.ts";
 import { countTokens, randomWords } from "./words.ts";
 
@@ -20,7 +21,7 @@ export async function lyingReply(
   plan.exchanges.push(exchange);
   if (plan.delayMs > 0) await sleep(plan.delayMs);
   if (plan.lie === "failing") return new Response("{}", { status: 503 });
-  const limit = Number(body.max_tokens ?? body.max_completion_tokens);
+  const limit = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);
   // a whole reply is not bounded by the limit yet: overlong_reply_test.ts
   const overshoots = plan.lie === "overshooting" && plan.stream;
   const words = overshoots ? 3 * limit + 100 : Math.min(limit, plan.replyWords);
@@ -64,9 +65,16 @@ const inDialect = {
     total_tokens: 1,
   }),
   messages: ({ input, output }: ReportedUsage) => ({ input_tokens: input, output_tokens: output }),
+  responses: ({ input, output }: ReportedUsage) => ({
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: input + output,
+  }),
 };
 
 const whole = {
+  responses: ({ text, usage }: Reply) =>
+    Response.json(responseOf([{ text: [text] }], { usage: usage ?? null })),
   chat: ({ text, usage }: Reply) =>
     Response.json({
       choices: [{
@@ -118,6 +126,25 @@ const event = (type: string, more: JsonObject) =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
 
 const events = {
+  responses: ({ delta, place }: Plan, { text, usage }: Reply) => {
+    const all = eventsFor([{ text: [] }, { reasoning: ["x"] }], { usage: usage ?? null });
+    const added = all.filter(({ type }) => type === "response.output_item.added");
+    const isReasoning = place === "reasoning";
+    const begun = [all[0]!, ...added.slice(0, isReasoning ? 2 : 1)].map((one) => linesOf([one]));
+    return {
+      opening: begun,
+      deltas: piecesOf(text).map((piece) => {
+        const { type, ...more } = delta(piece);
+        return event(String(type), { item_id: "msg_0", output_index: 0, ...more });
+      }),
+      // the last event says why it ended, too
+      finish: [linesOf([{
+        type: "response.completed",
+        response: responseOf([], { usage: usage ?? null }),
+      }])],
+      end: sse("[DONE]"),
+    };
+  },
   chat: ({ delta }: Plan, { text, usage }: Reply) => ({
     opening: [],
     deltas: piecesOf(text).map((piece) => sse(chunk(delta(piece)))),

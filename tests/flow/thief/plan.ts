@@ -1,6 +1,10 @@
-import type { DialectName, JsonObject } from "../../../src/dialects/mod.ts";
+import { DIALECT_NAMES, type DialectName, type JsonObject } from "../../../src/dialects/mod.ts";
 import type { Random } from "../../fake/random.ts";
-import { INVENTED_CHAT, INVENTED_MESSAGES } from "../../wire/invented_fields.ts";
+import {
+  INVENTED_CHAT,
+  INVENTED_MESSAGES,
+  INVENTED_RESPONSES,
+} from "../../wire/invented_fields.ts";
 import { randomWords } from "./words.ts";
 
 export type { DialectName };
@@ -49,6 +53,23 @@ const DELTAS: Readonly<
     compaction: (content) => ({ type: "compaction_delta", content }),
     unknown: (text) => ({ type: "invented_delta", invented: text }),
   },
+  responses: {
+    text: (delta) => ({ type: "response.output_text.delta", content_index: 0, delta }),
+    refusal: (delta) => ({ type: "response.refusal.delta", content_index: 0, delta }),
+    reasoning: (delta) => ({
+      type: "response.reasoning_summary_text.delta",
+      item_id: "rs_1",
+      output_index: 1,
+      summary_index: 0,
+      delta,
+    }),
+    unknown: (invented) => ({
+      type: "response.output_text.delta",
+      content_index: 0,
+      delta: ".",
+      invented,
+    }),
+  },
 };
 
 /** Tokens as an upstream reports them. */
@@ -90,13 +111,26 @@ export interface PlannedRequest {
   readonly body: JsonObject;
 }
 
+const INVENTED = {
+  chat: INVENTED_CHAT,
+  messages: INVENTED_MESSAGES,
+  responses: INVENTED_RESPONSES,
+} as const;
+
+/** The field that holds a conversation. */
+function turnsOf(dialect: DialectName): "messages" | "input" {
+  return dialect === "responses" ? "input" : "messages";
+}
+
 /** A random request to a route whose upstream is of this dialect. */
 export function planRequest(random: Random, to: DialectName): PlannedRequest {
-  const from = random.pick(["chat", "messages"] as const);
-  const invented = random.pick(from === "chat" ? INVENTED_CHAT : INVENTED_MESSAGES);
+  const from = random.pick(DIALECT_NAMES);
+  const invented = random.pick(INVENTED[from]);
   const isPlain = random.next() < 0.5;
   const text = randomWords(random, random.pick([20, 200, 1_500]));
-  const body = isPlain ? { messages: [{ role: "user", content: text }] } : invented.body(text);
+  const body = isPlain
+    ? { [turnsOf(from)]: [{ role: "user", content: text }] }
+    : invented.body(text);
   const place = random.pick(Object.keys(DELTAS[to]));
   const plan = {
     lie: random.pick(LIES),
@@ -117,7 +151,7 @@ export function planRequest(random: Random, to: DialectName): PlannedRequest {
       ...body,
       model: "token",
       stream: plan.stream,
-      max_tokens: random.pick([10, 500, 2_000]),
+      [from === "responses" ? "max_output_tokens" : "max_tokens"]: random.pick([10, 500, 2_000]),
       ...(plan.choices > 1 ? { n: plan.choices } : {}),
     },
   };
@@ -136,8 +170,9 @@ export function planRaid(random: Random, to: DialectName, count: number): Planne
 
 /** The body with a number in it by which the upstream knows it again. */
 export function numbered(body: JsonObject, number: number): JsonObject {
-  const messages = body.messages as JsonObject[];
-  return { ...body, messages: [{ role: "user", content: `#${number}#` }, ...messages] };
+  const field = body.input === undefined ? "messages" : "input";
+  const turns = body[field] as JsonObject[];
+  return { ...body, [field]: [{ role: "user", content: `#${number}#` }, ...turns] };
 }
 
 /** The number in a body. */

@@ -1,3 +1,4 @@
+import { DIALECTS } from "../../../src/dialects/mod.ts";
 import { type Customer, customer } from "../../fake/customer.ts";
 import type { TestGateway } from "../../fake/gateway.ts";
 import type { Random } from "../../fake/random.ts";
@@ -93,7 +94,7 @@ export class Robbery {
   ): Promise<number> {
     const gateway = this.#random.pick(gateways);
     const key = this.#random.pick(keys);
-    const path = plan.from === "chat" ? "/v1/chat/completions" : "/v1/messages";
+    const { path } = DIALECTS[plan.from].front;
     const sent = numbered(body, this.#plans.push(plan) - 1);
     const taken = await takeResponse(
       plan,

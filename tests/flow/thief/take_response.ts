@@ -20,7 +20,7 @@ export interface Taken {
 
 /** Sends a request, and reads and disconnects as its plan says. */
 export async function takeResponse(
-  { manner, stream }: Plan,
+  { manner, stream, from }: Plan,
   random: Random,
   post: (signal: AbortSignal) => Promise<Response>,
 ): Promise<Taken> {
@@ -33,15 +33,16 @@ export async function takeResponse(
   const taken = (isWhole: boolean): Taken => ({
     requestId,
     status,
-    tokens: countTokens(text),
+    tokens: countTokens(stream && from === "responses" ? deltasIn(text) : text),
     isWhole,
-    isFailed: text.includes('"error"'),
-    isCutOff: /_reason":"(length|max_tokens)"/.test(text),
+    isFailed: /"error":(?!null)|"type":"error"/.test(text),
+    isCutOff: /reason":"(length|max_tokens|max_output_tokens)"/.test(text),
   });
   const isEnough = () =>
     manner === "disconnects"
       ? countWords(text) >= maxWords
-      : manner === "disconnects at the finish" && /"(finish|stop)_reason":"/.test(text);
+      : manner === "disconnects at the finish" &&
+        /"(finish|stop)_reason":"|response\.(completed|incomplete)"/.test(text);
   try {
     const response = await post(leaving.signal);
     status = response.status;
@@ -61,4 +62,9 @@ export async function takeResponse(
   } catch {
     return taken(false);
   }
+}
+
+/** The events of a responses stream that bring something new: those at the end repeat all of it. */
+function deltasIn(text: string): string {
+  return text.split("\n\n").filter((one) => /^event: \S+\.delta\n/.test(one)).join("\n");
 }

@@ -1,0 +1,214 @@
+/** Items of replies that a later request names by their IDs: over HTTP, through another gateway, after a crash. */
+
+import type { SettingsInput } from "../../src/config/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { startCommand } from "../fake/command.ts";
+import { assertLedgerClean } from "../fake/customer.ts";
+import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import { canRunSqld, sqldServer } from "../fake/sqld.ts";
+import { tempDir } from "../fake/temp.ts";
+import {
+  chunk,
+  completion,
+  eventStream,
+  type FakeUpstream,
+  fakeUpstream,
+  sse,
+} from "../fake/upstream.ts";
+
+// deno-lint-ignore no-explicit-any -- bodies as they came
+type Json = any;
+
+function replying(): FakeUpstream {
+  return fakeUpstream(({ body }) =>
+    body.stream
+      ? eventStream(sse(chunk({ content: "Streamed" }), chunk({}, "stop"), "[DONE]"))
+      : completion("Hello, Ada")
+  );
+}
+
+const start = (upstream: { url: string }, settings: SettingsInput = {}) =>
+  startGateway({ settings: { upstream: { url: upstream.url }, ...settings } });
+
+const create = async (gateway: Pick<TestGateway, "post">, body: Json, key?: string) => {
+  const reply = await gateway.post(
+    "/v1/responses",
+    { model: "svc-k2", ...body },
+    key ? { key } : {},
+  );
+  return { status: reply.status, body: await reply.json() as Json };
+};
+
+/** A second turn that names the first one's reply, as the AI SDK sends it. */
+const referring = (id: string, more = {}) => ({
+  input: [
+    { role: "user", content: "Hi, I am Ada" },
+    { type: "item_reference", id },
+    { role: "user", content: "Who am I?" },
+  ],
+  ...more,
+});
+
+const sentTo = ({ received }: FakeUpstream): [string, string][] =>
+  received.at(-1)!.body.messages.map(({ role, content }: Json) => [
+    role,
+    typeof content === "string" ? content : content.map(({ text }: Json) => text).join(),
+  ]);
+
+Deno.test("a reply's item can be named by its ID in the next request, whole or streamed", async () => {
+  await using upstream = replying();
+  await using gateway = await start(upstream);
+  const first = await create(gateway, { input: "Hi, I am Ada" });
+  const [{ id }] = first.body.output;
+  const second = await create(gateway, referring(id));
+  assertEquals(second.status, 200, JSON.stringify(second.body));
+  assertEquals(sentTo(upstream), [
+    ["user", "Hi, I am Ada"],
+    ["assistant", "Hello, Ada"],
+    ["user", "Who am I?"],
+  ]);
+  const stream = await gateway.post("/v1/responses", {
+    model: "svc-k2",
+    input: "Hi",
+    stream: true,
+  });
+  const [, streamed] = /"item":\{"id":"(msg_[^"]+)"/.exec(await stream.text())!;
+  assertEquals(
+    (await create(gateway, { input: [{ id: streamed }, { role: "user", content: "?" }] })).status,
+    200,
+  );
+  assertEquals(sentTo(upstream)[0], ["assistant", "Streamed"]);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("items are unknown with store: false, to other accounts, and where keeping is off: the error says what to do", async () => {
+  await using upstream = replying();
+  await using gateway = await start(upstream);
+  const unknown = async (id: string, key?: string) => {
+    const { status, body } = await create(gateway, referring(id), key);
+    assertEquals([status, body.error.param], [400, "input[1].id"], JSON.stringify(body));
+    assertStringIncludes(body.error.message, "store");
+  };
+  const kept = (await create(gateway, { input: "Hi" })).body.output[0].id;
+  await unknown((await create(gateway, { input: "Hi", store: false })).body.output[0].id);
+  await unknown("msg_1");
+  const { accounts, keys, registration } = gateway.gateway;
+  const other = await registration.register({ email: "other@example.com" });
+  await gateway.gateway.sales.grant(other, { credits: 1_000, note: "test" });
+  await unknown(kept, (await keys.issue(await accounts.get(other.email))).secret);
+  await gateway.reload({
+    port: 0,
+    workers: 1,
+    upstream: { url: upstream.url },
+    responses: { keepItemsMs: 0 },
+  });
+  await unknown(kept);
+  const before = upstream.received.length;
+  const many = Array.from({ length: 1_001 }, () => ({ id: kept }));
+  const { status, body } = await create(gateway, { input: many });
+  assertEquals([status, body.error.param, upstream.received.length], [400, "input", before]);
+  assertStringIncludes(body.error.message, "1001, the limit is 1,000");
+});
+
+Deno.test("chat and messages keep nothing", async () => {
+  await using upstream = replying();
+  await using gateway = await start(upstream);
+  await (await gateway.chat("Hi")).text();
+  await (await gateway.post("/v1/messages", {
+    model: "svc-k2",
+    max_tokens: 10,
+    messages: [{ role: "user", content: "Hi" }],
+  })).text();
+  const { database } = gateway.gateway;
+  assertEquals(await database.one("select count(*) as n from kept_items"), { n: 0 });
+});
+
+Deno.test("a table that cannot be written costs no reply", async () => {
+  await using upstream = replying();
+  await using gateway = await start(upstream);
+  await gateway.gateway.database.batch([{ sql: "drop table kept_items" }]);
+  const { status, body } = await create(gateway, { input: "Hi" });
+  assertEquals([status, body.output[0].content[0].text], [200, "Hello, Ada"]);
+  const streamed = await gateway.post("/v1/responses", {
+    model: "svc-k2",
+    input: "Hi",
+    stream: true,
+  });
+  assertStringIncludes(await streamed.text(), "response.completed");
+  assertStringIncludes(gateway.log(), "items of a reply were not kept");
+  assertEquals((await usageRecords(gateway)).map(({ ending }) => ending), ["complete", "complete"]);
+});
+
+Deno.test({
+  name:
+    "gateways that share a server find each other's items at once, with the key that the first one made",
+  ignore: !await canRunSqld(),
+  async fn() {
+    await using dir = await tempDir();
+    await using server = await sqldServer(dir.path);
+    await using upstream = replying();
+    const key = `sk-${"k".repeat(40)}`;
+    const settings = { database: { url: server.url }, owner: { key } };
+    await using one = await start(upstream, settings);
+    await using other = await start(upstream, settings);
+    for (let turn = 0; turn < 10; turn++) {
+      const [from, to] = turn % 2 === 0 ? [one, other] : [other, one];
+      const reply = await from.post("/v1/responses", {
+        model: "svc-k2",
+        input: "Hi",
+        stream: turn > 5,
+      });
+      const [, id] = /"id":"(msg_[^"]+)"/.exec(await reply.text())!;
+      const { status, body } = await create(to, referring(id!));
+      assertEquals(status, 200, JSON.stringify(body));
+    }
+    const secrets = await one.gateway.database.all("select name from secrets");
+    assertEquals(secrets, [{ name: "seal key" }]);
+  },
+});
+
+Deno.test("items outlive the gateway's process, unless its key is gone", async () => {
+  await using upstream = replying();
+  await using dir = await tempDir();
+  const key = `sk-${"c".repeat(40)}`;
+  const settings = {
+    port: 0,
+    data: `${dir.path}/data`,
+    owner: { key },
+    upstream: { url: upstream.url, discover: false },
+  };
+  await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify(settings));
+  const running = async () => {
+    const command = startCommand([], { directory: dir.path });
+    const [, url] = await command.waitFor(/listening on (http:\S+)/);
+    await command.waitFor(/curl/);
+    const post: TestGateway["post"] = (path, body) =>
+      fetch(`${url}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify(body),
+      });
+    return { command, post };
+  };
+  let id = "";
+  {
+    const { command, post } = await running();
+    await using _ = command;
+    id = (await create({ post }, { input: "Hi" })).body.output[0].id;
+    command.signal("SIGKILL");
+    await command.status;
+  }
+  {
+    const { command, post } = await running();
+    await using _ = command;
+    assertEquals((await create({ post }, referring(id))).status, 200);
+    command.signal("SIGTERM");
+    await command.status;
+  }
+  await Deno.remove(`${dir.path}/data/seal.key`);
+  const { command, post } = await running();
+  await using _ = command;
+  const { status, body } = await create({ post }, referring(id));
+  assertEquals([status, body.error.param], [400, "input[1].id"]);
+  assert((await Deno.stat(`${dir.path}/data/seal.key`)).size === 32);
+});
