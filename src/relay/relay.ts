@@ -1,16 +1,10 @@
-import type { Caller } from "../accounts/mod.ts";
-import {
-  checkMedia,
-  defaultOutput,
-  permittedOutput as permittedBy,
-  type Route,
-} from "../catalog/mod.ts";
+import { checkMedia, defaultOutput, permittedOutput as permittedBy } from "../catalog/mod.ts";
 import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../dialects/mod.ts";
-import { Refusal } from "../refusal.ts";
-import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
 import { Generation } from "./generation.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { checkPermission } from "./permission.ts";
 import { planTargets } from "./plan.ts";
+import { replyHeaders } from "./reply_headers.ts";
 import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
 
 /** One request, from a parsed body to a reply that settles itself. */
@@ -57,24 +51,9 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
     await generation.inlineImages();
     const reached = await generation.send();
     body.detached.release();
-    const headers = {
-      "x-sluice-upstream": reached.plan.target.upstream,
-      ...(isSimulated(reached.reply) ? { [SIMULATED_HEADER]: "true" } : {}),
-      ...(reached.dropped.length === 0 ? {} : { "x-sluice-ignored": reached.dropped.join(", ") }),
-      ...(adjusted.length === 0 ? {} : { "x-sluice-adjusted": adjusted.join(", ") }),
-    };
+    const headers = replyHeaders({ ...reached, adjusted });
     return { headers, ...await generation.respond(reached) };
   } catch (error) {
     throw await life.fail(error);
   }
-}
-
-function checkPermission({ models }: Caller, { id }: Route): void {
-  if (models === null || models.has(id)) return;
-  const allowed = [...models].join(", ");
-  throw new Refusal(
-    "permission_denied",
-    `This API key may not use the model '${id}'. It may use: ${allowed}.`,
-    { param: "model" },
-  );
 }
