@@ -9,6 +9,7 @@ const LAYERS = [
   ["catalog", "ledger", "accounts"],
   ["config"],
   ["simulator"],
+  ["embeddings"],
   ["dialects", "database"],
   ["large_bodies"],
   ["fair_share", "rate_limits", "web"],
