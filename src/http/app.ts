@@ -3,6 +3,7 @@ import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { databaseRefusal, probeWrite } from "../database/mod.ts";
 import { type DialectName, frontSpoken } from "../dialects/mod.ts";
+import { EMBEDDINGS_PATH } from "../embeddings/mod.ts";
 import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
@@ -68,7 +69,8 @@ export class App {
 
   /** All endpoints, by method and path. */
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
-    const relayed = DIALECT_PATHS.map(([path]) => ({ method: "POST", path }));
+    const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
+      .map((path) => ({ method: "POST", path }));
     return [...relayed, ...this.#hono.routes];
   }
 
@@ -107,6 +109,9 @@ export class App {
       return this.#inference.relay(request, state, dialect)
         .catch((error) => this.#fail(error, state));
     }
+    if (request.method === "POST" && state.path === EMBEDDINGS_PATH) {
+      return this.#inference.embed(request, state).catch((error) => this.#fail(error, state));
+    }
     if (isConsolePath(state.path)) {
       const { peer } = state;
       return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
@@ -133,8 +138,8 @@ export class App {
     }
     app.get("/user/credits", (c) => this.#credits(c));
     app.get("/v1/models", (c) => {
-      const { listsAliases: withAliases } = frontSpoken((name) => c.req.raw.headers.get(name));
-      return this.#models(c, (catalog) => modelList(catalog, { withAliases }));
+      const { listsAliases } = frontSpoken((name) => c.req.raw.headers.get(name));
+      return this.#models(c, (catalog) => modelList(catalog, { listsAliases }));
     });
     app.get("/v1/models/:id{.+}", (c) => {
       const id = c.req.param("id");

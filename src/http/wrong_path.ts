@@ -17,6 +17,7 @@ const ENDPOINTS: readonly { path: string; method: "GET" | "POST"; appended: read
     },
     { path: "/v1/messages", method: "POST", appended: ["/v1/messages", "/messages"] },
     { path: "/v1/chat/completions", method: "POST", appended: ["/chat/completions"] },
+    { path: "/v1/embeddings", method: "POST", appended: ["/embeddings"] },
     { path: "/v1/models", method: "GET", appended: ["/models"] },
   ];
 

@@ -12,7 +12,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   const { dialect, header, caller, requestId, trace, body } = incoming;
   const { front } = DIALECTS[dialect];
   const parsed = parseDetached(body, (json) => front.parse(json, header));
-  const route = parts.catalog().resolve(parsed.model);
+  const route = parts.catalog().resolve(parsed.model, "generation");
   checkPermission(caller, route);
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);

@@ -23,12 +23,16 @@ export interface RelayParts extends LifecycleParts {
   >;
 }
 
-/** One request, its caller known and its body parsed. */
-export interface RelayRequest extends IncomingRequest {
-  readonly dialect: DialectName;
-  readonly header: HeaderLookup;
+/** One request for embeddings, its caller known and its body parsed. */
+export interface EmbedRequest extends IncomingRequest {
   /** Its memory is released as soon as a target has replied. */
   readonly body: JsonBody;
+}
+
+/** One request in a dialect, its caller known and its body parsed. */
+export interface RelayRequest extends EmbedRequest {
+  readonly dialect: DialectName;
+  readonly header: HeaderLookup;
 }
 
 /** A successful response; a refusal is thrown. */
