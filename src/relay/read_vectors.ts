@@ -9,6 +9,9 @@ const BYTES_PER_NUMBER = 36;
 /** Bytes of a number in base64. */
 const BYTES_IN_BASE64 = 6;
 
+/** JSON values beside a vector: its object, index and the like. */
+const VALUES_PER_ITEM = 8;
+
 /** How many vectors of which length a reply may have beside what any reply may. */
 interface ExpectedVectors {
   readonly vectors: number;
@@ -55,7 +58,7 @@ export async function readVectors(
   } catch (cause) {
     throw unusable("it is not JSON", cause);
   }
-  checkReplyJson(text, values);
+  checkReplyJson(text, values + vectors * VALUES_PER_ITEM);
   try {
     return { json: parseJson(text), taken: arrays.taken };
   } catch (cause) {

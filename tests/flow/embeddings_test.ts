@@ -220,6 +220,11 @@ Deno.test("a key for other models, a key without credits, a bad key", async () =
   const { keys: [key] } = await customer(gateway, 3);
   const short = await embed(gateway, { input: "word ".repeat(50) }, { key });
   assertEquals([short.status, (await short.json()).error.code], [403, "insufficient_credits"]);
+  const account = await gateway.gateway.accounts.create({ email: "other@example.com" });
+  await gateway.gateway.sales.grant(account, { credits: 100 });
+  const other = await gateway.gateway.keys.issue(account, { models: ["svc-k2"] });
+  const denied = await embed(gateway, {}, { key: other.secret });
+  assertEquals([denied.status, (await denied.json()).error.code], [403, "permission_denied"]);
   const bad = await embed(gateway, {}, { key: `sk-${"x".repeat(40)}` });
   assertEquals([bad.status, (await bad.json()).error.code], [401, "invalid_api_key"]);
   assertEquals(upstream.received.length, 0);
