@@ -5,6 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import { brokenOff, upstreamFault } from "../upstream_error.ts";
 import type { Usage } from "../usage.ts";
+import { checkItemCount } from "./output_items.ts";
 import { OutputReader } from "./output_reader.ts";
 import { readResponsesUsage } from "./usage.ts";
 
@@ -56,7 +57,7 @@ export function checkResponse(
   if (isObject(body)) {
     checkNotFailed(body);
     const isOver = body.status !== "in_progress" && body.status !== "queued";
-    if (Array.isArray(body.output) && isOver) return;
+    if (Array.isArray(body.output) && isOver) return checkItemCount(body.output.length);
     if (body.error !== undefined && body.error !== null) throw upstreamFault(body.error);
   }
   throw new Refusal("upstream_unavailable", "The upstream's response is not a response object.");
