@@ -20,7 +20,7 @@ export function isEnd(type: string): boolean {
 /**
  * Parses an event's JSON.
  *
- * @throws {Refusal} the error that it reports; `upstream_unavailable` for what is no event.
+ * @throws {Refusal} the error that it reports; `upstream_unavailable` if the data is not an event.
  */
 export function parseResponsesEvent(data: string): JsonObject & { type: string } {
   if (data === "[DONE]") throw brokenOff(); // a reply that is complete is not read on
@@ -50,7 +50,7 @@ function checkNotFailed({ status, error }: JsonObject): void {
   if (hasFailed || isObject(error)) throw upstreamFault(error);
 }
 
-/** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no complete response. */
+/** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a complete response. */
 export function checkResponse(
   body: unknown,
 ): asserts body is JsonObject & { output: JsonValue[] } {
@@ -66,7 +66,7 @@ export function checkResponse(
 /**
  * Reads a whole response.
  *
- * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no response.
+ * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a response.
  */
 export function readResponsesReply(body: unknown): ReadReply {
   checkResponse(body);
