@@ -1,4 +1,4 @@
-/** Tells in constant memory what a repetition of a text says beyond what was said of it, piece by piece. */
+/** Finds, in constant memory, what a repetition of a text adds to the pieces that came before. */
 export class TextProgress {
   #length = 0;
   #hash = SEED;
