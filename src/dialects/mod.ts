@@ -55,6 +55,7 @@ export {
   connectionFault,
   errorFrame,
   readTurnFrame,
+  responsesErrorWords,
   turnBody,
   TurnEvents,
   type TurnFault,

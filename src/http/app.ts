@@ -77,7 +77,7 @@ export class App {
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
     const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
       .map((path) => ({ method: "POST", path }));
-    return [...relayed, ...this.#hono.routes];
+    return [...relayed, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
   }
 
   /** Resolves when no request to a model is in progress. For an app that gets no new ones. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { requestSchemas } from "../../dialects/mod.ts";
 import { embeddingsRequest } from "../../embeddings/mod.ts";
+import { compaction, response, responseEvent } from "./responses_schemas.ts";
 
 /**
  * Schemas of responses for `/openapi.json`. Responses can have more fields, which upstreams of the same dialect add.
@@ -203,6 +204,11 @@ export const SCHEMAS = {
   CountTokens: z.object({ input_tokens: tokens }),
   EmbeddingsRequest: embeddingsRequest,
   Embeddings: embeddings,
+  ResponseRequest: requestSchemas.responses,
+  Response: response,
+  ResponseEvent: responseEvent,
+  CompactRequest: requestSchemas.compact,
+  Compaction: compaction,
   Model: model,
   ModelList: modelList,
   CreditUsage: creditUsage,
