@@ -3,6 +3,7 @@ import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { databaseRefusal, probeWrite } from "../database/mod.ts";
 import { type DialectName, DIALECTS, frontSpoken, type HeaderLookup } from "../dialects/mod.ts";
+import { EMBEDDINGS_PATH } from "../embeddings/mod.ts";
 import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
@@ -74,7 +75,8 @@ export class App {
 
   /** All endpoints, by method and path. */
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
-    const relayed = DIALECT_PATHS.map(([path]) => ({ method: "POST", path }));
+    const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
+      .map((path) => ({ method: "POST", path }));
     return [...relayed, ...this.#hono.routes];
   }
 
@@ -115,6 +117,9 @@ export class App {
     }
     if (state.path === RESPONSES && request.method === "GET") {
       return this.#socket(request, state).catch((error) => this.#fail(error, state));
+    }
+    if (request.method === "POST" && state.path === EMBEDDINGS_PATH) {
+      return this.#inference.embed(request, state).catch((error) => this.#fail(error, state));
     }
     if (isConsolePath(state.path)) {
       const { peer } = state;
@@ -181,8 +186,8 @@ export class App {
     app.get("/user/credits", (c) => this.#credits(c));
     app.get("/v1/models", (c) => {
       if (c.req.query("client_version") !== undefined) return this.#models(c, codexModels);
-      const { listsAliases: withAliases } = frontSpoken(c.env.header);
-      return this.#models(c, (catalog) => modelList(catalog, { withAliases }));
+      const { listsAliases } = frontSpoken(c.env.header);
+      return this.#models(c, (catalog) => modelList(catalog, { listsAliases }));
     });
     app.get("/v1/models/:id{.+}", (c) => {
       const id = c.req.param("id");

@@ -174,7 +174,7 @@ export class ResponseSockets {
     for (const { socket, settings: { socketIdleMs, socketMs } } of [...this.#open]) {
       const ageMs = nowTick - socket.openedTick;
       if (ageMs > HANDSHAKE_MS && !socket.isOpen && !socket.isRunning) socket.abandon();
-      else if (ageMs > socketMs && !socket.isRunning) socket.close("too old", tooOld(socketMs));
+      else if (ageMs > socketMs) socket.close("too old", tooOld(socketMs));
       else if (nowTick - socket.usedTick > socketIdleMs && !socket.isRunning) socket.close("idle");
     }
   }

@@ -19,6 +19,7 @@ const ENDPOINTS: readonly { path: string; method: "GET" | "POST"; appended: read
     { path: "/v1/chat/completions", method: "POST", appended: ["/chat/completions"] },
     { path: "/v1/responses/compact", method: "POST", appended: ["/responses/compact"] },
     { path: "/v1/responses", method: "POST", appended: ["/responses"] },
+    { path: "/v1/embeddings", method: "POST", appended: ["/embeddings"] },
     { path: "/v1/models", method: "GET", appended: ["/models"] },
   ];
 

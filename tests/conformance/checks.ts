@@ -1,5 +1,6 @@
 import { chatChecks } from "./chat_checks.ts";
 import { commonChecks } from "./common_checks.ts";
+import { embeddingsChecks } from "./embeddings_checks.ts";
 import { messagesChecks } from "./messages_checks.ts";
 import type { Target } from "./target.ts";
 
@@ -23,11 +24,13 @@ const GROUPS: Readonly<Record<string, readonly Check[]>> = {
   chat: chatChecks,
   messages: messagesChecks,
   both: commonChecks,
+  embeddings: embeddingsChecks,
 };
 
 /** Runs every check, one after the other, telling each outcome as it comes. */
 export async function* runChecks(target: Target): AsyncGenerator<Outcome> {
   for (const [group, checks] of Object.entries(GROUPS)) {
+    if (group === "embeddings" && target.models.embeddings === undefined) continue;
     for (const { holds, run } of checks) {
       yield { group, holds, fault: await faultOf(run(target)) };
     }

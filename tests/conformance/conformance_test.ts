@@ -3,8 +3,17 @@ import { startGateway } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
 import { type Outcome, runChecks } from "./checks.ts";
 
+const EMBEDDINGS = "text-embedding-3-small";
+/** Whatever the other upstreams speak. */
+const routes = {
+  [EMBEDDINGS]: {
+    kind: "embeddings" as const,
+    targets: [{ upstream: "simulator", model: EMBEDDINGS }],
+  },
+};
+
 async function outcomesOf(base: string, key: string): Promise<Outcome[]> {
-  const models = { chat: "svc-k2", messages: "svc-k2" };
+  const models = { chat: "svc-k2", messages: "svc-k2", embeddings: EMBEDDINGS };
   return await Array.fromAsync(runChecks({ base, key, models }));
 }
 
@@ -12,7 +21,7 @@ for (const dialect of ["chat", "messages"] as const) {
   Deno.test(`every conformance check holds over a ${dialect} upstream`, async () => {
     await using server = simulateServer();
     await using gateway = await startGateway({
-      settings: { upstream: { url: server.url, dialect } },
+      settings: { upstream: { url: server.url, dialect }, routes },
     });
     const outcomes = await outcomesOf(gateway.url, gateway.key);
     assertEquals(outcomes.filter(({ fault }) => fault !== undefined), []);
@@ -21,7 +30,7 @@ for (const dialect of ["chat", "messages"] as const) {
 }
 
 Deno.test("a gateway that bends the formats is found out", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { routes } });
   // what others do: drop the role, repeat a call's name, forget [DONE], say 200 to everything
   const crooked = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const { pathname } = new URL(request.url);

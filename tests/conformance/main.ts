@@ -2,7 +2,7 @@
  * Holds a gateway against the two wire formats and prints what holds.
  *
  * `deno task conformance` starts one of ours over the simulator. Any other is reached by
- * `--base URL --key KEY --chat-model M --messages-model M`, with `--header "name: value"` for what it
+ * `--base URL --key KEY --chat-model M --messages-model M --embeddings-model M`, with `--header "name: value"` for what it
  * wants besides; `--json` prints a line of JSON per check.
  * Exit code 1 when something does not hold.
  */
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     key: { type: "string" },
     "chat-model": { type: "string" },
     "messages-model": { type: "string" },
+    "embeddings-model": { type: "string" },
     header: { type: "string", multiple: true, default: [] },
     json: { type: "boolean", default: false },
   },
@@ -28,7 +29,11 @@ function say(line: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }
 
-await using ours = values.base === undefined ? await startGateway() : undefined;
+await using ours = values.base === undefined
+  ? await startGateway({
+    settings: { routes: { "text-embedding-3-small": { kind: "embeddings" } } },
+  })
+  : undefined;
 const target: Target = {
   base: (ours?.url ?? values.base!).replace(/\/(v1\/?)?$/, ""),
   key: values.key ?? ours?.key ?? "",
@@ -38,10 +43,15 @@ const target: Target = {
   models: {
     chat: values["chat-model"] ?? "svc-k2",
     messages: values["messages-model"] ?? values["chat-model"] ?? "svc-k2",
+    embeddings: values["embeddings-model"] ??
+      (values.base === undefined ? "text-embedding-3-small" : undefined),
   },
 };
 if (!values.json) {
-  say(`${target.base}: chat ${target.models.chat}, messages ${target.models.messages}\n`);
+  say(
+    `${target.base}: chat ${target.models.chat}, messages ${target.models.messages}, ` +
+      `embeddings ${target.models.embeddings ?? "not checked"}\n`,
+  );
 }
 
 let [held, all] = [0, 0];
@@ -51,8 +61,8 @@ for await (const outcome of runChecks(target)) {
   if (fault === undefined) held++;
   if (values.json) say(JSON.stringify({ ...outcome, ok: fault === undefined }));
   else {
-    say(`${fault === undefined ? "holds" : "FAILS"}  ${group.padEnd(9)} ${holds}`);
-    if (fault !== undefined) say(`                 ${fault}`);
+    say(`${fault === undefined ? "holds" : "FAILS"}  ${group.padEnd(10)} ${holds}`);
+    if (fault !== undefined) say(`                  ${fault}`);
   }
 }
 if (!values.json) say(`\n${held} of ${all} hold`);

@@ -6,7 +6,12 @@ export interface Target {
   /** Sent with every request, for gateways that are told so where to go. */
   readonly headers?: Readonly<Record<string, string>>;
   /** A model that is served in the chat dialect, and one in the messages dialect. */
-  readonly models: { readonly chat: string; readonly messages: string };
+  readonly models: {
+    readonly chat: string;
+    readonly messages: string;
+    /** A model for embeddings; without one they are not checked. */
+    readonly embeddings?: string | undefined;
+  };
 }
 
 // deno-lint-ignore no-explicit-any -- whatever a server answers
@@ -71,6 +76,13 @@ export function messages(
   return send(target, "/v1/messages", {
     body: { model: target.models.messages, max_tokens: 300, messages: says("Say hello."), ...body },
     headers,
+  });
+}
+
+/** POSTs a request for embeddings. */
+export function embeddings(target: Target, body: Record<string, unknown>): Promise<Answered> {
+  return send(target, "/v1/embeddings", {
+    body: { model: target.models.embeddings, input: "Hello", ...body },
   });
 }
 

@@ -7,6 +7,9 @@ import { environment, exampleArgs } from "../fake/command.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 
+/** A route for embeddings, which no gateway has by itself. */
+const EMBEDDINGS = { e: { kind: "embeddings" as const } };
+
 Deno.test("openapi.json passes a linter", async () => {
   await using gateway = await startGateway();
   const source = await (await fetch(`${gateway.url}/openapi.json`)).text();
@@ -43,7 +46,7 @@ Deno.test("openapi.json names every endpoint, with each error that it can answer
 });
 
 Deno.test("what the gateway answers has the shapes that openapi.json says", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });
   const { url } = gateway;
   const messages = [{ role: "user", content: "Hi" }];
   const held = async (name: keyof typeof SCHEMAS, reply: Promise<Response>) => {
@@ -57,6 +60,11 @@ Deno.test("what the gateway answers has the shapes that openapi.json says", asyn
   await held("CountTokens", gateway.post("/v1/messages/count_tokens", body));
   await held("ModelList", get("/v1/models"));
   await held("Model", get("/v1/models/svc-k3"));
+  const input = { model: "e", input: ["Hello", "Bye"], dimensions: 8 };
+  for (const encoding_format of ["float", "base64"]) {
+    await held("Embeddings", gateway.post("/v1/embeddings", { ...input, encoding_format }));
+  }
+  await held("Model", get("/v1/models/e"));
   await held("CreditUsage", get("/user/credits"));
   await held("Health", get("/healthz"));
   await held("Readiness", get("/readyz"));
@@ -128,6 +136,9 @@ const { data: message, response } = await client.POST("/v1/messages", {
 const { data: counted } = await client.POST("/v1/messages/count_tokens", {
   body: { model, messages: [{ role: "user", content: "Hello" }] },
 });
+const { data: embeddings } = await client.POST("/v1/embeddings", {
+  body: { model: "e", input: ["Hello", "Bye"], dimensions: 8 },
+});
 const { data: stream } = await client.POST("/v1/chat/completions", {
   body: { model, messages: [{ role: "user", content: "Hello" }], stream: true },
   parseAs: "text",
@@ -141,6 +152,7 @@ console.log(JSON.stringify({
   remaining: Number(response.headers.get("x-credits-remaining")),
   input: counted!.input_tokens,
   done: String(stream).endsWith("data: [DONE]\\n\\n"),
+  vectors: embeddings!.data.map(({ embedding }) => embedding.length),
   days: credits!.usage_by_day.length,
   code: error!.error.code,
   ready: ready!.status,
@@ -148,7 +160,7 @@ console.log(JSON.stringify({
 `;
 
 Deno.test("a generated TypeScript client drives the gateway", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });
   await using dir = await tempDir();
   const document = await (await fetch(`${gateway.url}/openapi.json`)).json();
   await Deno.writeTextFile(
@@ -172,6 +184,7 @@ Deno.test("a generated TypeScript client drives the gateway", async () => {
   const said = JSON.parse(new TextDecoder().decode(stdout));
   assert(said.chat.includes("Hello") && said.message.includes("Hello"));
   assert(said.input > 0);
+  assertEquals(said.vectors, [8, 8]);
   assertEquals([said.done, said.days, said.code, said.ready, said.remaining], [
     true,
     1,

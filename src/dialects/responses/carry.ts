@@ -30,7 +30,7 @@ import { checkResponse, isEnd, parseResponsesEvent } from "./read_reply.ts";
 import { repeatedFields, type ResponseEcho, responseObject } from "./response_object.ts";
 import { readResponsesUsage, writeResponsesUsage } from "./usage.ts";
 
-/** Summaries of conversations are written by translation, so that the gateway can read them again. */
+/** Summaries of conversations are always in the gateway's form, whichever upstream writes them. */
 const summaries = translation(responsesFront, responsesBack);
 
 /**

@@ -18,7 +18,7 @@ interface Progress {
 
 type Item = OutputItem<Progress>;
 
-/** The place of a text in an item. */
+/** A part of an item: its kind and index, and its text. */
 interface Place {
   readonly kind: "text" | "refusal" | "content" | "summary";
   readonly index: unknown;

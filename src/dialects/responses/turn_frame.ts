@@ -4,7 +4,7 @@ import { invalid } from "../../refusal.ts";
 export interface TurnFrame {
   /** Members of the request body besides `input` and `stream`, as JSON. */
   readonly members: readonly string[];
-  /** The items of the input as JSON with commas in between, in UTF-8. Undefined if the input is neither a list nor a text. */
+  /** The items of the input as comma-separated JSON, in UTF-8. Undefined if the input is neither a list nor a text. */
   readonly items: Uint8Array<ArrayBuffer> | undefined;
   /** The input as JSON. */
   readonly input: string | undefined;

@@ -1,4 +1,5 @@
 import { chatErrorWords, messagesErrorWords } from "../../dialects/mod.ts";
+import { EMBEDDINGS_PATH } from "../../embeddings/mod.ts";
 import { type Reason, REASONS } from "../../refusal.ts";
 import { VERSION } from "../../platform/mod.ts";
 import { jsonSchemas, type SchemaName } from "./schemas.ts";
@@ -104,7 +105,7 @@ export function openApiDocument(): Json {
     info: {
       title: "Sluice",
       version: VERSION,
-      summary: "An LLM gateway with a chat-completions and a messages API.",
+      summary: "An LLM gateway with a chat-completions, a messages and an embeddings API.",
       description: "Requests are charged in whole credits to a prepaid balance. Unknown request " +
         "fields are passed unmodified to upstreams of the same dialect.",
       license: { name: "MIT", identifier: "MIT" },
@@ -112,7 +113,7 @@ export function openApiDocument(): Json {
     servers: [{ url: "/" }],
     security: [{ bearer: [] }, { apiKey: [] }],
     tags: [
-      { name: "inference", description: "Both dialects, for every model." },
+      { name: "inference", description: "Both dialects, and embeddings." },
       { name: "account", description: "The caller's own credits." },
       { name: "operation", description: "Health, metrics and API description, for operators." },
     ],
@@ -190,11 +191,30 @@ function paths(): Json {
         },
       },
     },
+    [EMBEDDINGS_PATH]: {
+      post: {
+        operationId: "createEmbeddings",
+        summary: "Create embeddings",
+        description: "For models of kind `embeddings`. Charged by input tokens.",
+        tags: ["inference"],
+        parameters: [CLIENT_REQUEST_ID],
+        requestBody: jsonBody("EmbeddingsRequest"),
+        responses: {
+          200: ok(
+            "The embeddings, one for each input, in the order of the inputs.",
+            "Embeddings",
+            ANSWERED.filter((name) => !/Ignored|Adjusted/.test(name)),
+          ),
+          ...errors("chat", RELAYED.filter((reason) => reason !== "image_too_large")),
+        },
+      },
+    },
     "/v1/models": {
       get: {
         operationId: "listModels",
         summary: "List all models",
-        description: "With an `anthropic-version` header, the list includes aliases.",
+        description:
+          "With an `anthropic-version` header, the list includes aliases, and no models for embeddings.",
         tags: ["inference"],
         security: [],
         parameters: [IF_NONE_MATCH, ...VERSIONS],
