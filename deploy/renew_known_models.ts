@@ -68,7 +68,8 @@ await Deno.writeTextFile(
 
 /**
  * One model per line: provider, ID, context, output, prices of input, cached input and output in US dollars per million
- * tokens, capabilities (i: images, r: reasoning, t: tools), efforts.
+ * tokens, capabilities (e: embeddings, whose output is the length of a vector, 0 if unknown; i: images, r: reasoning,
+ * t: tools), efforts.
  */
 export const TABLE = \`
 ${lines.join("\n")}
@@ -99,16 +100,19 @@ function listOf(published: any): { source: string; models: readonly Listed[] } {
   return { source: `models.dev (MIT), ${new Date().toISOString().slice(0, 10)}`, models };
 }
 
-/** A line of the table; undefined for what does not chat. */
+/** A line of the table; undefined for models that neither chat nor make embeddings. */
 function lineOf(model: Listed): string | undefined {
-  const { provider, id, context, output, usd_per_million: usd, images, reasoning, tools, effort } =
-    model;
-  const chats = output > 0 && context > 0 && !/embed|whisper|tts|imagine|-image/.test(id);
-  if (!chats || /[|\`\\\s$]/.test(id)) return undefined;
+  const { provider, id, context, usd_per_million: usd, images, reasoning, tools, effort } = model;
+  const embeds = id.includes("embed");
+  // the output of an embeddings model is the length of its vectors at OpenAI; others publish something else there
+  const output = embeds && provider !== "openai" ? 0 : model.output;
+  const isServed = context > 0 && (embeds || output > 0) && !/whisper|tts|imagine|-image/.test(id);
+  if (!isServed || /[|\`\\\s$]/.test(id)) return undefined;
   const prices = usd.input === undefined || usd.output === undefined
     ? ["", "", ""]
     : [usd.input, usd.cache_read ?? usd.input, usd.output];
-  const capabilities = `${images ? "i" : ""}${reasoning ? "r" : ""}${tools ? "t" : ""}`;
+  const capabilities = [embeds && "e", images && "i", reasoning && "r", tools && "t"]
+    .filter(Boolean).join("");
   return [provider, id, context, output, ...prices, capabilities, (effort ?? []).join(",")].join(
     "|",
   );

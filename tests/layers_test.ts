@@ -9,6 +9,7 @@ const LAYERS = [
   ["catalog", "ledger", "accounts", "kept_items"],
   ["config"],
   ["simulator", "sealing"],
+  ["embeddings"],
   ["dialects", "database"],
   ["large_bodies"],
   ["fair_share", "rate_limits", "web"],

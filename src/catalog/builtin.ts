@@ -8,6 +8,7 @@ const K2_CODE = { input: 150, cached: 40, output: 650 };
 /** The six built-in routes by ID. Prices are defaults of the settings, in credits per million tokens. */
 export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
   "svc-k2": {
+    kind: "generation",
     displayName: "K2",
     context: 128_000,
     maxInput: 128_000,
@@ -19,6 +20,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     efforts: [],
   },
   "svc-k2-0905": {
+    kind: "generation",
     displayName: "K2 0905",
     context: 256_000,
     maxInput: 256_000,
@@ -30,6 +32,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     efforts: [],
   },
   "svc-k2.5": {
+    kind: "generation",
     displayName: "K2.5",
     context: 256_000,
     maxInput: 256_000,
@@ -41,6 +44,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     efforts: [],
   },
   "svc-k2.6": {
+    kind: "generation",
     displayName: "K2.6",
     context: 256_000,
     maxInput: 256_000,
@@ -52,6 +56,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     efforts: [],
   },
   "svc-k2.7-code": {
+    kind: "generation",
     displayName: "K2.7 Code",
     context: 256_000,
     maxInput: 256_000,
@@ -63,6 +68,7 @@ export const BUILTIN_ROUTES: Readonly<Record<string, BuiltinRoute>> = {
     efforts: [],
   },
   "svc-k3": {
+    kind: "generation",
     displayName: "K3",
     context: 1_000_000,
     maxInput: 1_000_000,

@@ -1,8 +1,11 @@
 import { ConfigError, type Settings } from "../config/mod.ts";
-import { Refusal } from "../refusal.ts";
+import { invalid, Refusal } from "../refusal.ts";
 import { closestString, levenshteinDistance } from "../std/mod.ts";
+import { EMBEDDINGS_PATH } from "../embeddings/mod.ts";
+import { DIALECTS } from "../dialects/mod.ts";
+import { checkEmbeddingsTargets } from "./embeddings_routes.ts";
 import { type Listings, NO_LISTINGS } from "./listings.ts";
-import type { Route } from "./route.ts";
+import type { Route, RouteKind } from "./route.ts";
 import { routesOf } from "./routes.ts";
 
 const NO_ROUTES =
@@ -20,7 +23,7 @@ export class Catalog {
   /** Problems that an operator should know about, such as routes without targets. */
   readonly warnings: readonly string[];
 
-  /** Available routes, in the order they are listed. */
+  /** Available routes, in the order they are listed: those for embeddings last. */
   readonly routes: readonly Route[];
   /** Aliases that are exact names, in the order they are listed. */
   readonly aliases: readonly Alias[];
@@ -36,8 +39,13 @@ export class Catalog {
   constructor(settings: Settings, listings: Listings = NO_LISTINGS) {
     const faults: string[] = [];
     const warnings: string[] = [];
-    this.routes = routesOf(settings, listings, faults);
+    const routes = routesOf(settings, listings, faults);
+    this.routes = [
+      ...routes.filter(({ kind }) => kind === "generation"),
+      ...routes.filter(({ kind }) => kind === "embeddings"),
+    ];
     if (this.routes.length === 0) warnings.push(NO_ROUTES);
+    checkEmbeddingsTargets(this.routes, settings, { faults, warnings });
     const mayBeListed = discovers(settings);
     for (const id of Object.keys(settings.routes)) {
       if (this.routes.some((route) => route.id === id)) continue;
@@ -66,7 +74,8 @@ export class Catalog {
       }
     }
     for (const route of this.routes) {
-      if (/^(claude|anthropic)/.test(route.id)) continue;
+      // tools that choose models by these names send conversations to them
+      if (route.kind === "embeddings" || /^(claude|anthropic)/.test(route.id)) continue;
       const name = `claude-${route.id}`;
       const taken = this.#byName.has(name) || Object.hasOwn(settings.aliases, name);
       if (!taken) aliases.push({ name, route });
@@ -82,37 +91,61 @@ export class Catalog {
    * Resolves the `model` of a request.
    *
    * @param model A route ID, alias, or name that matches a prefix pattern.
+   * @param kind What the request's endpoint is for; undefined for any.
    * @returns The route.
-   * @throws {Refusal} `model_unknown` if the name is unknown.
+   * @throws {Refusal} `model_unknown` if the name is unknown; `request_invalid` if the route is of another kind.
    */
-  resolve(model: string): Route {
+  resolve(model: string, kind?: RouteKind): Route {
     const route = this.find(model);
-    if (route !== undefined) return route;
     const shown = model.slice(0, MAX_SHOWN_CHARS);
-    throw new Refusal("model_unknown", `Unknown model '${shown}'. ${this.#advice(shown)}`, {
-      param: "model",
-    });
+    if (route === undefined) {
+      throw new Refusal("model_unknown", `Unknown model '${shown}'. ${this.#advice(shown, kind)}`, {
+        param: "model",
+      });
+    }
+    if (kind === undefined || route.kind === kind) return route;
+    const served = route.kind === "embeddings"
+      ? `The model '${shown}' only makes embeddings`
+      : `The model '${shown}' does not make embeddings`;
+    throw invalid(
+      "model",
+      `${served}: send it to ${ENDPOINTS[route.kind]}. ${this.#available(kind)}`,
+    );
   }
 
-  #advice(model: string): string {
-    const ids = this.routes.map(({ id }) => id);
-    if (ids.length === 0) return "No models are configured: add `targets` to at least one route.";
-    const names = [...this.#byName.keys()];
-    const near = closestString(model, names);
-    const guess = isLike(model, near) ? `Did you mean '${near}'? ` : "";
+  #advice(model: string, kind: RouteKind | undefined): string {
+    if (this.routes.length === 0) {
+      return "No models are configured: add `targets` to at least one route.";
+    }
+    const names = [...this.#byName].filter(([, route]) => isOf(kind, route)).map(([name]) => name);
+    const near = names.length === 0 ? undefined : closestString(model, names);
+    const guess = near !== undefined && isLike(model, near) ? `Did you mean '${near}'? ` : "";
+    return `${guess}${this.#available(kind)}`;
+  }
+
+  /** The models that an endpoint has. */
+  #available(kind: RouteKind | undefined): string {
+    const ids = this.routes.filter((route) => isOf(kind, route)).map(({ id }) => id);
+    if (ids.length === 0) {
+      return kind === "embeddings"
+        ? "No models for embeddings are available."
+        : "No models for replies are available.";
+    }
     const some = ids.slice(0, MAX_LISTED).join(", ");
     const rest = ids.length > MAX_LISTED ? `, and ${ids.length - MAX_LISTED} more` : "";
-    return `${guess}Available models: ${some}${rest} (GET /v1/models).`;
+    const what = kind === "embeddings" ? "Available models for embeddings" : "Available models";
+    return `${what}: ${some}${rest} (GET /v1/models).`;
   }
 
   /**
-   * Picks a model for an example.
+   * Picks a model for an example of a conversation.
    *
    * @param preferred Route IDs in order of preference.
    * @returns The first that is available, otherwise any route's ID, or `undefined` if there are no routes.
    */
   example(...preferred: readonly string[]): string | undefined {
-    return preferred.find((id) => this.#byName.has(id)) ?? this.routes[0]?.id;
+    return preferred.find((id) => this.#byName.has(id)) ??
+      this.routes.find(({ kind }) => kind === "generation")?.id;
   }
 
   /**
@@ -124,6 +157,16 @@ export class Catalog {
     return this.#byName.get(model) ??
       this.#byPrefix.find(({ prefix }) => model.startsWith(prefix))?.route;
   }
+}
+
+/** Where models of each kind are served. */
+const ENDPOINTS: Readonly<Record<RouteKind, string>> = {
+  generation: Object.values(DIALECTS).map(({ front: { path } }) => `POST ${path}`).join(" or "),
+  embeddings: `POST ${EMBEDDINGS_PATH}`,
+};
+
+function isOf(kind: RouteKind | undefined, route: Route): boolean {
+  return kind === undefined || route.kind === kind;
 }
 
 /** Max characters of an unknown name in its error, and max names of models beside it. */

@@ -4,6 +4,10 @@ import type { Listings } from "./listings.ts";
 import type { Route, Target } from "./route.ts";
 import { targetFacts } from "./routes.ts";
 
+/** Prices that requests are charged by. */
+const ALL = ["input", "cached", "output"] as const;
+const INPUT = ["input"] as const;
+
 /**
  * Compares routes of the settings with what is known of their targets.
  *
@@ -22,9 +26,13 @@ export function compareWithKnown(
     .flatMap((route) => route.targets.flatMap((target) => differences(route, target)));
 
   function differences(route: Route, target: Target): string[] {
-    const { context, maxOutput, images, prices } = targetFacts(target, settings, listings);
+    const { kind, context, maxOutput, images, prices } = targetFacts(target, settings, listings);
     const of = `routes.${route.id}`;
     const model = `${target.model} (${target.upstream})`;
+    if (kind !== undefined && kind !== route.kind) {
+      const use = kind === "embeddings" ? "only makes embeddings" : "makes no embeddings";
+      return [`${of}.kind: ${route.kind}, but ${model} ${use}`];
+    }
     const found: string[] = [];
     const compare = (name: string, own: number, known: number | undefined) => {
       if (known === undefined) return;
@@ -34,19 +42,20 @@ export function compareWithKnown(
       }
     };
     compare("context", route.context, context);
-    compare("maxOutput", route.maxOutput, maxOutput);
+    if (route.kind === "generation") compare("maxOutput", route.maxOutput, maxOutput);
     if (images === false && route.images !== "none") {
       found.push(`${of}.images: ${route.images}, but ${model} takes no images`);
     }
     if (images === true && route.images === "none") {
       found.push(`${of}.images: none, but ${model} takes images`);
     }
-    for (const kind of ["input", "cached", "output"] as const) {
-      const own = route.prices[kind];
-      const known = prices?.[kind];
+    const charged = route.kind === "embeddings" ? INPUT : ALL;
+    for (const field of charged) {
+      const own = route.prices[field];
+      const known = prices?.[field];
       if (known !== undefined && own < known) {
         found.push(
-          `${of}.prices.${kind}: ${own} credits per million tokens is less than the ${known} that ${model} costs`,
+          `${of}.prices.${field}: ${own} credits per million tokens is less than the ${known} that ${model} costs`,
         );
       }
     }

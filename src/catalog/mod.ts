@@ -11,11 +11,12 @@ export { BUILTIN_ROUTES } from "./builtin.ts";
 export { type Alias, Catalog } from "./catalog.ts";
 export {
   DEFAULT_UPSTREAM,
+  embeddingsSettings,
   type ListedSettings,
   settingsOfModel,
   SIMULATOR,
-  whyNotServed,
 } from "./routes.ts";
+export { kindByName, whyNotServed } from "./model_names.ts";
 export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
 export { compareWithKnown } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";
@@ -24,6 +25,7 @@ export {
   type ImageInput,
   type Prices,
   type Route,
+  type RouteKind,
   type RouteOrigin,
   type Target,
 } from "./route.ts";

@@ -27,20 +27,28 @@ export type ImageInput = "none" | "inline" | "remote";
  */
 export type RouteOrigin = "built-in" | "settings" | "known" | "guess";
 
+/** What a route's models are for: replies to conversations, or embeddings of texts. */
+export type RouteKind = "generation" | "embeddings";
+
 /** A model that callers can use: limits, prices, capabilities and targets. */
 export interface Route extends RouteReasoning {
   readonly id: string;
+  readonly kind: RouteKind;
   readonly displayName: string;
   /** Context window: max input and output tokens together. */
   readonly context: number;
-  /** Max input tokens. */
+  /** Max input tokens; of embeddings, those of each input. */
   readonly maxInput: number;
-  /** Max output tokens per choice. */
+  /** Max output tokens per choice; 0 for embeddings. */
   readonly maxOutput: number;
   /** Minimum charge of a request, in credits. */
   readonly minimum: number;
   readonly prices: Prices;
   readonly images: ImageInput;
+  /** Length of the embeddings, as far as it is known. */
+  readonly dimensions?: number | undefined;
+  /** Whether replies with embeddings of another length are rejected: the settings name it. */
+  readonly checksDimensions?: boolean | undefined;
   readonly origin: RouteOrigin;
   /** Upstreams and models, in failover order where no weights say otherwise. */
   readonly targets: readonly Target[];

@@ -3,8 +3,19 @@ import { type Effort, EFFORTS, nearestEffort, type RouteReasoning } from "../dia
 import { findKnownModel, type KnownModel } from "../known_models/mod.ts";
 import { closestString } from "../std/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
+import {
+  canEmbed,
+  checkKind,
+  inputPrices,
+  kindOfModel,
+  knownEmbeddings,
+  NEW_EMBEDDINGS_ROUTE,
+  statedKind,
+  UNKNOWN_EMBEDDINGS_MODEL,
+} from "./embeddings_routes.ts";
 import type { ListedModel, Listings } from "./listings.ts";
-import type { Prices, Route, Target } from "./route.ts";
+import { kindByName, USABLE_NAME, whyNotServed } from "./model_names.ts";
+import type { Prices, Route, RouteKind, Target } from "./route.ts";
 
 /** Name of the upstream that `upstream.url` (`SLUICE_UPSTREAM_URL`) configures. */
 export const DEFAULT_UPSTREAM = "default";
@@ -13,6 +24,7 @@ export const SIMULATOR = "simulator";
 
 /** A route of the settings that says nothing of its own. */
 const NEW_ROUTE = {
+  kind: "generation",
   context: 128_000,
   maxOutput: 128_000,
   minimum: 1,
@@ -25,17 +37,14 @@ const NEW_ROUTE = {
 /** A listed model of which nothing is known: so little that most models can do it. */
 const UNKNOWN_MODEL = { ...NEW_ROUTE, context: 32_768, maxOutput: 8_192 } as const;
 
+const NEW_ROUTES = { generation: NEW_ROUTE, embeddings: NEW_EMBEDDINGS_ROUTE } as const;
+const UNKNOWN_MODELS = { generation: UNKNOWN_MODEL, embeddings: UNKNOWN_EMBEDDINGS_MODEL } as const;
+
 /** What a route has where the settings say nothing. */
 type RouteDefaults = Omit<Route, "id" | "displayName" | "maxInput" | "targets"> & {
   readonly displayName?: string;
   readonly maxInput?: number;
 };
-
-/** Names of models that embed, rank, moderate, hear, speak or draw. */
-const NOT_FOR_CHAT =
-  /embed|rerank|moderation|whisper|\btts\b|transcribe|bge-|diffusion|dall-e|imagen?\b|sora|veo/i;
-/** Names that no header, log line, page or shell has to escape. */
-const USABLE_NAME = /^[A-Za-z0-9@][A-Za-z0-9._:@\/+-]{0,127}$/;
 
 /**
  * Collects the routes of the settings, the built-in ones and those of listed models.
@@ -67,11 +76,12 @@ export function routesOf(settings: Settings, listings: Listings, faults: string[
     const defaults = builtin === undefined
       ? own?.targets === undefined
         ? listed.get(id)
-        : targetDefaults(targets[0]!, settings, listings)
+        : targetDefaults(targets[0]!, statedKind(own), settings, listings)
       : withinLimits(builtin, targetFacts(targets[0]!, settings, listings));
-    return [
-      routeOf(id, own, { ...NEW_ROUTE, origin: originOf(id, own), ...defaults, targets }, faults),
-    ];
+    const kind = statedKind(own) ?? defaults?.kind ?? kindByName(targets[0]!.model);
+    checkKind({ id, kind, isBuiltin: builtin !== undefined, own }, faults);
+    const base = { ...NEW_ROUTES[kind], origin: originOf(id, own), ...defaults, kind, targets };
+    return [routeOf(id, own, base, faults)];
   });
 }
 
@@ -81,6 +91,8 @@ function originOf(id: string, own: RouteSettings | undefined): Route["origin"] {
 
 /** What is known of a target's model: limits that the upstream lists, else those that are published. */
 export interface TargetFacts {
+  /** What its maker publishes it for. */
+  readonly kind?: RouteKind | undefined;
   readonly context?: number | undefined;
   readonly maxOutput?: number | undefined;
   readonly images?: boolean | undefined;
@@ -106,6 +118,7 @@ export function targetFacts(
   const listed = listings.get(upstream)?.find(({ id }) => id === model);
   const known = findKnownModel(model, url);
   return {
+    kind: known && kindOfModel(model, known),
     context: listed?.context ?? known?.context,
     maxOutput: listed?.maxOutput ?? known?.maxOutput,
     images: known?.images,
@@ -116,6 +129,7 @@ export function targetFacts(
 /** Limits, prices and capabilities of a route of the settings, by its first target; nothing if that is not known. */
 function targetDefaults(
   { upstream, model }: Target,
+  kind: RouteKind | undefined,
   settings: Settings,
   listings: Listings,
 ): Omit<RouteDefaults, "origin"> | undefined {
@@ -128,6 +142,7 @@ function targetDefaults(
     listed ?? { id: model },
     known,
     settings.credits.perUsd,
+    kind,
   );
   return defaults;
 }
@@ -217,6 +232,7 @@ export function settingsOfModel(
     model,
     known,
     creditsPerUsd,
+    "generation",
   );
   return {
     settings: {
@@ -232,14 +248,19 @@ export function settingsOfModel(
 }
 
 /**
- * Says why a listed model is never served by its own name.
+ * Returns the settings of a route of kind `embeddings` to a model, so that they can be written down and changed.
  *
- * @param id Name of the model.
- * @returns The reason, or `undefined`.
+ * @param model The model, with its context if its upstream lists it.
+ * @param of Base URL of the upstream, and credits for one US dollar.
+ * @returns The settings; `undefined` if the model is for replies.
  */
-export function whyNotServed(id: string): string | undefined {
-  if (!USABLE_NAME.test(id)) return "its name has spaces or other characters that IDs cannot have";
-  return NOT_FOR_CHAT.test(id) ? "not a chat model, by its name" : undefined;
+export function embeddingsSettings(
+  model: ListedModel,
+  { url, creditsPerUsd }: { readonly url: string; readonly creditsPerUsd: number },
+): RouteSettings | undefined {
+  const { kind, context, prices } = defaultsOf(model, findKnownModel(model.id, url), creditsPerUsd);
+  if (kind !== "embeddings") return undefined;
+  return { kind, context, prices: { input: prices.input } };
 }
 
 /** The upstream's models behind built-in routes, by `upstream.model` (`SLUICE_UPSTREAM_MODEL`). */
@@ -281,7 +302,7 @@ function listedTargets(
   listings: Listings,
 ): ReadonlyMap<string, RouteDefaults & { readonly targets: readonly Target[] }> {
   const models = [...listings].flatMap(([upstream, all]) =>
-    all.filter(({ id }) => USABLE_NAME.test(id) && !NOT_FOR_CHAT.test(id))
+    all.filter(({ id }) => whyNotServed(id) === undefined)
       .map((model) => ({ upstream, model }))
   );
   const byName = Map.groupBy(models, ({ model }) => model.id);
@@ -294,10 +315,11 @@ function listedTargets(
     if (!USABLE_NAME.test(id) || isReserved(id, upstream, settings)) continue;
     const url = urlOf(upstream, settings);
     if (url === undefined) continue; // a listing of earlier settings
-    routes.set(id, {
-      ...defaultsOf(model, findKnownModel(model.id, url), settings.credits.perUsd),
-      targets: [{ upstream, model: model.id }],
-    });
+    const known = findKnownModel(model.id, url);
+    const own = ownValue(settings.routes, id);
+    const defaults = defaultsOf(model, known, settings.credits.perUsd, statedKind(own));
+    if (defaults.kind === "embeddings" && !canEmbed({ upstream }, settings)) continue;
+    routes.set(id, { ...defaults, targets: [{ upstream, model: model.id }] });
   }
   return routes;
 }
@@ -329,14 +351,17 @@ function defaultsOf(
   listed: ListedModel,
   known: KnownModel | undefined,
   creditsPerUsd: number,
+  kind = kindOfModel(listed.id, known),
 ): RouteDefaults {
-  const base = known === undefined ? UNKNOWN_MODEL : knownDefaults(known, creditsPerUsd);
+  // what is known of a model for another purpose says nothing
+  const used = known !== undefined && kindOfModel(listed.id, known) === kind ? known : undefined;
+  const base = used === undefined ? UNKNOWN_MODELS[kind] : knownDefaults(used, creditsPerUsd);
   const context = listed.context ?? base.context;
   return {
     ...base,
     context,
-    maxOutput: Math.min(listed.maxOutput ?? base.maxOutput, context),
-    origin: known === undefined ? "guess" : "known",
+    maxOutput: kind === "embeddings" ? 0 : Math.min(listed.maxOutput ?? base.maxOutput, context),
+    origin: used === undefined ? "guess" : "known",
   };
 }
 
@@ -348,16 +373,19 @@ function defaultsOf(
  * @returns Limits, prices and capabilities.
  */
 export function knownDefaults(
-  { context, maxOutput, prices, images, reasoning, efforts, provider }: KnownModel,
+  known: KnownModel,
   creditsPerUsd: number,
 ): Omit<RouteDefaults, "origin"> {
   const credits = (usd: number) => Math.ceil(usd * creditsPerUsd - 1e-9);
+  if (known.embeds) return knownEmbeddings(known, credits);
+  const { context, maxOutput, prices, images, reasoning, efforts, provider } = known;
   const inCredits: Prices = prices === undefined ? NEW_ROUTE.prices : {
     input: credits(prices.input),
     cached: credits(prices.cached),
     output: credits(prices.output),
   };
   return {
+    kind: "generation",
     context,
     maxOutput,
     minimum: NEW_ROUTE.minimum,
@@ -395,17 +423,28 @@ function routeOf(
   }
   return {
     id,
+    kind: defaults.kind,
     displayName: own?.displayName ?? defaults.displayName ?? id,
     context,
     maxInput,
     maxOutput,
     minimum: own?.minimum ?? defaults.minimum,
-    prices: own?.prices ?? defaults.prices,
+    prices: pricesOf(own, defaults),
     images: own?.images ?? defaults.images,
     ...reasoningOf(id, own, defaults, faults),
+    ...(defaults.kind === "embeddings" && {
+      dimensions: own?.dimensions ?? defaults.dimensions,
+      checksDimensions: own?.dimensions !== undefined,
+    }),
     origin: defaults.origin,
     targets: defaults.targets,
   };
+}
+
+function pricesOf(own: RouteSettings | undefined, defaults: RouteDefaults): Prices {
+  if (own?.prices === undefined) return defaults.prices;
+  const { input, cached = input, output = 0 } = own.prices; // missing ones are a fault unless it makes embeddings
+  return defaults.kind === "embeddings" ? inputPrices(input) : { input, cached, output };
 }
 
 /** Efforts of routes that do not say theirs: every provider with efforts knows these. */

@@ -395,7 +395,7 @@ function claudeContext(model: ToolModel | undefined): Record<string, string> {
     : { CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(tokens) };
 }
 
-/** Codex does not know the gateway's models, and compacts a conversation by the context window that it is told. */
+/** Codex does not know the gateway's models, and compacts a conversation by its configured context window. */
 function codexModel(model: ToolModel | undefined): string[] {
   if (model === undefined) return [];
   const { id, contextTokens } = model;

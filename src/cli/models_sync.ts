@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import {
   Catalog,
+  embeddingsSettings,
   type ListedModel,
   type Listings,
   settingsOfModel,
@@ -93,7 +94,7 @@ function compare(settings: Settings, asked: readonly Asked[]): SyncRow[] {
     catalog.routes.filter(({ targets }) =>
       targets.some((target) => target.upstream === upstream && target.model === model)
     ).map(({ id }) => id);
-  const rows = asked.flatMap(({ name, settings: { discover }, probe }): SyncRow[] => {
+  const rows = asked.flatMap(({ name, settings: { discover, dialect }, probe }): SyncRow[] => {
     if (!probe.lists) {
       return [{ upstream: name, model: null, served_as: [], note: whyNoList(probe), adds: null }];
     }
@@ -101,7 +102,7 @@ function compare(settings: Settings, asked: readonly Asked[]): SyncRow[] {
       const routes = servedAs(name, id);
       const row = { upstream: name, model: id, served_as: routes, adds: null };
       if (routes.length > 0) return { ...row, note: null };
-      const why = whyNotServed(id);
+      const why = whyNotServed(id, dialect);
       if (why !== undefined) return { ...row, note: why };
       if (discover) return { ...row, note: "an alias or a route has this name" };
       const several = new Set(listedBy.get(id)?.map((one) => one.name)).size > 1;
@@ -163,11 +164,9 @@ async function addRoutes(
   for (const { upstream, model, adds } of adding) {
     const { settings: { url }, probe: { models } } = asked.find(({ name }) => name === upstream)!;
     const listed = models.find(({ id }) => id === model)!;
-    const { settings } = settingsOfModel(listed, {
-      url,
-      creditsPerUsd: config.settings.credits.perUsd,
-    });
-    editor.add(["routes", adds!], { targets: [{ upstream, model }], ...settings });
+    const of = { url, creditsPerUsd: config.settings.credits.perUsd };
+    const limits = embeddingsSettings(listed, of) ?? settingsOfModel(listed, of).settings;
+    editor.add(["routes", adds!], { targets: [{ upstream, model }], ...limits });
   }
   await writeSettings(context, editor);
   return editor.path;

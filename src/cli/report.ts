@@ -61,14 +61,18 @@ export function reportCommands(program: Command, context: CommandContext): void 
 
 /** A model as a row of a table. */
 export function modelRow(route: Route) {
+  const isGeneration = route.kind === "generation";
   return {
     model: route.id,
     context: route.context,
-    output: route.maxOutput,
-    images: route.images,
-    reasoning: route.reasoning,
+    output: isGeneration ? route.maxOutput : null,
+    images: isGeneration ? route.images : null,
+    reasoning: isGeneration ? route.reasoning : null,
     minimum: route.minimum,
-    "in/cached/out per M": Object.values(route.prices).join(" / "),
+    "in/cached/out per M": isGeneration
+      ? Object.values(route.prices).join(" / ")
+      : String(route.prices.input),
+    kind: route.kind,
     from: route.origin,
     targets: describeTargets(route.targets),
   };

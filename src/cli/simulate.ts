@@ -5,8 +5,8 @@ import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { portOf } from "./settings.ts";
 
-/** It lists the built-in routes, so that a gateway in front of it serves them by discovery. */
-const MODELS = Object.keys(BUILTIN_ROUTES);
+/** It lists the built-in routes and a model for embeddings, so that a gateway in front of it serves them by discovery. */
+const MODELS = [...Object.keys(BUILTIN_ROUTES), "text-embedding-3-small"];
 
 /** `sluice simulate` */
 export function simulateCommand(program: Command, context: CommandContext): void {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { SIMULATOR } from "../catalog/mod.ts";
+import { kindByName, SIMULATOR } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { servedCatalog } from "./served_catalog.ts";
@@ -13,7 +13,7 @@ export interface ToolModel {
   readonly isSimulated: boolean;
 }
 
-/** The models that a tool is set up with. */
+/** The models that a tool is set up with, none of them for embeddings. */
 export interface ToolModels {
   /** All, in the order they are listed. */
   readonly all: readonly ToolModel[];
@@ -24,14 +24,15 @@ export interface ToolModels {
 }
 
 const PATIENCE_MS = 2_000;
-/** Names of models that embed, rank, hear or draw. */
-const NOT_FOR_CHAT = /embed|rerank|whisper|tts|bge-|diffusion/i;
+/** Names of models that rank, hear or draw. */
+const NOT_FOR_CHAT = /rerank|whisper|tts|diffusion/i;
 
 const list = z.object({
   data: z.array(z.object({
     id: z.string(),
     max_input_tokens: z.int().optional(),
     max_tokens: z.int().optional(),
+    kind: z.string().optional(),
     simulated: z.boolean().optional(),
   })),
 });
@@ -57,7 +58,7 @@ async function listed(url: string | undefined): Promise<readonly ToolModel[] | u
   if (url === undefined) return undefined;
   try {
     const reply = await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(PATIENCE_MS) });
-    return list.parse(await reply.json()).data.map((model) => ({
+    return list.parse(await reply.json()).data.filter(isForReplies).map((model) => ({
       id: model.id,
       contextTokens: model.max_input_tokens,
       maxOutputTokens: model.max_tokens,
@@ -73,10 +74,15 @@ async function configured(
   config: Config,
 ): Promise<readonly ToolModel[]> {
   const { routes } = await servedCatalog(config, context);
-  return routes.map(({ id, maxInput, maxOutput, targets }) => ({
+  return routes.filter(isForReplies).map(({ id, maxInput, maxOutput, targets }) => ({
     id,
     contextTokens: maxInput,
     maxOutputTokens: maxOutput,
     isSimulated: targets[0]?.upstream === SIMULATOR,
   }));
+}
+
+/** A gateway of an earlier version names no kind: then the name tells. */
+function isForReplies({ id, kind = kindByName(id) }: { id: string; kind?: string | undefined }) {
+  return kind === "generation";
 }

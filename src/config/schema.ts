@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { DIALECT_NAMES, EFFORTS } from "../dialects/mod.ts";
+import { MAX_DIMENSIONS } from "../embeddings/mod.ts";
 import { Secret } from "./secret.ts";
 
 /** One of the wire formats. */
@@ -119,18 +120,30 @@ const target = z.strictObject({
 
 const prices = z.strictObject({
   input: count.describe("Credits per million uncached input tokens."),
-  cached: count.describe("Credits per million cached input tokens."),
-  output: count.describe("Credits per million output tokens."),
+  cached: count.optional().describe(
+    "Credits per million cached input tokens. Required unless `kind` is `embeddings`.",
+  ),
+  output: count.optional().describe(
+    "Credits per million output tokens. Required unless `kind` is `embeddings`.",
+  ),
 });
 
 /** Schema of one route. */
 export const routeSettings = z.strictObject({
+  kind: z.enum(["generation", "embeddings"]).optional().describe(
+    "What the targets' models are for. Default: `embeddings` if the first target's model is known for " +
+      "them or its name says so, otherwise `generation`.",
+  ),
   targets: z.array(target).min(1).optional().describe(
     "Upstreams and models to send requests to: in failover order, or shared out by `weight`.",
   ),
   displayName: z.string().min(1).optional().describe("Name shown in model lists."),
   context: z.int().positive().optional().describe(
-    "Context window: maximum input and output tokens together.",
+    "Context window: maximum input and output tokens together. For embeddings: of each input.",
+  ),
+  dimensions: z.int().positive().max(MAX_DIMENSIONS).optional().describe(
+    "Length of the vectors that the targets return, for `kind: embeddings`. Replies with vectors of " +
+      "another length are rejected, unless the request asked for it.",
   ),
   maxInput: z.int().positive().optional().describe("Maximum input tokens, if less than `context`."),
   maxOutput: z.int().positive().optional().describe("Maximum output tokens per response."),

@@ -16,7 +16,7 @@ export interface ImageView {
 
 /** A valid request body, and what the gateway needs to know of it. */
 export interface ParsedRequest {
-  /** The body as it came, unknown fields included. Never changed in place. */
+  /** The body unchanged, unknown fields included. Never changed in place. */
   readonly body: JsonObject;
   readonly model: string;
   readonly stream: boolean;
@@ -155,8 +155,8 @@ export interface ReplyStream {
    * Takes one event from the upstream.
    *
    * @returns the text to send to the client now; empty when there is none.
-   * @throws {Refusal} `upstream_unavailable` and the like when the upstream reports an error, or sends what is not
-   *   of its dialect.
+   * @throws {Refusal} `upstream_unavailable` and the like when the upstream reports an error, or sends an
+   *   event that its dialect does not have.
    */
   push(event: SseEvent): string;
   /**
@@ -225,7 +225,7 @@ export interface ReplyWriter {
   /** Items that the client may refer to by their ids in later requests, once the reply is written. */
   readonly outputItems?: readonly JsonObject[] | undefined;
   /**
-   * A whole reply; in the place of the other methods.
+   * A whole reply; instead of the other methods.
    *
    * @param events Each tool call in one piece.
    * @throws {Refusal} `upstream_unavailable` when the dialect cannot hold it.
@@ -361,7 +361,7 @@ export interface Back {
 export interface Bridge {
   /** Whether one request gets one choice: several have to be requested one by one. */
   readonly singleChoice: boolean;
-  /** @throws {Refusal} `request_invalid` when the upstream's dialect cannot say what the request needs. */
+  /** @throws {Refusal} `request_invalid` when the upstream's dialect does not support what the request needs. */
   request(request: ParsedRequest, options: WriteOptions): WrittenRequest;
   reply(body: unknown, context: ReplyContext): Reply;
   stream(context: ReplyContext): ReplyStream;

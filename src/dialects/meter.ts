@@ -9,7 +9,7 @@ import { isObject, type JsonObject, type JsonValue, objects, text } from "./json
 const PER_REQUEST = 3;
 const PER_MESSAGE = 4;
 
-/** Keys that are the wire formats' own. What is not here is counted, as text that somebody put there. */
+/** Keys that are the wire formats' own. Other keys are counted, as text that somebody put there. */
 const KEYS = new Set(
   ("annotations arguments audio cache_control call_id choices citations cited_text content content_block context " +
     "created data delta detail document_index encrypted_content end_char_index error expires_at file file_data " +
@@ -75,7 +75,7 @@ const IDS = new Set(["id", "call_id", "tool_call_id", "tool_use_id"]);
 const ITEM_ID = /^[a-z]{1,16}_(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{1,63}$/;
 /** What a kind, a role or an id has at most. */
 const MARKER_CHARS = 64;
-/** So many keys and values of one place are its kinds; more are words. */
+/** Up to this many keys and values of one place are its kinds; more are words. */
 const MAX_KEYS = 8;
 const MAX_VALUES = 2;
 
@@ -90,7 +90,7 @@ const MAX_KEPT_CHARS = 65_536;
  */
 export class Meter {
   readonly #counter = new TokenCounter();
-  /** Tokens of what is no text. */
+  /** Tokens of images and other parts that are not text. */
   #more = 0;
   /** What images were found in: their own field is counted by its size. */
   readonly #images: ReadonlySet<JsonValue> | undefined;
@@ -116,7 +116,7 @@ export class Meter {
     this.#counter.add(said);
   }
 
-  /** Adds tokens of what is no text. */
+  /** Adds tokens of parts that are not text. */
   addTokens(tokens: number): void {
     this.#more += tokens;
   }
@@ -301,7 +301,7 @@ function isPicture(url: string): boolean {
 
 /**
  * Input tokens of a request's body, in any dialect: messages and instructions by their texts, everything else
- * (tools, schemas, what is not known) by its JSON.
+ * (tools, schemas, unknown fields) by its JSON.
  *
  * @param images The body's images, which are counted by their sizes.
  */

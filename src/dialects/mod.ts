@@ -55,6 +55,7 @@ export {
   connectionFault,
   errorFrame,
   readTurnFrame,
+  responsesErrorWords,
   turnBody,
   TurnEvents,
   type TurnFault,
@@ -74,4 +75,5 @@ export {
   type UpstreamError,
   upstreamFault,
 } from "./upstream_error.ts";
-export { countedUsage, NO_USAGE, type Usage } from "./usage.ts";
+export { countedUsage, firstCount, NO_USAGE, type Usage } from "./usage.ts";
+export { validate } from "./validation.ts";

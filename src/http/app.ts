@@ -3,6 +3,7 @@ import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { databaseRefusal, probeWrite } from "../database/mod.ts";
 import { type DialectName, DIALECTS, frontSpoken, type HeaderLookup } from "../dialects/mod.ts";
+import { EMBEDDINGS_PATH } from "../embeddings/mod.ts";
 import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
@@ -20,7 +21,7 @@ import { openApiDocument } from "./openapi/document.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
-import { errorResponse } from "./responses.ts";
+import { errorResponse, upgradeRequired } from "./responses.ts";
 import { describeWrongPath } from "./wrong_path.ts";
 
 /** What the door leads to. */
@@ -74,8 +75,9 @@ export class App {
 
   /** All endpoints, by method and path. */
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
-    const relayed = DIALECT_PATHS.map(([path]) => ({ method: "POST", path }));
-    return [...relayed, ...this.#hono.routes];
+    const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
+      .map((path) => ({ method: "POST", path }));
+    return [...relayed, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
   }
 
   /** Resolves when no request to a model is in progress. For an app that gets no new ones. */
@@ -116,6 +118,9 @@ export class App {
     if (state.path === RESPONSES && request.method === "GET") {
       return this.#socket(request, state).catch((error) => this.#fail(error, state));
     }
+    if (request.method === "POST" && state.path === EMBEDDINGS_PATH) {
+      return this.#inference.embed(request, state).catch((error) => this.#fail(error, state));
+    }
     if (isConsolePath(state.path)) {
       const { peer } = state;
       return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
@@ -147,9 +152,9 @@ export class App {
     const { settings } = this.#options;
     if (state.header("upgrade")?.toLowerCase() !== "websocket") {
       const message = `Send POST ${RESPONSES}, or GET ${RESPONSES} as a WebSocket handshake.`;
-      const refused = this.#refuse(state, new Refusal("path_unknown", message));
-      const headers = { ...Object.fromEntries(refused.headers), upgrade: "websocket" };
-      return new Response(refused.body, { status: STATUS_CODE.UpgradeRequired, headers });
+      const refusal = new Refusal("path_unknown", message);
+      this.#parts.metrics.answeredError(refusal.reason);
+      return upgradeRequired(state, refusal);
     }
     if (!mayConnect(request, settings.cors.origins)) {
       const message = "This browser origin may not connect: add it to the setting cors.origins.";
@@ -181,8 +186,8 @@ export class App {
     app.get("/user/credits", (c) => this.#credits(c));
     app.get("/v1/models", (c) => {
       if (c.req.query("client_version") !== undefined) return this.#models(c, codexModels);
-      const { listsAliases: withAliases } = frontSpoken(c.env.header);
-      return this.#models(c, (catalog) => modelList(catalog, { withAliases }));
+      const { listsAliases } = frontSpoken(c.env.header);
+      return this.#models(c, (catalog) => modelList(catalog, { listsAliases }));
     });
     app.get("/v1/models/:id{.+}", (c) => {
       const id = c.req.param("id");

@@ -37,9 +37,9 @@ function windowHeaders(name: string, window: Window | undefined): Record<string,
   };
 }
 
-/** Lists all models as Codex discovers them. It asks with its version in the query. */
+/** Lists the models that reply, as Codex discovers them. It asks with its version in the query. */
 export function codexModels(catalog: Catalog) {
-  return { models: catalog.routes.map(codexModel) };
+  return { models: catalog.routes.filter(({ kind }) => kind === "generation").map(codexModel) };
 }
 
 function codexModel(route: Route, at: number) {

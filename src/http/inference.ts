@@ -9,10 +9,11 @@ import {
   parseDetached,
   text,
 } from "../dialects/mod.ts";
+import { MAX_INPUT_TOKENS, MAX_INPUTS } from "../embeddings/mod.ts";
 import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { RateLimit } from "../rate_limits/mod.ts";
 import { Refusal } from "../refusal.ts";
-import { relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
+import { embed, type EmbedRequest, relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
 import { type BodyLimits, readJson, skipBody } from "./body.ts";
 import type { Callers } from "./callers.ts";
@@ -63,11 +64,36 @@ export class Inference {
    *
    * @param options Whether the model is to reply; else the request is only checked.
    */
-  async relay(
+  relay(
     request: Request,
     state: RequestState,
     dialect: DialectName,
     { generates = true }: { readonly generates?: boolean } = {},
+  ): Promise<Response> {
+    const { header, path } = state;
+    return this.#exchange(request, state, (incoming) => {
+      const { caller: { keyId }, body } = incoming;
+      if (!generates) this.#options.unbilledBytes.add(keyId, body.bytes);
+      state.model = isObject(body.json) ? text(body.json.model) : undefined;
+      return relay(this.#parts, { ...incoming, dialect, generates, path, header });
+    });
+  }
+
+  /** Answers a request for embeddings by an upstream. */
+  embed(request: Request, state: RequestState): Promise<Response> {
+    // arrays of tokens have that many values more than any other body, and each of them is small
+    const bodyValues = this.#bodyLimits.bodyValues + MAX_INPUT_TOKENS + MAX_INPUTS;
+    return this.#exchange(request, state, (incoming) => embed(this.#parts, incoming), {
+      ...this.#bodyLimits,
+      bodyValues,
+    });
+  }
+
+  async #exchange(
+    request: Request,
+    state: RequestState,
+    run: (incoming: EmbedRequest) => Promise<RelayReply>,
+    limits = this.#bodyLimits,
   ): Promise<Response> {
     const startedTick = performance.now();
     const { requestId, clientRequestId, path } = state;
@@ -77,18 +103,12 @@ export class Inference {
     const { caller, over } = await this.#enter(request, state);
     const reply = await this.#read(request, caller, (body) => {
       reading.end();
-      if (!generates) this.#options.unbilledBytes.add(caller.keyId, body.bytes);
-      state.model = isObject(body.json) ? text(body.json.model) : undefined;
-      return relay(this.#parts, {
-        dialect,
-        generates,
-        path,
+      return run({
         caller,
         body,
         requestId,
         clientRequestId,
         trace,
-        header: state.header,
         leaving: disconnectWatcher(request, {
           timers: this.#parts.timers,
           connections: this.#options.connections,
@@ -98,7 +118,7 @@ export class Inference {
         onStatus: (accountStatus) => state.accountStatus = accountStatus,
         over,
       });
-    }).catch((error) => {
+    }, limits).catch((error) => {
       over();
       throw error;
     });
@@ -118,7 +138,7 @@ export class Inference {
     });
     const counted = await this.#read(request, caller, (body) => {
       const parsed = parseDetached(body, (json) => parse(json, state.header));
-      this.#parts.catalog().resolve(parsed.model);
+      this.#parts.catalog().resolve(parsed.model, "generation");
       unbilledBytes.add(caller.keyId, body.bytes);
       return { input_tokens: meterInput(parsed.body, parsed.images) };
     }).finally(over);
@@ -179,6 +199,7 @@ export class Inference {
     request: Request,
     { accountId, keyId }: Caller,
     use: (body: JsonBody) => T | Promise<T>,
+    limits = this.#bodyLimits,
   ): Promise<T> {
     try {
       check(this.#options.unbilledBytes, keyId, "bytes in rejected and count_tokens requests");
@@ -189,7 +210,7 @@ export class Inference {
     let bytes = 0;
     const owner = { account: accountId, received: (more: number) => bytes += more };
     try {
-      const body = await readJson(request, this.#bodyLimits, owner);
+      const body = await readJson(request, limits, owner);
       try {
         return await use(body);
       } finally {

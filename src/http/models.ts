@@ -20,7 +20,7 @@ export function modelInfo(id: string, route: Route, displayName = route.displayN
       object: "model_permission",
       created: CREATED,
       allow_create_engine: false,
-      allow_sampling: true,
+      allow_sampling: route.kind === "generation",
       allow_logprobs: true,
       allow_search_indices: false,
       allow_view: true,
@@ -31,15 +31,24 @@ export function modelInfo(id: string, route: Route, displayName = route.displayN
     }],
     max_input_tokens: route.maxInput,
     max_tokens: route.maxOutput,
+    kind: route.kind,
+    ...(route.dimensions !== undefined && { dimensions: route.dimensions }),
     ...(route.targets[0]?.upstream === SIMULATOR && { simulated: true }),
   };
 }
 
-/** Lists all models in one page, with the envelopes of both families of SDKs. */
-export function modelList(catalog: Catalog, { withAliases }: { withAliases: boolean }) {
+/**
+ * Lists all models in one page, with the envelopes of both families of SDKs.
+ *
+ * @param catalog The routes.
+ * @param listsAliases Whether the client's dialect lists aliases. It has no embeddings then: its pickers would offer models
+ *   that it cannot use.
+ */
+export function modelList(catalog: Catalog, { listsAliases }: { listsAliases: boolean }) {
+  const isListed = ({ kind }: Route) => !listsAliases || kind === "generation";
   const data = [
-    ...catalog.routes.map((route) => modelInfo(route.id, route)),
-    ...(withAliases ? catalog.aliases.map(aliasInfo) : []),
+    ...catalog.routes.filter(isListed).map((route) => modelInfo(route.id, route)),
+    ...(listsAliases ? catalog.aliases.filter(({ route }) => isListed(route)).map(aliasInfo) : []),
   ];
   return {
     object: "list",

@@ -17,7 +17,7 @@ import type { RecentResponses } from "./recent_responses.ts";
 /** What a connection needs. */
 export interface ResponseSocketOptions {
   /** Sends a request for a turn through the gateway. */
-  readonly request: (body: Uint8Array<ArrayBuffer>[], turn: TurnOptions) => Promise<Response>;
+  readonly request: (body: Uint8Array[], turn: TurnOptions) => Promise<Response>;
   readonly recent: RecentResponses;
   /** Max characters of a frame. */
   readonly maxChars: number;
@@ -60,7 +60,7 @@ export class ResponseSocket {
   #isOver = false;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   /** Why it is closed after the turn in progress. */
-  #closing: string | undefined;
+  #closing: { readonly reason: string; readonly fault: TurnFault | undefined } | undefined;
   /** `performance.now()` at its beginning and after its last turn. */
   readonly openedTick = performance.now();
   usedTick = this.openedTick;
@@ -86,11 +86,10 @@ export class ResponseSocket {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** Closes the connection once no turn is in progress. @param fault What the client is told. */
+  /** Closes the connection once no turn is in progress. @param fault An error for the client. */
   close(reason: string, fault?: TurnFault): void {
     if (this.#closing !== undefined) return;
-    this.#closing = reason;
-    if (fault !== undefined) this.#send(errorFrame(fault));
+    this.#closing = { reason, fault };
     if (!this.#isRunning) this.#close();
   }
 
@@ -101,8 +100,10 @@ export class ResponseSocket {
   }
 
   #close(): void {
+    const { reason, fault } = this.#closing ?? {};
     try {
-      this.#socket.close(NORMAL, this.#closing);
+      if (fault !== undefined) this.#send(errorFrame(fault));
+      this.#socket.close(NORMAL, reason);
     } catch {
       // it is not open yet, or not any more
     }
@@ -192,7 +193,7 @@ export class ResponseSocket {
   async #forward(
     { body }: Response,
     { items, previousId }: TurnFrame,
-    earlier: readonly Uint8Array<ArrayBuffer>[],
+    earlier: readonly Uint8Array[],
   ): Promise<boolean> {
     const events = new TurnEvents(previousId);
     this.#reader = body!.getReader();

@@ -174,7 +174,7 @@ export class ResponseSockets {
     for (const { socket, settings: { socketIdleMs, socketMs } } of [...this.#open]) {
       const ageMs = nowTick - socket.openedTick;
       if (ageMs > HANDSHAKE_MS && !socket.isOpen && !socket.isRunning) socket.abandon();
-      else if (ageMs > socketMs && !socket.isRunning) socket.close("too old", tooOld(socketMs));
+      else if (ageMs > socketMs) socket.close("too old", tooOld(socketMs));
       else if (nowTick - socket.usedTick > socketIdleMs && !socket.isRunning) socket.close("idle");
     }
   }
@@ -183,7 +183,7 @@ export class ResponseSockets {
 /** Makes the requests of a connection's turns: with its key and headers. */
 function turnRequests(
   { url, headers }: Request,
-): (body: Uint8Array<ArrayBuffer>[], signal: AbortSignal) => Request {
+): (body: Uint8Array[], signal: AbortSignal) => Request {
   const own = [...headers].filter(([name]) => !HANDSHAKE.test(name));
   return (pieces, signal) => {
     const size = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -195,7 +195,8 @@ function turnRequests(
         ["content-length", String(size)],
         ["accept", "text/event-stream"],
       ],
-      body: joinBytes(pieces, size),
+      // the types of Deno 2.4 leave the kind of buffer open
+      body: joinBytes(pieces, size) as Uint8Array<ArrayBuffer>,
       signal,
     });
   };

@@ -19,14 +19,44 @@ const ENDPOINTS: readonly { path: string; method: "GET" | "POST"; appended: read
     { path: "/v1/chat/completions", method: "POST", appended: ["/chat/completions"] },
     { path: "/v1/responses/compact", method: "POST", appended: ["/responses/compact"] },
     { path: "/v1/responses", method: "POST", appended: ["/responses"] },
+    { path: "/v1/embeddings", method: "POST", appended: ["/embeddings"] },
     { path: "/v1/models", method: "GET", appended: ["/models"] },
   ];
+
+/** What clients of the responses API call besides the endpoints, as the end of a path, with what to do instead. */
+const NOT_SERVED: readonly { path: RegExp; remedy: string }[] = [
+  {
+    path: /\/responses\/input_tokens$/,
+    remedy: "POST /v1/messages/count_tokens counts the input of a request to /v1/messages. " +
+      "A response has its count in usage.input_tokens.",
+  },
+  {
+    path: /\/responses\/[^/]+\/cancel$/,
+    remedy:
+      "Responses do not run in the background: close the connection of a request to cancel it.",
+  },
+  {
+    path: /\/responses\/[^/]+\/input_items$/,
+    remedy: "Prompts are not stored: keep the input that you send.",
+  },
+  {
+    path: /\/responses\/[^/]+$/,
+    remedy:
+      "Responses are not stored: keep the one that POST /v1/responses returns, and send its output items " +
+      "as input of the next request.",
+  },
+  {
+    path: /\/conversations(?:\/[^/]+(?:\/items(?:\/[^/]+)?)?)?$/,
+    remedy:
+      "Conversations are not stored: send the whole input with each request to POST /v1/responses.",
+  },
+];
 
 const MAX_PATH_CHARS = 200;
 
 /**
  * Says what to do about an unknown endpoint. Most are wrong base URLs: OpenAI's SDKs append `/chat/completions` to theirs,
- * Anthropic's `/v1/messages`, and other clients mix the two.
+ * Anthropic's `/v1/messages`, and other clients mix the two. Some are of features that need stored responses.
  *
  * @returns One or two sentences, with the right endpoint and base URL where the path shows what was meant.
  *
@@ -54,5 +84,7 @@ export function describeWrongPath({ method, path, base }: WrongRequest): string 
       }.`;
     }
   }
-  return `${unknown}. GET /openapi.json lists the endpoints.`;
+  const remedy = NOT_SERVED.find((one) => one.path.test(plain))?.remedy ??
+    "GET /openapi.json lists the endpoints.";
+  return `${unknown}. ${remedy}`;
 }

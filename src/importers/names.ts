@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { kindByName, whyNotServed } from "../catalog/mod.ts";
 
 const emailAddress = z.email();
 
@@ -33,4 +34,10 @@ export function baseUrl(text: string): string | undefined {
 export function shownUrl(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname.replace(/\/$/, "")}`;
+}
+
+/** Says why no route is made for a model, by its name; `undefined` if one is. */
+export function whyNotImported(model: string): string | undefined {
+  if (kindByName(model) === "generation") return whyNotServed(model);
+  return 'not a chat model: add a route of kind "embeddings" for it';
 }

@@ -14,7 +14,7 @@ const DELETE = `delete from kept_items where rowid in (
     select rowid from kept_items where expires_at_ms <= ? order by expires_at_ms limit ?
   ) returning 1 as gone`;
 /**
- * Adds up the next newest rows, and says where to go on, and which of them are beyond what is left of the limits. Rows of one
+ * Adds up the next newest rows, and says where to go on, and which of them exceed the rest of the limits. Rows of one
  * millisecond are counted together.
  */
 const COUNT = `

@@ -7,8 +7,12 @@ export interface KnownModel {
   readonly id: string;
   /** Context window: max input and output tokens together. */
   readonly context: number;
-  /** Max output tokens. */
+  /** Max output tokens; 0 if it makes embeddings. */
   readonly maxOutput: number;
+  /** Whether it makes embeddings and nothing else. */
+  readonly embeds: boolean;
+  /** Length of its embeddings; `undefined` if it makes none, or if that is not published. */
+  readonly dimensions: number | undefined;
   /** US dollars per million tokens; `undefined` if they are not published. */
   readonly prices:
     | { readonly input: number; readonly cached: number; readonly output: number }
@@ -119,11 +123,15 @@ function modelOf(line: string): KnownModel {
     capabilities = "",
     efforts = "",
   ] = line.split("|");
+  const embeds = capabilities.includes("e");
+  const length = Number(maxOutput);
   return {
     provider,
     id,
     context: Number(context),
-    maxOutput: Math.min(Number(maxOutput), Number(context)),
+    maxOutput: embeds ? 0 : Math.min(length, Number(context)),
+    embeds,
+    dimensions: embeds && length > 0 ? length : undefined,
     prices: input === ""
       ? undefined
       : { input: Number(input), cached: Number(cached), output: Number(output) },

@@ -3,7 +3,8 @@
 
 /**
  * One model per line: provider, ID, context, output, prices of input, cached input and output in US dollars per million
- * tokens, capabilities (i: images, r: reasoning, t: tools), efforts.
+ * tokens, capabilities (e: embeddings, whose output is the length of a vector, 0 if unknown; i: images, r: reasoning,
+ * t: tools), efforts.
  */
 export const TABLE = `
 alibaba|qvq-max|131072|8192|1.2|1.2|4.8|irt|
@@ -129,6 +130,7 @@ google|gemini-3.1-flash-lite|1048576|65536|0.25|0.025|1.5|irt|minimal,low,medium
 google|gemini-3.1-pro-preview-customtools|1048576|65536|2|0.2|12|irt|low,medium,high
 google|gemini-3.1-pro-preview|1048576|65536|2|0.2|12|irt|low,medium,high
 google|gemini-3.5-flash|1048576|65536|1.5|0.15|9|irt|minimal,low,medium,high
+google|gemini-embedding-001|2048|0|0.15|0.15|0|e|
 google|gemini-flash-latest|1048576|65536|0.3|0.075|2.5|irt|
 google|gemini-flash-lite-latest|1048576|65536|0.1|0.025|0.4|irt|
 google|gemma-4-26b-a4b-it|262144|32768||||irt|
@@ -158,6 +160,7 @@ mistral|magistral-medium-latest|128000|16384|2|2|5|rt|
 mistral|magistral-small|128000|128000|0.5|0.5|1.5|rt|
 mistral|ministral-3b-latest|128000|128000|0.04|0.04|0.04|t|
 mistral|ministral-8b-latest|128000|128000|0.1|0.1|0.1|t|
+mistral|mistral-embed|8000|0|0.1|0.1|0|e|
 mistral|mistral-large-2411|131072|16384|2|2|6|t|
 mistral|mistral-large-2512|262144|262144|0.5|0.5|1.5|it|
 mistral|mistral-large-latest|262144|262144|0.5|0.5|1.5|it|
@@ -227,6 +230,9 @@ openai|o3-pro|200000|100000|20|20|80|irt|low,medium,high
 openai|o3|200000|100000|2|0.5|8|irt|low,medium,high
 openai|o4-mini-deep-research|200000|100000|2|0.5|8|irt|medium
 openai|o4-mini|200000|100000|1.1|0.275|4.4|irt|low,medium,high
+openai|text-embedding-3-large|8191|3072|0.13|0.13|0|e|
+openai|text-embedding-3-small|8191|1536|0.02|0.02|0|e|
+openai|text-embedding-ada-002|8192|1536|0.1|0.1|0|e|
 togetherai|LiquidAI/LFM2-24B-A2B|32768|32768|0.03|0.03|0.12||
 togetherai|MiniMaxAI/MiniMax-M2.5|204800|131072|0.3|0.06|1.2|rt|
 togetherai|MiniMaxAI/MiniMax-M2.7|202752|131072|0.3|0.06|1.2|rt|

@@ -9,9 +9,10 @@
  */
 
 export { type EstimateNews, InputEstimates } from "./input_estimates.ts";
+export { embed } from "./embed.ts";
 export { relay } from "./relay.ts";
 export type { DisconnectWatcher } from "./lifecycle.ts";
-export type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
+export type { EmbedRequest, RelayParts, RelayReply, RelayRequest } from "./request.ts";
 export {
   type InFlightCounts,
   type InFlightRequest,

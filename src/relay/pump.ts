@@ -8,7 +8,7 @@ import { type Lifecycle, stoppingRefusal } from "./lifecycle.ts";
 import type { OpenedStream } from "./opened_reply.ts";
 import { readyReader, type ReadyTextReader } from "./text_reader.ts";
 
-/** A client that reads nothing for so long while there is output has kept the upstream waiting. */
+/** A client that reads nothing for this time while there is output has kept the upstream waiting. */
 const KEPT_WAITING_MS = 2_000;
 /**
  * A stream that breaks off sooner says something of its target. A later break may be due to its length, which the client

@@ -1,18 +1,13 @@
-import type { Caller } from "../accounts/mod.ts";
-import {
-  checkMedia,
-  defaultOutput,
-  permittedOutput as permittedBy,
-  type Route,
-} from "../catalog/mod.ts";
+import { checkMedia, defaultOutput, permittedOutput as permittedBy } from "../catalog/mod.ts";
 import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../dialects/mod.ts";
 import type { JsonBody } from "../large_bodies/mod.ts";
-import { invalid, Refusal } from "../refusal.ts";
-import { isSimulated, SIMULATED_HEADER } from "../upstreams/mod.ts";
+import { invalid } from "../refusal.ts";
 import { emptyReply } from "./empty_reply.ts";
 import { Generation } from "./generation.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { checkPermission } from "./permission.ts";
 import { planTargets } from "./plan.ts";
+import { replyHeaders } from "./reply_headers.ts";
 import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
 
 /** Max references to earlier items in a request. */
@@ -27,7 +22,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   const sealer = parts.sealing.of(caller.accountId);
   const endpoint = front.further?.find((one) => one.path === path) ?? front;
   const parsed = parseDetached(body, (json) => endpoint.parse(json, header, sealer));
-  const route = parts.catalog().resolve(parsed.model);
+  const route = parts.catalog().resolve(parsed.model, "generation");
   checkPermission(caller, route);
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
@@ -71,12 +66,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
     await generation.inlineImages();
     const reached = await generation.send();
     body.detached.release();
-    const headers = {
-      "x-sluice-upstream": reached.plan.target.upstream,
-      ...(isSimulated(reached.reply) ? { [SIMULATED_HEADER]: "true" } : {}),
-      ...(reached.dropped.length === 0 ? {} : { "x-sluice-ignored": reached.dropped.join(", ") }),
-      ...(adjusted.length === 0 ? {} : { "x-sluice-adjusted": adjusted.join(", ") }),
-    };
+    const headers = replyHeaders({ ...reached, adjusted });
     return { headers, ...await generation.respond(reached) };
   } catch (error) {
     throw await life.fail(error);
@@ -99,14 +89,4 @@ async function withKeptItems(
   }
   const known = await keptItems.find(caller.accountId, ids);
   return { ...body, json: DIALECTS[dialect].front.references!.fill(body.json, known) };
-}
-
-function checkPermission({ models }: Caller, { id }: Route): void {
-  if (models === null || models.has(id)) return;
-  const allowed = [...models].join(", ");
-  throw new Refusal(
-    "permission_denied",
-    `This API key may not use the model '${id}'. It may use: ${allowed}.`,
-    { param: "model" },
-  );
 }

@@ -27,16 +27,20 @@ export interface RelayParts extends LifecycleParts {
   >;
 }
 
-/** One request, its caller known and its body parsed. */
-export interface RelayRequest extends IncomingRequest {
+/** One request for embeddings, its caller known and its body parsed. */
+export interface EmbedRequest extends IncomingRequest {
+  /** Its memory is released as soon as a target has replied. */
+  readonly body: JsonBody;
+}
+
+/** One request in a dialect, its caller known and its body parsed. */
+export interface RelayRequest extends EmbedRequest {
   readonly dialect: DialectName;
   /** Whether the model is to reply; else the request is only checked, and gets an empty reply. */
   readonly generates: boolean;
   /** The endpoint's path. */
   readonly path: string;
   readonly header: HeaderLookup;
-  /** Its memory is released as soon as a target has replied. */
-  readonly body: JsonBody;
 }
 
 /** A successful response; a refusal is thrown. */

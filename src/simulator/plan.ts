@@ -55,7 +55,7 @@ const FILLER =
   "This reply is simulated: no model wrote it, and it is the same for the same request. To put a " +
   "model behind it, run `sluice init`, or set SLUICE_UPSTREAM_URL and SLUICE_UPSTREAM_KEY, and " +
   "start the gateway again. ";
-/** What a program that offers tools is told. It repeats no word of the request, in which the program may see a call. */
+/** The reply to a program that offers tools. It repeats no word of the request, in which the program may see a call. */
 const AGENT_REPLY = `${FILLER}No tool was called.`;
 
 /** Decides what to answer; the same for the same request. */

@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../dialects/mod.ts";
+import { UPSTREAM_EMBEDDINGS_PATH } from "../embeddings/mod.ts";
 import { chatError, chatEvents, chatReply, readChatAsk } from "./chat.ts";
 import { type Directives, readDirectives } from "./directives.ts";
+import { embeddingsReply, readEmbeddingsAsk } from "./embeddings.ts";
 import { messagesError, messagesEvents, messagesReply, readMessagesAsk } from "./messages.ts";
+import { ownText } from "./own_text.ts";
 import { type Plan, plan, type SimulatedAsk } from "./plan.ts";
 import { readResponsesAsk, responsesError, responsesEvents, responsesReply } from "./responses.ts";
 
@@ -89,26 +92,15 @@ export function isSimulated(
  * Rejects when the request's signal aborts.
  */
 export async function simulate(request: SimulatedRequest): Promise<Response> {
+  if (request.path === UPSTREAM_EMBEDDINGS_PATH) return await simulateEmbeddings(request);
   const dialect = DIALECTS[request.path];
   if (dialect === undefined) return answer(404, chatError(404));
-  let body: unknown;
-  try {
-    body = JSON.parse(request.body);
-  } catch {
-    return answer(400, dialect.error(400));
-  }
-  if (!isObject(body)) return answer(400, dialect.error(400));
+  const body = objectOf(request);
+  if (body === undefined) return answer(400, dialect.error(400));
   const ask = dialect.read(body);
   const directives = readDirectives(ask.prompt, ask.step);
-  const { stall, status } = directives;
-  if (stall?.afterEvents === 0) await pause(stall.ms, request.signal);
-  if (status !== undefined && status >= 300) {
-    const seconds = directives.retryAfterSeconds;
-    const headers: Record<string, string> = seconds === undefined
-      ? {}
-      : { "retry-after": `${seconds}` };
-    return answer(status, dialect.error(status), headers);
-  }
+  const early = await beforeReply(directives, request, dialect);
+  if (early !== undefined) return early;
   const planned = plan(ask, directives);
   const seed = createHash("sha256").update(request.body).digest("hex").slice(0, 24);
   if (!ask.stream) {
@@ -124,6 +116,41 @@ export async function simulate(request: SimulatedRequest): Promise<Response> {
       [SIMULATED_HEADER]: "true",
     },
   });
+}
+
+async function simulateEmbeddings(request: SimulatedRequest): Promise<Response> {
+  const body = objectOf(request);
+  const ask = body && readEmbeddingsAsk(body);
+  if (ask === undefined) return answer(400, chatError(400));
+  const directives = readDirectives(ownText(ask.inputs), 0);
+  const early = await beforeReply(directives, request, { error: chatError });
+  if (early !== undefined) return early;
+  if (directives.cutAfter !== undefined) return broken();
+  if (directives.errorAfter !== undefined) return answer(500, chatError(500));
+  return answer(200, embeddingsReply(ask, directives));
+}
+
+function objectOf({ body }: SimulatedRequest): JsonObject | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Waits as the directives say; the error response that they ask for, if they do. */
+async function beforeReply(
+  { stall, status, retryAfterSeconds: seconds }: Directives,
+  { signal }: SimulatedRequest,
+  { error }: Pick<SimulatedDialect, "error">,
+): Promise<Response | undefined> {
+  if (stall?.afterEvents === 0) await pause(stall.ms, signal);
+  if (status === undefined || status < 300) return undefined;
+  const headers: Record<string, string> = seconds === undefined
+    ? {}
+    : { "retry-after": `${seconds}` };
+  return answer(status, error(status), headers);
 }
 
 /**

@@ -149,7 +149,7 @@ export const LimitedBytesTransformStream: new (
 /** `@std/streams`: all bytes of a stream. */
 export const toArrayBuffer: (stream: Bytes) => Promise<ArrayBuffer> = streamsModule.toArrayBuffer;
 
-/** `@std/streams`: a stream as text, with U+FFFD for what is not UTF-8. */
+/** `@std/streams`: a stream as text, with U+FFFD for bytes that are not UTF-8. */
 export const toText: (stream: Bytes) => Promise<string> = streamsModule.toText;
 
 /** `@std/text`: the candidate with the smallest edit distance. Throws on an empty list. */

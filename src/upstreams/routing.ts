@@ -95,8 +95,8 @@ export class Routing<Plan extends TargetPlan> {
 /** A request that is to be routed. */
 export interface RoutedRequest {
   readonly route: Pick<Route, "id">;
-  /** Identifies the conversation; called only where that matters. */
-  readonly conversation: () => Conversation;
+  /** Identifies the conversation; called only where that matters. Undefined if the request is not part of one. */
+  readonly conversation: (() => Conversation) | undefined;
 }
 
 /**
@@ -113,6 +113,9 @@ export function routed<Plan extends TargetPlan>(
   const isShared = plans.some(({ target }) => (target.weight ?? 0) > 0);
   const hasKeys = plans.some(({ upstream }) => upstream.keys !== undefined);
   if (plans.length === 1 && !hasKeys) return new Routing(plans);
+  const shareOut = () =>
+    isShared && plans.length > 1 ? byTurn(plans, memory.turnsOfRoute(route.id)) : plans;
+  if (conversation === undefined) return new Routing(shareOut());
   const { affinity } = memory;
   // in plain failover order, a conversation is remembered only while it is away from the first target
   const remembersAll = hasKeys || isShared && plans.length > 1;
@@ -122,11 +125,7 @@ export function routed<Plan extends TargetPlan>(
     ? lastPlace(identify(), affinity)
     : undefined;
   const sticky = last && plans.find((plan) => isPlace(plan, last) && !isResting(plan));
-  const order = sticky !== undefined
-    ? first(plans, sticky)
-    : isShared && plans.length > 1
-    ? byTurn(plans, memory.turnsOfRoute(route.id))
-    : plans;
+  const order = sticky !== undefined ? first(plans, sticky) : shareOut();
   return new Routing(order, sticky && last, (plan, key) => {
     if (remembersAll || plan !== plans[0]) {
       affinity.remember(identify().id, route.id, placeOf(plan, key));

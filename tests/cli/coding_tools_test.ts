@@ -28,7 +28,7 @@ const RECOGNISED: Readonly<Record<string, readonly [string | undefined, number]>
   "npx -y opencode-ai@1.18.33 run hi": ["opencode", 2],
   "npx -- cline hi": ["Cline", 2],
   "codex exec hi": ["Codex", 0],
-  "npx @openai/codex@0.169.0 exec hi": ["Codex", 2],
+  "npx @openai/codex@0.169.0 exec hi": ["Codex", 1],
   "npx --package @qwen-code/qwen-code qwen hi": ["Qwen Code", 3],
   "npm exec -- @mariozechner/pi-coding-agent -p hi": ["pi", 3],
   "pnpm dlx opencode-ai": ["opencode", 2],

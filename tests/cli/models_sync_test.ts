@@ -19,12 +19,14 @@ Deno.test("models sync: what is listed next to what is served; --write adds what
     "gpt-4o-mini",
     "used-already",
     "nomic-embed-text",
+    "bge-reranker-v2-m3",
     "two words",
     "evil\u001b[31m",
     "both",
   );
   await using other = listing("both");
   await using own = listing("qwen3");
+  await using claude = listing("text-embedding-x");
   await using silent = fakeUpstream(() => new Response("no", { status: 404 }));
   await using dir = await tempDir();
   const before = `{
@@ -33,6 +35,7 @@ Deno.test("models sync: what is listed next to what is served; --write adds what
     "plain": { "url": "${plain.url}" },
     "other": { "url": "${other.url}" },
     "own": { "url": "${own.url}", "discover": true },
+    "claude": { "url": "${claude.url}", "dialect": "messages" },
     "silent": { "url": "${silent.url}" } // lists nothing
   },
   "routes": {
@@ -60,7 +63,9 @@ Deno.test("models sync: what is listed next to what is served; --write adds what
     note: null,
     adds: null,
   });
-  assertEquals(of("plain", "nomic-embed-text").note, "not a chat model, by its name");
+  assertEquals(of("plain", "nomic-embed-text").adds, "nomic-embed-text");
+  assertStringIncludes(of("plain", "bge-reranker-v2-m3").note, "neither a chat nor an embeddings");
+  assertStringIncludes(of("claude", "text-embedding-x").note, "has no embeddings");
   assertStringIncludes(of("plain", "two words").note, "spaces");
   assertEquals([of("plain", "both").adds, of("other", "both").adds], ["plain/both", "other/both"]);
   assertEquals(of("own", "qwen3").served_as, ["qwen3"]);
@@ -70,7 +75,7 @@ Deno.test("models sync: what is listed next to what is served; --write adds what
   assert(!shown.out.includes("\u001b"), "an upstream's text reached the terminal as it was");
   assertStringIncludes(
     shown.out,
-    "To add 4 routes to the settings file: sluice models sync --write",
+    "To add 5 routes to the settings file: sluice models sync --write",
   );
 
   const written = await run("--write");
@@ -86,6 +91,8 @@ Deno.test("models sync: what is listed next to what is served; --write adds what
   const served = JSON.parse(out);
   const mini = served.find(({ id }: { id: string }) => id === "gpt-4o-mini");
   assertEquals([mini.prices.input, mini.images], [150, "remote"]); // what is known of it
+  const nomic = served.find(({ id }: { id: string }) => id === "nomic-embed-text");
+  assertEquals([nomic.kind, nomic.context, nomic.prices.output], ["embeddings", 2_048, 0]);
   assertEquals((await sluice(["config", "check"], { directory: dir.path })).code, 0);
 
   const again = await run("--write");

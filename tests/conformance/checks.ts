@@ -1,5 +1,6 @@
 import { chatChecks } from "./chat_checks.ts";
 import { commonChecks } from "./common_checks.ts";
+import { embeddingsChecks } from "./embeddings_checks.ts";
 import { messagesChecks } from "./messages_checks.ts";
 import { responseSocketChecks } from "./response_socket_checks.ts";
 import { responsesChecks } from "./responses_checks.ts";
@@ -26,12 +27,14 @@ const GROUPS: Readonly<Record<string, readonly Check[]>> = {
   messages: messagesChecks,
   responses: [...responsesChecks, ...responseSocketChecks],
   all: commonChecks,
+  embeddings: embeddingsChecks,
 };
 
 /** Runs every check, or those of one group, one after the other, telling each outcome as it comes. */
 export async function* runChecks(target: Target, only?: string): AsyncGenerator<Outcome> {
   for (const [group, checks] of Object.entries(GROUPS)) {
     if (only !== undefined && only !== group) continue;
+    if (group === "embeddings" && target.models.embeddings === undefined) continue;
     for (const { holds, run } of checks) {
       yield { group, holds, fault: await faultOf(run(target)) };
     }

@@ -3,8 +3,22 @@ import { startGateway } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
 import { type Outcome, runChecks } from "./checks.ts";
 
+const EMBEDDINGS = "text-embedding-3-small";
+/** Whatever the other upstreams speak. */
+const routes = {
+  [EMBEDDINGS]: {
+    kind: "embeddings" as const,
+    targets: [{ upstream: "simulator", model: EMBEDDINGS }],
+  },
+};
+
 async function outcomesOf(base: string, key: string): Promise<Outcome[]> {
-  const models = { chat: "svc-k2", messages: "svc-k2", responses: "svc-k3" };
+  const models = {
+    chat: "svc-k2",
+    messages: "svc-k2",
+    responses: "svc-k3",
+    embeddings: EMBEDDINGS,
+  };
   return await Array.fromAsync(runChecks({ base, key, models }));
 }
 
@@ -15,7 +29,7 @@ for (const dialect of ["chat", "messages", "responses"] as const) {
   Deno.test(`every conformance check holds over a ${dialect} upstream`, async () => {
     await using server = simulateServer();
     await using gateway = await startGateway({
-      settings: { upstream: { url: server.url, dialect } },
+      settings: { upstream: { url: server.url, dialect }, routes },
     });
     const outcomes = await outcomesOf(gateway.url, gateway.key);
     const faults = outcomes.filter(({ fault }) => fault !== undefined);
@@ -25,13 +39,13 @@ for (const dialect of ["chat", "messages", "responses"] as const) {
 }
 
 Deno.test("every conformance check holds over the built-in simulator", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { routes } });
   const outcomes = await outcomesOf(gateway.url, gateway.key);
   assertEquals(outcomes.filter(({ fault }) => fault !== undefined), []);
 });
 
 Deno.test("a gateway that bends the formats is found out", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { routes } });
   // what others do: drop the role, repeat a call's name, forget [DONE], say 200 to everything
   const crooked = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const { pathname } = new URL(request.url);

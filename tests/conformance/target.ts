@@ -10,6 +10,8 @@ export interface Target {
     readonly chat: string;
     readonly messages: string;
     readonly responses: string;
+    /** A model for embeddings; without one they are not checked. */
+    readonly embeddings?: string | undefined;
   };
 }
 
@@ -87,6 +89,13 @@ export function responses(target: Target, body: Record<string, unknown>): Promis
       input: says("Say hello."),
       ...body,
     },
+  });
+}
+
+/** POSTs a request for embeddings. */
+export function embeddings(target: Target, body: Record<string, unknown>): Promise<Answered> {
+  return send(target, "/v1/embeddings", {
+    body: { model: target.models.embeddings, input: "Hello", ...body },
   });
 }
 

@@ -10,7 +10,7 @@ const ROUNDS = rounds(8, 50);
 const CLIENTS = 12;
 const KEY = `sk-${"k".repeat(40)}`;
 
-/** Credits by the output token, so that a charge says which answer it is for. */
+/** Credits by the output token, and by the input token of embeddings, so that a charge says which answer it is for. */
 const SETTINGS = {
   port: 0,
   tiers: [{ above: 0, minute: 1e9, hour: 1e9, day: 1e9 }],
@@ -21,6 +21,7 @@ const SETTINGS = {
       minimum: 1,
       prices: { input: 0, cached: 0, output: 1_000_000 },
     },
+    vector: { kind: "embeddings", minimum: 1, prices: { input: 1_000_000 } },
   },
 };
 
@@ -34,17 +35,21 @@ interface Received {
 async function keepAsking(url: string, random: Random, into: Received[]): Promise<void> {
   while (true) {
     const tokens = random.integer(1, 30);
-    const stream = random.next() < 0.5;
+    const kind = random.pick(["stream", "whole", "embeddings"] as const);
+    const stream = kind === "stream";
     try {
-      const reply = await fetch(`${url}/v1/chat/completions`, {
+      const path = kind === "embeddings" ? "embeddings" : "chat/completions";
+      const reply = await fetch(`${url}/v1/${path}`, {
         method: "POST",
         headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "token",
-          stream,
-          max_tokens: 100,
-          messages: [{ role: "user", content: `tokens=${tokens}` }],
-        }),
+        body: JSON.stringify(
+          kind === "embeddings" ? { model: "vector", input: `tokens=${tokens}` } : {
+            model: "token",
+            stream,
+            max_tokens: 100,
+            messages: [{ role: "user", content: `tokens=${tokens}` }],
+          },
+        ),
       });
       const text = await reply.text();
       assertEquals(reply.status, 200, text);
@@ -62,7 +67,14 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
   const seed = testSeed();
   const random = new Random(seed);
   await using upstream = fakeUpstream(({ body }) => {
-    const tokens = Number(/tokens=(\d+)/.exec(body.messages[0].content)![1]);
+    if (body === undefined) return new Response("no list of models", { status: 404 });
+    const tokens = Number(/tokens=(\d+)/.exec(body.input ?? body.messages[0].content)![1]);
+    if (body.input !== undefined) {
+      return Response.json({
+        data: [{ index: 0, embedding: [0.5] }],
+        usage: { prompt_tokens: tokens, total_tokens: tokens },
+      });
+    }
     const usage = { prompt_tokens: 5, completion_tokens: tokens, total_tokens: 5 + tokens };
     return body.stream
       ? eventStream(

@@ -1,4 +1,6 @@
+import { DIALECT_NAMES, type DialectName, DIALECTS } from "../../src/dialects/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { eventsFor, linesOf } from "../dialects/responses_streams.ts";
 import { type ChildGateway, startChild, whileServing } from "../fake/child_gateway.ts";
 import { writeAll } from "../fake/raw_http.ts";
 import { sleep } from "../fake/temp.ts";
@@ -7,7 +9,9 @@ import { chunk, rawServer, readRequest, sse } from "../fake/upstream.ts";
 const WORST_MS = 1_000;
 const MEMORY_BYTES = 900 * 1_048_576;
 
-type Dialect = "chat" | "messages";
+type Dialect = DialectName;
+
+const PATHS = DIALECT_NAMES.map((name) => DIALECTS[name].front.path);
 
 interface HostileUpstream {
   readonly url: string;
@@ -40,9 +44,10 @@ async function ask(
 ): Promise<{ status: number; text: string }> {
   const body = JSON.stringify({
     model,
-    max_tokens: 9,
     stream,
-    messages: [{ role: "user", content: "Hi" }],
+    ...(path === DIALECTS.responses.front.path
+      ? { max_output_tokens: 9, input: "Hi" }
+      : { max_tokens: 9, messages: [{ role: "user", content: "Hi" }] }),
   });
   const reply = await gateway.post(path, body, { withinMs: 30_000 });
   return { status: reply.status, text: await reply.text() };
@@ -105,6 +110,51 @@ const HOSTILE: readonly {
     dialect: "chat",
     stream: false,
     bytes: json(() => JSON.stringify({ choices: [CHOICE] }), false),
+  },
+  {
+    why: "output items in one reply",
+    dialect: "responses",
+    stream: false,
+    bytes: json(() => `{"status":"completed","output":[${many("{}")}]}`, false),
+  },
+  {
+    why: "parts of one item in one reply",
+    dialect: "responses",
+    stream: false,
+    bytes: json(
+      () => `{"status":"completed","output":[{"type":"message","content":[${many("{}")}]}]}`,
+      false,
+    ),
+  },
+  {
+    why: "items in one event",
+    dialect: "responses",
+    stream: true,
+    bytes: json(
+      () =>
+        `{"type":"response.completed","response":{"output":[${
+          many('{"type":"message"}', 110_000)
+        }]}}`,
+      true,
+    ),
+  },
+  {
+    why: "parts in one event",
+    dialect: "responses",
+    stream: true,
+    bytes: json(
+      () =>
+        `{"type":"response.output_item.done","item":{"type":"message","content":[${
+          many('{"text":"a"}', 110_000)
+        }]}}`,
+      true,
+    ),
+  },
+  {
+    why: "deltas of unknown items, compressed",
+    dialect: "responses",
+    stream: true,
+    bytes: flood('data: {"type":"response.output_text.delta","delta":""}\n\n', 500_000),
   },
   {
     why: "comment lines, compressed",
@@ -265,7 +315,7 @@ for (const streamed of [true, false]) {
         said = await bytes();
         const statuses = await whileServing(gateway, { worstMs: WORST_MS }, async () => {
           const statuses: number[] = [];
-          for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+          for (const path of PATHS) {
             const asked = ask(gateway, { stream, path, model: `hostile${at}` });
             const { status } = await asked.catch((error) => {
               if (error.name !== "TimeoutError") return { status: 200 }; // it was broken off
@@ -311,7 +361,7 @@ const NESTED: readonly { why: string; text: string }[] = [
   },
 ];
 
-for (const dialect of ["chat", "messages"] as const) {
+for (const dialect of DIALECT_NAMES) {
   Deno.test(`an answer of a ${dialect} upstream that is nested deeply is the upstream's fault`, async () => {
     let text = "";
     let stream = false;
@@ -327,14 +377,14 @@ for (const dialect of ["chat", "messages"] as const) {
     const wrong: string[] = [];
     let known = 0;
     for (const row of NESTED) {
-      for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+      for (const path of PATHS) {
         for (const streamed of [false, true]) {
           text = row.text;
           stream = streamed;
           const what = `${row.why}, ${path}${streamed ? ", streamed" : ""}`;
           const { status } = await ask(gateway, { stream, path }).catch(() => ({ status: 0 }));
           // what is only a little deep may be carried; what is lost in translation may be deep
-          const carried = path === (dialect === "chat" ? "/v1/chat/completions" : "/v1/messages");
+          const carried = path === DIALECTS[dialect].front.path;
           const mayServe = !carried || row.why === "a little deep";
           const right = status === 503 || (mayServe && status === 200);
           await sleep(20); // for the log
@@ -378,9 +428,27 @@ const LATER: Readonly<Record<Dialect, readonly { why: string; events: readonly s
     { why: "in an event of no known type", events: [`{"type":"unknown","a":${deep(200_000)}}`] },
     { why: "in the usage", events: [`{"type":"message_delta","usage":${deepObject(200_000)}}`] },
   ],
+  responses: [
+    {
+      why: "in a delta",
+      events: [`{"type":"response.output_text.delta","item_id":"msg_1","delta":${deep(200_000)}}`],
+    },
+    {
+      why: "in an item",
+      events: [
+        `{"type":"response.output_item.added","output_index":1,"item":${deepObject(200_000)}}`,
+      ],
+    },
+    { why: "in an event of no known type", events: [`{"type":"unknown","a":${deep(200_000)}}`] },
+    {
+      why: "in the response",
+      events: [`{"type":"response.completed","response":${deepObject(200_000)}}`],
+    },
+  ],
 };
 
 const GOOD_START: Readonly<Record<Dialect, string>> = {
+  responses: linesOf(eventsFor([{ text: ["well begun"] }]).slice(0, 5)),
   chat: sse(chunk({ role: "assistant", content: "well begun" })),
   messages: sse(
     JSON.stringify({
@@ -407,7 +475,7 @@ const GOOD_START: Readonly<Record<Dialect, string>> = {
   ),
 };
 
-for (const dialect of ["chat", "messages"] as const) {
+for (const dialect of DIALECT_NAMES) {
   Deno.test(`a stream of a ${dialect} upstream that goes on nested deeply ends as the upstream's fault`, async () => {
     let text = "";
     await using upstream = rawServer(async (connection) => {
@@ -427,7 +495,7 @@ for (const dialect of ["chat", "messages"] as const) {
     const wrong: string[] = [];
     let known = 0;
     for (const { why, events } of LATER[dialect]) {
-      for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+      for (const path of PATHS) {
         text = sse(...events);
         const said = await ask(gateway, { stream: true, path })
           .catch((error) => ({ status: 0, text: String(error) }));
@@ -479,7 +547,7 @@ async function endless(stream: boolean, piece: string, timeouts: Record<string, 
   await using gateway = await startChild({
     settings: settings({ hostile: { url: upstream.url, dialect: "chat", timeouts } }),
   });
-  for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+  for (const path of PATHS) {
     const start = performance.now();
     const { status, text } = await ask(gateway, { stream, path });
     const ms = performance.now() - start;

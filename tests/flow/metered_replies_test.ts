@@ -404,9 +404,10 @@ Deno.test("carried and translated agree on what both deliver, and nothing else i
           faults.push(`${carried.counted} carried, ${translated.counted} translated: ${name}`);
         }
         // arguments that came before the name of their call are counted as they come, and wait for it
-        const isUnnamedCall = /arguments$|partial_json$|input_json_delta$|\(custom\)\.id$/.test(
-          name,
-        );
+        const isUnnamedCall =
+          /arguments$|partial_json$|input_json_delta$|\(custom\)\.id$|_call\)/.test(name) ||
+          // ids that are too long for a dialect are replaced
+          /(arguments|input)\.delta\)delta$|\((function|tool_use)\)\.id$/.test(name);
         if (zebras(translated.delivered) === 0 && translated.counted > 100 && !isUnnamedCall) {
           faults.push(`${translated.counted} for what was not delivered: ${name}`);
         }

@@ -291,11 +291,11 @@ const REFUSALS: readonly Row[] = [
   },
   {
     when: "an unknown path",
-    path: "/v1/embeddings",
+    path: "/v1/rerank",
     body: {},
     status: 404,
     code: "not_found",
-    says: "POST /v1/embeddings",
+    says: "POST /v1/rerank",
   },
 ];
 

@@ -48,7 +48,7 @@ Deno.test("only Codex gets its headers, and only from /v1/responses", async () =
 });
 
 Deno.test("a refusal that Codex would repeat is a response that failed; others get the status, and all are counted", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { credits: { signup: 0 } } });
   const { keys, registration } = gateway.gateway;
   const poor = await registration.register({ email: "poor@example.com" });
   const { secret: key } = await keys.issue(poor);

@@ -3,9 +3,13 @@ import openapiTS, { astToString } from "openapi-typescript";
 import type { z } from "zod";
 import { SCHEMAS } from "../../src/http/openapi/schemas.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { checkResponseObject, checkResponsesStream } from "../dialects/legal_responses.ts";
 import { environment, exampleArgs } from "../fake/command.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
+
+/** A route for embeddings, which no gateway has by itself. */
+const EMBEDDINGS = { e: { kind: "embeddings" as const } };
 
 Deno.test("openapi.json passes a linter", async () => {
   await using gateway = await startGateway();
@@ -14,6 +18,7 @@ Deno.test("openapi.json passes a linter", async () => {
     extends: ["recommended"],
     rules: {
       "no-server-example.com": "off",
+      "operation-2xx-response": "off", // a handshake succeeds with 101
       "no-unused-components": "off", // OpenAPI 3.1 cannot refer to the shape of one event
     },
   });
@@ -40,10 +45,13 @@ Deno.test("openapi.json names every endpoint, with each error that it can answer
   const chat = paths["/v1/chat/completions"].post.responses;
   assertEquals(Object.keys(chat), ["200", "400", "401", "403", "404", "429", "500", "503"]);
   assert(chat["400"].description.includes("`encoded_image_too_large`"));
+  const { post, get } = paths["/v1/responses"];
+  assertEquals(Object.keys(post.responses), Object.keys(chat));
+  assertEquals(Object.keys(get.responses), ["101", "400", "401", "403", "426", "500", "503"]);
 });
 
 Deno.test("what the gateway answers has the shapes that openapi.json says", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });
   const { url } = gateway;
   const messages = [{ role: "user", content: "Hi" }];
   const held = async (name: keyof typeof SCHEMAS, reply: Promise<Response>) => {
@@ -55,24 +63,58 @@ Deno.test("what the gateway answers has the shapes that openapi.json says", asyn
   await held("ChatCompletion", gateway.post("/v1/chat/completions", body));
   await held("Message", gateway.post("/v1/messages", body));
   await held("CountTokens", gateway.post("/v1/messages/count_tokens", body));
+  const ask = { model: "svc-k2", input: "Hi" };
+  await held("Response", gateway.post("/v1/responses", ask));
+  await held("Response", gateway.post("/v1/responses", { ...ask, max_output_tokens: 3 }));
+  await held("Compaction", gateway.post("/v1/responses/compact", ask));
   await held("ModelList", get("/v1/models"));
   await held("Model", get("/v1/models/svc-k3"));
+  const input = { model: "e", input: ["Hello", "Bye"], dimensions: 8 };
+  for (const encoding_format of ["float", "base64"]) {
+    await held("Embeddings", gateway.post("/v1/embeddings", { ...input, encoding_format }));
+  }
+  await held("Model", get("/v1/models/e"));
   await held("CreditUsage", get("/user/credits"));
   await held("Health", get("/healthz"));
   await held("Readiness", get("/readyz"));
   await held("ChatError", get("/v1/nothing"));
   await held("MessagesError", gateway.post("/v1/messages", {}));
+  await held("ChatError", gateway.post("/v1/responses", {}));
+  await held("ChatError", get("/v1/responses"));
+  await held("ChatError", get("/v1/responses/resp_1"));
+  const tool = { type: "function", name: "get_weather", parameters: { type: "object" } };
   for (
-    const [path, name] of [
-      ["/v1/chat/completions", "ChatCompletionChunk"],
-      ["/v1/messages", "MessageEvent"],
+    const [path, name, sent] of [
+      ["/v1/chat/completions", "ChatCompletionChunk", body],
+      ["/v1/messages", "MessageEvent", body],
+      ["/v1/responses", "ResponseEvent", ask],
+      ["/v1/responses", "ResponseEvent", { ...ask, tools: [tool], tool_choice: "required" }],
+      ["/v1/responses", "ResponseEvent", { ...ask, input: "[[cut after 3]]" }],
     ] as const
   ) {
-    const text = await (await gateway.post(path, { ...body, stream: true })).text();
+    const text = await (await gateway.post(path, { ...sent, stream: true })).text();
     const events = [...text.matchAll(/^data: (\{.*\})$/gm)];
     assert(events.length > 2);
     for (const [, data] of events) SCHEMAS[name].parse(JSON.parse(data!));
   }
+});
+
+Deno.test("the examples of responses are legal: a request that succeeds, a response, a stream", async () => {
+  await using gateway = await startGateway();
+  const { paths } = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  for (const path of ["/v1/responses", "/v1/responses/compact"]) {
+    const { requestBody, responses } = paths[path].post;
+    const reply = await gateway.post(path, requestBody.content["application/json"].example);
+    assertEquals(reply.status, 200);
+    const real = await reply.json();
+    const { example } = responses["200"].content["application/json"];
+    assertEquals(Object.keys(example).toSorted(), Object.keys(real).toSorted());
+    assertEquals(Object.keys(example.output[0]), Object.keys(real.output[0]));
+  }
+  const { content } = paths["/v1/responses"].post.responses["200"];
+  checkResponseObject(content["application/json"].example);
+  const { response } = checkResponsesStream(content["text/event-stream"].example);
+  assertEquals(response, content["application/json"].example);
 });
 
 Deno.test("an error has the shape that openapi.json says, at each endpoint and below", async () => {
@@ -128,9 +170,16 @@ const { data: message, response } = await client.POST("/v1/messages", {
 const { data: counted } = await client.POST("/v1/messages/count_tokens", {
   body: { model, messages: [{ role: "user", content: "Hello" }] },
 });
+const { data: embeddings } = await client.POST("/v1/embeddings", {
+  body: { model: "e", input: ["Hello", "Bye"], dimensions: 8 },
+});
 const { data: stream } = await client.POST("/v1/chat/completions", {
   body: { model, messages: [{ role: "user", content: "Hello" }], stream: true },
   parseAs: "text",
+});
+const { data: created } = await client.POST("/v1/responses", { body: { model, input: "Hello" } });
+const { data: summary } = await client.POST("/v1/responses/compact", {
+  body: { model, input: [{ role: "user", content: "Hello" }] },
 });
 const { data: credits } = await client.GET("/user/credits", { params: { query: { days: 7 } } });
 const { error } = await client.GET("/v1/models/{id}", { params: { path: { id: "nope" } } });
@@ -138,9 +187,12 @@ const { data: ready } = await client.GET("/readyz");
 console.log(JSON.stringify({
   chat: whole(chat).choices[0]!.message.content,
   message: whole(message).content[0]!.text,
+  created: whole(created).output[0]!.content![0]!.text,
+  summary: summary!.output[0]!.encrypted_content,
   remaining: Number(response.headers.get("x-credits-remaining")),
   input: counted!.input_tokens,
   done: String(stream).endsWith("data: [DONE]\\n\\n"),
+  vectors: embeddings!.data.map(({ embedding }) => embedding.length),
   days: credits!.usage_by_day.length,
   code: error!.error.code,
   ready: ready!.status,
@@ -148,7 +200,7 @@ console.log(JSON.stringify({
 `;
 
 Deno.test("a generated TypeScript client drives the gateway", async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });
   await using dir = await tempDir();
   const document = await (await fetch(`${gateway.url}/openapi.json`)).json();
   await Deno.writeTextFile(
@@ -171,7 +223,9 @@ Deno.test("a generated TypeScript client drives the gateway", async () => {
   assertEquals(code, 0, new TextDecoder().decode(stderr));
   const said = JSON.parse(new TextDecoder().decode(stdout));
   assert(said.chat.includes("Hello") && said.message.includes("Hello"));
+  assert(said.created.includes("Hello") && said.summary.length > 50);
   assert(said.input > 0);
+  assertEquals(said.vectors, [8, 8]);
   assertEquals([said.done, said.days, said.code, said.ready, said.remaining], [
     true,
     1,

@@ -1,8 +1,15 @@
 /** Wrong base URLs: what the 404 says, and that what it says works. */
 
 import fc from "fast-check";
+import OpenAI from "openai";
 import { describeWrongPath } from "../../src/http/wrong_path.ts";
-import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
 
 const BASE = "https://gateway.example";
@@ -46,13 +53,61 @@ Deno.test("a wrong method at a right path: the method, and no base URL", () => {
   );
 });
 
+const STORED: readonly [method: string, path: string, remedy: RegExp][] = [
+  [
+    "GET",
+    "/v1/responses/resp_1",
+    /Responses are not stored: keep the one that POST \/v1\/responses/,
+  ],
+  ["DELETE", "/v1/responses/resp_1", /Responses are not stored/],
+  ["GET", "/responses/resp_1", /Responses are not stored/],
+  ["GET", "/v1/responses/resp_1/", /Responses are not stored/],
+  ["GET", "/v1/responses/resp_1/input_items", /Prompts are not stored: keep the input/],
+  ["POST", "/v1/responses/resp_1/cancel", /close the connection/],
+  ["POST", "/v1/responses/input_tokens", /POST \/v1\/messages\/count_tokens counts/],
+  ["POST", "/v1/conversations", /Conversations are not stored: send the whole input/],
+  ["GET", "/v1/conversations/conv_1/items", /Conversations are not stored/],
+  ["GET", "/v1/responses/resp_1/other", /GET \/openapi\.json/],
+];
+
+for (const [method, path, remedy] of STORED) {
+  Deno.test(`${method} ${path}: what to do instead`, () => {
+    const text = says(method, path);
+    assert(text.startsWith(`Unknown endpoint: ${method} ${path}. `), text);
+    assertMatch(text, remedy);
+  });
+}
+
+Deno.test("the OpenAI SDK gets an error that says so where it needs a stored response", async () => {
+  await using gateway = await startGateway();
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 3 });
+  const { id } = await client.responses.create({ model: "svc-k2", input: "Hello" });
+  for (
+    const [call, message] of [
+      [() => client.responses.retrieve(id), /Responses are not stored/],
+      [() => client.responses.delete(id), /Responses are not stored/],
+      [() => client.responses.cancel(id), /close the connection/],
+      [() => client.responses.inputItems.list(id), /Prompts are not stored/],
+    ] as const
+  ) {
+    const error = await assertRejects(async () => void await call(), OpenAI.NotFoundError);
+    assertMatch(error.message, message);
+    assertEquals([error.status, error.code, error.type], [
+      404,
+      "not_found",
+      "invalid_request_error",
+    ]);
+    assertEquals(error.headers?.get("x-should-retry"), "false");
+  }
+});
+
 Deno.test("any path gets one short line (property)", () => {
   fc.assert(fc.property(fc.webPath(), fc.constantFrom("GET", "POST", "PATCH"), (path, method) => {
     const text = says(method, path);
     assert(text.startsWith(`Unknown endpoint: ${method} `) && text.length < 600);
   }));
   const startedTick = performance.now();
-  for (const unit of ["/", "/v1", "/messages"]) {
+  for (const unit of ["/", "/v1", "/messages", "/responses", "/conversations/items"]) {
     assert(says("POST", unit.repeat(1_000_000)).length < 600);
   }
   assert(performance.now() - startedTick < 1_000);

@@ -363,3 +363,67 @@ Deno.test("simulate lists its models, and knows no other GET", async () => {
   }
   assertEquals((await get("/v1/models", "PUT")).status, 404);
 });
+
+const embeddings = (body: Record<string, unknown>) =>
+  simulateHttp(
+    new Request("http://simulator/v1/embeddings", {
+      method: "POST",
+      body: JSON.stringify({ model: "m", ...body }),
+    }),
+  );
+
+async function vectors(body: Record<string, unknown>): Promise<number[][]> {
+  const { data } = await (await embeddings(body)).json();
+  return data.map(({ embedding }: { embedding: number[] }) => embedding);
+}
+
+const dot = (a: readonly number[], b: readonly number[]) =>
+  a.reduce((sum, value, at) => sum + value * b[at]!, 0);
+
+Deno.test("simulate makes unit vectors: the same for the same text, closer for shared words", async () => {
+  const texts = ["the cat sat on the mat", "a cat on a mat", "stock prices fell", "mat the on cat"];
+  const [cat, also, stocks, order] = await vectors({ input: texts });
+  for (const one of [cat!, also!, stocks!, order!]) {
+    assertEquals(one.length, 1_536);
+    assert(Math.abs(Math.sqrt(dot(one, one)) - 1) < 1e-6);
+  }
+  assertEquals((await vectors({ input: texts[0] }))[0], cat);
+  assert(dot(cat!, also!) > dot(cat!, stocks!) + 0.2);
+  assert(dot(cat!, order!) < 0.9999, "another order of the same words");
+});
+
+Deno.test("simulate: any text and length gets a unit vector, and each text its own", async () => {
+  const texts = ["", " ", "!", "?", "é", "e\u0301", "\u{1f600}", "\ud800", "a", "A", "a a", "b"];
+  for (const dimensions of [2, 3, 256]) {
+    const all = await vectors({ input: texts, dimensions });
+    for (const one of all) assert(Math.abs(Math.sqrt(dot(one, one)) - 1) < 1e-6, `${one}`);
+    if (dimensions === 256) assertEquals(new Set(all.map(String)).size, texts.length);
+  }
+  assertEquals((await vectors({ input: "a", dimensions: 1 }))[0]!.map(Math.abs), [1]);
+  const [one, two, same] = await vectors({ input: [[1, 2], [3], [1, 2]] });
+  assertEquals(one, same);
+  assert(String(one) !== String(two));
+});
+
+Deno.test("simulate: embeddings follow directives, and refuse what is no input", async () => {
+  assertEquals((await embeddings({ input: "[[status 429]] [[retry-after 2]]" })).status, 429);
+  assertEquals((await embeddings({ input: ["a", "[[status 500]]"] })).status, 500);
+  assertEquals((await embeddings({ input: "[[error after 0]]" })).status, 500);
+  const usage = async (input: string) => (await (await embeddings({ input })).json()).usage;
+  assertEquals(await usage("[[usage none]]"), undefined);
+  assertEquals(await usage("[[usage zero]]"), { prompt_tokens: 0, total_tokens: 0 });
+  assert((await usage("Hello")).prompt_tokens > 0);
+  let cut: unknown;
+  await (await embeddings({ input: "[[cut after 0]]" })).text().catch((error) => cut = error);
+  assert(cut !== undefined);
+  for (
+    const body of [{}, { input: [] }, { input: "a", dimensions: 0 }, {
+      input: "a",
+      dimensions: 1e9,
+    }]
+  ) {
+    const reply = await embeddings(body);
+    assertEquals([reply.status, reply.headers.get("x-sluice-simulated")], [400, "true"]);
+    await reply.body?.cancel();
+  }
+});

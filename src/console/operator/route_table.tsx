@@ -27,6 +27,7 @@ function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Rout
             name: "targets",
             cell: ({ targets }) => describeTargets(targets),
           },
+          { name: "kind", cell: ({ kind }) => kind },
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
           { name: "max output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
           { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },

@@ -3,6 +3,7 @@ import { Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
+const KINDS = { generation: "replies", embeddings: "embeddings" } as const;
 const IMAGES = { none: "no", inline: "inline", remote: "inline or by URL" } as const;
 const REASONING = {
   none: "no",
@@ -21,10 +22,21 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
         empty="No models are available: the operator must add targets to at least one route."
         columns={[
           { name: "model", cell: ({ id }) => <code>{id}</code> },
+          { name: "for", cell: ({ kind }) => KINDS[kind] },
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
-          { name: "max output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
-          { name: "images", cell: ({ images }) => IMAGES[images] },
-          { name: "reasoning", cell: ({ reasoning }) => REASONING[reasoning] },
+          {
+            name: "max output",
+            numeric: true,
+            cell: ({ kind, maxOutput }) => kind === "embeddings" ? "–" : number(maxOutput),
+          },
+          {
+            name: "images",
+            cell: ({ kind, images }) => kind === "embeddings" ? "–" : IMAGES[images],
+          },
+          {
+            name: "reasoning",
+            cell: ({ kind, reasoning }) => kind === "embeddings" ? "–" : REASONING[reasoning],
+          },
           { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },
           { name: "input", numeric: true, cell: ({ prices }) => number(prices.input) },
           { name: "cached", numeric: true, cell: ({ prices }) => number(prices.cached) },
@@ -34,8 +46,10 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
       <p>
         Prices are in credits per million tokens. A request is charged in whole credits, rounded up,
         and costs at least the{" "}
-        <em>minimum</em>. Every model is available in both dialects; Claude Code shows{" "}
-        it with the prefix <code>claude-</code>.
+        <em>minimum</em>. Every model for replies is available in both dialects; Claude Code shows
+        {" "}
+        it with the prefix <code>claude-</code>. Models for embeddings are available at{" "}
+        <code>POST /v1/embeddings</code>.
       </p>
     </Layout>
   );

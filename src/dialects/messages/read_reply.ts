@@ -48,7 +48,7 @@ export function parseEvent(data: string): JsonObject {
 /**
  * Reads a whole message.
  *
- * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no message.
+ * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message.
  */
 export function readMessagesReply(body: unknown): ReadReply {
   checkMessage(body);
@@ -62,7 +62,7 @@ export function readMessagesReply(body: unknown): ReadReply {
   return { events: [...events, ...finishOf(body)], usage: reported.usage };
 }
 
-/** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no message. */
+/** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message. */
 export function checkMessage(body: unknown): asserts body is JsonObject & { content: JsonValue[] } {
   if (isObject(body) && Array.isArray(body.content)) return;
   if (isObject(body) && isObject(body.error)) throw upstreamFault(body.error);

@@ -1,4 +1,4 @@
-/** Tells in constant memory what a repetition of a text says beyond what was said of it, piece by piece. */
+/** Compares a repeated text with the pieces in which it came, in constant memory. */
 export class TextProgress {
   #length = 0;
   #hash = SEED;

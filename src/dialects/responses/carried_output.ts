@@ -1,3 +1,4 @@
+import { Refusal } from "../../refusal.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
 import { isItemId } from "../meter.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
@@ -9,6 +10,9 @@ import {
   type TextEvents,
   textEventsOf,
 } from "./text_events.ts";
+
+/** Parts of all items of one reply. */
+const MAX_PARTS = 4_096;
 
 /** Writes one event. */
 export type WriteEvent = (type: string, fields: JsonObject) => string;
@@ -48,6 +52,7 @@ export class CarriedOutput {
   readonly #all: Item[] = [];
   readonly #items: OutputItems<Carried>;
   readonly #idPart: string;
+  #partCount = 0;
   readonly #seal: (item: JsonObject) => JsonObject;
 
   /**
@@ -216,7 +221,11 @@ export class CarriedOutput {
     const key = `${list}${index}`;
     const there = state.parts.get(key);
     if (there !== undefined) return { written: missing, begun: there };
-    const all = items(state.item[list]) as JsonObject[];
+    if (++this.#partCount > MAX_PARTS) {
+      const message = `The upstream sent more than ${MAX_PARTS} parts.`;
+      throw new Refusal("upstream_unavailable", message);
+    }
+    const all = Array.isArray(state.item[list]) ? state.item[list] : [];
     const own = { ...part, ...emptied(part) };
     const begun = {
       index: all.length,
@@ -225,7 +234,8 @@ export class CarriedOutput {
       isWhole: false,
       isDone: false,
     };
-    state.item = { ...state.item, [list]: [...all, own] };
+    all.push(own); // the item and its lists are the gateway's own until it is complete
+    state.item[list] = all;
     state.parts.set(key, begun);
     const first = text(part.text) ?? text(part.refusal) ?? "";
     const written = missing + this.#write(`response.${PARTS[list]}_part.added`, {

@@ -30,7 +30,7 @@ import { checkResponse, isEnd, parseResponsesEvent } from "./read_reply.ts";
 import { repeatedFields, type ResponseEcho, responseObject, sentBody } from "./response_object.ts";
 import { readResponsesUsage, writeResponsesUsage } from "./usage.ts";
 
-/** Summaries of conversations are the gateway's own, whoever writes them. */
+/** Summaries of conversations are written by translation, so that the gateway can read them again. */
 const summaries = translation(responsesFront, responsesBack);
 
 /**

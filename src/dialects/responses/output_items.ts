@@ -4,6 +4,13 @@ import { type JsonObject, text } from "../json.ts";
 /** Items of one reply; no model writes more. */
 const MAX_ITEMS = 1_024;
 
+/** @throws {Refusal} `upstream_unavailable` for more items than state can be kept for. */
+export function checkItemCount(count: number): void {
+  if (count <= MAX_ITEMS) return;
+  const message = `The upstream sent more than ${MAX_ITEMS} output items.`;
+  throw new Refusal("upstream_unavailable", message);
+}
+
 /** An output item of a reply, and what is kept of it. */
 export interface OutputItem<T> {
   readonly number: number;
@@ -63,10 +70,7 @@ export class OutputItems<T> {
 
   #add(type: string, id: string | undefined, index: number | undefined): OutputItem<T> {
     const number = this.#all.length;
-    if (number >= MAX_ITEMS) {
-      const message = `The upstream sent more than ${MAX_ITEMS} output items.`;
-      throw new Refusal("upstream_unavailable", message);
-    }
+    checkItemCount(number + 1);
     const item = { number, type, state: this.#make(number) };
     this.#all.push(item);
     if (id !== undefined) this.#byId.set(id, item);

@@ -5,6 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import { brokenOff, upstreamFault } from "../upstream_error.ts";
 import type { Usage } from "../usage.ts";
+import { checkItemCount } from "./output_items.ts";
 import { OutputReader } from "./output_reader.ts";
 import { readResponsesUsage } from "./usage.ts";
 
@@ -19,7 +20,7 @@ export function isEnd(type: string): boolean {
 /**
  * Parses an event's JSON.
  *
- * @throws {Refusal} the error that it reports; `upstream_unavailable` for what is no event.
+ * @throws {Refusal} the error that it reports; `upstream_unavailable` if the data is not an event.
  */
 export function parseResponsesEvent(data: string): JsonObject & { type: string } {
   if (data === "[DONE]") throw brokenOff(); // a reply that is complete is not read on
@@ -49,14 +50,14 @@ function checkNotFailed({ status, error }: JsonObject): void {
   if (hasFailed || isObject(error)) throw upstreamFault(error);
 }
 
-/** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no complete response. */
+/** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a complete response. */
 export function checkResponse(
   body: unknown,
 ): asserts body is JsonObject & { output: JsonValue[] } {
   if (isObject(body)) {
     checkNotFailed(body);
     const isOver = body.status !== "in_progress" && body.status !== "queued";
-    if (Array.isArray(body.output) && isOver) return;
+    if (Array.isArray(body.output) && isOver) return checkItemCount(body.output.length);
     if (body.error !== undefined && body.error !== null) throw upstreamFault(body.error);
   }
   throw new Refusal("upstream_unavailable", "The upstream's response is not a response object.");
@@ -65,7 +66,7 @@ export function checkResponse(
 /**
  * Reads a whole response.
  *
- * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no response.
+ * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a response.
  */
 export function readResponsesReply(body: unknown): ReadReply {
   checkResponse(body);

@@ -10,8 +10,8 @@ export interface EndedTurn {
   readonly id: string;
   /** Whether it can be continued. */
   readonly isComplete: boolean;
-  /** Its output items as JSON with commas in between, in UTF-8. */
-  readonly items: Uint8Array<ArrayBuffer>;
+  /** Its output items as comma-separated JSON, in UTF-8. */
+  readonly items: Uint8Array;
 }
 
 /** Turns the event stream of a response into frames: one event each, as JSON. */

@@ -1,97 +1,28 @@
-import { chatErrorWords, messagesErrorWords } from "../../dialects/mod.ts";
-import { type Reason, REASONS } from "../../refusal.ts";
+import { EMBEDDINGS_PATH } from "../../embeddings/mod.ts";
 import { VERSION } from "../../platform/mod.ts";
-import { jsonSchemas, type SchemaName } from "./schemas.ts";
-
-type Json = Record<string, unknown>;
-
-const HEADERS: Readonly<Record<string, { description: string; type: string }>> = {
-  "X-Request-Id": {
-    description: "The client's `X-Request-Id` if valid; otherwise the gateway's.",
-    type: "string",
-  },
-  "request-id": {
-    description: "The gateway's ID of the request, as in logs and usage records.",
-    type: "string",
-  },
-  "ETag": { description: "The body's tag, for `If-None-Match`.", type: "string" },
-  "X-Credits-Remaining": {
-    description:
-      "Credit balance after this request's charge. On a stream: the balance at admission.",
-    type: "integer",
-  },
-  "X-RateLimit-Limit": {
-    description: "Request limit of the rate window nearest to exhaustion.",
-    type: "integer",
-  },
-  "X-RateLimit-Remaining": { description: "Requests remaining in that window.", type: "integer" },
-  "X-RateLimit-Reset": {
-    description: "Time when that window resets, in Unix seconds.",
-    type: "integer",
-  },
-  "X-Sluice-Upstream": { description: "Name of the upstream that replied.", type: "string" },
-  "X-Sluice-Credits": {
-    description: "Credits charged for this request. Not sent on streams.",
-    type: "integer",
-  },
-  "X-Sluice-Ignored": {
-    description: "Comma-separated request fields that the upstream's dialect does not support.",
-    type: "string",
-  },
-  "X-Sluice-Adjusted": {
-    description:
-      "Comma-separated request fields that were changed, with the values that were sent, such as " +
-      "`reasoning_effort=high`.",
-    type: "string",
-  },
-  "X-Sluice-Simulated": {
-    description: "`true` if the built-in simulator replied.",
-    type: "string",
-  },
-  "Retry-After": { description: "Seconds to wait before retrying.", type: "integer" },
-  "x-should-retry": {
-    description: "`false` if the same request cannot succeed when repeated.",
-    type: "string",
-  },
-};
-
-const IDS = ["X-Request-Id", "request-id"];
-const STANDING = [
-  "X-Credits-Remaining",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-];
-const ANSWERED = [
-  ...IDS,
-  ...STANDING,
-  "X-Sluice-Upstream",
-  "X-Sluice-Credits",
-  "X-Sluice-Ignored",
-  "X-Sluice-Adjusted",
-  "X-Sluice-Simulated",
-];
-
-/** Error reasons of each kind of endpoint. */
-const KEYED: readonly Reason[] = [
-  "key_invalid",
-  "permission_denied",
-  "gateway_unavailable",
-  "internal",
-];
-const WITH_BODY: readonly Reason[] = ["request_invalid", "model_unknown"];
-const RELAYED: readonly Reason[] = [
-  ...KEYED,
-  ...WITH_BODY,
-  "credits_short",
-  "budget_spent",
-  "rate_exceeded",
-  "image_too_large",
-  "context_exceeded",
-  "upstream_unavailable",
-];
-
-type Shape = "chat" | "messages";
+import {
+  ANSWERED,
+  CLIENT_REQUEST_ID,
+  errors,
+  eventStream,
+  headerRefs,
+  HEADERS,
+  IDS,
+  IF_NONE_MATCH,
+  type Json,
+  json,
+  jsonBody,
+  KEYED,
+  notModified,
+  ok,
+  period,
+  RELAYED,
+  STANDING,
+  VERSIONS,
+  WITH_BODY,
+} from "./operation.ts";
+import { responsesPaths } from "./responses_paths.ts";
+import { jsonSchemas } from "./schemas.ts";
 
 /**
  * Describes all endpoints.
@@ -104,7 +35,7 @@ export function openApiDocument(): Json {
     info: {
       title: "Sluice",
       version: VERSION,
-      summary: "An LLM gateway with a chat-completions and a messages API.",
+      summary: "An LLM gateway with the chat-completions, messages, responses and embeddings APIs.",
       description: "Requests are charged in whole credits to a prepaid balance. Unknown request " +
         "fields are passed unmodified to upstreams of the same dialect.",
       license: { name: "MIT", identifier: "MIT" },
@@ -112,7 +43,7 @@ export function openApiDocument(): Json {
     servers: [{ url: "/" }],
     security: [{ bearer: [] }, { apiKey: [] }],
     tags: [
-      { name: "inference", description: "Both dialects, for every model." },
+      { name: "inference", description: "All dialects, for every model, and embeddings." },
       { name: "account", description: "The caller's own credits." },
       { name: "operation", description: "Health, metrics and API description, for operators." },
     ],
@@ -190,14 +121,34 @@ function paths(): Json {
         },
       },
     },
+    ...responsesPaths(),
+    [EMBEDDINGS_PATH]: {
+      post: {
+        operationId: "createEmbeddings",
+        summary: "Create embeddings",
+        description: "For models of kind `embeddings`. Charged by input tokens.",
+        tags: ["inference"],
+        parameters: [CLIENT_REQUEST_ID],
+        requestBody: jsonBody("EmbeddingsRequest"),
+        responses: {
+          200: ok(
+            "The embeddings, one for each input, in the order of the inputs.",
+            "Embeddings",
+            ANSWERED.filter((name) => !/Ignored|Adjusted/.test(name)),
+          ),
+          ...errors("chat", RELAYED.filter((reason) => reason !== "image_too_large")),
+        },
+      },
+    },
     "/v1/models": {
       get: {
         operationId: "listModels",
         summary: "List all models",
-        description: "With an `anthropic-version` header, the list includes aliases.",
+        description:
+          "With an `anthropic-version` header, the list includes aliases, and no models for embeddings.",
         tags: ["inference"],
         security: [],
-        parameters: [IF_NONE_MATCH, ...VERSIONS],
+        parameters: [CLIENT_VERSION, IF_NONE_MATCH, ...VERSIONS],
         responses: {
           200: ok("The models.", "ModelList", [...IDS, "ETag", ...STANDING]),
           304: notModified([...IDS, "ETag", ...STANDING]),
@@ -314,91 +265,11 @@ function paths(): Json {
   };
 }
 
-const CLIENT_REQUEST_ID = {
-  name: "X-Request-Id",
-  in: "header",
+const CLIENT_VERSION = {
+  name: "client_version",
+  in: "query",
   required: false,
-  description: "The client's ID of the request. It is returned in the response and logged.",
-  schema: { type: "string", pattern: "^[A-Za-z0-9._:/+=@-]{1,128}$" },
-};
-
-const IF_NONE_MATCH = {
-  name: "If-None-Match",
-  in: "header",
-  required: false,
-  description: "`ETag`s of bodies that the client has: 304 if the present one is among them.",
+  description:
+    'Sent by Codex, with any value: returns its own model catalogue, `{"models": [...]}`, instead.',
   schema: { type: "string" },
 };
-
-const VERSIONS = ["anthropic-version", "anthropic-beta"].map((name) => ({
-  name,
-  in: "header",
-  required: false,
-  description: "Passed to upstreams of the messages dialect. Every value is accepted.",
-  schema: { type: "string" },
-}));
-
-function period(name: string, description: string, byDefault: number, maximum: number): Json {
-  return {
-    name,
-    in: "query",
-    required: false,
-    description,
-    schema: { type: "integer", minimum: 1, maximum, default: byDefault },
-  };
-}
-
-/** Returns error responses by status, each with the codes it can have. */
-function errors(shape: Shape, reasons: readonly Reason[]): Json {
-  const byStatus = Map.groupBy(reasons, (reason) => REASONS[reason].status);
-  return Object.fromEntries(
-    [...byStatus].toSorted(([a], [b]) => a - b).map(([status, all]) => [status, {
-      description: [...new Set(all.map((reason) => said(shape, reason)))].join("; "),
-      headers: headerRefs([
-        ...IDS,
-        ...(status === 429 || status === 503 ? ["Retry-After"] : []),
-        ...(status < 429 ? ["x-should-retry"] : []),
-      ]),
-      content: json(shape === "chat" ? "ChatError" : "MessagesError"),
-    }]),
-  );
-}
-
-function said(shape: Shape, reason: Reason): string {
-  if (shape === "messages") return `\`${messagesErrorWords[reason]}\``;
-  const { code, type } = chatErrorWords[reason];
-  return `\`${code}\` (\`${type}\`)`;
-}
-
-function ok(description: string, schema: SchemaName, headers: readonly string[]): Json {
-  return { description, headers: headerRefs(headers), content: json(schema) };
-}
-
-function notModified(headers: readonly string[]): Json {
-  return { description: "The client has the present body.", headers: headerRefs(headers) };
-}
-
-function headerRefs(names: readonly string[]): Json {
-  return Object.fromEntries(
-    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  );
-}
-
-function jsonBody(schema: SchemaName): Json {
-  return { required: true, content: json(schema) };
-}
-
-function json(schema: SchemaName): Json {
-  return { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } };
-}
-
-function eventStream(schema: SchemaName): Json {
-  return {
-    "text/event-stream": {
-      schema: {
-        type: "string",
-        description: `Server-sent events; the data of each is a ${schema}.`,
-      },
-    },
-  };
-}

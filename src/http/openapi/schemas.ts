@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { requestSchemas } from "../../dialects/mod.ts";
+import { embeddingsRequest } from "../../embeddings/mod.ts";
+import { compaction, response, responseEvent } from "./responses_schemas.ts";
 
 /**
  * Schemas of responses for `/openapi.json`. Responses can have more fields, which upstreams of the same dialect add.
@@ -98,6 +100,19 @@ const messageEvent = z.looseObject({
   ),
 });
 
+const embeddings = z.looseObject({
+  object: z.literal("list"),
+  data: z.array(z.looseObject({
+    object: z.literal("embedding"),
+    index: z.int().nonnegative(),
+    embedding: z.union([z.array(z.number()), z.string()]).describe(
+      'Numbers; with `encoding_format: "base64"`, base64 of 32-bit floats, little-endian.',
+    ),
+  })),
+  model: z.string().describe("The model name from the request."),
+  usage: z.looseObject({ prompt_tokens: tokens, total_tokens: tokens }),
+});
+
 const model = z.looseObject({
   id: z.string(),
   object: z.literal("model"),
@@ -110,7 +125,11 @@ const model = z.looseObject({
   parent: z.null(),
   permission: z.array(z.looseObject({ id: z.string() })),
   max_input_tokens: z.int(),
-  max_tokens: z.int(),
+  max_tokens: z.int().describe("Max output tokens; 0 for embeddings."),
+  kind: z.enum(["generation", "embeddings"]).describe(
+    "What the model is for: replies in both dialects, or `POST /v1/embeddings`.",
+  ),
+  dimensions: z.int().optional().describe("Length of its embeddings, as far as it is known."),
   simulated: z.literal(true).optional().describe("The built-in simulator replies for this model."),
 });
 
@@ -183,6 +202,13 @@ export const SCHEMAS = {
   MessageEvent: messageEvent,
   CountTokensRequest: requestSchemas.countTokens,
   CountTokens: z.object({ input_tokens: tokens }),
+  EmbeddingsRequest: embeddingsRequest,
+  Embeddings: embeddings,
+  ResponseRequest: requestSchemas.responses,
+  Response: response,
+  ResponseEvent: responseEvent,
+  CompactRequest: requestSchemas.compact,
+  Compaction: compaction,
   Model: model,
   ModelList: modelList,
   CreditUsage: creditUsage,

@@ -1,6 +1,5 @@
-import { whyNotServed } from "../../catalog/mod.ts";
 import { isObject, items, type JsonObject, text } from "../../dialects/mod.ts";
-import { baseUrl, slug } from "../names.ts";
+import { baseUrl, slug, whyNotImported } from "../names.ts";
 import type { Notices, PlannedUpstream } from "../plan.ts";
 import type { SourceModel, UsdPrices } from "../route_limits.ts";
 import { providedModel, type Provider, PROVIDERS, upstreamUrl } from "./providers.ts";
@@ -104,7 +103,7 @@ export function deploymentOf(
   if (mode !== undefined && !CHAT_MODES.includes(mode)) {
     return void reject(`mode ${mode}: only chat models are imported`);
   }
-  const unusable = model.includes("*") || mode !== undefined ? undefined : whyNotServed(model);
+  const unusable = model.includes("*") || mode !== undefined ? undefined : whyNotImported(model);
   if (unusable !== undefined) return void reject(unusable);
   const given = base.value === undefined ? undefined : baseUrl(base.value);
   if (base.value !== undefined && given === undefined) {

@@ -1,7 +1,6 @@
-import { whyNotServed } from "../../catalog/mod.ts";
 import { identifier } from "../../config/mod.ts";
 import { isObject } from "../../dialects/mod.ts";
-import { baseUrl, slug } from "../names.ts";
+import { baseUrl, slug, whyNotImported } from "../names.ts";
 import type { Notices, PlannedRoute, PlannedTarget, PlannedUpstream } from "../plan.ts";
 import { limitsOf } from "../route_limits.ts";
 import { channelType, channelUrl } from "./channel_types.ts";
@@ -53,7 +52,7 @@ export function readChannels(
   const models = source.rows("channels").flatMap((row) => modelsOf(row, source.flavour, options));
   const upstreams = new Map(models.map(({ upstream }) => [upstream.ref, upstream]));
   const routes = [...Map.groupBy(models, ({ id }) => id)].flatMap(([id, all]): PlannedRoute[] => {
-    const why = whyNotServed(id);
+    const why = whyNotImported(id);
     if (why !== undefined || !identifier.safeParse(id).success) {
       notices.notImported(
         `model ${id}`,

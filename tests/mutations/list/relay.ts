@@ -5,6 +5,7 @@ const EVENTS = "src/relay/event_source.ts";
 const FIRST = "tests/relay/settles_first_test.ts";
 const BOUNDS = "tests/relay/reply_bounds_test.ts";
 const MONEY = "tests/flow/money_test.ts";
+const EMBEDDINGS_MONEY = "tests/flow/embeddings_money_test.ts";
 
 /** How a stream settles a reply that is charged. */
 const SETTLES =
@@ -31,6 +32,55 @@ export const RELAY: readonly Mutation[] = [
     return this.#reader.reply.truncate()`,
     tests: [{ file: FIRST, filter: "chat/completions: the last event of a cut off" }],
     why: "A gateway that is killed then would have answered without a charge.",
+  },
+  {
+    name: "embeddings-before-their-charge",
+    file: "src/relay/embedding.ts",
+    find: "const settled = await this.#life.settle({",
+    replace:
+      "const settled = { charged: 0, balance: 0, uncollected: 0 };\n    void this.#life.settle({",
+    tests: [{ file: EMBEDDINGS_MONEY, filter: "the reply comes after its charge" }],
+    why: "A gateway that is killed then would have answered without a charge.",
+  },
+  {
+    name: "embeddings-held-for-nothing",
+    file: "src/relay/embed.ts",
+    find: "inputTokens: Math.ceil(inputTokens * parts.estimates.factor(route)),",
+    replace: "inputTokens: 0,",
+    tests: [{ file: EMBEDDINGS_MONEY, filter: "200 requests at once" }],
+    why: "Concurrent requests could spend more than the balance.",
+  },
+  {
+    name: "embeddings-charged-for-a-part",
+    file: "src/embeddings/read_reply.ts",
+    find: "if (data.length !== inputs) {",
+    replace: "if (data.length > inputs) {",
+    tests: [{ file: "tests/embeddings/vectors_test.ts", filter: "one vector" }],
+    why: "A client would pay for vectors that it did not get.",
+  },
+  {
+    name: "embeddings-out-of-order",
+    file: "src/embeddings/read_reply.ts",
+    find: "byIndex.set(isIndexed ? item.index : at, item);",
+    replace: "byIndex.set(at, item);",
+    tests: [{ file: "tests/embeddings/vectors_test.ts", filter: "in the order of their indexes" }],
+    why: "A text would have the vector of another one.",
+  },
+  {
+    name: "embeddings-of-any-length",
+    file: "src/embeddings/meter.ts",
+    find: "if (tokens > maxInput) {",
+    replace: "if (tokens < 0) {",
+    tests: [{ file: "tests/embeddings/parse_test.ts", filter: "over the context" }],
+    why: "An upstream would cut a text off without a word.",
+  },
+  {
+    name: "embeddings-for-any-key",
+    file: "src/relay/embed.ts",
+    find: "checkPermission(caller, route);",
+    replace: "",
+    tests: [{ file: "tests/flow/embeddings_test.ts", filter: "a key for other models" }],
+    why: "A key could use models that it is not for.",
   },
   {
     name: "whole-response-before-its-charge",

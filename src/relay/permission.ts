@@ -1,0 +1,14 @@
+import type { Caller } from "../accounts/mod.ts";
+import type { Route } from "../catalog/mod.ts";
+import { Refusal } from "../refusal.ts";
+
+/** @throws {Refusal} `permission_denied` if the caller's key is for other models. */
+export function checkPermission({ models }: Caller, { id }: Route): void {
+  if (models === null || models.has(id)) return;
+  const allowed = [...models].join(", ");
+  throw new Refusal(
+    "permission_denied",
+    `This API key may not use the model '${id}'. It may use: ${allowed}.`,
+    { param: "model" },
+  );
+}
