@@ -21,7 +21,7 @@ import { openApiDocument } from "./openapi/document.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
-import { errorResponse } from "./responses.ts";
+import { errorResponse, upgradeRequired } from "./responses.ts";
 import { describeWrongPath } from "./wrong_path.ts";
 
 /** What the door leads to. */
@@ -152,9 +152,9 @@ export class App {
     const { settings } = this.#options;
     if (state.header("upgrade")?.toLowerCase() !== "websocket") {
       const message = `Send POST ${RESPONSES}, or GET ${RESPONSES} as a WebSocket handshake.`;
-      const refused = this.#refuse(state, new Refusal("path_unknown", message));
-      const headers = { ...Object.fromEntries(refused.headers), upgrade: "websocket" };
-      return new Response(refused.body, { status: STATUS_CODE.UpgradeRequired, headers });
+      const refusal = new Refusal("path_unknown", message);
+      this.#parts.metrics.answeredError(refusal.reason);
+      return upgradeRequired(state, refusal);
     }
     if (!mayConnect(request, settings.cors.origins)) {
       const message = "This browser origin may not connect: add it to the setting cors.origins.";

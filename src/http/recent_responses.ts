@@ -1,5 +1,5 @@
 /** A piece of a conversation. Conversations share the pieces of what they continue. */
-type Piece = Uint8Array<ArrayBuffer>;
+type Piece = Uint8Array;
 
 /** Memory of all connections for earlier responses. */
 export class RecentMemory {

@@ -17,7 +17,7 @@ import type { RecentResponses } from "./recent_responses.ts";
 /** What a connection needs. */
 export interface ResponseSocketOptions {
   /** Sends a request for a turn through the gateway. */
-  readonly request: (body: Uint8Array<ArrayBuffer>[], turn: TurnOptions) => Promise<Response>;
+  readonly request: (body: Uint8Array[], turn: TurnOptions) => Promise<Response>;
   readonly recent: RecentResponses;
   /** Max characters of a frame. */
   readonly maxChars: number;
@@ -193,7 +193,7 @@ export class ResponseSocket {
   async #forward(
     { body }: Response,
     { items, previousId }: TurnFrame,
-    earlier: readonly Uint8Array<ArrayBuffer>[],
+    earlier: readonly Uint8Array[],
   ): Promise<boolean> {
     const events = new TurnEvents(previousId);
     this.#reader = body!.getReader();

@@ -183,7 +183,7 @@ export class ResponseSockets {
 /** Makes the requests of a connection's turns: with its key and headers. */
 function turnRequests(
   { url, headers }: Request,
-): (body: Uint8Array<ArrayBuffer>[], signal: AbortSignal) => Request {
+): (body: Uint8Array[], signal: AbortSignal) => Request {
   const own = [...headers].filter(([name]) => !HANDSHAKE.test(name));
   return (pieces, signal) => {
     const size = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -195,7 +195,8 @@ function turnRequests(
         ["content-length", String(size)],
         ["accept", "text/event-stream"],
       ],
-      body: joinBytes(pieces, size),
+      // the types of Deno 2.4 leave the kind of buffer open
+      body: joinBytes(pieces, size) as Uint8Array<ArrayBuffer>,
       signal,
     });
   };

@@ -67,3 +67,20 @@ export function errorResponse(
   const body = JSON.stringify(front.errorBody(refusal, requestId));
   return new Response(body, { status, headers: own });
 }
+
+/** The response to a request that should have been a WebSocket handshake. */
+export function upgradeRequired(
+  { path, requestId, headers }: Pick<RequestState, "path" | "requestId" | "headers">,
+  refusal: Refusal,
+): Response {
+  const body = JSON.stringify(frontAt(path).errorBody(refusal, requestId));
+  return new Response(body, {
+    status: STATUS_CODE.UpgradeRequired,
+    headers: {
+      ...headers,
+      "content-type": "application/json",
+      "upgrade": "websocket",
+      "x-should-retry": "false",
+    },
+  });
+}

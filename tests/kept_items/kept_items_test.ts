@@ -36,10 +36,10 @@ for (const kind of ["file", "server"] as const) {
     await kept.keep(ada, "resp_1", items);
     await kept.keep(ada, "resp_1", items); // a write whose answer was lost comes twice
     await kept.keep(bob, "resp_2", [message("msg_2")]);
-    assertEquals(
+    assertEquals<unknown>(
       [...await kept.find(ada, ["msg_1", "rs_1", "msg_2", "msg_3", "msg_1"])]
         .toSorted(([one], [other]) => one < other ? -1 : 1),
-      items.map((item) => [item.id, item]),
+      items.map((item): [string, unknown] => [item.id, item]),
     );
     assertEquals([...await kept.find(bob, ["msg_1", "rs_1"])], []);
     assertEquals([...await kept.find(bob, [])], []);

@@ -1,4 +1,4 @@
-/** Finds, in constant memory, what a repetition of a text adds to the pieces that came before. */
+/** Compares a repeated text with the pieces in which it came, in constant memory. */
 export class TextProgress {
   #length = 0;
   #hash = SEED;

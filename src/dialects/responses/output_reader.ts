@@ -18,7 +18,7 @@ interface Progress {
 
 type Item = OutputItem<Progress>;
 
-/** A part of an item: its kind and index, and its text. */
+/** The place of a text in an item. */
 interface Place {
   readonly kind: "text" | "refusal" | "content" | "summary";
   readonly index: unknown;

@@ -20,7 +20,7 @@ export function isEnd(type: string): boolean {
 /**
  * Parses an event's JSON.
  *
- * @throws {Refusal} the error that it reports; `upstream_unavailable` for data that is not an event.
+ * @throws {Refusal} the error that it reports; `upstream_unavailable` if the data is not an event.
  */
 export function parseResponsesEvent(data: string): JsonObject & { type: string } {
   if (data === "[DONE]") throw brokenOff(); // a reply that is complete is not read on

@@ -11,7 +11,7 @@ export interface EndedTurn {
   /** Whether it can be continued. */
   readonly isComplete: boolean;
   /** Its output items as comma-separated JSON, in UTF-8. */
-  readonly items: Uint8Array<ArrayBuffer>;
+  readonly items: Uint8Array;
 }
 
 /** Turns the event stream of a response into frames: one event each, as JSON. */

@@ -5,7 +5,7 @@ export interface TurnFrame {
   /** Members of the request body besides `input` and `stream`, as JSON. */
   readonly members: readonly string[];
   /** The items of the input as comma-separated JSON, in UTF-8. Undefined if the input is neither a list nor a text. */
-  readonly items: Uint8Array<ArrayBuffer> | undefined;
+  readonly items: Uint8Array | undefined;
   /** The input as JSON. */
   readonly input: string | undefined;
   /** The response of the same connection that this one continues. */
@@ -63,7 +63,7 @@ export function readTurnFrame(text: string): TurnFrame {
 /** Values of a frame's own members are short. */
 const MAX_CHARS = 1_000;
 
-function itemsOf(input: string | undefined): Uint8Array<ArrayBuffer> | undefined {
+function itemsOf(input: string | undefined): Uint8Array | undefined {
   switch (input?.[0]) {
     case "[":
       return encoder.encode(input.slice(1, -1).trim());
@@ -82,8 +82,8 @@ function itemsOf(input: string | undefined): Uint8Array<ArrayBuffer> | undefined
  */
 export function turnBody(
   { members, items, input }: TurnFrame,
-  earlier: readonly Uint8Array<ArrayBuffer>[],
-): Uint8Array<ArrayBuffer>[] {
+  earlier: readonly Uint8Array[],
+): Uint8Array[] {
   const head = `{"stream":true${members.map((member) => `,${member}`).join("")}`;
   if (earlier.length === 0) {
     return [encoder.encode(head + (input === undefined ? "}" : `,"input":${input}}`))];

@@ -137,7 +137,7 @@ function outputOf(parts: readonly Part[], failed: boolean): string | JsonObject[
   return [...(said === "" ? [] : [{ type: "input_text", text: said }]), ...others.map(partOf)];
 }
 
-/** `strict` is always sent: upstreams of this dialect take a tool without it for a strict one. */
+/** A tool is strict only if the client says so: without the field, this dialect's upstreams take it for strict. */
 function toolOf({ name, description, schema, strict = false }: Tool): JsonObject {
   const { $schema: _, ...parameters } = schema;
   return {

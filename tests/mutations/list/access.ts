@@ -195,4 +195,37 @@ export const ACCESS: readonly Mutation[] = [
     tests: [{ file: CLIENT_KEYS, filter: "is revoked, expired" }],
     why: "A program would be started with a key that was revoked.",
   },
+  {
+    name: "sealed-for-anyone",
+    file: "src/sealing/bound_cipher.ts",
+    find: 'return Buffer.from(owner.join("\\0"));',
+    replace: 'return Buffer.from("");',
+    tests: [{
+      file: "tests/sealing/seal_key_test.ts",
+      filter: "what is encrypted is bound to its owner",
+    }],
+    why: "An account could send another one's sealed reasoning, or read its kept items.",
+  },
+  {
+    name: "websocket-of-any-page",
+    file: "src/http/app.ts",
+    find: "if (!mayConnect(request, settings.cors.origins)) {",
+    replace: "if (false) {",
+    tests: [{
+      file: "tests/flow/response_sockets_test.ts",
+      filter: "a handshake needs a key, an upgrade and an allowed origin",
+    }],
+    why: "Browsers send no preflight request before a WebSocket.",
+  },
+  {
+    name: "websockets-without-number",
+    file: "src/http/response_sockets.ts",
+    find: "const ofKey = keys.takeNow(keyId, 1);",
+    replace: "const ofKey = keys.takeNow(keyId, 0);",
+    tests: [{
+      file: "tests/flow/response_sockets_test.ts",
+      filter: "a key has at most 16 connections",
+    }],
+    why: "One key could take all descriptors with connections that do nothing.",
+  },
 ];
