@@ -48,9 +48,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
     file: `${RESPONSES}/carry.ts`,
     find: "this.keepsItems = body.store !== false;",
     replace: "this.keepsItems = true;",
-    tests: [{ file: "tests/flow/kept_items_test.ts" }, {
-      file: "tests/dialects/responses_carry_test.ts",
-    }],
+    tests: [{ file: "tests/dialects/responses_carry_test.ts", filter: "a whole reply is carried" }],
     why: "Items of requests with store: false would be in the database.",
   },
   {
@@ -115,7 +113,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
     file: `${RESPONSES}/errors.ts`,
     find: '{ code: stops ? "invalid_prompt" : code, message },',
     replace: "{ code, message },",
-    tests: [{ file: "tests/dialects/responses_errors_test.ts", filter: "only Codex" }],
+    tests: [{ file: "tests/dialects/responses_errors_test.ts", filter: "has the shapes" }],
     why: "Codex would send a request without credits again and again.",
   },
   {
