@@ -161,6 +161,42 @@ onEveryPairing("openai SDK, responses", {
     assertEquals([error.status, error.code], [404, "model_not_found"]);
   },
 
+  "sees that a stream broke, instead of one that ends silently": async (gateway) => {
+    for (const directive of ["error", "cut", "end"]) {
+      const request = { model: "svc-k2", input: `[[tokens 60]] [[${directive} after 30]]` };
+      const response = await sdk(gateway).responses.stream(request).finalResponse();
+      assertEquals([response.status, response.error?.code], ["failed", "server_error"], directive);
+      assert(response.output_text !== "", "what had come is there");
+      const types: string[] = [];
+      const events = await sdk(gateway).responses.create({ ...request, stream: true });
+      for await (const { type } of events) types.push(type);
+      assertEquals(types.at(-1), "response.failed", directive);
+    }
+  },
+
+  "is told what a request lacks or may not say": async (gateway, upstream) => {
+    const wrong: [OpenAI.Responses.ResponseCreateParamsNonStreaming, RegExp][] = [
+      [{ ...HELLO, background: true }, /background/],
+      [{ ...HELLO, previous_response_id: "resp_1" }, /previous_response_id/],
+      [{ ...HELLO, conversation: "conv_1" }, /conversation/],
+      [{ ...HELLO, input: [{ type: "item_reference", id: "msg_none" }] }, /store/],
+      [
+        { ...HELLO, input: [{ type: "function_call_output", call_id: "call_1", output: "x" }] },
+        /call_1/,
+      ],
+    ];
+    // an upstream of responses runs such a tool
+    const runsHosted = upstream?.bodies.at(-1)?.input !== undefined;
+    if (!runsHosted) wrong.push([{ ...HELLO, tools: [{ type: "web_search" }] }, /web_search/]);
+    for (const [body, pattern] of wrong) {
+      const error = await assertRejects(
+        () => sdk(gateway).responses.create(body).then(() => {}),
+        OpenAI.BadRequestError,
+      );
+      assertMatch(error.message, pattern);
+    }
+  },
+
   "ends at its limit": async (gateway) => {
     const response = await sdk(gateway).responses.stream({
       ...HELLO,
@@ -249,6 +285,24 @@ for (const store of [true, false]) {
       assert(!received.includes("item_reference"));
       if (upstream === undefined) return;
       for (const said of ["one", "two"]) assertStringIncludes(received, `"${said}"`);
+    },
+
+    "is told of a stream that broke": async (gateway) => {
+      const { sentBodies: _, providerOptions, ...common } = aiSdk(gateway, store);
+      const result = streamText({
+        ...common,
+        ...providerOptions(),
+        prompt: "[[tokens 60]] [[cut after 40]]",
+        onError: () => {},
+      });
+      let [text, finish, errors] = ["", "", 0];
+      for await (const part of result.fullStream) {
+        if (part.type === "text-delta") text += part.text;
+        if (part.type === "finish") finish = part.finishReason;
+        if (part.type === "error") errors++;
+      }
+      assert(text !== "");
+      assertEquals([finish, errors], ["error", 1]);
     },
 
     "gets an object, and a summary of the reasoning": async (gateway) => {
