@@ -212,3 +212,31 @@ Deno.test("Codex continues a session, and the prefix stays the same", {
   assertKept(server.bodies);
   assertEquals(server.bodies.length, 2);
 });
+
+for (const { form, model, steps } of FORMS) {
+  Deno.test(`Codex reads, edits and runs over a WebSocket: ${form}`, {
+    ignore: CODEX === undefined,
+  }, async () => {
+    await using server = simulateServer();
+    await using desk = await codexDesk({
+      upstream: { url: server.url, dialect: "chat" },
+      aliases: { "gpt-*": "svc-k3" },
+    });
+    const { directory, exchanges, gateway } = desk;
+    await Deno.writeTextFile(`${directory}/notes.txt`, "alpha\nbeta\n");
+    const rounds = steps("chat");
+    const prompt = [...rounds, SAY].join(" [[then]] ");
+    const run = await desk.exec(prompt, { model, webSocket: true });
+    const told = `${run.out}\n${run.err}`;
+    assertEquals([run.code, run.out.trim()], [0, "The file is edited."], told);
+    assertEquals(await Deno.readTextFile(`${directory}/copy.txt`), "alpha\ngamma\n", told);
+    assertUnderstood(run);
+    assertEquals(exchanges, [], "nothing goes over HTTP");
+    const records = await usageRecords(gateway);
+    assertEquals(records.map(({ ending }) => ending), [
+      "complete",
+      ...rounds.map(() => "complete"),
+    ]);
+    assertKept(server.bodies);
+  });
+}
