@@ -19,6 +19,7 @@ import { type BodyLimits, readJson, skipBody } from "./body.ts";
 import type { Callers } from "./callers.ts";
 import type { Connections } from "./connections.ts";
 import { disconnectWatcher } from "./disconnect_watcher.ts";
+import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
 import type { RequestState } from "./request_state.ts";
 import { EVENT_STREAM, statusHeaders } from "./responses.ts";
 
@@ -133,7 +134,7 @@ export class Inference {
   ): Promise<Response> {
     const { counts, unbilledBytes } = this.#options;
     const { caller, over } = await this.#enter(request, state, ({ keyId }) => {
-      check(counts, keyId, "count_tokens requests");
+      checkQuota(counts, keyId, "count_tokens requests");
       counts.add(keyId);
     });
     const counted = await this.#read(request, caller, (body) => {
@@ -202,7 +203,7 @@ export class Inference {
     limits = this.#bodyLimits,
   ): Promise<T> {
     try {
-      check(this.#options.unbilledBytes, keyId, "bytes in rejected and count_tokens requests");
+      checkQuota(this.#options.unbilledBytes, keyId, UNBILLED_BYTES);
     } catch (error) {
       await skipBody(request);
       throw error;
@@ -257,12 +258,3 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
 }
 
 const JSON_REPLY = { "content-type": "application/json" };
-
-/** @throws {Refusal} `rate_exceeded` when a key has used up its units of a minute. */
-function check(limit: RateLimit, keyId: string, units: string): void {
-  const retryAfterMs = limit.waitMs(keyId);
-  if (retryAfterMs === 0) return;
-  const most = limit.limit.toLocaleString("en-US");
-  const message = `Too many ${units}: the limit is ${most} per minute and API key.`;
-  throw new Refusal("rate_exceeded", message, { retryAfterMs });
-}
