@@ -268,7 +268,7 @@ function isEventStream({ headers }: Response): boolean {
   return headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 }
 
-/** Bytes of a frame that is no text. */
+/** Bytes of a binary frame. */
 function sizeOf(data: unknown): number {
   if (data instanceof Blob) return data.size;
   return data instanceof ArrayBuffer ? data.byteLength : 0;

@@ -27,12 +27,18 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
   const { request, dropped, adjusted } = front.applyReasoning(parsed, route);
-  const inputTokens = meterInput(request.body, request.images);
+  const sentTokens = meterInput(request.body, request.images, request.opened);
   const { offersTools } = request;
   const asked = request.maxOutput ??
     defaultOutput(route, { offersTools, plainTokens: parts.settings.defaultMaxOutput });
+  const plans = planTargets(parts.upstreams, route, {
+    dialect,
+    request,
+    permittedOutput: permittedBy(route, { inputTokens: sentTokens, asked }),
+  });
+  const addedTokens = Math.max(...plans.map((plan) => plan.addedTokens), 0);
+  const inputTokens = sentTokens + addedTokens;
   const permittedOutput = permittedBy(route, { inputTokens, asked });
-  const plans = planTargets(parts.upstreams, route, { dialect, request, permittedOutput });
   if (!incoming.generates) {
     return await emptyReply(parts, incoming, { request, route, sealer, inputTokens });
   }
@@ -59,6 +65,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       dropped,
       adjusted,
       inputTokens,
+      addedTokens,
       plans,
       keepItems: (items) => parts.keptItems.keep(caller.accountId, requestId, items),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
