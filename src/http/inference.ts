@@ -15,7 +15,7 @@ import type { RateLimit } from "../rate_limits/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { embed, type EmbedRequest, relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
-import { type BodyLimits, readJson, skipBody } from "./body.ts";
+import { type BodyLimits, FREE_BYTES, readJson, skipBody } from "./body.ts";
 import type { Callers } from "./callers.ts";
 import type { Connections } from "./connections.ts";
 import { disconnectWatcher } from "./disconnect_watcher.ts";
@@ -37,6 +37,9 @@ export interface InferenceOptions {
   readonly connections: Connections;
   readonly tracing: Tracing;
 }
+
+/** Takes note of more bytes of a request. */
+type Received = (bytes: number) => void;
 
 /** Requests to models: their key, their place, their body, then `relay/` or the count. */
 export class Inference {
@@ -72,11 +75,19 @@ export class Inference {
     { generates = true }: { readonly generates?: boolean } = {},
   ): Promise<Response> {
     const { header, path } = state;
-    return this.#exchange(request, state, (incoming) => {
-      const { caller: { keyId }, body } = incoming;
-      if (!generates) this.#options.unbilledBytes.add(keyId, body.bytes);
+    return this.#exchange(request, state, (incoming, received) => {
+      const { caller: { accountId, keyId }, body } = incoming;
+      const { unbilledBytes, large } = this.#options;
+      if (!generates) unbilledBytes.add(keyId, body.bytes);
       state.model = isObject(body.json) ? text(body.json.model) : undefined;
-      return relay(this.#parts, { ...incoming, dialect, generates, path, header });
+      const makeRoom = async (bytes: number) => {
+        received(bytes);
+        if (!generates) unbilledBytes.add(keyId, bytes);
+        if (bytes <= FREE_BYTES) return;
+        body.detached.hold(await large.memory.take(accountId, bytes));
+        await large.turn(accountId);
+      };
+      return relay(this.#parts, { ...incoming, dialect, generates, makeRoom, path, header });
     });
   }
 
@@ -93,7 +104,7 @@ export class Inference {
   async #exchange(
     request: Request,
     state: RequestState,
-    run: (incoming: EmbedRequest) => Promise<RelayReply>,
+    run: (incoming: EmbedRequest, received: Received) => Promise<RelayReply>,
     limits = this.#bodyLimits,
   ): Promise<Response> {
     const startedTick = performance.now();
@@ -102,9 +113,9 @@ export class Inference {
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
     const { caller, over } = await this.#enter(request, state);
-    const reply = await this.#read(request, caller, (body) => {
+    const reply = await this.#read(request, caller, (body, received) => {
       reading.end();
-      return run({
+      const incoming: EmbedRequest = {
         caller,
         body,
         requestId,
@@ -118,7 +129,8 @@ export class Inference {
         startedTick,
         onStatus: (accountStatus) => state.accountStatus = accountStatus,
         over,
-      });
+      };
+      return run(incoming, received);
     }, limits).catch((error) => {
       over();
       throw error;
@@ -199,7 +211,7 @@ export class Inference {
   async #read<T>(
     request: Request,
     { accountId, keyId }: Caller,
-    use: (body: JsonBody) => T | Promise<T>,
+    use: (body: JsonBody, received: Received) => T | Promise<T>,
     limits = this.#bodyLimits,
   ): Promise<T> {
     try {
@@ -209,11 +221,12 @@ export class Inference {
       throw error;
     }
     let bytes = 0;
-    const owner = { account: accountId, received: (more: number) => bytes += more };
+    const received: Received = (more) => bytes += more;
+    const owner = { account: accountId, received };
     try {
       const body = await readJson(request, limits, owner);
       try {
-        return await use(body);
+        return await use(body, received);
       } finally {
         body.detached.release();
       }

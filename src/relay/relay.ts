@@ -83,7 +83,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
 /** The body with the items that it refers to, as far as they are kept. */
 async function withKeptItems(
   { keptItems }: RelayParts,
-  { dialect, caller, body }: RelayRequest,
+  { dialect, caller, body, makeRoom }: RelayRequest,
   ids: readonly string[],
 ): Promise<JsonBody> {
   if (ids.length > MAX_REFERENCES) {
@@ -94,6 +94,6 @@ async function withKeptItems(
       }. Send the items themselves.`,
     );
   }
-  const known = await keptItems.find(caller.accountId, ids);
+  const known = await keptItems.find(caller.accountId, ids, makeRoom);
   return { ...body, json: DIALECTS[dialect].front.references!.fill(body.json, known) };
 }

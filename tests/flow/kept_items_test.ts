@@ -5,6 +5,7 @@ import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import { RawWebSocket } from "../fake/raw_websocket.ts";
 import { canRunSqld, sqldServer } from "../fake/sqld.ts";
 import { tempDir } from "../fake/temp.ts";
 import {
@@ -212,3 +213,29 @@ Deno.test("items outlive the gateway's process, unless its key is gone", async (
   assertEquals([status, body.error.param], [400, "input[1].id"]);
   assert((await Deno.stat(`${dir.path}/data/seal.key`)).size === 32);
 });
+
+for (const generates of [true, false]) {
+  const how = generates ? "rejected requests" : "turns without a reply";
+  Deno.test(`what ${how} refer to counts like bytes that were sent`, async () => {
+    await using upstream = fakeUpstream(() => completion("word ".repeat(60_000)));
+    await using gateway = await start(upstream, {
+      limits: { drainMs: 5_000, unbilledBytesPerMinute: 1_000_000 },
+      routes: { big: { context: 1e6, maxOutput: 5e5 } },
+    });
+    const first = await create(gateway, { model: "big", input: "Hi", max_output_tokens: 128_000 });
+    const { input } = referring(first.body.output[0].id);
+    const model = generates ? "nothing" : "big";
+    await using socket = await RawWebSocket.connect(`${gateway.url}/v1/responses`, {
+      authorization: `Bearer ${gateway.key}`,
+    });
+    const statusOfOne = async () => {
+      if (generates) return (await create(gateway, { model, input })).status;
+      const frames: Json[] = await socket.turn({ model, input, generate: false });
+      return frames.at(-1).status ?? 200;
+    };
+    const statuses = [];
+    for (let at = 0; at < 5; at++) statuses.push(await statusOfOne());
+    const usual = generates ? 404 : 200;
+    assertEquals(statuses, [usual, usual, usual, 429, 429]);
+  });
+}
