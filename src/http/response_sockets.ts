@@ -104,7 +104,7 @@ export class ResponseSockets {
         request: async (body, { signal, generates }) =>
           await this.#options.request(turns(body, signal), info, { generates }),
         maxChars: settings.limits.bodyBytes,
-        recent: new RecentResponses(this.#memory, CONNECTION_BYTES),
+        recent: new RecentResponses(this.#memory, caller.accountId, CONNECTION_BYTES),
         rejected: (size) => {
           unbilledBytes.add(caller.keyId, size);
           return unbilledBytes.waitMs(caller.keyId) === 0;

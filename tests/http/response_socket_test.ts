@@ -28,7 +28,7 @@ Deno.test("the next turn waits until the client has read the errors of those bef
         Response.json({ error: { message: "x".repeat(300_000) } }, { status: 400 }),
       );
     },
-    recent: new RecentResponses(new RecentMemory(1_000), 1_000),
+    recent: new RecentResponses(new RecentMemory(1_000), "acct_1", 1_000),
     maxChars: 1_000,
     rejected: () => true,
     onFault: (error) => {
