@@ -15,6 +15,7 @@ import {
   contextOf,
   parseChat,
   parseResponses,
+  responsesToMessages,
   responsesToResponses,
   SEALER,
 } from "./ends.ts";
@@ -421,4 +422,29 @@ Deno.test("careless upstream: an error that is a text is one, whatever the respo
 Deno.test("careless upstream: ids as they came where they are legal", () => {
   const { output } = checkResponsesStream(carried(eventsFor(HELLO.slice(1))));
   assertEquals<unknown>(output, itemsOf(HELLO.slice(1)));
+});
+
+Deno.test("careless upstream: blocks of a messages stream with one index are calls of their own", () => {
+  const input = (partial_json: string) => ({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "input_json_delta", partial_json },
+  });
+  const events: Wire[] = [
+    { type: "message_start", message: { id: "m", role: "assistant", content: [] } },
+    ...["a", "b"].flatMap((name) => [
+      {
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "tool_use", id: name, name },
+      },
+      input(`{"${name}":`),
+      input("1}"),
+      { type: "content_block_stop", index: 0 },
+    ]),
+    { type: "message_delta", delta: { stop_reason: "tool_use" } },
+    { type: "message_stop" },
+  ];
+  const rebuilt = checkResponsesStream(through(responsesToMessages, CARRIED, linesOf(events)));
+  assertEquals(plain(rebuilt), [["a", '{"a":1}'], ["b", '{"b":1}']]);
 });
