@@ -15,10 +15,11 @@ import type { RateLimit } from "../rate_limits/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { embed, type EmbedRequest, relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
-import { type BodyLimits, readJson, skipBody } from "./body.ts";
+import { type BodyLimits, FREE_BYTES, readJson, skipBody } from "./body.ts";
 import type { Callers } from "./callers.ts";
 import type { Connections } from "./connections.ts";
 import { disconnectWatcher } from "./disconnect_watcher.ts";
+import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
 import type { RequestState } from "./request_state.ts";
 import { EVENT_STREAM, statusHeaders } from "./responses.ts";
 
@@ -36,6 +37,9 @@ export interface InferenceOptions {
   readonly connections: Connections;
   readonly tracing: Tracing;
 }
+
+/** Takes note of more bytes of a request. */
+type Received = (bytes: number) => void;
 
 /** Requests to models: their key, their place, their body, then `relay/` or the count. */
 export class Inference {
@@ -74,11 +78,19 @@ export class Inference {
     } = {},
   ): Promise<Response> {
     const { header, path } = state;
-    return this.#exchange(request, state, (incoming) => {
-      const { caller: { keyId }, body } = incoming;
-      if (!generates) this.#options.unbilledBytes.add(keyId, body.bytes);
+    return this.#exchange(request, state, (incoming, received) => {
+      const { caller: { accountId, keyId }, body } = incoming;
+      const { unbilledBytes, large } = this.#options;
+      if (!generates) unbilledBytes.add(keyId, body.bytes);
       state.model = isObject(body.json) ? text(body.json.model) : undefined;
-      return relay(this.#parts, { ...incoming, dialect, generates, path, header });
+      const makeRoom = async (bytes: number) => {
+        received(bytes);
+        if (!generates) unbilledBytes.add(keyId, bytes);
+        if (bytes <= FREE_BYTES) return;
+        body.detached.hold(await large.memory.take(accountId, bytes));
+        await large.turn(accountId);
+      };
+      return relay(this.#parts, { ...incoming, dialect, generates, makeRoom, path, header });
     }, { isTurn });
   }
 
@@ -94,7 +106,7 @@ export class Inference {
   async #exchange(
     request: Request,
     state: RequestState,
-    run: (incoming: EmbedRequest) => Promise<RelayReply>,
+    run: (incoming: EmbedRequest, received: Received) => Promise<RelayReply>,
     { limits = this.#bodyLimits, isTurn = false }: {
       readonly limits?: BodyLimits;
       readonly isTurn?: boolean;
@@ -112,9 +124,9 @@ export class Inference {
       throw error;
     });
     const over = isTurn ? () => (leave(), trace.end()) : leave;
-    const reply = await this.#read(request, caller, (body) => {
+    const reply = await this.#read(request, caller, (body, received) => {
       reading.end();
-      return run({
+      const incoming: EmbedRequest = {
         caller,
         body,
         requestId,
@@ -128,7 +140,8 @@ export class Inference {
         startedTick,
         onStatus: (accountStatus) => state.accountStatus = accountStatus,
         over,
-      });
+      };
+      return run(incoming, received);
     }, limits).catch((error) => {
       over();
       throw error;
@@ -144,7 +157,7 @@ export class Inference {
   ): Promise<Response> {
     const { counts, unbilledBytes } = this.#options;
     const { caller, over } = await this.#enter(request, state, ({ keyId }) => {
-      check(counts, keyId, "count_tokens requests");
+      checkQuota(counts, keyId, "count_tokens requests");
       counts.add(keyId);
     });
     const counted = await this.#read(request, caller, (body) => {
@@ -209,21 +222,22 @@ export class Inference {
   async #read<T>(
     request: Request,
     { accountId, keyId }: Caller,
-    use: (body: JsonBody) => T | Promise<T>,
+    use: (body: JsonBody, received: Received) => T | Promise<T>,
     limits = this.#bodyLimits,
   ): Promise<T> {
     try {
-      check(this.#options.unbilledBytes, keyId, "bytes in rejected and count_tokens requests");
+      checkQuota(this.#options.unbilledBytes, keyId, UNBILLED_BYTES);
     } catch (error) {
       await skipBody(request);
       throw error;
     }
     let bytes = 0;
-    const owner = { account: accountId, received: (more: number) => bytes += more };
+    const received: Received = (more) => bytes += more;
+    const owner = { account: accountId, received };
     try {
       const body = await readJson(request, limits, owner);
       try {
-        return await use(body);
+        return await use(body, received);
       } finally {
         body.detached.release();
       }
@@ -268,12 +282,3 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
 }
 
 const JSON_REPLY = { "content-type": "application/json" };
-
-/** @throws {Refusal} `rate_exceeded` when a key has used up its units of a minute. */
-function check(limit: RateLimit, keyId: string, units: string): void {
-  const retryAfterMs = limit.waitMs(keyId);
-  if (retryAfterMs === 0) return;
-  const most = limit.limit.toLocaleString("en-US");
-  const message = `Too many ${units}: the limit is ${most} per minute and API key.`;
-  throw new Refusal("rate_exceeded", message, { retryAfterMs });
-}

@@ -27,12 +27,18 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
   const { request, dropped, adjusted } = front.applyReasoning(parsed, route);
-  const inputTokens = meterInput(request.body, request.images);
+  const sentTokens = meterInput(request.body, request.images, request.opened);
   const { offersTools } = request;
   const asked = request.maxOutput ??
     defaultOutput(route, { offersTools, plainTokens: parts.settings.defaultMaxOutput });
+  const plans = planTargets(parts.upstreams, route, {
+    dialect,
+    request,
+    permittedOutput: permittedBy(route, { inputTokens: sentTokens, asked }),
+  });
+  const addedTokens = Math.max(...plans.map((plan) => plan.addedTokens), 0);
+  const inputTokens = sentTokens + addedTokens;
   const permittedOutput = permittedBy(route, { inputTokens, asked });
-  const plans = planTargets(parts.upstreams, route, { dialect, request, permittedOutput });
   if (!incoming.generates) {
     return await emptyReply(parts, incoming, { request, route, sealer, inputTokens });
   }
@@ -59,6 +65,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       dropped,
       adjusted,
       inputTokens,
+      addedTokens,
       plans,
       keepItems: keeper(parts.keptItems, caller.accountId, requestId),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
@@ -85,7 +92,7 @@ function keeper(
 /** The body with the items that it refers to, as far as they are kept. */
 async function withKeptItems(
   { keptItems }: RelayParts,
-  { dialect, caller, body }: RelayRequest,
+  { dialect, caller, body, makeRoom }: RelayRequest,
   ids: readonly string[],
 ): Promise<JsonBody> {
   if (ids.length > MAX_REFERENCES) {
@@ -96,6 +103,6 @@ async function withKeptItems(
       }. Send the items themselves.`,
     );
   }
-  const known = await keptItems.find(caller.accountId, ids);
+  const known = await keptItems.find(caller.accountId, ids, makeRoom);
   return { ...body, json: DIALECTS[dialect].front.references!.fill(body.json, known) };
 }

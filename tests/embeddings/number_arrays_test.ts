@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { NumberArrays } from "../../src/embeddings/mod.ts";
-import { assertEquals, assertThrows } from "../assert.ts";
+import { assert, assertEquals, assertThrows } from "../assert.ts";
 
 /** A value as it was before its arrays of numbers were taken out. */
 function restored(value: unknown, taken: readonly Float64Array[]): unknown {
@@ -84,4 +84,12 @@ Deno.test("NumberArrays: white space without end, and a number without end, take
   assertThrows(() => {
     for (let times = 0; times < 1_000; times++) long.push("1".repeat(100));
   }, SyntaxError);
+});
+
+Deno.test("NumberArrays: white space within a number takes no time", () => {
+  const beganTick = performance.now();
+  for (let times = 0; times < 20; times++) {
+    assertThrows(() => new NumberArrays().push(`[1${" ".repeat(60_000)}2`), SyntaxError);
+  }
+  assert(performance.now() - beganTick < 1_000);
 });

@@ -262,3 +262,29 @@ Deno.test("no word of a prompt, a reply or a summary is in the database or the l
   assert(files.some(({ name }) => name.startsWith("sluice.db")));
   assert(!gateway.log().includes(canary), "it is in the log");
 });
+
+for (const generates of [true, false]) {
+  const how = generates ? "rejected requests" : "turns without a reply";
+  Deno.test(`what ${how} refer to counts like bytes that were sent`, async () => {
+    await using upstream = fakeUpstream(() => completion("word ".repeat(60_000)));
+    await using gateway = await start(upstream, {
+      limits: { drainMs: 5_000, unbilledBytesPerMinute: 1_000_000 },
+      routes: { big: { context: 1e6, maxOutput: 5e5 } },
+    });
+    const first = await create(gateway, { model: "big", input: "Hi", max_output_tokens: 128_000 });
+    const { input } = referring(first.body.output[0].id);
+    const model = generates ? "nothing" : "big";
+    await using socket = await RawWebSocket.connect(`${gateway.url}/v1/responses`, {
+      authorization: `Bearer ${gateway.key}`,
+    });
+    const statusOfOne = async () => {
+      if (generates) return (await create(gateway, { model, input })).status;
+      const frames: Json[] = await socket.turn({ model, input, generate: false });
+      return frames.at(-1).status ?? 200;
+    };
+    const statuses = [];
+    for (let at = 0; at < 5; at++) statuses.push(await statusOfOne());
+    const usual = generates ? 404 : 200;
+    assertEquals(statuses, [usual, usual, usual, 429, 429]);
+  });
+}
