@@ -248,6 +248,13 @@ const CARELESS: Readonly<
     }).filter(isNot(/added/)),
     blocks: [["text", "one"], ["text", "two"]],
   },
+  "no IDs, and a message only at the end": {
+    events: changed([{ text: ["on", "e"] }, { text: ["two"] }], (event) => {
+      for (const item of itemsIn(event)) delete item.id;
+      delete event.item_id;
+    }).filter(({ output_index: index }) => index !== 1),
+    blocks: [["text", "one"], ["text", "two"]],
+  },
   "the items in another order at the end": {
     events: changed([{ text: ["one"] }, { text: ["two"] }], ({ type, response }) => {
       if (type === "response.completed") response.output.reverse();
