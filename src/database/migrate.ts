@@ -10,6 +10,7 @@ import { RULES_ASIDE } from "./migrations/0008_rules.ts";
 import { CACHE_SAVINGS } from "./migrations/0009_cache_savings.ts";
 import { REASONS } from "./migrations/0010_reasons.ts";
 import { LOANS } from "./migrations/0011_loans.ts";
+import { BUDGETS } from "./migrations/0014_budgets.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, name: "cache savings", statements: CACHE_SAVINGS },
   { version: 10, name: "reasons", statements: REASONS },
   { version: 11, name: "loans", statements: LOANS },
+  { version: 14, name: "budgets", statements: BUDGETS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

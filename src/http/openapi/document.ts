@@ -29,6 +29,16 @@ const HEADERS: Readonly<Record<string, { description: string; type: string }>> =
     description: "Time when that window resets, in Unix seconds.",
     type: "integer",
   },
+  "X-Sluice-Budget-Remaining": {
+    description:
+      "Unspent credits of the budget nearest to exhaustion, if any applies to the key. " +
+      "After this request's charge; on a stream, at admission.",
+    type: "integer",
+  },
+  "X-Sluice-Budget-Reset": {
+    description: "Time when that budget renews, in Unix seconds. Not sent if it never does.",
+    type: "integer",
+  },
   "X-Sluice-Upstream": { description: "Name of the upstream that replied.", type: "string" },
   "X-Sluice-Credits": {
     description: "Credits charged for this request. Not sent on streams.",
@@ -61,6 +71,8 @@ const STANDING = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
+  "X-Sluice-Budget-Remaining",
+  "X-Sluice-Budget-Reset",
 ];
 const ANSWERED = [
   ...IDS,
@@ -228,7 +240,7 @@ function paths(): Json {
     "/user/credits": {
       get: {
         operationId: "getCredits",
-        summary: "Get the caller's credits, lots and recent usage",
+        summary: "Get the caller's credits, lots, budgets and recent usage",
         tags: ["account"],
         parameters: [
           period("days", "Number of UTC days in `usage_by_day`, including today.", 30, 366),
