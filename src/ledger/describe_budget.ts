@@ -24,6 +24,20 @@ export function describeBudget(budget: Budget) {
   };
 }
 
+/** Describes a budget for people: `120 of 500 a month, renews 2026-12-01 00:00 UTC`. */
+export function budgetText({ credits, raise, spent, period, renewsAtMs, zone }: Budget): string {
+  const all = credits + (raise?.credits ?? 0);
+  const extra = raise === null ? "" : ` (${raise.credits} extra until ${minute(raise.untilMs)})`;
+  const used = `${spent.toLocaleString("en-US")} of ${all.toLocaleString("en-US")}`;
+  if (renewsAtMs === null) return `${used} in all${extra}`;
+  const where = zone === "UTC" ? "" : ` (${zone})`;
+  return `${used} a ${period}${extra}, renews ${minute(renewsAtMs)}${where}`;
+}
+
+function minute(ms: number): string {
+  return `${iso(ms).slice(0, 16).replace("T", " ")} UTC`;
+}
+
 function iso(ms: number): string {
   return new Date(Math.min(ms, 8.64e15)).toISOString();
 }

@@ -29,7 +29,7 @@ export {
   removeStatements,
   setBudget,
 } from "./budgets.ts";
-export { describeBudget } from "./describe_budget.ts";
+export { budgetText, describeBudget } from "./describe_budget.ts";
 export {
   BUDGET_PERIODS,
   type BudgetPeriod,
