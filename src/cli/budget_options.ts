@@ -97,7 +97,7 @@ export async function changeBudget(
   const marks = parseMarks(options.marks);
   const credits = budget === undefined ? before?.credits : parseCount(budget);
   if (credits === undefined) {
-    throw new AccountError(`There is no such budget: set one with --budget${list(known)}`);
+    throw new AccountError(`No such budget yet: set one with --budget${list(known)}`);
   }
   if (budget !== undefined || zone !== undefined || marks !== undefined) {
     await checkedAsync(() => setBudget(database, { ...name, credits, zone, marks }, { nowMs }));

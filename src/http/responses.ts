@@ -23,7 +23,7 @@ export function accountStatusHeaders(
   };
 }
 
-/** What is not spent of a budget, and when it renews. */
+/** The unspent credits of a budget, and when it renews. */
 function budgetHeaders({ credits, raise, spent, renewsAtMs }: Budget): Record<string, string> {
   const remaining = Math.max(0, credits + (raise?.credits ?? 0) - spent);
   return {

@@ -119,10 +119,10 @@ const OPEN = `insert into period_openings (${PERIOD_OPENINGS.columns.join(", ")}
  * its keys have spent and hold since the start of its period counts.
  *
  * @param terms The budget. One of the same owner and period is changed: its raise stays; in another time zone its periods
- *   begin anew.
+ *   start over.
  * @param nowMs The time by the database's clock, in milliseconds since the epoch.
- * @param keys Selects, as `id`, the keys that it applies to; needed for teams and members, whose keys are known to whoever
- *   makes them.
+ * @param keys Selects, as `id`, the keys that it applies to; needed for teams and members, whose keys
+ *   the ledger does not know.
  * @throws {RangeError} If the credits, the time zone or the marks are invalid.
  */
 export function budgetStatements(

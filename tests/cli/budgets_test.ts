@@ -83,7 +83,7 @@ Deno.test("budget options that make no sense are explained", async () => {
       [["key", "create", "--budget", "5", "--marks", "0"], "Invalid marks", 2],
       [[...update, "--budget", "5", "--zone", "Mars"], "unknown time zone 'Mars'", 2],
       [[...update, "--raise", "5"], "--raise and --until belong together", 2],
-      [[...update, "--reset", "daily", "--raise", "5", "--until", "1d"], "no such budget", 1],
+      [[...update, "--reset", "daily", "--raise", "5", "--until", "1d"], "No such budget yet", 1],
       [[...update, "--budget", "x"], "invalid number 'x'", 2],
       [["key", "update", "key_none", "--name", "x"], "not found", 1],
       [["account", "update", "nobody@example.com", "--budget", "5"], "not found", 1],

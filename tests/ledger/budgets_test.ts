@@ -26,6 +26,7 @@ import { SILENT } from "../../src/telemetry/mod.ts";
 import { Retention } from "../../src/usage/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 import { type LedgerBench, ledgerBench, settlePrice } from "../fake/ledger.ts";
+import { until } from "../fake/temp.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -336,7 +337,9 @@ Deno.test("budgets: nothing is lent where one applies, and setting one recalls",
   const ofKey = { owner: "key", ownerId: caller.keyId, period: "day" } as const;
   const setting = setBudget(database, { ...ofKey, credits: 30 }, { nowMs: NOON });
   // its gateway returns the loan, with a request of the key in flight
-  while (await database.one("select 1 from loans where recalled = 1") === undefined);
+  await until(async () =>
+    await database.one("select 1 from loans where recalled = 1") !== undefined
+  );
   await returnLoan(database, {
     accountId: caller.accountId,
     gatewayId: "gw",
@@ -352,7 +355,14 @@ Deno.test("budgets: nothing is lent where one applies, and setting one recalls",
   const account = { owner: "account", ownerId: caller.accountId, period: "life" } as const;
   await setBudget(database, { ...account, credits: 500 }, { nowMs: NOON, patienceMs: 0 });
   assertEquals(await borrow(plain), undefined);
+  // nor to a key without a budget, in an account of which another key has a team's
   await removeBudget(database, account);
+  const team = { owner: "team", ownerId: "team_1", period: "life" } as const;
+  const keys = { sql: "select ? as id", args: [caller.keyId] };
+  await setBudget(database, { ...team, credits: 500 }, { nowMs: NOON, patienceMs: 0, keys });
+  assertEquals(await borrow(plain), undefined);
+  assertEquals((await database.one("select count(*) as n from loans"))!.n, 0);
+  await removeBudget(database, team);
   assert(await borrow(plain) !== undefined);
   await assertClean(bench);
 });

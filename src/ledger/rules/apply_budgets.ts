@@ -21,7 +21,7 @@ function tellKey(row: "new" | "old", credits: string): string {
 
 /**
  * A budget on a key applies to that key, one on an account to all its keys; those of teams and members to the keys that
- * whoever makes them says. From the moment that a budget applies to a key, what is lent of the key's account is recalled,
+ * their makers name. From the moment that a budget applies to a key, what is lent of the key's account is recalled,
  * what its requests spend and hold counts in the budget, and gateways know of it, as the key has changed.
  */
 export const APPLY_BUDGETS: Rule = {

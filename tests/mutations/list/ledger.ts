@@ -156,7 +156,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("apply_budgets"),
     find: "update loans set recalled = 1",
     replace: "update loans set recalled = recalled",
-    tests: [{ file: "tests/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: BUDGETS, filter: "nothing is lent" }],
     why: "Gateways would go on admitting from loans past a budget that was set.",
   },
   {
