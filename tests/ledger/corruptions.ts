@@ -416,6 +416,7 @@ const ROWS: Readonly<Record<string, string>> = {
   accounts: "invited_by is not null",
   keys: "budget_credits is not null",
   budgets: "owner = 'key' and period = 'life'",
+  budget_keys: "budget_id like 'key:%'",
   budget_periods: "spent > 0 and budget_id like 'account:%'",
   lots: "source = 'grant'",
   grants: "source = 'grant'",
