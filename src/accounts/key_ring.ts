@@ -18,7 +18,7 @@ const callerRow = z.object({
   keyId: row.key_id,
   /** Routes that the key may use; `null` allows all. */
   models: row.models === null ? null : new Set(z.array(z.string()).parse(JSON.parse(row.models))),
-  /** Whether the key has a budget. */
+  /** Whether a budget applies to the key: its own, or one of its account, team or member. */
   hasBudget: row.has_budget === 1,
   expiresAtMs: row.expires_at_ms,
   revokedAtMs: row.revoked_at_ms,
@@ -40,7 +40,7 @@ export class AccountDisabled extends Refusal {
 
 const BY_DIGEST = `
   select keys.account_id, accounts.email, keys.id as key_id, keys.models,
-         keys.budget_credits is not null as has_budget, keys.expires_at_ms,
+         keys.budgets > 0 as has_budget, keys.expires_at_ms,
          keys.revoked_at_ms, accounts.disabled_at_ms
   from keys join accounts on accounts.id = keys.account_id
   where keys.digest = ?`;

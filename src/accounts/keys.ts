@@ -40,6 +40,9 @@ const BY_ID = `select ${COLUMNS} from keys where id = ?`;
 const INSERT = `insert into keys (${COLUMNS}, digest, source)
   select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?`;
 const UNLESS_THERE_IS_ONE = "where not exists (select 1 from keys where account_id = ?)";
+const UPDATE = `update keys set name = iif(?, ?, name), models = iif(?, ?, models),
+    expires_at_ms = iif(?, ?, expires_at_ms)
+  where id = ? and revoked_at_ms is null`;
 const REVOKE = "update keys set revoked_at_ms = ? where id = ? and revoked_at_ms is null";
 const REVOKE_OTHER_ENVIRONMENT_KEYS = `update keys set revoked_at_ms = ?
   where source = 'environment' and digest <> ? and revoked_at_ms is null`;
@@ -89,16 +92,64 @@ export class Keys {
    *
    * @param account Owner of the key.
    * @param options Name and restrictions.
+   * @param also Returns statements to run in the same transaction.
    * @returns The key with its `secret`, which cannot be read again.
    * @throws {AccountError} If an option is invalid.
    * @throws {DuplicateKey} If `options.id` is already in use.
    */
-  async issue(account: Account, options: KeyOptions = {}): Promise<Key & { secret: string }> {
+  async issue(
+    account: Account,
+    options: KeyOptions = {},
+    also: (key: Key) => readonly Statement[] = () => [],
+  ): Promise<Key & { secret: string }> {
     this.#check(options);
     const secret = newSecret();
     const key = newKey(account, secret, this.#now(), options);
-    await this.#insert(insertKey(key, digestOf(secret), "issued"));
+    await this.#insert([insertKey(key, digestOf(secret), "issued"), ...also(key)]);
     return { ...key, secret };
+  }
+
+  /**
+   * Changes a key's name and restrictions. What is left out stays as it is.
+   *
+   * @param id ID of the key.
+   * @param changes Its name, the route IDs that it may use, and when it expires; `null` allows all, and never expires.
+   * @returns The key.
+   * @throws {AccountError} If the key does not exist or is revoked, or a change is invalid.
+   */
+  async change(
+    id: string,
+    { name, models, expiresAtMs }: {
+      readonly name?: string | undefined;
+      readonly models?: readonly string[] | null | undefined;
+      readonly expiresAtMs?: number | null | undefined;
+    },
+  ): Promise<Key> {
+    this.#check({ name, expiresAtMs: expiresAtMs ?? undefined });
+    const { revokedAtMs } = await this.#get(id);
+    if (revokedAtMs !== null) throw new AccountError(`Key ${id} is revoked: create another one`);
+    const set = (value: unknown) => value === undefined ? 0 : 1;
+    await this.#database.batch([{
+      sql: UPDATE,
+      args: [
+        set(name),
+        name ?? "",
+        set(models),
+        models === undefined || models === null ? null : JSON.stringify(models),
+        set(expiresAtMs),
+        expiresAtMs ?? null,
+        id,
+      ],
+    }]);
+    return await this.#get(id);
+  }
+
+  async #get(id: string): Promise<Key> {
+    const key = await this.byId(id);
+    if (key !== undefined) return key;
+    throw new AccountError(
+      `Key ${JSON.stringify(id)} not found. List keys with: sluice key list`,
+    );
   }
 
   #check({ id, name = "", expiresAtMs }: KeyOptions): void {
@@ -113,9 +164,9 @@ export class Keys {
     if (id !== undefined && !KEY_ID.test(id)) throw new AccountError("Invalid key ID");
   }
 
-  async #insert(statement: Statement): Promise<void> {
+  async #insert(statements: readonly Statement[]): Promise<void> {
     try {
-      await this.#database.batch([statement]);
+      await this.#database.batch(statements);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
       throw new DuplicateKey("Key ID already exists");
@@ -128,6 +179,7 @@ export class Keys {
    * @param account Owner of the key.
    * @param digest SHA-256 of the key in hexadecimal, and up to 16 characters that show which one it is.
    * @param options Name and restrictions.
+   * @param also Returns statements to run in the same transaction.
    * @returns The key.
    * @throws {AccountError} If an option is invalid.
    * @throws {DuplicateKey} If the key or its ID is in use already.
@@ -136,11 +188,12 @@ export class Keys {
     account: Account,
     { hex, hint }: { readonly hex: string; readonly hint: string },
     options: KeyOptions = {},
+    also: (key: Key) => readonly Statement[] = () => [],
   ): Promise<Key> {
     this.#check(options);
     if (!/^[0-9a-f]{64}$/.test(hex)) throw new AccountError("Invalid digest of a key");
     const key = { ...newKey(account, "", this.#now(), options), hint: hint.slice(0, 16) };
-    await this.#insert(insertKey(key, hex, "issued"));
+    await this.#insert([insertKey(key, hex, "issued"), ...also(key)]);
     return key;
   }
 
@@ -220,13 +273,7 @@ export class Keys {
    */
   async revoke(id: string): Promise<Key> {
     await this.#database.batch([{ sql: REVOKE, args: [this.#now(), id] }]);
-    const row = await this.#database.one(BY_ID, [id]);
-    if (row === undefined) {
-      throw new AccountError(
-        `Key ${JSON.stringify(id)} not found. List keys with: sluice key list`,
-      );
-    }
-    return read(row);
+    return await this.#get(id);
   }
 
   /**

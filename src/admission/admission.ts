@@ -9,6 +9,8 @@ import {
   expireLots,
   growHold,
   type HoldRequest,
+  openPeriods,
+  openPeriodsOfKey,
   reapHolds,
   reapLoans,
   recallLoans,
@@ -20,6 +22,8 @@ import {
 import { Refusal } from "../refusal.ts";
 import { SlotMap } from "../platform/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
+import { budgetRefusal } from "./budget_refusal.ts";
+import { creditsText } from "./credits_text.ts";
 import { type EndedHold, Hold, STEP_TOKENS } from "./hold.ts";
 import { Loans } from "./loans.ts";
 import { nearestWindow } from "./windows.ts";
@@ -213,7 +217,7 @@ export class Admission {
     const admitted = decision.verdict === "admitted";
     const known = this.#loans.learn(caller, decision, nowMs);
     const windows = admitted ? known.map(counted) : decision.windows;
-    onStatus({ balance: decision.balance, windows });
+    onStatus({ balance: decision.balance, windows, budget: decision.budget });
     if (!admitted) throw refusalOf(decision, least, nowMs);
     const output = permitted(asking.stream ? decision.balance : decision.credits);
     const place = this.#running.add(requestId);
@@ -241,8 +245,10 @@ export class Admission {
     for (let times = 0;; times++) {
       const mayRecall = times < MOST_RECALLS && this.#loans.mayRecall(ask.accountId);
       const decision = await admit(database, { ...ask, mayRecall });
-      if (decision.verdict !== "recall") return decision;
-      await this.#loans.recalled(ask.accountId);
+      if (decision.verdict === "recall") await this.#loans.recalled(ask.accountId);
+      else if (decision.verdict === "period" && times < MOST_RECALLS) {
+        await openPeriodsOfKey(database, ask.keyId, ask.nowMs);
+      } else return decision;
     }
   }
 
@@ -272,7 +278,7 @@ export class Admission {
 
   /**
    * Renews the leases of in-flight requests, releases holds of gateways that are gone, measures the clock's offset,
-   * expires lots, and stores the tiers. Called every quarter of a lease. Failures are logged, not thrown.
+   * expires lots, opens the next periods of budgets, and stores the tiers. Called every quarter of a lease. Failures are logged, not thrown.
    */
   async keep(): Promise<void> {
     const { database, log, now, syncClock } = this.#options;
@@ -292,6 +298,7 @@ export class Admission {
       }
       await syncClock?.();
       await expireLots(database, now());
+      await openPeriods(database, now());
       this.#keptTick = tick;
     } catch (error) {
       log.warn("leases could not be renewed", { error: String(error) });
@@ -303,7 +310,11 @@ function counted({ of, span, limit, used }: WindowState): WindowState {
   return { of, span, limit, used: used + 1 };
 }
 
-function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs: number): Refusal {
+function refusalOf(
+  { verdict, balance, windows, budget }: Decision,
+  least: number,
+  nowMs: number,
+): Refusal {
   if (verdict === "rate") {
     const { of, span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
     const seconds = Math.ceil((resetAtMs - nowMs) / 1_000);
@@ -322,13 +333,11 @@ function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs
       { retryAfterMs: UNCOLLECTED_RETRY_MS },
     );
   }
-  if (verdict === "budget") {
-    const message =
-      `The budget of this API key does not cover this request, which costs at least ` +
-      `${least} ${creditWord(least)}. Raise the budget, or use another key.`;
-    return new Refusal("budget_spent", message);
+  if (verdict === "budget") return budgetRefusal(budget!, least);
+  if (verdict === "period") {
+    return new Refusal("gateway_unavailable", "A budget cannot be renewed. Please try again.");
   }
-  const has = `balance of ${balance} ${creditWord(balance)}`;
+  const has = `balance of ${creditsText(balance)}`;
   if (balance > 0 && windows.length === 0) {
     return new Refusal("credits_short", `No rate-limit tier covers a ${has}. Add credits.`);
   }
@@ -338,13 +347,9 @@ function refusalOf({ verdict, balance, windows }: Decision, least: number, nowMs
   const held = balance >= least ? ", because other requests hold part of it" : "";
   return new Refusal(
     "credits_short",
-    `This request costs at least ${least} ${
-      creditWord(least)
+    `This request costs at least ${
+      creditsText(least)
     }, which the ${has} does not cover${held}. Add credits, or ` +
       "shorten the request.",
   );
-}
-
-function creditWord(number: number): string {
-  return number === 1 ? "credit" : "credits";
 }

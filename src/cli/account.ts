@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { Account } from "../accounts/mod.ts";
-import { creditsOf } from "../ledger/mod.ts";
+import { budgetsOf, budgetText, creditsOf, describeBudget } from "../ledger/mod.ts";
 import { gatewayAddress, refuseOther } from "./address.ts";
+import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
 import type { CommandContext } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { table, time } from "./format.ts";
@@ -50,9 +51,41 @@ export function accountCommand(program: Command, context: CommandContext): void 
       const own = await keys.list(found);
       const { balance } = await creditsOf(database, found.id, clock.now());
       const active = own.filter(({ revokedAtMs }) => revokedAtMs === null).length;
+      const owner = { owner: "account", ownerId: found.id } as const;
+      const budgets = await budgetsOf(database, owner, clock.now());
       print(
-        { ...plain(found), credits: balance, keys: own.length, active_keys: active },
-        (value) => table([{ ...row(value), credits: value.credits, keys: value.active_keys }]),
+        {
+          ...plain(found),
+          credits: balance,
+          keys: own.length,
+          active_keys: active,
+          budgets: budgets.map(describeBudget),
+        },
+        (value) =>
+          table([{
+            ...row(value),
+            credits: value.credits,
+            keys: value.active_keys,
+            budget: budgets.map(budgetText).join("; ") || null,
+          }]),
+      );
+    },
+  });
+
+  defineCommand<BudgetOptions & { email: string }>(account, context, {
+    name: "update",
+    description: "change an account's budgets, which all its keys share",
+    arguments: [EMAIL],
+    options: CHANGED_BUDGET,
+    help: "\nExample:\n  sluice account update ada@example.com --budget 2000 --reset monthly",
+    opens: "database",
+    async run({ options, parts, print }) {
+      const found = await parts.accounts.get(options.email);
+      const owner = { owner: "account", ownerId: found.id } as const;
+      const budgets = await changeBudget(parts, owner, options);
+      print(
+        { ...plain(found), budgets: budgets.map(describeBudget) },
+        (value) => table([{ ...row(value), budget: budgets.map(budgetText).join("; ") || null }]),
       );
     },
   });

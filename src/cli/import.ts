@@ -244,7 +244,7 @@ function textOf(report: Report): string {
       name: key.name || null,
       key: key.hint,
       models: key.models ?? "all",
-      budget: key.budget,
+      budget: key.budget_period === null ? key.budget : `${key.budget} a ${key.budget_period}`,
       expires: key.expires_at === null ? null : time(Date.parse(key.expires_at)),
       state: key.state,
     })),

@@ -1,18 +1,38 @@
 import type { Command } from "commander";
 import type { Key } from "../accounts/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
+import {
+  type Budget,
+  budgetsOf,
+  budgetsOfKeys,
+  budgetText,
+  describeBudget,
+} from "../ledger/mod.ts";
 import { servedCatalog } from "./served_catalog.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
-import { parseCount, parseDuration, parseList, table, time } from "./format.ts";
+import {
+  type BudgetOptions,
+  changeBudget,
+  CHANGED_BUDGET,
+  NEW_BUDGET,
+  newBudget,
+} from "./budget_options.ts";
+import { parseDuration, parseList, table, time } from "./format.ts";
 import { accountOrOwner, activeAccount } from "./settings.ts";
 
-interface CreateOptions {
+interface CreateOptions extends BudgetOptions {
   readonly account?: string;
   readonly name: string;
   readonly expires?: string;
   readonly models?: string;
-  readonly budget?: string;
+}
+
+interface UpdateOptions extends BudgetOptions {
+  readonly id: string;
+  readonly name?: string;
+  readonly expires?: string;
+  readonly models?: string;
 }
 
 /** `sluice key …` */
@@ -27,26 +47,33 @@ export function keyCommand(program: Command, context: CommandContext): void {
       option("--name <name>", "display name", ""),
       option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)"),
       option("--models <ids>", "comma-separated model IDs (default: all)"),
-      option("--budget <credits>", "total credits the key may spend (default: no limit)"),
+      option("--budget <credits>", "credits the key may spend (default: no limit)"),
+      ...NEW_BUDGET,
     ],
     help:
-      "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3",
+      "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3\n  sluice key create --name ci --budget 500 --reset monthly --zone Europe/Berlin",
     opens: "new database",
     async run({ options, parts, config, print }) {
       const models = options.models === undefined
         ? undefined
         : routeIds(parseList(options.models), await servedCatalog(config, context));
       const account = await activeAccount(parts, options.account);
-      const made = await parts.keys.issue(account, {
-        name: options.name,
-        models,
-        expiresAtMs: options.expires === undefined
-          ? undefined
-          : context.now() + parseDuration(options.expires),
-        budgetCredits: options.budget === undefined ? undefined : parseCount(options.budget),
-      });
+      const nowMs = parts.clock.now();
+      const made = await parts.keys.issue(
+        account,
+        {
+          name: options.name,
+          models,
+          expiresAtMs: options.expires === undefined
+            ? undefined
+            : context.now() + parseDuration(options.expires),
+        },
+        ({ id }) => newBudget({ owner: "key", ownerId: id }, options, nowMs),
+      );
+      const owner = { owner: "key", ownerId: made.id } as const;
+      const budgets = await budgetsOf(parts.database, owner, nowMs);
       print(
-        { ...plain(made), key: made.secret },
+        { ...plain(made, budgets), key: made.secret },
         (value) =>
           `${value.key}\n\nCopy the key now: you won't be able to see it again. Its ID is ${value.id}.\n`,
       );
@@ -62,9 +89,60 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const account = await accountOrOwner(parts, options.account);
       const found = await parts.keys.list(account);
       const lastUse = await parts.keys.lastUse(account);
+      const budgets = await budgetsOfKeys(
+        parts.database,
+        found.map(({ id }) => id),
+        parts.clock.now(),
+      );
       print(
-        found.map((one) => ({ ...plain(one), last_used_at: iso(lastUse.get(one.id) ?? null) })),
-        () => table(found.map((one) => row(one, lastUse.get(one.id) ?? null, context.now()))),
+        found.map((one) => ({
+          ...plain(one, budgets.get(one.id)),
+          last_used_at: iso(lastUse.get(one.id) ?? null),
+        })),
+        () =>
+          table(
+            found.map((one) =>
+              row(one, budgets.get(one.id), lastUse.get(one.id) ?? null, context.now())
+            ),
+          ),
+      );
+    },
+  });
+
+  defineCommand<UpdateOptions>(key, context, {
+    name: "update",
+    description: "change a key's name, models, expiry or budgets",
+    arguments: [argument("<id>", "key ID (key_…)")],
+    options: [
+      option("--name <name>", "display name"),
+      option("--expires <duration>", "lifetime from now, e.g. 12h, 30d, 8w; 'never'"),
+      option("--models <ids>", "comma-separated model IDs; 'all'"),
+      ...CHANGED_BUDGET,
+    ],
+    help: "\nExamples:\n  sluice key update key_… --budget 500 --reset monthly\n" +
+      "  sluice key update key_… --reset monthly --raise 200 --until 2d\n" +
+      "  sluice key update key_… --budget none",
+    opens: "database",
+    async run({ options, parts, config, print }) {
+      const { id, name, models, expires } = options;
+      const changed = await parts.keys.change(id, {
+        name,
+        models: models === undefined
+          ? undefined
+          : models === "all"
+          ? null
+          : routeIds(parseList(models), await servedCatalog(config, context)),
+        expiresAtMs: expires === undefined
+          ? undefined
+          : expires === "never"
+          ? null
+          : context.now() + parseDuration(expires),
+      });
+      const owner = { owner: "key", ownerId: changed.id } as const;
+      const budgets = await changeBudget(parts, owner, options);
+      print(
+        plain(changed, budgets),
+        () => table([row(changed, budgets, null, context.now())]),
       );
     },
   });
@@ -76,7 +154,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
     opens: "database",
     async run({ options: { id }, parts: { keys }, print }) {
       print(
-        plain(await keys.revoke(id)),
+        plain(await keys.revoke(id), undefined),
         (value) => `Revoked ${value.id}. A running gateway rejects it within a second.\n`,
       );
     },
@@ -99,21 +177,28 @@ function iso(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-function plain(key: Key) {
+function plain(key: Key, budgets: readonly Budget[] = []) {
   return {
     id: key.id,
     account_id: key.accountId,
     name: key.name,
     hint: key.hint,
     models: key.models,
-    budget: key.budgetCredits,
+    // for the key's life; `budgets` has all
+    budget: budgets.find(({ period }) => period === "life")?.credits ?? key.budgetCredits,
+    budgets: budgets.map(describeBudget),
     created_at: iso(key.createdAtMs),
     expires_at: iso(key.expiresAtMs),
     revoked_at: iso(key.revokedAtMs),
   };
 }
 
-function row(key: Key, lastUsedAtMs: number | null, nowMs: number) {
+function row(
+  key: Key,
+  budgets: readonly Budget[] = [],
+  lastUsedAtMs: number | null,
+  nowMs: number,
+) {
   const expired = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
   return {
     id: key.id,
@@ -121,7 +206,7 @@ function row(key: Key, lastUsedAtMs: number | null, nowMs: number) {
     name: key.name || null,
     state: key.revokedAtMs !== null ? "revoked" : expired ? "expired" : "active",
     models: key.models ?? "all",
-    budget: key.budgetCredits,
+    budget: budgets.length === 0 ? null : budgets.map(budgetText).join("; "),
     "last used": time(lastUsedAtMs) ?? "never",
     created: time(key.createdAtMs),
     expires: time(key.expiresAtMs),

@@ -5,7 +5,7 @@ import {
   type Key,
   type Session,
 } from "../accounts/mod.ts";
-import { creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
+import { budgetsOfKeys, creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import {
   daysSince,
   type Grouping,
@@ -15,6 +15,7 @@ import {
   usageReport,
 } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
+import { budgetOfForm } from "./budget_form.ts";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
@@ -85,14 +86,16 @@ export class AccountPages {
     more: { error?: string; made?: string } = {},
     status: number = STATUS_CODE.OK,
   ) {
-    const { keys, catalog, now } = this.#parts;
+    const { database, keys, catalog, now } = this.#parts;
     const { account } = session;
+    const own = await keys.list(account);
     return await page(
       c,
       <KeysPage
         page={pageOf(c)}
         csrf={session.csrfToken}
-        keys={(await keys.list(account)).toReversed()}
+        keys={own.toReversed()}
+        budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
         lastUse={await keys.lastUse(account)}
         models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, this.#parts.config)}
@@ -115,8 +118,7 @@ export class AccountPages {
         name: form.text("name").slice(0, 200),
         models: chosen.length === 0 ? undefined : chosen,
         expiresAtMs: days === undefined ? undefined : now() + days * DAY_MS,
-        budgetCredits: form.count("budget"),
-      });
+      }, ({ id }) => budgetOfForm(form, id, now()));
       return await this.keys(c, session, { made: made.secret });
     } catch (error) {
       // the page that shows a key was loaded again: it has been made, and is not shown twice

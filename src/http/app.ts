@@ -221,10 +221,10 @@ export class App {
 
   /** The caller's credits, lots and recent use. */
   async #credits({ req: { raw: request }, env: state }: Context<Env>): Promise<Response> {
-    const { accountId } = await this.#callers.identify(request, state);
+    const caller = await this.#callers.identify(request, state);
     const query = new URL(request.url).searchParams;
     const { database, now } = this.#parts;
-    const body = await creditUsage(database, { accountId, query, nowMs: now() });
+    const body = await creditUsage(database, { caller, query, nowMs: now() });
     return Response.json(body, { headers: await this.#callers.headers(state) });
   }
 

@@ -1,5 +1,12 @@
+import type { Caller } from "../accounts/mod.ts";
 import { type Database, readTogether } from "../database/mod.ts";
-import { creditsReading, expireLotsOf } from "../ledger/mod.ts";
+import {
+  creditsReading,
+  describeBudget,
+  expireLotsOf,
+  keyBudgetsReading,
+  openPeriodsOfKey,
+} from "../ledger/mod.ts";
 import { invalid } from "../refusal.ts";
 import { daysSince, hoursSince, usageReading } from "../usage/mod.ts";
 
@@ -7,17 +14,17 @@ const MAX_DAYS = 366;
 const MAX_HOURS = 31 * 24;
 
 /**
- * Reads the body of `GET /user/credits`: balance, lots and recent usage, in one statement.
+ * Reads the body of `GET /user/credits`: balance, lots, the budgets of the key and recent usage, in one statement.
  *
  * @param database The database.
- * @param request Account ID, query (`days` 1 to 366, `hours` 1 to 744), and the current time in milliseconds.
+ * @param request Caller, query (`days` 1 to 366, `hours` 1 to 744), and the current time in milliseconds.
  * @returns The body as `/openapi.json` describes it.
  * @throws {Refusal} `request_invalid` if a query parameter is invalid.
  */
 export async function creditUsage(
   database: Database,
-  { accountId, query, nowMs }: {
-    readonly accountId: string;
+  { caller: { accountId, keyId, hasBudget }, query, nowMs }: {
+    readonly caller: Pick<Caller, "accountId" | "keyId" | "hasBudget">;
     readonly query: URLSearchParams;
     readonly nowMs: number;
   },
@@ -25,8 +32,10 @@ export async function creditUsage(
   const days = wholeNumber(query, "days", { byDefault: 30, most: MAX_DAYS });
   const hours = wholeNumber(query, "hours", { byDefault: 48, most: MAX_HOURS });
   await expireLotsOf(database, accountId, nowMs);
-  const { credits, byDay, byHour } = await readTogether(database, {
+  if (hasBudget) await openPeriodsOfKey(database, keyId, nowMs);
+  const { credits, budgets, byDay, byHour } = await readTogether(database, {
     credits: creditsReading(accountId),
+    budgets: keyBudgetsReading(keyId, nowMs),
     byDay: usageReading({ accountId, by: "day", sinceMs: daysSince(nowMs, days) }),
     byHour: usageReading({ accountId, by: "hour", sinceMs: hoursSince(nowMs, hours) }),
   });
@@ -40,6 +49,7 @@ export async function creditUsage(
     average_tokens_per_request: credits.requests === 0
       ? 0
       : Math.round(tokens / credits.requests * 100) / 100,
+    budgets: budgets.map(describeBudget),
     usage_by_day: byDay.map(({ group, ...used }) => ({ date: group, ...shown(used) })),
     usage_by_hour: byHour.map(({ group, ...used }) => ({ hour: group, ...shown(used) })),
     lots: credits.lots.map(({ id, source, granted, remaining, expiresAtMs }) => ({

@@ -9,6 +9,8 @@ const EXPOSED = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
+  "X-Sluice-Budget-Remaining",
+  "X-Sluice-Budget-Reset",
   "Retry-After",
   "x-should-retry",
   "X-Sluice-Upstream",

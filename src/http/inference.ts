@@ -259,8 +259,13 @@ export class Inference {
   ): Promise<Response> {
     const { headers, accountStatus } = state;
     const isWhole = typeof reply.body === "string";
-    const { balance, windows } = accountStatus!;
-    const onStatus = { balance: settled?.balance ?? balance, windows };
+    const { balance, windows, budget } = accountStatus!;
+    const onStatus = {
+      balance: settled?.balance ?? balance,
+      windows,
+      // what others spent meanwhile is not known
+      budget: budget && { ...budget, spent: budget.spent + (settled?.charged ?? 0) },
+    };
     const response = new Response(reply.body, { headers: isWhole ? JSON_REPLY : EVENT_STREAM });
     try {
       addHeaders(response, headers);

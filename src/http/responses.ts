@@ -1,5 +1,5 @@
 import { nearestWindow } from "../admission/mod.ts";
-import type { AccountStatus } from "../ledger/mod.ts";
+import type { AccountStatus, Budget } from "../ledger/mod.ts";
 import type { Refusal } from "../refusal.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { SIMULATED_HEADER } from "../upstreams/mod.ts";
@@ -7,9 +7,9 @@ import { codexHeaders } from "./codex.ts";
 import { frontAt } from "./dialect_paths.ts";
 import type { RequestState } from "./request_state.ts";
 
-/** Headers with the credits and the request window of the caller. */
+/** Headers with the credits, the request window and the budget of the caller. */
 export function accountStatusHeaders(
-  { balance, windows }: AccountStatus,
+  { balance, windows, budget }: AccountStatus,
   nowMs: number,
 ): Record<string, string> {
   const window = nearestWindow(windows, nowMs);
@@ -20,6 +20,16 @@ export function accountStatusHeaders(
       "x-ratelimit-remaining": String(window.remaining),
       "x-ratelimit-reset": String(window.resetAtMs / 1_000),
     }),
+    ...(budget === undefined ? {} : budgetHeaders(budget)),
+  };
+}
+
+/** The unspent credits of a budget, and when it renews. */
+function budgetHeaders({ credits, raise, spent, renewsAtMs }: Budget): Record<string, string> {
+  const remaining = Math.max(0, credits + (raise?.credits ?? 0) - spent);
+  return {
+    "x-sluice-budget-remaining": String(remaining),
+    ...(renewsAtMs === null ? {} : { "x-sluice-budget-reset": String(renewsAtMs / 1_000) }),
   };
 }
 

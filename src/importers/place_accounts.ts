@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Account, AccountError, type Accounts, type Key, type Keys } from "../accounts/mod.ts";
 import type { Sales } from "../billing/mod.ts";
 import type { Database } from "../database/mod.ts";
-import { grantStatements, idOfReference, keptGrants } from "../ledger/mod.ts";
+import { budgetStatements, grantStatements, idOfReference, keptGrants } from "../ledger/mod.ts";
 import { displayed } from "../platform/mod.ts";
 import type { ImportPlan, Notices, PlannedAccount, PlannedKey } from "./plan.ts";
 
@@ -36,6 +36,8 @@ export interface PlacedKey {
   /** Route IDs that it may use; `null`: all. */
   readonly models: readonly string[] | null;
   readonly budget: number | null;
+  /** How often its budget renews; `null`: never. */
+  readonly budget_period: "day" | "week" | "month" | null;
   readonly expires_at: string | null;
   /** A new key; it is shown once. */
   readonly key?: string;
@@ -210,13 +212,14 @@ async function placeKey(
     ? undefined
     : [...new Set(key.models.flatMap((model) => routesFor(model)))];
   const name = displayed(key.name).slice(0, 200);
-  const { budgetCredits, expiresAtMs, digest } = key;
+  const { budgetCredits, budgetPeriod, expiresAtMs, digest } = key;
   const row = {
     account: email,
     name,
     hint: digest === undefined ? null : displayed(digest.hint),
     models: models ?? null,
     budget: budgetCredits ?? null,
+    budget_period: budgetPeriod ?? null,
     expires_at: expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString(),
   };
   const there = parts === undefined ? undefined : await existing(key, parts);
@@ -228,13 +231,20 @@ async function placeKey(
   }
   const state = digest === undefined ? "replaced" : "adopted";
   if (!write || account === undefined) return { ...row, state, id: null };
-  const options = { id: idOf(key), name, expiresAtMs, models, budgetCredits };
+  const options = { id: idOf(key), name, expiresAtMs, models };
+  const withBudget = ({ id, createdAtMs }: Key) =>
+    budgetCredits === undefined ? [] : budgetStatements({
+      owner: "key",
+      ownerId: id,
+      period: budgetPeriod ?? "life",
+      credits: budgetCredits,
+    }, { nowMs: createdAtMs });
   if (digest === undefined) {
-    const made = await parts!.keys.issue(account, options);
+    const made = await parts!.keys.issue(account, options, withBudget);
     return { ...row, hint: made.hint, state, id: made.id, key: made.secret };
   }
   const hint = displayed(digest.hint).slice(0, 16);
-  const made = await parts!.keys.import(account, { hex: digest.hex, hint }, options);
+  const made = await parts!.keys.import(account, { hex: digest.hex, hint }, options, withBudget);
   return { ...row, state, id: made.id };
 }
 

@@ -71,6 +71,8 @@ export interface PlannedKey {
   /** Models that it may use, as the source names them; `undefined`: all. */
   readonly models: readonly string[] | undefined;
   readonly budgetCredits: number | undefined;
+  /** How often its budget renews; `undefined`: never. */
+  readonly budgetPeriod?: "day" | "week" | "month" | undefined;
   readonly expiresAtMs: number | undefined;
 }
 

@@ -1,7 +1,8 @@
 import type { Database, Row, Statement } from "../database/mod.ts";
 import type { WindowState } from "./admit.ts";
+import { type Budget, readBudget } from "./budgets.ts";
 import { ACCOUNT_LIMITS, WINDOWS } from "./rules/admit.ts";
-import { SPANS } from "./rules/fragments.ts";
+import { BUDGET_JSON, leftOfBudget, periodOf, SPANS } from "./rules/fragments.ts";
 import type { TierList } from "./tiers.ts";
 
 /** Where an account and a key stand. */
@@ -9,6 +10,8 @@ export interface AccountStatus {
   readonly balance: number;
   /** The key's, then the account's. None when the balance is 0, which no tier allows anything. */
   readonly windows: readonly WindowState[];
+  /** Of the budgets that apply to the key, the one with the least left; undefined if it has none. */
+  readonly budget?: Budget | undefined;
 }
 
 const ARGUMENTS = { account: "?1", key: "?2" } as const;
@@ -21,7 +24,13 @@ const STANDING = `
     `(select used from ${table} where ${of}_id = ${ARGUMENTS[of]} and span_ms = ${SPANS[span]}
       and at_ms = ?${4 + SPAN_NAMES.indexOf(span)}) as ${name}_used`
   ).join(",\n    ")
-}
+},
+    (
+      select ${BUDGET_JSON}
+      from budget_keys join budgets on budgets.id = budget_keys.budget_id
+        join budget_periods on (${periodOf("budget_keys.budget_id", "?7")})
+      where budget_keys.key_id = ?2 order by ${leftOfBudget("?7")} limit 1
+    ) as budget, ?7 as at_ms
   from (
     select balance - min(balance - held + coalesce((
       select sum(credits) from loans where account_id = ?1
@@ -57,8 +66,11 @@ export async function accountStatusOf(
 
 /** Reads the row of a {@linkcode statusStatement}. */
 export function readStatus(row: Row | undefined): AccountStatus {
+  const budget = typeof row?.budget === "string"
+    ? readBudget(JSON.parse(row.budget), Number(row.at_ms))
+    : undefined;
   if (row === undefined || row.minute === null) {
-    return { balance: Number(row?.balance ?? 0), windows: [] };
+    return { balance: Number(row?.balance ?? 0), windows: [], budget };
   }
   const windows = WINDOWS.map(({ of, span, name }): WindowState => ({
     of,
@@ -66,5 +78,5 @@ export function readStatus(row: Row | undefined): AccountStatus {
     limit: Number(row[name]),
     used: Number(row[`${name}_used`] ?? 0),
   }));
-  return { balance: Number(row.balance), windows };
+  return { balance: Number(row.balance), windows, budget };
 }

@@ -1,4 +1,5 @@
 import type { Database, GroupWrite, JsonObject } from "../database/mod.ts";
+import { type Budget, readBudget } from "./budgets.ts";
 import { feed } from "./feed.ts";
 import { ADMISSIONS, DECISIONS, WINDOWS } from "./rules/admit.ts";
 import type { Span } from "./rules/fragments.ts";
@@ -35,13 +36,22 @@ export interface WindowState {
 
 /** How it was decided. */
 export interface Decision {
-  readonly verdict: "admitted" | "recall" | "rate" | "uncollected" | "budget" | "credits";
+  readonly verdict:
+    | "admitted"
+    | "period"
+    | "recall"
+    | "rate"
+    | "uncollected"
+    | "budget"
+    | "credits";
   /** Credits held; meaningful when admitted. */
   readonly credits: number;
   /** The balance at that moment, what is held included. */
   readonly balance: number;
   /** The key's, then the account's. None when the balance is 0, which no tier allows anything. */
   readonly windows: readonly WindowState[];
+  /** Of the budgets that apply to the key, the one with the least left. */
+  readonly budget: Budget | undefined;
 }
 
 const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
@@ -85,5 +95,6 @@ function read(row: JsonObject | undefined): Decision {
     credits: Number(row.credits),
     balance: Number(row.balance),
     windows: windows.every(({ of, limit }) => of !== "key" || limit === 0) ? [] : windows,
+    budget: row.budget === null ? undefined : readBudget(row.budget, Number(row.at_ms)),
   };
 }

@@ -1,5 +1,6 @@
 import { type Database, DatabaseError, type Row } from "../database/mod.ts";
 import { BALANCES } from "./audit/balances.ts";
+import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
 import type { Check, Mismatch } from "./audit/check.ts";
 import { HOLDS } from "./audit/holds.ts";
 import { HOURS } from "./audit/hours.ts";
@@ -37,6 +38,7 @@ const CHECK_MS = 120_000;
 const CHECKS: readonly Check[] = [
   ...LOTS,
   ...BALANCES,
+  ...BUDGETS,
   ...HOLDS,
   ...HOURS,
   ...RECORDS,
@@ -90,6 +92,7 @@ export async function audit(
     const found = await attempt(check.name, () => run(database, check));
     mismatches.push(...found ?? []);
   }
+  mismatches.push(...await attempt("time zones", () => checkPeriods(database)) ?? []);
   mismatches.push(...await attempt("tiers", () => checkTiers(database)) ?? []);
   const counts = await attempt("counts", () => first(database, COUNTS));
   const uncollected = await attempt("uncollected", () => first(database, UNCOLLECTED));

@@ -53,6 +53,8 @@ const RETURNED_MS = 25;
 const SPAN_NAMES = Object.keys(SPANS) as Span[];
 
 const CREDITS = "select credits from loans where account_id = ? and loan_id = ?";
+/** Whether a budget applies to the key: no request of it is admitted from a loan. */
+const HAS_BUDGET = "select 1 as found from budget_keys where key_id = ? limit 1";
 const OTHERS = `select ${
   SPAN_NAMES.map((span) => `coalesce(sum(${span}), 0) as ${span}`).join(", ")
 } from loans where account_id = ? and loan_id <> ?`;
@@ -64,12 +66,12 @@ const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
 /**
  * Lends credits and places to a gateway, or renews its loan and adds to it.
  *
- * @returns The loan; undefined if there is not enough to lend, or if the loan has ended.
+ * @returns The loan; undefined if there is not enough to lend, if the loan has ended, or if the key has a budget.
  */
 export async function lend(database: Database, ask: LoanRequest): Promise<Loan | undefined> {
   const { accountId, keyId, gatewayId, nowMs, tierList } = ask;
   const loan = [accountId, ask.loanId];
-  const [[before], , [row], [others], [status]] = await database.batch([
+  const [[before], , [row], [others], [status], [budget]] = await database.batch([
     { sql: CREDITS, args: loan },
     {
       sql: `insert into loan_requests (${LOAN_REQUESTS.columns.join(", ")})
@@ -90,8 +92,9 @@ export async function lend(database: Database, ask: LoanRequest): Promise<Loan |
     { sql: LOAN, args: loan },
     { sql: OTHERS, args: loan },
     statusStatement(ask, tierList, nowMs),
-  ]) as [Row[], Row[], Row[], Row[], Row[]];
-  if (row === undefined) return undefined;
+    { sql: HAS_BUDGET, args: [keyId] },
+  ]) as [Row[], Row[], Row[], Row[], Row[], Row[]];
+  if (row === undefined || budget !== undefined) return undefined;
   return {
     added: Number(row.credits) - Number(before?.credits ?? 0),
     places: placesOf(row),

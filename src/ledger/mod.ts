@@ -10,6 +10,33 @@
  */
 
 export { admit, type Decision, type HoldRequest, type Span, type WindowState } from "./admit.ts";
+export {
+  applyBudgets,
+  type Budget,
+  budgetId,
+  type BudgetName,
+  budgetOf,
+  type BudgetOwner,
+  budgetsOf,
+  budgetsOfKeys,
+  budgetStatements,
+  type BudgetTerms,
+  keyBudgetsReading,
+  openPeriods,
+  openPeriodsOfKey,
+  raiseBudget,
+  removeBudget,
+  removeStatements,
+  setBudget,
+} from "./budgets.ts";
+export { budgetText, describeBudget } from "./describe_budget.ts";
+export {
+  BUDGET_PERIODS,
+  type BudgetPeriod,
+  isTimeZone,
+  periodAt,
+  type PeriodBounds,
+} from "./periods.ts";
 export { audit, type AuditReport, type Mismatch, type Noun } from "./audit.ts";
 export {
   balancesOf,

@@ -5,8 +5,12 @@
 export const TABLES = [
   /** An account's sums. */
   "balances",
-  /** What a key with a budget has spent and holds. */
   "budgets",
+  /** Which budgets apply to a key. */
+  "budget_keys",
+  /** What was spent of a budget, and is held, in each of its periods. */
+  "budget_periods",
+  "period_openings",
   "lots",
   /** Each lot as it was granted. */
   "grants",

@@ -6,6 +6,8 @@ export const TABLES = [
   "pruned_records",
   /** Sums of pruned records. */
   "pruned_hours",
+  /** Charges of pruned records by key and quarter of an hour. */
+  "pruned_charges",
   /** One row: up to which record prices may be missing. */
   "price_storage",
 ] as const;

@@ -230,8 +230,14 @@ Deno.test("import litellm: its keys go on working, with budget, models and expir
   );
   const [laptop] = report.keys;
   assertEquals(
-    [laptop.models, laptop.budget, laptop.expires_at, laptop.hint],
-    [["gpt-4o", "house-llama", "nowhere"], 7_500, "2099-01-01T00:00:00.000Z", "sk-...789x"],
+    [laptop.models, laptop.budget, laptop.budget_period, laptop.expires_at, laptop.hint],
+    [
+      ["gpt-4o", "house-llama", "nowhere"],
+      10_000,
+      "month",
+      "2099-01-01T00:00:00.000Z",
+      "sk-...789x",
+    ],
   );
   assertMatch(report.keys[3].key, /^sk-[A-Za-z0-9]{43}$/);
   const subjects = report.notices.map(({ subject }: Printed) => subject);

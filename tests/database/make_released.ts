@@ -28,6 +28,8 @@ await Deno.mkdir(`${dir.path}/data`);
   const kept = await run("key", "create", ...ada, "--name", "laptop");
   const revoked = await run("key", "create", ...ada, "--name", "old", "--budget", "100");
   await run("key", "revoke", revoked.id);
+  await run("key", "update", kept.id, "--budget", "400", "--reset", "monthly");
+  await run("account", "update", "ada@example.com", "--budget", "900", "--reset", "daily");
   const { lot } = await run("credits", "grant", ...ada, "--credits", "100", "--reference", "R1");
   await run("credits", "take-back", ...ada, "--lot", lot, "--credits", "40", "--note", "meant 60");
   await run("credits", "grant", ...ada, "--package", "starter", "--paid");

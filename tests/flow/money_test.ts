@@ -528,7 +528,9 @@ Deno.test("a key's budget is never exceeded by requests at once, whatever they c
     statusOf(gateway.post("/v1/chat/completions", ask("Hi", { max_tokens: 2 }), { key: key! }));
   const statuses = await Promise.all(Array.from({ length: 10 }, post));
   assertEquals([statuses[0], await post()], [200, 403]);
-  const spent = await database.one("select spent, credits from budgets");
+  const spent = await database.one(
+    "select spent, credits from budgets join budget_periods on budget_id = id",
+  );
   assertEquals(spent, { spent: 20, credits: 20 });
   assertEquals(await balance(), 980);
   const { requests, credits } = (await audit(database)).uncollected;
@@ -555,7 +557,7 @@ Deno.test("a key's budget bounds streams whose holds grow at once, and the balan
     return await (await gateway.post("/v1/chat/completions", body, { key: key! })).text();
   }));
   for (const text of texts) assertStringIncludes(text, '"length"');
-  const { spent } = (await gateway.gateway.database.one("select spent from budgets"))!;
+  const { spent } = (await gateway.gateway.database.one("select spent from budget_periods"))!;
   assert(Number(spent) > 8_000 && Number(spent) <= 9_000, `${spent} spent`);
   assertEquals(await balance(), 100_000 - Number(spent));
   await assertLedgerClean(gateway);
@@ -708,6 +710,7 @@ Deno.test("GET /user/credits tells balance, holds, lots and recent use", async (
     credits_held: 0,
     requests: 2,
     average_tokens_per_request: 10,
+    budgets: [],
     usage_by_day: [{ date: date.slice(0, 10), ...used }],
     usage_by_hour: [{ hour: `${date.slice(0, 13)}:00Z`, ...used }],
     // the one that expires was spent first

@@ -39,6 +39,25 @@ const CHECKS: Readonly<
   },
   "balances": { sql: "update balances set held = held + 1", kinds: ["held"] },
   "budgets": { sql: "delete from budgets", kinds: ["allowed"] },
+  "keys of budgets": { sql: "delete from budget_keys", kinds: ["applies"] },
+  "budgets of keys": { sql: "update keys set budgets = 0", kinds: ["budgets"] },
+  "periods of budgets": {
+    sql: "update budget_periods set spent = spent + 1",
+    kinds: ["spent"],
+  },
+  "charges without a period": {
+    sql: `delete from budget_periods where budget_id like 'account:%' and starts_at_ms =
+      (select max(starts_at_ms) from budget_periods where spent > 0 and budget_id like 'account:%')`,
+    kinds: ["no_period"],
+  },
+  "time zones": {
+    sql: "update budgets set zone = 'America/New_York' where zone = 'Europe/Berlin'",
+    kinds: ["period_starts", "period_ends"],
+  },
+  "pruned charges": {
+    sql: "update pruned_charges set quarter_at_ms = quarter_at_ms + 86400000",
+    kinds: ["admitted_until"],
+  },
   "owners of keys": {
     sql: "update keys set account_id = account_id || 'x'",
     kinds: ["key_account"],
@@ -89,7 +108,7 @@ const CHECKS: Readonly<
     kinds: ["admitted"],
   },
   "decisions": {
-    sql: `insert into decisions values ('req_1', 'admitted'${", 1".repeat(14)})`,
+    sql: `insert into decisions values ('req_1', 1, 'admitted'${", 1".repeat(15)})`,
     kinds: ["decision"],
   },
   "settlements": {

@@ -24,8 +24,10 @@ const DAMAGES: Readonly<Record<string, readonly string[]>> = {
   "update usage_hours set credits = credits + 1": ["hours", "spent"],
   "update usage_records set charged_credits = 29": ["record"],
   "delete from usage_hours": ["hours", "requests", "spent"],
-  "update budgets set spent = 0": ["spent"],
-  "update budgets set credits = credits + 1": ["allowed"],
+  "update budget_periods set spent = 0": ["spent"],
+  "update budget_periods set held = held + 1": ["budget_held"],
+  // the key follows, as it does when a budget is changed
+  "update keys set budget_credits = budget_credits + 1": ["allowed"],
   "update balances set requests = requests + 1": ["requests"],
   "insert into holds select request_id, account_id, key_id, 'gw', 5, 0, 9e15 from usage_records": [
     "ended",
@@ -78,13 +80,13 @@ Deno.test("audit: of a libSQL server finds rows and schema alike", async () => {
     { sql: "drop trigger entries_delete_is_refused" },
     { sql: "drop index lots_by_expiry" },
     { sql: "update usage_hours set route = 'svc-k3'" },
-    { sql: "delete from budgets" },
+    { sql: "delete from budget_periods" },
   ]);
   const { mismatches } = await audit(bench.database);
   const found = new Set(mismatches.map(({ noun, id }) => `${noun} ${id}`));
   const hour = `hour ${caller.accountId} ${NOW} ${caller.keyId}`;
   assertEquals([...found].toSorted(), [
-    `budget ${caller.keyId}`,
+    `budget key:${caller.keyId}:life 0`,
     `${hour} svc-k2`,
     `${hour} svc-k3`,
     "schema index lots_by_expiry",

@@ -8,7 +8,9 @@ import {
   expireLots,
   lend,
   type Noun,
+  openPeriods,
   RULES,
+  setBudget,
   settle,
   TierList,
 } from "../../src/ledger/mod.ts";
@@ -65,6 +67,27 @@ export async function writeHistory(file: string): Promise<void> {
     { accountId: bob.id, keyId: await key(bob) },
     { accountId: owner.id, keyId: await key(owner) },
   ];
+
+  const budgets = [
+    { owner: "key", ownerId: callers[0]!.keyId, period: "month", zone: "Europe/Berlin" },
+    { owner: "member", ownerId: `team_1:${bob.id}`, period: "week", zone: "Asia/Kathmandu" },
+    { owner: "team", ownerId: "team_1", period: "day", zone: "America/New_York" },
+    { owner: "account", ownerId: owner.id, period: "day" },
+  ] as const;
+  const keysOf: Readonly<Record<string, readonly string[]>> = {
+    member: [callers[2]!.keyId],
+    team: [callers[2]!.keyId, callers[4]!.keyId],
+  };
+  for (const budget of budgets) {
+    await setBudget(database, { ...budget, credits: 5_000 }, {
+      nowMs,
+      keys: keysOf[budget.owner] &&
+        {
+          sql: "select value as id from json_each(?)",
+          args: [JSON.stringify(keysOf[budget.owner])],
+        },
+    });
+  }
 
   const hold = async (caller: typeof callers[number], credits: number) => {
     const requestId = newRequestId(nowMs);
@@ -126,6 +149,7 @@ export async function writeHistory(file: string): Promise<void> {
     if (day < 2) await request(callers[3]!, 40); // more than there is
     await expireLots(database, nowMs);
     nowMs = START + (day + 1) * DAY;
+    await openPeriods(database, nowMs);
   }
   const eve = await registration.register({ email: "eve@example.com", inviteCode });
   await sales.grant(bob, { credits: 200 });
@@ -265,6 +289,8 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   account_windows: "window",
   accounts: "account",
   balances: "balance",
+  budget_keys: "budget",
+  budget_periods: "budget",
   budgets: "budget",
   decisions: "decision",
   entries: "entry",
@@ -277,6 +303,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   loans: "loan",
   lots: "lot",
   price_storage: "record",
+  pruned_charges: "pruned",
   pruned_hours: "hour",
   pruned_records: "pruned",
   pruned_windows: "window",
@@ -320,6 +347,10 @@ export const FREE: Readonly<Record<string, string>> = {
   "keys.created_at_ms": FACT,
   "keys.expires_at_ms": FACT,
   "keys.revoked_at_ms": FACT,
+  "budgets.raise_credits": FACT,
+  "budgets.raise_until_ms": FACT,
+  "budgets.marks": FACT,
+  "budgets.set_at_ms": FACT,
   "holds.request_id": "known only to the gateway that runs the request; the lease bounds it",
   "holds.gateway_id": "known only to that gateway; the lease bounds it",
   "loans.gateway_id": "known only to that gateway; the lease bounds it",
@@ -365,6 +396,9 @@ const CHANGES: Readonly<Record<string, string>> = {
   "usage_records.ending": "'client_left'",
   "usage_records.usage_source": "null",
   "holds.created_at_ms": "created_at_ms + 120000",
+  "pruned_charges.hour_at_ms": `hour_at_ms + ${30 * DAY}`,
+  "pruned_charges.quarter_at_ms": `quarter_at_ms + ${DAY}`,
+  "budget_keys.budget_id": "(select id from budgets where owner = 'account')",
   "holds.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
   "loans.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
   "usage_records.input_price": "input_price + 1000000",
@@ -388,6 +422,9 @@ const ROWS: Readonly<Record<string, string>> = {
     "span_ms = 3600000 and at_ms > (select max(at_ms) - 3 * 86400000 from account_windows)",
   accounts: "invited_by is not null",
   keys: "budget_credits is not null",
+  budgets: "owner = 'key' and period = 'life'",
+  budget_keys: "budget_id like 'key:%'",
+  budget_periods: "spent > 0 and budget_id like 'account:%'",
   lots: "source = 'grant'",
   grants: "source = 'grant'",
   pruned_hours: "credits > 0",
@@ -611,7 +648,78 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     name: "all budgets deleted",
     sql: ["delete from budgets"],
     noun: "budget",
-    id: "select key_id from budgets limit 1",
+    id: "select id from budgets where owner = 'key' and period = 'life' limit 1",
+  },
+  {
+    name: "budgets and what they apply to deleted together, past the triggers",
+    sql: ["delete from budget_periods", "delete from budget_keys", "delete from budgets"],
+    noun: "key",
+    id: "select key_id from budget_keys limit 1",
+  },
+  {
+    name: "a budget's periods deleted, and one for life",
+    sql: ["delete from budget_periods where ends_at_ms = 9007199254740991"],
+    noun: "budget",
+    id: "select id || ' 0' from budgets where period = 'life' limit 1",
+  },
+  {
+    name: "what was spent moved from one period to another",
+    sql: [
+      `update budget_periods set spent = spent - 1 where (budget_id, starts_at_ms) =
+        (select budget_id, min(starts_at_ms) from budget_periods where spent > 0
+          and budget_id like 'account:%')`,
+      `update budget_periods set spent = spent + 1 where (budget_id, starts_at_ms) =
+        (select budget_id, max(starts_at_ms) from budget_periods where budget_id like 'account:%')`,
+    ],
+    noun: "budget",
+  },
+  {
+    name: "the turn of a period moved in both of its rows",
+    sql: [
+      `update budget_periods set ends_at_ms = ends_at_ms + ${HOUR} where budget_id like 'account:%'`,
+      `update budget_periods set starts_at_ms = starts_at_ms + ${HOUR}
+        where budget_id like 'account:%'`,
+    ],
+    noun: "budget",
+  },
+  {
+    name: "a budget renewed twice in one period",
+    sql: [
+      `update budget_periods set ends_at_ms = starts_at_ms + 12 * ${HOUR}
+        where (budget_id, starts_at_ms) = (select budget_id, min(starts_at_ms) from budget_periods
+          where budget_id like 'account:%')`,
+    ],
+    noun: "budget",
+  },
+  {
+    name: "a key freed from its account's budget, with its count",
+    sql: [
+      "update keys set budgets = budgets - 1 where id in (select key_id from budget_keys where budget_id like 'account:%')",
+      "delete from budget_keys where budget_id like 'account:%'",
+    ],
+    noun: "budget",
+  },
+  {
+    name: "a key freed from its account's budget, through the triggers",
+    sql: ["delete from budget_keys where budget_id like 'account:%'"],
+    noun: "budget",
+    triggers: true,
+  },
+  {
+    name: "a pruned charge moved to another hour with its admission",
+    sql: [
+      `update pruned_charges set hour_at_ms = hour_at_ms + ${30 * DAY},
+        quarter_at_ms = quarter_at_ms + ${30 * DAY}`,
+    ],
+    noun: "pruned",
+  },
+  {
+    name: "what an account owes called over its budget",
+    sql: [
+      `update usage_records set over_budget_credits = over_budget_credits + 1
+        where owed_credits > 0`,
+    ],
+    noun: "record",
   },
   { name: "all balances deleted", sql: ["delete from balances"], noun: "balance" },
   {
@@ -942,8 +1050,8 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     noun: "tier",
   },
   {
-    name: "a key's budget raised in both places of one row only",
-    sql: ["update budgets set credits = 1000000, spent = 0"],
+    name: "a key's budget raised, past the triggers",
+    sql: ["update budgets set credits = 1000000"],
     noun: "budget",
   },
   {
@@ -974,9 +1082,9 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
   },
   {
     name: "a table renamed",
-    sql: ["alter table budgets rename to budgets_old"],
+    sql: ["alter table tiers rename to tiers_old"],
     noun: "schema",
-    id: "select 'table budgets'",
+    id: "select 'table tiers'",
   },
   {
     name: "a column dropped",

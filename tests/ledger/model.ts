@@ -13,8 +13,21 @@ interface ModelHold {
   readonly keyId: string;
   readonly gatewayId: string;
   credits: number;
+  readonly admittedAtMs: number;
   /** Whether its lease has ended. */
   stale: boolean;
+}
+
+/** A budget; what was spent of it follows from the requests that were settled. */
+export interface ModelBudget {
+  readonly owner: "key" | "member" | "team" | "account";
+  readonly period: "day" | "week" | "month" | "life";
+  readonly zone: string;
+  readonly keys: Set<string>;
+  credits: number;
+  raise: { readonly credits: number; readonly untilMs: number };
+  /** Periods that are known, by their names. */
+  readonly opened: Set<string>;
 }
 
 /** What a gateway is lent of an account. */
@@ -49,8 +62,11 @@ export class LedgerModel {
   readonly holds = new Map<string, ModelHold>();
   /** By account and gateway. */
   readonly loans = new Map<string, ModelLoan>();
-  readonly budgets = new Map<string, { readonly credits: number; spent: number }>();
+  readonly budgets = new Map<string, ModelBudget>();
   readonly settled = new Map<string, { charged: number; balance: number }>();
+  /** The account that each key pays from. */
+  readonly accountOf = new Map<string, string>();
+  readonly #charges: { keyId: string; credits: number; admittedAtMs: number }[] = [];
   /** When each account last had a charge that its balance did not cover. */
   readonly #owed = new Map<string, number>();
   readonly #windows = new Map<string, number>();
@@ -100,6 +116,7 @@ export class LedgerModel {
     if (own?.loanId !== loanId && !isNew) return;
     const windows = this.#windowsOf({ accountId, keyId }, nowMs);
     if (windows === undefined || own?.recalled || this.#owes(accountId)) return;
+    if (this.budgetsOf(keyId).length > 0 || this.#isBudgeted(accountId)) return;
     const free = this.balance(accountId) - this.held(accountId) + (own?.credits ?? 0);
     const credits = Math.floor(free / 2);
     const places = { minute: 0, hour: 0, day: 0 };
@@ -156,7 +173,14 @@ export class LedgerModel {
       const held = Math.min(credits, free);
       free -= credits;
       if (held > 0) {
-        this.holds.set(requestId, { accountId, keyId, gatewayId, credits: held, stale: false });
+        this.holds.set(requestId, {
+          accountId,
+          keyId,
+          gatewayId,
+          credits: held,
+          admittedAtMs,
+          stale: false,
+        });
       }
     }
   }
@@ -210,13 +234,16 @@ export class LedgerModel {
     const balance = this.balance(accountId);
     const free = balance - this.held(accountId);
     const windows = this.#windowsOf({ accountId, keyId }, nowMs);
+    if (this.budgetsOf(keyId).some((one) => !one.opened.has(periodName(one, nowMs)))) {
+      return "period";
+    }
     if (windows === undefined) return "credits";
     const lent = this.#lentOf(accountId);
     const hasNoPlace = windows.some(({ window, span, limit }) =>
       (this.#windows.get(window) ?? 0) + lent.reduce((sum, { places }) => sum + places[span], 0) >=
         limit
     );
-    const budget = this.#budgetLeft(keyId);
+    const budget = this.#budgetLeft(keyId, nowMs, nowMs);
     const isShort = budget >= least && free < Math.min(wanted, budget);
     if (lent.length > 0 && mayRecall && (hasNoPlace || isShort || this.#owes(accountId))) {
       for (const loan of lent) loan.recalled = true;
@@ -228,29 +255,37 @@ export class LedgerModel {
     if (free < least) return "credits";
     this.#count({ accountId, keyId }, nowMs);
     const credits = Math.min(wanted, free, budget);
-    this.holds.set(requestId, { accountId, keyId, gatewayId, credits, stale: false });
+    this.holds.set(requestId, {
+      accountId,
+      keyId,
+      gatewayId,
+      credits,
+      admittedAtMs: nowMs,
+      stale: false,
+    });
     return "admitted";
   }
 
   /** One whose lease has ended holds anew what there is. */
   grow(
-    { requestId, accountId, keyId, gatewayId, wanted, nowMs }: {
+    { requestId, accountId, keyId, gatewayId, wanted, nowMs, admittedAtMs }: {
       requestId: string;
       accountId: string;
       keyId: string;
       gatewayId: string;
       wanted: number;
       nowMs: number;
+      admittedAtMs: number;
     },
   ): number {
     this.expire(accountId, nowMs);
     const before = this.holds.get(requestId)?.credits ?? 0;
     const free = this.balance(accountId) - this.held(accountId);
-    const more = Math.min(free, this.#budgetLeft(keyId));
+    const more = Math.min(free, this.#budgetLeft(keyId, admittedAtMs, nowMs));
     const credits = Math.max(before, Math.min(wanted, before + more));
     if (credits > 0) {
       const stale = this.holds.get(requestId)?.stale ?? false;
-      this.holds.set(requestId, { accountId, keyId, gatewayId, credits, stale });
+      this.holds.set(requestId, { accountId, keyId, gatewayId, credits, admittedAtMs, stale });
     }
     return credits;
   }
@@ -267,7 +302,7 @@ export class LedgerModel {
       end.admittedAtMs !== null &&
       (this.#loanById(end.accountId, end.lent.loanId)?.credits ?? -1) >= asked(end) &&
       !this.settled.has(end.requestId) && !this.holds.has(end.requestId) &&
-      !this.budgets.has(end.keyId);
+      this.budgetsOf(end.keyId).length === 0;
     const [together, alone] = [sorted.filter(isTogether), sorted.filter((end) => !isTogether(end))];
     return new Map([...alone, ...together].map((end) => [end.requestId, this.settle(end)]));
   }
@@ -280,11 +315,14 @@ export class LedgerModel {
         this.#count({ accountId, keyId }, admittedAtMs);
       }
     }
+    const holding = this.holds.get(requestId)?.credits ?? lent?.credits ?? 0;
     this.holds.delete(requestId);
     const known = this.settled.get(requestId);
     if (known !== undefined) return known;
     const free = this.balance(accountId) - this.held(accountId);
-    const charged = Math.max(0, Math.min(price, free, this.#budgetLeft(keyId)));
+    const atMs = admittedAtMs ?? nowMs;
+    const allowed = Math.max(holding, this.#budgetLeft(keyId, atMs, atMs));
+    const charged = Math.max(0, Math.min(price, free, allowed));
     if (price > free) {
       this.#owed.set(accountId, Math.max(nowMs, this.#owed.get(accountId) ?? 0));
     }
@@ -294,8 +332,7 @@ export class LedgerModel {
       lot.remaining -= taken;
       due -= taken;
     }
-    const budget = this.budgets.get(keyId);
-    if (budget !== undefined) budget.spent += charged;
+    this.#charges.push({ keyId, credits: charged, admittedAtMs: atMs });
     const outcome = { charged, balance: this.balance(accountId) };
     this.settled.set(requestId, outcome);
     return outcome;
@@ -371,11 +408,79 @@ export class LedgerModel {
     );
   }
 
-  #budgetLeft(keyId: string): number {
-    const budget = this.budgets.get(keyId);
-    if (budget === undefined) return Infinity;
-    const held = [...this.holds.values()].filter((hold) => hold.keyId === keyId)
-      .reduce((sum, { credits }) => sum + credits, 0);
-    return budget.credits - budget.spent - held;
+  /** The budgets that apply to a key. */
+  budgetsOf(keyId: string): ModelBudget[] {
+    return [...this.budgets.values()].filter(({ keys }) => keys.has(keyId));
   }
+
+  /** The period of a time and the next one are known from now on. */
+  open(budget: ModelBudget, nowMs: number): void {
+    const now = periodName(budget, nowMs);
+    budget.opened.add(now);
+    if (budget.period === "life") return;
+    let atMs = nowMs;
+    do atMs += 3_600_000; while (periodName(budget, atMs) === now);
+    budget.opened.add(periodName(budget, atMs));
+  }
+
+  /** What is lent of accounts is to be returned. */
+  recall(accountIds: readonly string[]): void {
+    for (const id of accountIds) for (const loan of this.#lentOf(id)) loan.recalled = true;
+  }
+
+  /** What was spent, and is held, in a period of a budget. */
+  used(budget: ModelBudget, period: string): { readonly spent: number; readonly held: number } {
+    const ofPeriod = <T extends { keyId: string; credits: number; admittedAtMs: number }>(
+      all: T[],
+    ) =>
+      all.filter(({ keyId, admittedAtMs }) =>
+        budget.keys.has(keyId) && periodName(budget, admittedAtMs) === period
+      ).reduce((sum, { credits }) => sum + credits, 0);
+    return { spent: ofPeriod(this.#charges), held: ofPeriod([...this.holds.values()]) };
+  }
+
+  /** Whether a budget that is not a key's own applies to a key of the account. */
+  #isBudgeted(accountId: string): boolean {
+    return [...this.budgets.values()].some(({ owner, keys }) =>
+      owner !== "key" && [...keys].some((keyId) => this.accountOf.get(keyId) === accountId)
+    );
+  }
+
+  #budgetLeft(keyId: string, admittedAtMs: number, nowMs: number): number {
+    return Math.min(
+      Infinity,
+      ...this.budgetsOf(keyId).flatMap((budget) => {
+        const period = periodName(budget, admittedAtMs);
+        if (!budget.opened.has(period)) return [];
+        const { spent, held } = this.used(budget, period);
+        const raise = nowMs < budget.raise.untilMs ? budget.raise.credits : 0;
+        return [budget.credits + raise - spent - held];
+      }),
+    );
+  }
+}
+
+/** The name of the period that a time is in: its first date in the budget's time zone. */
+export function periodName(
+  { period, zone }: Pick<ModelBudget, "period" | "zone">,
+  atMs: number,
+): string {
+  if (period === "life") return "life";
+  const known = `${period} ${zone} ${atMs}`;
+  let name = NAMES.get(known);
+  if (name === undefined) NAMES.set(known, name = nameOf(period, zone, atMs));
+  return name;
+}
+
+const NAMES = new Map<string, string>();
+
+function nameOf(period: "day" | "week" | "month", zone: string, atMs: number): string {
+  const date = new Intl.DateTimeFormat("en-CA", { timeZone: zone, dateStyle: "short" }).format(
+    atMs,
+  );
+  if (period === "day") return date;
+  if (period === "month") return date.slice(0, 7);
+  const day = new Date(`${date}T00:00:00Z`);
+  const monday = day.getTime() - ((day.getUTCDay() + 6) % 7) * 86_400_000;
+  return new Date(monday).toISOString().slice(0, 10);
 }

@@ -2,30 +2,41 @@ import { newRequestId } from "../../src/platform/ids.ts";
 import {
   admit,
   audit,
+  BUDGET_PERIODS,
+  budgetId,
+  budgetOf,
   creditsOf,
   expireLots,
   growHold,
   lend,
+  openPeriodsOfKey,
+  raiseBudget,
   reapHolds,
   reapLoans,
   releaseHoldsOf,
   releaseLoansOf,
+  removeBudget,
   renewHolds,
   renewLoans,
   returnLoan,
+  setBudget,
   takeBack,
   TierList,
 } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { ledgerBench, settlePrice } from "../fake/ledger.ts";
 import { Random, rounds, testSeed } from "../fake/random.ts";
-import { LedgerModel, type ModelEnd } from "./model.ts";
+import { LedgerModel, type ModelBudget, type ModelEnd, periodName } from "./model.ts";
 
 const TIERS = [
   { above: 0, minute: 6, hour: 40, day: 200, account: { minute: 8 } },
   { above: 60, minute: 15, hour: 90, day: 300, account: { hour: 140, day: 500 } },
 ];
 const NEVER = Number.MAX_SAFE_INTEGER;
+/** Of more, nearly every request would have one. */
+const MOST_BUDGETS = 3;
+const NO_RAISE = { credits: 0, untilMs: 0 };
+const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"];
 
 /** Steps against the embedded file and against a server; the model is the same. */
 const STEPS = { file: rounds(2_500, 10_000), server: rounds(300, 600) } as const;
@@ -61,9 +72,37 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
   for (let index = 0; index < 3; index++) {
     const budget = index === 0 ? 40 : undefined;
     const made = await bench.account(budget === undefined ? {} : { budget });
-    if (budget !== undefined) model.budgets.set(made.keyId, { credits: budget, spent: 0 });
     callers.push(made, { accountId: made.accountId, keyId: await bench.key(made.accountId) });
+    if (budget !== undefined) {
+      const keys = new Set([made.keyId]);
+      const name = { owner: "key", ownerId: made.keyId, period: "life" } as const;
+      model.budgets.set(budgetId(name), {
+        ...name,
+        zone: "UTC",
+        keys,
+        credits: budget,
+        raise: NO_RAISE,
+        opened: new Set(["life"]),
+      });
+    }
   }
+  for (const { keyId, accountId } of callers) model.accountOf.set(keyId, accountId);
+  /** Two keys of two accounts, as those of a team or of a member's may be. */
+  const shared = [callers[1]!, callers[2]!];
+  const names = callers.slice(0, 4).flatMap(({ keyId, accountId }) => [
+    { owner: "key", ownerId: keyId, keys: [keyId] } as const,
+    {
+      owner: "account",
+      ownerId: accountId,
+      keys: callers.filter((one) => one.accountId === accountId).map(({ keyId }) => keyId),
+    } as const,
+    { owner: "team", ownerId: "team_1", keys: shared.map(({ keyId }) => keyId) } as const,
+    { owner: "member", ownerId: `team_1:${accountId}`, keys: [keyId] } as const,
+  ]);
+  const anyName = () => ({
+    ...random.pick(names),
+    period: random.pick(["day", "week", "month", "life"] as const),
+  });
   const gateways = ["gw_a", "gw_b"];
   let nowMs = 1_790_000_000_000;
   const running: {
@@ -78,7 +117,15 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
     loanId?: string;
   }[] = [];
   const ended: typeof running = [];
-  const verdicts = { admitted: 0, recall: 0, rate: 0, uncollected: 0, budget: 0, credits: 0 };
+  const verdicts = {
+    admitted: 0,
+    period: 0,
+    recall: 0,
+    rate: 0,
+    uncollected: 0,
+    budget: 0,
+    credits: 0,
+  };
   const takenBack = new Map<string, number>();
 
   const ask = () => {
@@ -145,15 +192,83 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
     async admit() {
       const asks = Array.from({ length: random.integer(1, 6) }, ask);
       const decisions = await Promise.all(asks.map((one) => admit(bench.database, one)));
+      const lacking: string[] = [];
       asks.forEach((one, at) => {
         const verdict = model.admit(one);
         const decision = decisions[at]!;
         assertEquals(decision.verdict, verdict);
         verdicts[verdict]++;
+        if (verdict === "period") lacking.push(one.keyId);
         if (verdict !== "admitted") return;
         assertEquals(decision.credits, model.holds.get(one.requestId)!.credits);
         running.push(one);
       });
+      for (const keyId of lacking) {
+        await openPeriodsOfKey(bench.database, keyId, nowMs);
+        for (const budget of model.budgetsOf(keyId)) model.open(budget, nowMs);
+      }
+    },
+    async openPeriods() {
+      const { keyId } = random.pick(callers);
+      await openPeriodsOfKey(bench.database, keyId, nowMs);
+      for (const budget of model.budgetsOf(keyId)) model.open(budget, nowMs);
+    },
+    async setBudget() {
+      const { keys, ...name } = anyName();
+      const credits = random.integer(0, 200);
+      const zone = name.period === "life" ? "UTC" : random.pick(ZONES);
+      const id = budgetId(name);
+      const before = model.budgets.get(id);
+      if (before === undefined && model.budgets.size >= MOST_BUDGETS) return;
+      const isShared = name.owner === "team" || name.owner === "member";
+      const set = await setBudget(bench.database, { ...name, credits, zone }, {
+        nowMs,
+        patienceMs: 0,
+        keys: isShared
+          ? { sql: "select value as id from json_each(?)", args: [JSON.stringify(keys)] }
+          : undefined,
+      });
+      const fresh = keys.filter((keyId) => before?.keys.has(keyId) !== true);
+      model.recall(fresh.map((keyId) => model.accountOf.get(keyId)!));
+      const budget: ModelBudget = {
+        ...name,
+        zone,
+        keys: new Set([...before?.keys ?? [], ...keys]),
+        credits,
+        raise: before?.raise ?? NO_RAISE,
+        opened: before?.zone === zone ? before.opened : new Set(),
+      };
+      model.budgets.set(id, budget);
+      model.open(budget, nowMs);
+      const { spent, held } = model.used(budget, periodName(budget, nowMs));
+      assertEquals([set.credits, set.spent, set.held], [credits, spent, held], id);
+    },
+    async raiseBudget() {
+      const [id, budget] = random.pick([...model.budgets, ["none", undefined]] as const);
+      if (budget === undefined) return;
+      const raise = {
+        credits: random.pick([0, 5, 30]),
+        untilMs: nowMs + random.integer(-1_000, 60_000),
+      };
+      const [owner, ...rest] = id.split(":");
+      const name = {
+        owner: budget.owner,
+        ownerId: rest.slice(0, -1).join(":"),
+        period: budget.period,
+      };
+      assertEquals(owner, budget.owner);
+      await raiseBudget(bench.database, name, { ...raise, nowMs });
+      model.open(budget, nowMs);
+      budget.raise = raise;
+    },
+    async removeBudget() {
+      const { keys: _keys, ...any } = anyName();
+      // mostly one that there is
+      const name =
+        names.flatMap(({ owner, ownerId }) =>
+          BUDGET_PERIODS.map((period) => ({ owner, ownerId, period }))
+        ).find((one) => model.budgets.has(budgetId(one)) && random.next() < 0.5) ?? any;
+      assertEquals(await removeBudget(bench.database, name), model.budgets.delete(budgetId(name)));
     },
     async lend() {
       const caller = random.pick(callers);
@@ -176,7 +291,9 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       model.lend(request);
       const loan = await lend(bench.database, { ...request, leaseMs: 60_000, tierList });
       const made = model.loan(accountId, gatewayId);
-      const expected = made?.loanId === loanId ? made : undefined;
+      // a key with a budget is not covered by a loan that there is
+      const isCovered = model.budgetsOf(request.keyId).length === 0;
+      const expected = made?.loanId === loanId && isCovered ? made : undefined;
       assertEquals(loan?.places, expected?.places);
       assertEquals(loan?.added, expected && expected.credits - before);
     },
@@ -294,7 +411,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       const chance = random.next();
       nowMs += chance < 0.1
         ? -random.integer(0, 90_000)
-        : random.integer(0, chance < 0.15 ? 86_400_000 : 9_000);
+        : random.integer(0, chance < 0.15 ? 3 * 86_400_000 : 9_000);
       return Promise.resolve();
     },
   };
@@ -305,7 +422,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
 
   const hasMetAll = () =>
     kind === "server" ||
-    (takenBack.size >= 5 && settledTogether >= 30 && !Object.values(verdicts).includes(0));
+    (takenBack.size >= 5 && settledTogether >= 12 && !Object.values(verdicts).includes(0));
 
   for (let step = 0; step < STEPS[kind] || !hasMetAll(); step++) {
     if (step === MOST_STEPS) return false;
@@ -321,6 +438,13 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
         model.lots.get(accountId)!.filter(({ remaining }) => remaining > 0)
           .map(({ id, remaining }) => [id, remaining]).toSorted(),
       );
+    }
+    for (const [id, budget] of model.budgets) {
+      const ownerId = id.slice(budget.owner.length + 1, -budget.period.length - 1);
+      const found = await budgetOf(bench.database, { ...budget, ownerId }, nowMs);
+      model.open(budget, nowMs);
+      const { spent, held } = model.used(budget, periodName(budget, nowMs));
+      assertEquals([found?.credits, found?.spent, found?.held], [budget.credits, spent, held], id);
     }
     assertEquals((await audit(bench.database)).mismatches, []);
   }

@@ -4,6 +4,7 @@ import { newRequestId } from "../../src/platform/ids.ts";
 import {
   admit,
   audit,
+  budgetOf,
   creditsOf,
   grantStatements,
   growHold,
@@ -91,8 +92,9 @@ for (const kind of ["file", "server"] as const) {
       args: [first.requestId],
     }]);
     assertEquals(await grow(first, 500), 17);
-    const row = await bench.database.one("select * from budgets where key_id = ?", [keyId]);
-    assertEquals([row!.credits, row!.spent, row!.held], [30, 8, 22]);
+    const name = { owner: "key", ownerId: keyId, period: "life" } as const;
+    const budget = await budgetOf(bench.database, name, NOW);
+    assertEquals([budget!.credits, budget!.spent, budget!.held], [30, 8, 22]);
     assertEquals((await audit(bench.database)).mismatches, []);
   });
 }

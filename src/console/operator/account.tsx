@@ -1,6 +1,6 @@
 import { type Account, type Key, newKeyId } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
-import type { Credits, Entry, Lot } from "../../ledger/mod.ts";
+import type { Budget, Credits, Entry, Lot } from "../../ledger/mod.ts";
 import { Copyable, Field, Form, FormId, Stat, Table } from "../components.tsx";
 import { number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
@@ -18,6 +18,7 @@ export function AccountDetailPage(
     credits,
     entries,
     keys,
+    budgets,
     lastUse,
     packages,
     models,
@@ -35,6 +36,7 @@ export function AccountDetailPage(
     /** The latest ones. */
     entries: readonly Entry[];
     keys: readonly Key[];
+    budgets: ReadonlyMap<string, readonly Budget[]>;
     lastUse: ReadonlyMap<string, number>;
     packages: readonly CreditPackage[];
     /** Routes that are served. */
@@ -69,7 +71,14 @@ export function AccountDetailPage(
         <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
       </dl>
       <h2>Keys</h2>
-      <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action={`${base}/keys`} />
+      <KeyTable
+        keys={keys}
+        budgets={budgets}
+        lastUse={lastUse}
+        csrf={csrf}
+        nowMs={nowMs}
+        action={`${base}/keys`}
+      />
       <h2>Remaining credits</h2>
       <LotTable lots={credits.lots} csrf={csrf} nowMs={nowMs} action={`${base}/take-back`} />
       <div class="grid">

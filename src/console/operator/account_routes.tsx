@@ -1,5 +1,5 @@
 import { type Account, AccountError, DuplicateKey, type Session } from "../../accounts/mod.ts";
-import { creditsOf, entriesOf } from "../../ledger/mod.ts";
+import { budgetsOfKeys, creditsOf, entriesOf } from "../../ledger/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
 import {
   addressOf,
@@ -36,6 +36,7 @@ export function accountRoutes(app: OperatorApp, parts: ConsoleParts): void {
     account: Account,
     more: { link?: string; made?: string; error?: string } = {},
   ) => {
+    const own = await keys.list(account);
     return await page(
       c,
       <AccountDetailPage
@@ -44,7 +45,8 @@ export function accountRoutes(app: OperatorApp, parts: ConsoleParts): void {
         account={account}
         credits={await creditsOf(database, account.id, now())}
         entries={await entriesOf(database, { accountId: account.id, limit: ENTRIES_SHOWN })}
-        keys={(await keys.list(account)).toReversed()}
+        keys={own.toReversed()}
+        budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
         lastUse={await keys.lastUse(account)}
         packages={sales.packages}
         models={catalog().routes.map(({ id }) => id)}

@@ -1,15 +1,17 @@
 import { type Key, newKeyId } from "../../accounts/mod.ts";
+import { type Budget, budgetText } from "../../ledger/mod.ts";
 import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
-import { number, relative } from "../format.ts";
+import { relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { snippets } from "../snippets.ts";
 
 /** An account's keys, and a form to create one. */
 export function KeysPage(
-  { page, csrf, keys, lastUse, models, made, address, error, done, nowMs }: {
+  { page, csrf, keys, budgets, lastUse, models, made, address, error, done, nowMs }: {
     page: PageContext;
     csrf: string;
     keys: readonly Key[];
+    budgets: ReadonlyMap<string, readonly Budget[]>;
     lastUse: ReadonlyMap<string, number>;
     models: readonly string[];
     /** Secret of the key that was just created. */
@@ -23,7 +25,14 @@ export function KeysPage(
   return (
     <Layout page={page} title="Keys" notice={noticeOf({ error, done })}>
       {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
-      <KeyTable keys={keys} lastUse={lastUse} csrf={csrf} nowMs={nowMs} action="/console/keys" />
+      <KeyTable
+        keys={keys}
+        budgets={budgets}
+        lastUse={lastUse}
+        csrf={csrf}
+        nowMs={nowMs}
+        action="/console/keys"
+      />
       <h2>Create a key</h2>
       <Form action="/console/keys" csrf={csrf} class="card narrow">
         <input type="hidden" name="id" value={newKeyId()} />
@@ -56,8 +65,17 @@ export function KeysPage(
           name="budget"
           type="number"
           min={0}
-          hint="Total credits this key may spend."
+          hint="Credits this key may spend."
         />
+        <label class="field">
+          <span>Budget renews</span>
+          <select name="period">
+            <option value="life">never</option>
+            <option value="day">daily (UTC)</option>
+            <option value="week">weekly (UTC)</option>
+            <option value="month">monthly (UTC)</option>
+          </select>
+        </label>
         <button type="submit">Create key</button>
       </Form>
     </Layout>
@@ -86,8 +104,10 @@ export function NewKey(
 
 /** Keys with their state. Forms to revoke them post below the path `action`. */
 export function KeyTable(
-  { keys, lastUse, csrf, nowMs, action }: {
+  { keys, budgets, lastUse, csrf, nowMs, action }: {
     keys: readonly Key[];
+    /** Budgets of the keys, by key ID. */
+    budgets: ReadonlyMap<string, readonly Budget[]>;
     lastUse: ReadonlyMap<string, number>;
     csrf: string;
     nowMs: number;
@@ -115,8 +135,7 @@ export function KeyTable(
         { name: "models", cell: ({ models }) => models === null ? "all" : models.join(", ") },
         {
           name: "budget",
-          numeric: true,
-          cell: ({ budgetCredits }) => budgetCredits === null ? "–" : number(budgetCredits),
+          cell: ({ id }) => budgets.get(id)?.map(budgetText).join("; ") ?? "–",
         },
         {
           name: "",

@@ -179,7 +179,7 @@ function paths(): Json {
     "/user/credits": {
       get: {
         operationId: "getCredits",
-        summary: "Get the caller's credits, lots and recent usage",
+        summary: "Get the caller's credits, lots, budgets and recent usage",
         tags: ["account"],
         parameters: [
           period("days", "Number of UTC days in `usage_by_day`, including today.", 30, 366),

@@ -32,6 +32,16 @@ export const HEADERS: Readonly<Record<string, { description: string; type: strin
     description: "Time when that window resets, in Unix seconds.",
     type: "integer",
   },
+  "X-Sluice-Budget-Remaining": {
+    description:
+      "Unspent credits of the budget nearest to exhaustion, if any applies to the key. " +
+      "After this request's charge; on a stream, at admission.",
+    type: "integer",
+  },
+  "X-Sluice-Budget-Reset": {
+    description: "Time when that budget renews, in Unix seconds. Not sent if it never does.",
+    type: "integer",
+  },
   "X-Sluice-Upstream": { description: "Name of the upstream that replied.", type: "string" },
   "X-Sluice-Credits": {
     description: "Credits charged for this request. Not sent on streams.",
@@ -66,6 +76,8 @@ export const STANDING = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
+  "X-Sluice-Budget-Remaining",
+  "X-Sluice-Budget-Reset",
 ];
 /** Headers of a model's reply. */
 export const ANSWERED = [

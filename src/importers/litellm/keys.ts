@@ -54,6 +54,12 @@ const TAKEN = new Set([
 /** Facts about a key that say nothing of what it may do. */
 const FACTS =
   /^(last_active|last_used|budget_reset_at|model_spend|soft_budget_cooldown|team_spend)/;
+/** LiteLLM renews at midnight, on Mondays and on the first of a month as well. */
+const PERIODS = [
+  { period: "day", durations: /^(1d|24h|daily)$/ },
+  { period: "week", durations: /^(7d|1w|168h|weekly)$/ },
+  { period: "month", durations: /^(28d|29d|30d|31d|1mo|monthly)$/ },
+] as const;
 const ALL_MODELS = ["all-proxy-models", "all-team-models"];
 
 /**
@@ -131,16 +137,22 @@ function keyOf(
   }
   if (!isEmpty(record.aliases)) notices.notImported(`${subject} aliases`, why("aliases"));
   const maxUsd = amount(record.max_budget);
-  if (maxUsd !== undefined && !isEmpty(record.budget_duration)) {
+  const duration = isEmpty(record.budget_duration)
+    ? undefined
+    : text(record.budget_duration) ?? "period";
+  const budgetPeriod = PERIODS.find(({ durations }) => durations.test(duration ?? ""))?.period;
+  if (maxUsd !== undefined && duration !== undefined) {
     notices.check(
       subject,
-      `its budget was renewed every ${
-        text(record.budget_duration) ?? "period"
-      }, and is not any more`,
+      budgetPeriod === undefined
+        ? `its budget was renewed every ${duration}, and is not any more`
+        : `its budget was renewed every ${duration}: it renews each ${budgetPeriod} (UTC), and begins unspent`,
     );
   }
   const leftUsd = maxUsd === undefined
     ? undefined
+    : budgetPeriod !== undefined
+    ? Math.max(0, maxUsd)
     : Math.max(0, maxUsd - (amount(record.spend) ?? 0));
   const models = items(record.models).flatMap((one) => text(one) ?? []);
   const token = text(record.token) ?? "";
@@ -157,6 +169,7 @@ function keyOf(
     budgetCredits: leftUsd === undefined
       ? undefined
       : Math.min(Math.floor(leftUsd * creditsPerUsd + 1e-9), 1e12),
+    budgetPeriod: maxUsd === undefined ? undefined : budgetPeriod,
     expiresAtMs,
   };
 }

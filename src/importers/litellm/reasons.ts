@@ -37,7 +37,7 @@ const REASONS: Readonly<Record<string, string>> = {
   content_policy_fallbacks: "a provider's refusal reaches the client",
   include: "import each file by itself",
   max_budget: "accounts are prepaid: grant credits",
-  budget_duration: "a budget is not renewed: set another when it is spent",
+  budget_duration: "set a budget with: sluice account update EMAIL --budget N --reset monthly",
   cache_creation_input_token_cost: "writing to a prompt cache is charged like input",
   tags: "targets are not chosen by tags",
 };

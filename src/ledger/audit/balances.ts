@@ -1,6 +1,6 @@
 import { type Check, differences } from "./check.ts";
 
-/** Sums per account and per key with a budget. */
+/** Sums per account, and uses of keys. */
 export const BALANCES: readonly Check[] = [
   // Each account has one balance, the sum of its lots, of its holds and loans, and of its hours.
   {
@@ -32,30 +32,6 @@ export const BALANCES: readonly Check[] = [
         left join left_over on left_over.account_id = balances.account_id
         left join held_now on held_now.account_id = balances.account_id
         left join used on used.account_id = balances.account_id`,
-    }),
-  },
-  // Each key with a budget has one row: without it, it has no limit.
-  {
-    noun: "budget",
-    name: "budgets",
-    sql: differences({
-      before: `with held_now as materialized (
-          select key_id, sum(credits) as credits from holds group by 1
-        ), used as materialized (
-          select key_id, sum(credits) as credits from usage_hours group by 1
-        ), limited as materialized (
-          select id, budget_credits from keys where budget_credits is not null
-        )`,
-      id: "coalesce(budgets.key_id, limited.id)",
-      pairs: {
-        allowed: ["credits_allowed", "budget_credits"],
-        spent: ["spent", "iif(budgets.key_id is null, null, coalesce(used.credits, 0))"],
-        budget: ["held", "iif(budgets.key_id is null, null, coalesce(held_now.credits, 0))"],
-      },
-      from: `(select key_id, credits as credits_allowed, spent, held from budgets) as budgets
-        full join limited on limited.id = budgets.key_id
-        left join held_now on held_now.key_id = budgets.key_id
-        left join used on used.key_id = budgets.key_id`,
     }),
   },
   // A key was last used in the last hour that has a roll-up of it.

@@ -43,13 +43,8 @@ export const RECORDS: readonly Check[] = [
           `case when usage_source is null then 0
             when input_price is null then price_credits else ${COST} end`,
         ],
-        // what was not taken is owed, unless the key has a budget that may not have allowed it
-        owed: [
-          "owed_credits",
-          `iif(exists (select 1 from budgets where budgets.key_id = usage_records.key_id),
-            max(0, min(owed_credits, price_credits - charged_credits)),
-            price_credits - charged_credits)`,
-        ],
+        // what was not taken is owed, or was not allowed by a budget
+        owed: ["owed_credits", "price_credits - charged_credits - over_budget_credits"],
         // either all prices and the time or none, and all when something was charged
         prices: [
           `(input_price is not null) + (cached_price is not null) + (output_price is not null)

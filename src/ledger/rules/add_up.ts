@@ -1,7 +1,10 @@
 import type { Rule } from "../../database/mod.ts";
-import { addToHours, notInSet, savedMillionths } from "./fragments.ts";
+import { addToHours, countsIn, notInSet, savedMillionths } from "./fragments.ts";
 
-/** A record is added to its hour, to its account's sums and to what its key's budget has spent. */
+/**
+ * A record is added to its hour, to its account's sums, and to what its key's budgets have spent in the periods in which
+ * the request was admitted.
+ */
 export const ADD_UP: Rule = {
   name: "add_up",
   sql: [
@@ -19,7 +22,9 @@ export const ADD_UP: Rule = {
       input_tokens = input_tokens + new.input_tokens,
       output_tokens = output_tokens + new.output_tokens
     where account_id = new.account_id;
-    update budgets set spent = spent + new.charged_credits where key_id = new.key_id;
+    update budget_periods set spent = spent + new.charged_credits
+    where new.charged_credits > 0
+      and ${countsIn("new.key_id", "coalesce(new.admitted_at_ms, new.started_at_ms)")};
   end`,
   ],
 };

@@ -1,11 +1,13 @@
 import type { Rule } from "../../database/mod.ts";
 import {
-  BUDGET_LEFT,
+  BUDGET_JSON,
   countRequests,
   DATABASE_CLOCK,
   expireFirst,
+  leftOfBudget,
   OWES,
   OWNERS,
+  periodOf,
   type Span,
   SPANS,
   UNLIMITED,
@@ -38,10 +40,17 @@ export const WINDOWS = OWNERS.flatMap(({ of, table, prefix }) =>
 
 const WINDOW_COLUMNS = WINDOWS.flatMap(({ name }) => [`${name}_limit`, `${name}_used`]);
 
+/** The budget with the least left, as it is now. */
+const BUDGET = `(
+        select ${BUDGET_JSON}
+        from budgets join budget_periods on (${periodOf("budgets.id", "decisions.at_ms")})
+        where budgets.id = decisions.budget_id
+      )`;
+
 /** What was decided, by request, until the transaction ends; `limits` and `used` in the order of the windows. */
 export const DECISIONS = {
   read: `select json_group_array(json_object('request_id', request_id, 'verdict', verdict,
-      'credits', credits, 'balance', balance,
+      'credits', decisions.credits, 'balance', balance, 'at_ms', at_ms, 'budget', json(${BUDGET}),
       'limits', json_array(${WINDOWS.map(({ name }) => `${name}_limit`).join(", ")}),
       'used', json_array(${WINDOWS.map(({ name }) => `${name}_used`).join(", ")})))
     from json_each(?1) join decisions on request_id = value`,
@@ -61,6 +70,15 @@ export const ACCOUNT_LIMITS = Object.keys(SPANS).map((span) =>
 /** What loans reserve of each span. */
 const LENT = Object.keys(SPANS).map((span) => `coalesce(sum(${span}), 0) as lent_${span}`);
 
+/** The budget of the key that has the least left, and whether one has no period of that time. */
+const LEAST_BUDGET = `(
+        select count(*) > count(spent) as lacks_period, budget_keys.budget_id,
+          coalesce(min(${leftOfBudget("new.at_ms")}), ${UNLIMITED}) as budget
+        from budget_keys join budgets on budgets.id = budget_keys.budget_id
+          left join budget_periods on (${periodOf("budget_keys.budget_id", "new.at_ms")})
+        where budget_keys.key_id = new.key_id
+      )`;
+
 const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >= ${name}`)
   .join("\n            or ");
 
@@ -71,14 +89,17 @@ const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >=
  * 2. `rate`: when its key or its account has used up a minute, an hour or a day of UTC;
  * 3. `uncollected`: when the account has a request in flight, and since its newest lot its balance did not
  *    cover a charge;
- * 4. `budget`: when its key's budget has less left than the request needs at least;
+ * 4. `budget`: when a budget that applies to its key has less left than the request needs at least;
  * 5. `credits`: when the balance has less than that which is not held.
  *
  * What is lent to gateways counts as used and held. Where that would reject it, or leave it less than it wants, the
  * verdict is `recall` instead, for gateways that know it: all loans of the account are recalled, and the request is to be decided on again when
  * they have been returned.
  *
- * Otherwise it is counted in all six windows and holds what it wants, as far as balance and budget go. What
+ * When a budget has no period of that time yet, the verdict is `period`: the request is to be decided on again when its
+ * gateway has opened it.
+ *
+ * Otherwise it is counted in all six windows and holds what it wants, as far as balance and budgets go. What
  * has expired does not count. A request that has ended is not decided on again: networks deliver late.
  */
 export const ADMIT: Rule = {
@@ -88,9 +109,11 @@ export const ADMIT: Rule = {
     `create trigger admissions_decide instead of insert on admissions
     when not exists (select 1 from usage_records where request_id = new.request_id) begin
     ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
-    insert into decisions (request_id, verdict, credits, balance, ${WINDOW_COLUMNS.join(", ")})
-    select new.request_id,
+    insert into decisions (request_id, at_ms, verdict, credits, balance, budget_id,
+      ${WINDOW_COLUMNS.join(", ")})
+    select new.request_id, new.at_ms,
       case
+        when lacks_period then 'period'
         when minute is null then 'credits'
         when loans > 0 and new.may_recall and (
             ${NO_PLACE}
@@ -104,19 +127,19 @@ export const ADMIT: Rule = {
         when free < new.least then 'credits'
         else 'admitted'
       end,
-      min(new.wanted, free, budget), balance,
+      min(new.wanted, free, budget), balance, budget_id,
       ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
     from (
       select balance, held, balance - held as free, tiers.minute, tiers.hour, tiers.day,
         loans, ${Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")},
         ${ACCOUNT_LIMITS.join(",\n        ")},
-        ${BUDGET_LEFT} as budget,
+        lacks_period, budget_id, budget,
         ${USED.join(",\n        ")}
       from balances left join tiers on list_id = new.tier_list and above = (
         select max(above) from tiers where list_id = new.tier_list and above < balance
       ), (
         select count(*) as loans, ${LENT.join(", ")} from loans where account_id = new.account_id
-      )
+      ), ${LEAST_BUDGET}
       where account_id = new.account_id
     );
     update loans set recalled = 1

@@ -1,5 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
-import { savedMillionths } from "./fragments.ts";
+import { QUARTER_MS, savedMillionths } from "./fragments.ts";
 
 /** What is summed up of pruned records, hour by hour. */
 const SUMS = {
@@ -18,7 +18,7 @@ const COLUMNS = Object.keys(SUMS);
 
 /**
  * A record that is pruned is counted, and added to the sums of its hour, so that the roll-ups can still be
- * explained. Records are pruned from the oldest on: one that is deleted from between others is not counted,
+ * explained; its charge to the quarter of an hour in which it was admitted, for the periods of budgets. Records are pruned from the oldest on: one that is deleted from between others is not counted,
  * so that the audit misses it.
  */
 export const COUNT_PRUNED: Rule = {
@@ -36,6 +36,13 @@ export const COUNT_PRUNED: Rule = {
       ${Object.values(SUMS).join(", ")})
     on conflict (account_id, hour_at_ms, key_id, route) do update set
       ${COLUMNS.map((column) => `${column} = ${column} + excluded.${column}`).join(",\n      ")};
+    insert into pruned_charges (key_id, hour_at_ms, quarter_at_ms, credits)
+    select old.key_id, old.started_at_ms / 3600000 * 3600000,
+      coalesce(old.admitted_at_ms, old.started_at_ms) / ${QUARTER_MS} * ${QUARTER_MS},
+      old.charged_credits
+    where old.charged_credits > 0
+    on conflict (key_id, hour_at_ms, quarter_at_ms) do update set
+      credits = credits + excluded.credits;
   end`,
   ],
 };

@@ -1,5 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
-import { BUDGET_LEFT, DATABASE_CLOCK, expireFirst } from "./fragments.ts";
+import { budgetLeft, DATABASE_CLOCK, expireFirst } from "./fragments.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** In-flight requests that need to hold more. */
@@ -23,10 +23,16 @@ export const HELD =
   `select json_group_array(json_object('request_id', request_id, 'credits', credits))
     from json_each(?1) join holds on request_id = value`;
 
+/** When it was admitted; gateways of before schema 5 do not say. */
+const ADMITTED_AT = "coalesce(new.admitted_at_ms, new.at_ms)";
+
+const BUDGET_LEFT = budgetLeft({ admittedAtMs: ADMITTED_AT, nowMs: "new.at_ms" });
+
 const FREE = "(select balance - held from balances where account_id = new.account_id)";
 
 /**
- * A hold grows up to the credits that are wanted in all, as far as balance and budget go, and never shrinks.
+ * A hold grows up to the credits that are wanted in all, as far as balance and budgets go, and never shrinks. In budgets it
+ * counts in the periods in which its request was admitted, whatever period it is now; a raise that has ended is over.
  * One that was released with its lease is made again, as of when its request was admitted. What has expired
  * does not count, and a request that has ended holds nothing.
  */
@@ -40,7 +46,7 @@ export const GROW: Rule = {
     insert into holds (request_id, account_id, key_id, gateway_id, credits, created_at_ms,
       lease_until_ms)
     select new.request_id, new.account_id, new.key_id, new.gateway_id, credits,
-      coalesce(new.admitted_at_ms, new.at_ms), ${DATABASE_CLOCK} + new.lease_ms
+      ${ADMITTED_AT}, ${DATABASE_CLOCK} + new.lease_ms
     from (select min(new.wanted, ${FREE}, ${BUDGET_LEFT}) as credits)
     where credits > 0
     on conflict (request_id) do update set credits = max(holds.credits, min(

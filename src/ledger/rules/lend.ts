@@ -37,13 +37,23 @@ const PLACES = NAMES.map((span) =>
   `max(0, (min(${span} - ${span}_used, account_${span} - account_${span}_used) - others_${span}) / 2)`
 );
 
+/** Whether a budget applies to the key, or one that is not a key's own to the account. */
+const HAS_BUDGET = `(
+        exists (select 1 from budget_keys where key_id = new.key_id)
+        or exists (
+          select 1 from keys join budget_keys on budget_keys.key_id = keys.id
+            join budgets on budgets.id = budget_keys.budget_id
+          where keys.account_id = new.account_id and keys.budgets > 0 and budgets.owner <> 'key'
+        )
+      )`;
+
 /**
  * Lends a gateway half of an account's credits that are not held, and half of the places that are left in the rate
  * windows: that many requests may be admitted in any one minute, hour or day. The other half is for other gateways, and for
  * requests that the database decides on. A loan that the gateway has is renewed and grows up to that; it never shrinks.
  *
- * Nothing is lent from less than is wanted at least, from an account with uncollected charges since its newest lot, nor
- * in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
+ * Nothing is lent from less than is wanted at least, from an account with uncollected charges since its newest lot, to
+ * requests of a key with a budget, from an account to which a budget applies that is not a key's own, nor in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
  * place of one that the gateway does not know of, since the answer to its question was lost.
  */
 export const LEND: Rule = {
@@ -83,7 +93,7 @@ export const LEND: Rule = {
           count(*) filter (where loan_id = new.loan_id) as has_loan
         from loans where account_id = new.account_id
       )
-      where (has_loan or new.is_new) and not is_recalled and not ${OWES}
+      where (has_loan or new.is_new) and not is_recalled and not ${OWES} and not ${HAS_BUDGET}
     )
     where lendable >= new.least_credits
       and ${NAMES.map((span) => `${span}_places >= new.least_places`).join(" and ")}

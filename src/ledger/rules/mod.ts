@@ -21,6 +21,7 @@ import type { RuleSet } from "../../database/mod.ts";
 import { ADD_UP } from "./add_up.ts";
 import { ADMIT } from "./admit.ts";
 import { APPEND_ONLY } from "./append_only.ts";
+import { APPLY_BUDGETS } from "./apply_budgets.ts";
 import { BOUND_UNPRICED } from "./bound_unpriced.ts";
 import { COUNT_PRUNED } from "./count_pruned.ts";
 import { EXPIRE } from "./expire.ts";
@@ -32,6 +33,7 @@ import { KEEP_GRANTS } from "./keep_grants.ts";
 import { MARK_KEY_USE } from "./mark_key_use.ts";
 import { MOVE_CREDITS } from "./move_credits.ts";
 import { OPEN_BALANCES } from "./open_balances.ts";
+import { OPEN_PERIOD } from "./open_period.ts";
 import { RETURN_LOAN } from "./return_loan.ts";
 import { REVISE_KEYS } from "./revise_keys.ts";
 import { SETTLE } from "./settle.ts";
@@ -40,10 +42,12 @@ import { TAKE_BACK } from "./take_back.ts";
 
 /** All rules. `tests/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 4,
+  revision: 5,
   rules: [
     REVISE_KEYS,
     OPEN_BALANCES,
+    OPEN_PERIOD,
+    APPLY_BUDGETS,
     KEEP_GRANTS,
     MOVE_CREDITS,
     APPEND_ONLY,

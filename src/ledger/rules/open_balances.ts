@@ -1,6 +1,14 @@
 import type { Rule } from "../../database/mod.ts";
+import { UNLIMITED } from "./fragments.ts";
 
-/** Each account has a balance from the moment it exists, each key with a budget a row of what it has spent. */
+const ACCOUNT_BUDGETS = ["day", "week", "month", "life"].map((period) =>
+  `'account:' || new.account_id || ':${period}'`
+);
+
+/**
+ * Each account has a balance from the moment it exists. A key that is made with a budget for life has that from then on, and
+ * the budgets of its account apply to it.
+ */
 export const OPEN_BALANCES: Rule = {
   name: "open_balances",
   sql: [
@@ -9,7 +17,15 @@ export const OPEN_BALANCES: Rule = {
   end`,
     `create trigger keys_insert_opens_budget after insert on keys
     when new.budget_credits is not null begin
-    insert into budgets (key_id, credits) values (new.id, new.budget_credits);
+    insert into budgets (id, owner, owner_id, period, zone, credits, set_at_ms)
+    values ('key:' || new.id || ':life', 'key', new.id, 'life', 'UTC', new.budget_credits,
+      new.created_at_ms);
+    insert into period_openings (budget_id, at_ms, starts_at_ms, ends_at_ms)
+    values ('key:' || new.id || ':life', 0, 0, ${UNLIMITED});
+  end`,
+    `create trigger keys_insert_has_budgets_of_account after insert on keys begin
+    insert into budget_keys (key_id, budget_id)
+    select new.id, id from budgets where id in (${ACCOUNT_BUDGETS.join(", ")});
   end`,
   ],
 };

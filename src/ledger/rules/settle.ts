@@ -1,5 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
-import { BUDGET_LEFT, countRequests, takeFromLots } from "./fragments.ts";
+import { budgetLeft, countRequests, takeFromLots } from "./fragments.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Requests that have ended. */
@@ -52,6 +52,20 @@ const NOT_RECORDED: readonly string[] = ["ignored", "loan_id", "lent"];
 /** Columns of the record that are as the settlement gives them. */
 export const RECORDED = SETTLEMENTS.columns.filter((column) => !NOT_RECORDED.includes(column));
 
+/** Credits that the request holds. Gateways of before schema 11 do not settle in sets, and have it unsaid. */
+const HOLDING =
+  "coalesce((select holding from settling where settling.request_id = new.request_id), 0)";
+
+/** When it was admitted; null in settlements of requests that no window counted. */
+const ADMITTED_AT = "coalesce(new.admitted_at_ms, new.started_at_ms)";
+
+/** A raise lasts for the requests that were admitted in its time. */
+const BUDGET_LEFT = budgetLeft({
+  admittedAtMs: ADMITTED_AT,
+  nowMs: ADMITTED_AT,
+  atLeast: HOLDING,
+});
+
 /** Whether the request was admitted from a loan that was not returned meanwhile: the return made it a hold. */
 const IS_LENT =
   "new.lent is not null and not exists (select 1 from holds where request_id = new.request_id)";
@@ -59,8 +73,9 @@ const IS_LENT =
 /**
  * The end of a request, once: what it held, of its own or of a loan, is released, its price is taken from its account's lots, its record is
  * written. The charge is the price, but no more than the balance has that other requests do not hold, and no
- * more than the key's budget has left. Of the rest, the record says how much the balance did not cover: that
- * is owed. A request that has a record, or entries of a record that was pruned, is not settled again.
+ * more than each budget of the key has left in the period of the request's admission. What the request held it may spend,
+ * also of a budget that was lowered, or whose raise ended, while it was in flight. Of the rest, the record says how much the
+ * balance did not cover, which is owed, and how much only a budget did not allow. A request that has a record, or entries of a record that was pruned, is not settled again.
  */
 export const SETTLE: Rule = {
   name: "settle",
@@ -89,9 +104,10 @@ export const SETTLE: Rule = {
       })
     }
     insert into usage_records (${RECORDED.join(", ")}, ignored, charged_credits, balance_credits,
-      owed_credits)
+      owed_credits, over_budget_credits)
     select ${RECORDED.map((column) => `new.${column}`).join(", ")}, coalesce(new.ignored, ''),
-      charged, balance, max(0, new.price_credits - charged - (balance - held))
+      charged, balance, max(0, new.price_credits - charged - (balance - held)),
+      min(new.price_credits - charged, balance - held)
     from (
       select balance, held, coalesce(
         (select -sum(credits) from entries where cause_id = new.request_id), 0

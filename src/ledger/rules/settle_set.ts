@@ -56,13 +56,15 @@ export const SETTLE_SET: Rule = {
   sql: [
     createView(SETTLEMENT_SETS),
     `create trigger settlement_sets_settle instead of insert on settlement_sets begin
-    update settling set alone = 1
+    update settling set alone = 1, holding = coalesce(
+      (select credits from holds where request_id = settling.request_id), lent, 0
+    )
     where lent is null or price_credits > lent or admitted_at_ms is null
       or (account_id, loan_id) not in ${COVERED}
       or exists (select 1 from usage_records where request_id = settling.request_id)
       or exists (select 1 from entries where cause_id = settling.request_id)
       or exists (select 1 from holds where request_id = settling.request_id)
-      or exists (select 1 from budgets where key_id = settling.key_id);
+      or exists (select 1 from budget_keys where key_id = settling.key_id);
     insert into settlements (${SETTLEMENTS.columns.join(", ")})
     select ${SETTLEMENTS.columns.join(", ")} from settling where alone = 1 order by request_id;
     delete from settling where alone = 1;

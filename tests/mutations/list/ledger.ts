@@ -3,6 +3,7 @@ import type { Mutation } from "../mutation.ts";
 const rule = (name: string) => `src/ledger/rules/${name}.ts`;
 const INSTALLED = "src/database/rules.ts";
 const INSTALLING = "tests/database/rules_test.ts";
+const BUDGETS = "tests/ledger/budgets_test.ts";
 const SPENDING = "tests/ledger/spending_test.ts";
 const LOANS = "tests/admission/loans_test.ts";
 const BILLING = [{ file: "tests/billing/billing_test.ts" }];
@@ -98,6 +99,73 @@ export const LEDGER: readonly Mutation[] = [
     replace: "min(new.wanted, ${FREE})",
     tests: [{ file: SPENDING, filter: "key's budget (file)" }],
     why: "A hold that is made anew after its lease has ended would ignore its key's budget.",
+  },
+  {
+    name: "budget-renews-while-a-request-runs",
+    file: rule("grow"),
+    find: 'const BUDGET_LEFT = budgetLeft({ admittedAtMs: ADMITTED_AT, nowMs: "new.at_ms" });',
+    replace: 'const BUDGET_LEFT = budgetLeft({ admittedAtMs: "new.at_ms", nowMs: "new.at_ms" });',
+    tests: [{ file: BUDGETS, filter: "period of its admission" }],
+    why: "A stream would go on at the cost of the next period.",
+  },
+  {
+    name: "raise-never-ends",
+    file: rule("fragments"),
+    find: "iif(${nowMs} < raise_until_ms, raise_credits, 0)",
+    replace: "raise_credits",
+    tests: [{ file: BUDGETS, filter: "a raise ends" }],
+    why: "A temporary raise would be permanent.",
+  },
+  {
+    name: "lowered-budget-makes-free",
+    file: rule("settle"),
+    find: "  atLeast: HOLDING,\n",
+    replace: "",
+    tests: [{ file: BUDGETS, filter: "does not make the request free" }],
+    why: "Lowering a budget under a request would make its response free.",
+  },
+  {
+    name: "period-without-what-was-spent",
+    file: rule("open_period"),
+    find: '${spentIn("new.budget_id", "begins", "ends")}',
+    replace: "0",
+    tests: [{ file: BUDGETS, filter: "in the middle of a period" }],
+    why: "Setting a budget again would renew it.",
+  },
+  {
+    name: "period-opened-twice",
+    file: rule("open_period"),
+    find: `      and not exists (
+        select 1 from budget_periods
+        where budget_id = new.budget_id and starts_at_ms <= new.at_ms and ends_at_ms > new.at_ms
+      ) begin`,
+    replace: "begin",
+    tests: [{ file: BUDGETS, filter: "whatever the rules of a time zone" }],
+    why: "Two gateways would open the same period.",
+  },
+  {
+    name: "lent-past-budgets",
+    file: rule("lend"),
+    find: " and not ${HAS_BUDGET}",
+    replace: "",
+    tests: [{ file: BUDGETS, filter: "nothing is lent" }],
+    why: "Requests admitted from a loan would pass by the budgets of their account.",
+  },
+  {
+    name: "budget-set-without-recall",
+    file: rule("apply_budgets"),
+    find: "update loans set recalled = 1",
+    replace: "update loans set recalled = recalled",
+    tests: [{ file: BUDGETS, filter: "nothing is lent" }],
+    why: "Gateways would go on admitting from loans past a budget that was set.",
+  },
+  {
+    name: "week-from-sunday",
+    file: "src/ledger/periods.ts",
+    find: "(day - (day + 3) % 7)",
+    replace: "(day - (day + 4) % 7)",
+    tests: [{ file: "tests/ledger/periods_test.ts" }],
+    why: "Weeks would begin on Sundays.",
   },
   {
     name: "spent-from-newest",

@@ -1,0 +1,43 @@
+import type { Budget } from "./budgets.ts";
+
+/**
+ * Describes a budget as JSON, the same in commands and in the API.
+ *
+ * @returns Its names in snake case, times as ISO 8601; `null` for the start and renewal of a lifetime.
+ */
+export function describeBudget(budget: Budget) {
+  const { id, owner, ownerId, period, zone, credits, raise, spent, held, left, marks } = budget;
+  return {
+    id,
+    owner,
+    owner_id: ownerId,
+    period,
+    time_zone: zone,
+    credits,
+    raise: raise && { credits: raise.credits, until: iso(raise.untilMs) },
+    spent,
+    held,
+    left,
+    starts_at: budget.renewsAtMs === null ? null : iso(budget.startsAtMs),
+    renews_at: budget.renewsAtMs === null ? null : iso(budget.renewsAtMs),
+    marks: [...marks],
+  };
+}
+
+/** Describes a budget for people: `120 of 500 a month, renews 2026-12-01 00:00 UTC`. */
+export function budgetText({ credits, raise, spent, period, renewsAtMs, zone }: Budget): string {
+  const all = credits + (raise?.credits ?? 0);
+  const extra = raise === null ? "" : ` (${raise.credits} extra until ${minute(raise.untilMs)})`;
+  const used = `${spent.toLocaleString("en-US")} of ${all.toLocaleString("en-US")}`;
+  if (renewsAtMs === null) return `${used} in all${extra}`;
+  const where = zone === "UTC" ? "" : ` (${zone})`;
+  return `${used} a ${period}${extra}, renews ${minute(renewsAtMs)}${where}`;
+}
+
+function minute(ms: number): string {
+  return `${iso(ms).slice(0, 16).replace("T", " ")} UTC`;
+}
+
+function iso(ms: number): string {
+  return new Date(Math.min(ms, 8.64e15)).toISOString();
+}
