@@ -414,8 +414,8 @@ export const settings = z.strictObject({
     eventValues: z.int().positive().default(20_000).describe(
       "Maximum number of JSON values in one event.",
     ),
-    silentBytes: z.int().positive().default(1_048_576).describe(
-      "Maximum number of bytes between two events, such as comments.",
+    silentBytes: z.int().positive().default(16_777_216).describe(
+      "Maximum number of bytes between two events: comments, or an event that is incomplete.",
     ),
   }).prefault({}).describe(
     "Limits on upstream responses. Exceeding one is an upstream_unavailable error.",

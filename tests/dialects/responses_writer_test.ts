@@ -565,12 +565,22 @@ Deno.test("a whole reply is what its stream ends with, however that was cut and 
         const streamed = checkResponsesStream(streamOf([...events, finish(end)], writerOf(body)));
         const whole = writerOf(body).whole(joinCalls([...events, finish(end)]))(USAGE);
         checkResponseObject(whole);
-        assertEquals(unsealed(whole), unsealed(streamed.response));
+        assertEquals(wellFormed(unsealed(whole)), unsealed(streamed.response));
       },
     ),
     { numRuns: 300 },
   );
 });
+
+/** As events of a stream have to be for strict clients. */
+function wellFormed(response: JsonObject): JsonObject {
+  return JSON.parse(
+    JSON.stringify(
+      response,
+      (_, value) => typeof value === "string" ? value.toWellFormed() : value,
+    ),
+  );
+}
 
 /** A response with what is sealed in it opened: a text is sealed differently each time. */
 function unsealed(response: JsonObject): JsonObject {

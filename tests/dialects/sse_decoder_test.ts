@@ -80,11 +80,11 @@ Deno.test("SseDecoder refuses an event that grows without end", () => {
   const decoder = new SseDecoder();
   const piece = encoder.encode(`data: ${"x".repeat(1_048_576)}`);
   assertThrows(() => {
-    for (let index = 0; index < 8; index++) decoder.push(piece);
+    for (let index = 0; index < 20; index++) decoder.push(piece);
   }, StreamFault);
   const lines = new SseDecoder();
   const line = encoder.encode(`data: ${"x".repeat(65_536)}\n`);
   assertThrows(() => {
-    for (let index = 0; index < 100; index++) lines.push(line);
+    for (let index = 0; index < 300; index++) lines.push(line);
   }, StreamFault);
 });

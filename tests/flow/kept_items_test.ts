@@ -1,12 +1,13 @@
 /** Items of replies that a later request names by their IDs: over HTTP, through another gateway, after a crash. */
 
+import { Buffer } from "node:buffer";
 import type { SettingsInput } from "../../src/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
-import { RawWebSocket } from "../fake/raw_websocket.ts";
 import { canRunSqld, sqldServer } from "../fake/sqld.ts";
+import { RawWebSocket } from "../fake/raw_websocket.ts";
 import { tempDir } from "../fake/temp.ts";
 import {
   chunk,
@@ -212,6 +213,54 @@ Deno.test("items outlive the gateway's process, unless its key is gone", async (
   const { status, body } = await create({ post }, referring(id));
   assertEquals([status, body.error.param], [400, "input[1].id"]);
   assert((await Deno.stat(`${dir.path}/data/seal.key`)).size === 32);
+});
+
+Deno.test("no word of a prompt, a reply or a summary is in the database or the log", async () => {
+  await using gateway = await startGateway();
+  const canary = "Quokkahaven";
+  const tools = [{ type: "function", name: "look_up", description: canary, parameters: {} }];
+  const image = { type: "input_text", text: `${canary} [[say ${canary} too]]` };
+  const input = [{ role: "user", content: [image] }];
+  const first = await (await gateway.post("/v1/responses", {
+    model: "svc-k3",
+    instructions: canary,
+    input,
+    tools,
+    metadata: { canary },
+    user: canary,
+    include: ["reasoning.encrypted_content"],
+  })).json();
+  const [{ id }] = first.output;
+  const named = [{ type: "item_reference", id }, ...input];
+  const streamed = await gateway.post("/v1/responses", {
+    model: "svc-k2",
+    input: named,
+    stream: true,
+  });
+  assertStringIncludes(await streamed.text(), `${canary} too`);
+  await (await gateway.post("/v1/responses/compact", { model: "svc-k2", input })).text();
+  await (await gateway.post("/v1/responses", { model: canary, input })).text();
+  await (await gateway.post("/v1/responses", { model: "svc-k2", input, conversation: canary }))
+    .text();
+  {
+    await using socket = await RawWebSocket.connect(`${gateway.url}/v1/responses`, {
+      authorization: `Bearer ${gateway.key}`,
+    });
+    for (const more of [{ generate: false }, {}]) {
+      await socket.send({ type: "response.create", model: "svc-k2", input, ...more });
+      while ((await socket.next())!.type !== "response.completed");
+    }
+  }
+  const { database } = gateway.gateway;
+  const kept = await database.one("select count(*) as items from kept_items");
+  assert(Number(kept!.items) >= 4, "items are kept");
+  const files = await Array.fromAsync(Deno.readDir(`${gateway.directory}/data`));
+  for (const { name } of files.filter(({ isFile }) => isFile)) {
+    const bytes = await Deno.readFile(`${gateway.directory}/data/${name}`);
+    assert(!Buffer.from(bytes).includes(canary), `it is in ${name}`);
+  }
+  assert(files.some(({ name }) => name.startsWith("sluice.db")));
+  assert(!gateway.log().includes(canary), "it is in the log");
 });
 
 for (const generates of [true, false]) {

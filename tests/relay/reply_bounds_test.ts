@@ -2,11 +2,14 @@
 
 import type { SettingsInput } from "../../src/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { assertLedgerClean } from "../fake/customer.ts";
+import { checkResponsesStream } from "../dialects/legal_responses_stream.ts";
+import { eventsFor, linesOf } from "../dialects/responses_streams.ts";
+import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway } from "../fake/gateway.ts";
 import {
   chunk,
   completion,
+  eventStream,
   fakeUpstream,
   pacedStream,
   rawServer,
@@ -81,6 +84,24 @@ for (const [bound, { replies, within, beyond, says }] of Object.entries(STREAMS)
     await assertLedgerClean(gateway);
   });
 }
+
+Deno.test("an event may be megabytes long: a response repeats its instructions, and whole ones all of it", async () => {
+  const instructions = "word ".repeat(1_200_000);
+  const events = eventsFor([{ text: ["Hello"] }], { instructions });
+  await using upstream = fakeUpstream(() => eventStream(linesOf(events)));
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: { one: { url: upstream.url, dialect: "responses" } },
+      routes: { m: { targets: [{ upstream: "one", model: "m" }], context: 2_000_000 } },
+    },
+  });
+  const { keys: [key] } = await customer(gateway, 10_000);
+  const request = { model: "m", instructions, input: "Hi", stream: true };
+  const reply = await gateway.post("/v1/responses", request, { key: key! });
+  const { output } = checkResponsesStream(await reply.text());
+  assertEquals(output[0].content[0].text, "Hello");
+  await assertLedgerClean(gateway);
+});
 
 Deno.test("a whole reply has a bound of values and of choices", async () => {
   let more: Record<string, unknown> = {};

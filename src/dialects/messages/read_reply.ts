@@ -76,6 +76,9 @@ export class MessagesReader implements EventReader {
   readonly #usage = new MessagesUsage();
   /** Tool blocks that are open: the input that came with their start, until a delta comes. */
   readonly #inputs = new Map<number, string>();
+  /** Calls that are open, by their blocks: some upstreams use an index again. */
+  readonly #keys = new Map<number, string>();
+  #callCount = 0;
   /** Signatures of reasoning blocks that are open. */
   readonly #signatures = new Map<number, string>();
 
@@ -125,7 +128,9 @@ export class MessagesReader implements EventReader {
         const input = isObject(block.input) ? JSON.stringify(block.input) : "{}";
         this.#inputs.set(index, input);
         const [id, name] = [text(block.id) || undefined, text(block.name) || undefined];
-        return [{ type: "call", key: String(index), id, name, args: "" }];
+        const key = `call${this.#callCount++}`;
+        this.#keys.set(index, key);
+        return [{ type: "call", key, id, name, args: "" }];
       }
       default:
         return [];
@@ -139,7 +144,15 @@ export class MessagesReader implements EventReader {
     if (seal !== undefined && seal !== "") return [{ type: "seal", seal }];
     const input = this.#inputs.get(index);
     this.#inputs.delete(index);
-    return input === undefined ? [] : [call(index, input)];
+    const ended = input === undefined ? [] : [this.#call(index, input)];
+    this.#keys.delete(index);
+    return ended;
+  }
+
+  /** A piece of the arguments of the call in a block; one that was never begun has no name, and is none. */
+  #call(index: number, args: string): ReplyEvent {
+    const key = this.#keys.get(index) ?? `unknown${index}`;
+    return { type: "call", key, id: undefined, name: undefined, args };
   }
 
   #delta(index: number, delta: JsonObject): ReplyEvent[] {
@@ -158,7 +171,7 @@ export class MessagesReader implements EventReader {
         const args = text(delta.partial_json) ?? "";
         if (args === "") return [];
         this.#inputs.delete(index);
-        return [call(index, args)];
+        return [this.#call(index, args)];
       }
       default:
         return [];
@@ -179,10 +192,6 @@ function finishOf(message: JsonObject): ReplyEvent[] {
 
 function textEvents(type: "text" | "reasoning", value: string | undefined): ReplyEvent[] {
   return value === undefined || value === "" ? [] : [{ type, text: value }];
-}
-
-function call(index: number, args: string): ReplyEvent {
-  return { type: "call", key: String(index), id: undefined, name: undefined, args };
 }
 
 function indexOf(event: JsonObject): number {

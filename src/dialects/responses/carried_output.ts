@@ -1,7 +1,8 @@
 import { Refusal } from "../../refusal.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
-import { isItemId } from "../meter.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
+import { CarriedNames, fullItem, fullPart, isUnnamedCall } from "./carried_item.ts";
+import { typeOf } from "./items.ts";
 import { type OutputItem, OutputItems } from "./output_items.ts";
 import {
   itemTypeOf,
@@ -23,11 +24,12 @@ interface Carried {
   item: JsonObject | undefined;
   /** Its id, the same in all events. */
   id: string;
-  isDone: boolean;
   /** Parts that were begun, by the list and the upstream's index. */
   readonly parts: Map<string, CarriedPart>;
   /** Of the item's own text. */
   readonly progress: TextProgress;
+  /** Half a character at the end of the last delta. */
+  half: string;
   /** Whether that was repeated whole: a delta after it is none. */
   isWhole: boolean;
 }
@@ -36,6 +38,7 @@ interface CarriedPart {
   readonly index: number;
   readonly part: JsonObject;
   readonly progress: TextProgress;
+  half: string;
   isWhole: boolean;
   isDone: boolean;
 }
@@ -51,7 +54,7 @@ export class CarriedOutput {
   readonly #write: WriteEvent;
   readonly #all: Item[] = [];
   readonly #items: OutputItems<Carried>;
-  readonly #idPart: string;
+  readonly #names: CarriedNames;
   #partCount = 0;
   readonly #seal: (item: JsonObject) => JsonObject;
 
@@ -66,15 +69,15 @@ export class CarriedOutput {
       seal: (item: JsonObject) => JsonObject;
     },
   ) {
-    this.#idPart = idPart;
+    this.#names = new CarriedNames(idPart);
     this.#write = write;
     this.#seal = seal;
     this.#items = new OutputItems((number) => ({
       item: undefined,
       id: `item_${idPart}_${number}`,
-      isDone: false,
       parts: new Map(),
       progress: new TextProgress(),
+      half: "",
       isWhole: false,
     }));
   }
@@ -89,11 +92,14 @@ export class CarriedOutput {
     const { type, sequence_number: _, ...fields } = event;
     const { item, part } = event;
     if (type === "response.output_item.added" && isObject(item)) {
-      return this.#begin(this.#items.begin(event, item), item);
+      const known = this.#items.begin(event, item);
+      // a call is begun with its names, since clients take them from here
+      const waits = isUnnamedCall(item, "name") || isUnnamedCall(item, "call_id");
+      return waits ? "" : this.#begin(known, item);
     }
     if (type === "response.output_item.done" && isObject(item)) {
       const id = text(item.id) || undefined;
-      return this.#done(this.#items.find(event, text(item.type) ?? "", id), item);
+      return this.#done(this.#items.find(event, typeOf(item), id), item);
     }
     const partEvent = /^response\.(content|reasoning_summary)_part\.(added|done)$/.exec(type);
     if (partEvent !== null) {
@@ -116,7 +122,10 @@ export class CarriedOutput {
 
   /** Writes what a whole response says beyond its events. */
   finish(output: readonly JsonObject[]): string {
-    const matched = this.#items.match(output).map(([known, item]) => this.#done(known, item));
+    const matched = this.#items.match(output).map(([known, item]) => {
+      if (known.isDone) this.#sealLate(known, item);
+      return this.#done(known, item, true);
+    });
     return matched.join("") + this.#close("completed");
   }
 
@@ -128,24 +137,29 @@ export class CarriedOutput {
   #close(status: string): string {
     return this.#all.map((known) => {
       const { item = {} } = known.state;
-      return this.#done(known, "status" in item ? { ...item, status } : item);
+      return this.#done(known, "status" in item ? { ...item, status } : item, true);
     }).join("");
+  }
+
+  /** What an upstream encrypted may come with the whole response only. */
+  #sealLate({ state }: Item, { encrypted_content: encrypted }: JsonObject): void {
+    if (state.item?.type !== "reasoning" || state.item.encrypted_content !== undefined) return;
+    if (text(encrypted)) state.item = this.#seal({ ...state.item, encrypted_content: encrypted });
   }
 
   #fields(known: Item, fields: JsonObject): JsonObject {
     return { ...fields, item_id: known.state.id, output_index: this.#all.indexOf(known) };
   }
 
-  #begin(known: Item, item: JsonObject): string {
-    const { state, type } = known;
+  #begin(known: Item, given: JsonObject): string {
+    const { state } = known;
     if (state.item !== undefined) return "";
-    const id = text(item.id) ?? "";
-    // what is no id is not repeated with each event
-    state.id = isItemId(id) ? id : `${PREFIXES[type] ?? "item"}_${this.#idPart}_${known.number}`;
+    const item = this.#names.name(fullItem(given, "in_progress"), known.number);
+    state.id = text(item.id)!;
     this.#all.push(known);
     // parts and texts follow in events of their own
     const { encrypted_content: _, ...shown } = item; // not the whole yet
-    state.item = { ...shown, id: state.id, ...emptied(item) };
+    state.item = { ...shown, ...emptied(item) };
     return this.#write("response.output_item.added", {
       output_index: this.#all.indexOf(known),
       item: state.item,
@@ -172,9 +186,14 @@ export class CarriedOutput {
     }
   }
 
-  #done(known: Item, item: JsonObject): string {
+  /** @param isLast Whether nothing more can be said of it. */
+  #done(known: Item, given: JsonObject, isLast = false): string {
     const { state } = known;
-    if (state.isDone) return "";
+    if (known.isDone || isUnnamedCall(given, "name") && state.item === undefined) return "";
+    const item = fullItem(given, "completed");
+    if (!isLast && !saysAnything(item) && state.parts.size === 0) {
+      return this.#begin(known, { ...item, status: "in_progress" }); // its text may come with the whole response
+    }
     let written = this.#begin(known, "status" in item ? { ...item, status: "in_progress" } : item);
     for (const list of ["content", "summary"] as const) {
       for (const [index, part] of objects(item[list]).entries()) {
@@ -186,8 +205,11 @@ export class CarriedOutput {
       const texts = { type: known.type, list: undefined, field, part: "" };
       if (whole !== undefined) written += this.#ownRest(known, texts, whole);
     }
-    state.isDone = true;
+    known.isDone = true;
     const said: JsonObject = { ...item, id: state.id };
+    for (const name of ["name", "call_id"]) {
+      if (state.item?.[name] !== undefined) said[name] = state.item[name];
+    }
     for (const list of ["content", "summary"] as const) {
       // some upstreams end an item without its text
       if (items(item[list]).length === 0 && state.item?.[list] !== undefined) {
@@ -226,11 +248,12 @@ export class CarriedOutput {
       throw new Refusal("upstream_unavailable", message);
     }
     const all = Array.isArray(state.item[list]) ? state.item[list] : [];
-    const own = { ...part, ...emptied(part) };
+    const own = { ...fullPart(part), ...emptied(fullPart(part)) };
     const begun = {
       index: all.length,
       part: own,
       progress: new TextProgress(),
+      half: "",
       isWhole: false,
       isDone: false,
     };
@@ -250,13 +273,15 @@ export class CarriedOutput {
 
   #delta(known: Item, texts: TextEvents, fields: JsonObject): string {
     const { list, field } = texts;
-    const delta = text(fields.delta) ?? "";
+    const piece = text(fields.delta) ?? "";
     if (list === undefined) {
       const { state } = known;
-      if (state.item === undefined || state.isDone || state.isWhole) return "";
+      if (state.item === undefined || known.isDone || state.isWhole) return "";
+      const delta = wholeCharacters(state, piece);
+      if (delta === "" && piece !== "") return "";
       state.progress.add(delta);
       state.item[field] = `${text(state.item[field]) ?? ""}${delta}`;
-      return this.#write(`${kindOfText(texts)}.delta`, this.#fields(known, fields));
+      return this.#write(`${kindOfText(texts)}.delta`, this.#fields(known, { ...fields, delta }));
     }
     const place = { list, index: partIndexOf(fields, list) };
     const empty = {
@@ -265,13 +290,15 @@ export class CarriedOutput {
       ...(texts.part === "output_text" ? { annotations: [] } : {}),
     };
     const { written, begun } = this.#beginPart(known, place, empty, fields.item_id);
-    if (begun === undefined || begun.isDone || known.state.isDone) return written;
+    if (begun === undefined || begun.isDone || known.isDone) return written;
     if (begun.isWhole) return written;
+    const delta = wholeCharacters(begun, piece);
+    if (delta === "" && piece !== "") return written;
     begun.progress.add(delta);
     begun.part[field] = `${text(begun.part[field]) ?? ""}${delta}`;
     return written +
       this.#write(`${kindOfText(texts)}.delta`, {
-        ...this.#fields(known, fields),
+        ...this.#fields(known, { ...fields, delta }),
         [`${list}_index`]: begun.index,
       });
   }
@@ -280,7 +307,7 @@ export class CarriedOutput {
   #doneText(known: Item, texts: TextEvents, fields: JsonObject, whole: string): string {
     const { list, field } = texts;
     if (list === undefined) {
-      if (known.state.item === undefined || known.state.isDone) return "";
+      if (known.state.item === undefined || known.isDone) return "";
       if (known.state.isWhole) return "";
       known.state.isWhole = true;
       return this.#ownRest(known, texts, whole, fields);
@@ -292,7 +319,7 @@ export class CarriedOutput {
       ...(texts.part === "output_text" ? { annotations: [] } : {}),
     };
     const { written, begun } = this.#beginPart(known, place, empty, fields.item_id);
-    if (begun === undefined || begun.isDone || known.state.isDone) return written;
+    if (begun === undefined || begun.isDone || known.isDone) return written;
     if (begun.isWhole) return written;
     begun.isWhole = true;
     return written + this.#partRest(known, { list, begun }, whole) +
@@ -302,12 +329,17 @@ export class CarriedOutput {
       });
   }
 
-  #donePart(known: Item, { list, index }: { list: List; index: number }, part: JsonObject): string {
+  #donePart(
+    known: Item,
+    { list, index }: { list: List; index: number },
+    given: JsonObject,
+  ): string {
+    const part = fullPart(given);
     const { written, begun } = this.#beginPart(known, { list, index }, {
       ...part,
       ...emptied(part),
     });
-    if (begun === undefined || begun.isDone || known.state.isDone) return written;
+    if (begun === undefined || begun.isDone || known.isDone) return written;
     const whole = text(part.text) ?? text(part.refusal) ?? "";
     const rest = this.#partRest(known, { list, begun }, whole);
     begun.isDone = true;
@@ -351,20 +383,26 @@ export class CarriedOutput {
   /** Progress of a tool that runs at the upstream, annotations and the like. */
   #other(type: string, fields: JsonObject): string {
     const known = this.#items.find(fields, itemTypeOf(type));
-    if (known.state.item === undefined || known.state.isDone) return "";
+    if (known.state.item === undefined || known.isDone) return "";
     return this.#write(type, this.#fields(known, fields));
   }
 }
 
 const PARTS = { content: "content", summary: "reasoning_summary" } as const;
 
-/** How ids of items begin that have none. */
-const PREFIXES: Readonly<Record<string, string>> = {
-  message: "msg",
-  reasoning: "rs",
-  function_call: "fc",
-  custom_tool_call: "ctc",
-};
+/** Whether a message or reasoning has any text, or what stands for one. */
+function saysAnything(item: JsonObject): boolean {
+  if (item.type !== "message" && item.type !== "reasoning") return true;
+  return items(item.content).length > 0 || items(item.summary).length > 0 ||
+    Boolean(text(item.encrypted_content));
+}
+
+/** What can be sent on of a text that is cut within a character: the other half comes with the next piece. */
+function wholeCharacters(state: { half: string }, piece: string): string {
+  const all = state.half + piece;
+  state.half = /[\ud800-\udbff]$/.exec(all)?.[0] ?? "";
+  return state.half === "" ? all : all.slice(0, -1);
+}
 
 /** The end of a function call's arguments has its name, which some upstreams leave out. */
 function named({ state: { item }, type }: Item, done: JsonObject): JsonObject {

@@ -9,16 +9,25 @@ import {
   type WriteOptions,
   type WrittenRequest,
 } from "../dialect.ts";
-import { isObject, items, type JsonObject, objects, text, withoutFields } from "../json.ts";
+import {
+  isObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+  withoutFields,
+} from "../json.ts";
 import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { translation } from "../translation.ts";
 import { brokenOff } from "../upstream_error.ts";
-import type { Usage } from "../usage.ts";
+import { inner, type Usage } from "../usage.ts";
 import { type Refusal } from "../../refusal.ts";
 import { responsesBack } from "./back.ts";
 import { carriedInput } from "./carried_input.ts";
+import { CarriedNames, fullItem, isUnnamedCall } from "./carried_item.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { isBeginning, isCarriedEvent } from "./carried_events.ts";
 import { isCompaction } from "./compaction.ts";
@@ -27,7 +36,7 @@ import { EventLines } from "./event_lines.ts";
 import { responsesFront } from "./front.ts";
 import { OutputMeter } from "./output_meter.ts";
 import { checkResponse, isEnd, parseResponsesEvent } from "./read_reply.ts";
-import { repeatedFields, type ResponseEcho, responseObject } from "./response_object.ts";
+import { repeatedFields, type ResponseEcho, responseObject, sentBody } from "./response_object.ts";
 import { readResponsesUsage, writeResponsesUsage } from "./usage.ts";
 
 /** Summaries of conversations are written by translation, so that the gateway can read them again. */
@@ -83,7 +92,8 @@ class CarriedReply {
   readonly #startedTick = performance.now();
 
   constructor(context: ReplyContext) {
-    const { id, createdAtS, model, request: { body } } = context;
+    const { id, createdAtS, model, request } = context;
+    const body = sentBody(request);
     this.context = streamContextOf(context);
     this.echo = { id, createdAtS, model, request: repeatedFields(body) };
     this.keepsItems = body.store !== false;
@@ -98,45 +108,87 @@ class CarriedReply {
     return { ...item, encrypted_content: sealer.seal("reasoning", value) };
   }
 
+  /** The items of a whole response, as clients' schemas demand them. */
+  items(output: readonly JsonObject[]): JsonObject[] {
+    const names = new CarriedNames(idPartOf(this.echo));
+    return output.flatMap((item, at) =>
+      isUnnamedCall(item, "name") ? [] : [this.seal(names.name(fullItem(item, "completed"), at))]
+    );
+  }
+
   /**
    * The upstream's response under our names, with what clients' schemas demand where the upstream left it out. What was
    * changed in the request comes back as the client sent it.
    */
   response(response: JsonObject, output: readonly JsonObject[]): JsonObject {
     const { id, createdAtS, model, request } = this.echo;
-    const { store, previous_response_id, max_output_tokens, reasoning } = request;
+    const { store, previous_response_id, max_output_tokens, reasoning, tools, text } = request;
     const status = response.status === "incomplete" ? "incomplete" : "completed";
+    const reason = status === "incomplete" ? reasonOf(response) : undefined;
     const tookS = Math.floor((performance.now() - this.#startedTick) / 1_000);
     const completedAtS = status === "completed" ? createdAtS + tookS : undefined;
+    const own = responseObject(this.echo, { status, output, reason, completedAtS });
     return {
-      ...responseObject(this.echo, { status, output, completedAtS }),
-      ...withoutNulls(response),
+      ...own,
+      ...fitting(response, own),
       id,
+      status,
+      incomplete_details: own.incomplete_details ?? null,
       created_at: createdAtS,
       model,
       output: [...output],
       store,
       previous_response_id,
       max_output_tokens,
-      ...(reasoning === null ? {} : { reasoning }), // the effort may have been adjusted
+      reasoning,
+      tools,
+      text,
     };
   }
 }
 
-/** What an upstream says of a response; some say null of what no schema lets be null. */
-function withoutNulls(response: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(response).filter(([, value]) => value !== null));
+/**
+ * What an upstream says of a response. Some say null of what no schema lets be null, or something of another type than the
+ * gateway would.
+ */
+function fitting(response: JsonObject, own: JsonObject): JsonObject {
+  const kindOf = (value: unknown) => Array.isArray(value) ? "array" : typeof value;
+  return Object.fromEntries(
+    Object.entries(response).filter(([key, value]) =>
+      value !== null && ((own[key] ?? null) === null || kindOf(value) === kindOf(own[key]))
+    ),
+  );
+}
+
+/** Clients know two reasons; the token limit is what others mean. */
+function reasonOf({ incomplete_details: details }: JsonObject) {
+  return isObject(details) && details.reason === "content_filter"
+    ? "content_filter"
+    : "max_output_tokens";
+}
+
+/** A report with all that clients demand: Codex repeats a request without a total. */
+function fullUsage(reported: JsonValue | undefined, usage: Usage): JsonObject {
+  const own = writeResponsesUsage(usage);
+  const given = isObject(reported) ? reported : {};
+  const details = ["input_tokens_details", "output_tokens_details"].map((key) => [
+    key,
+    { ...inner(given, key), ...inner(own, key) },
+  ]);
+  return { ...given, ...own, ...Object.fromEntries(details) };
 }
 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkResponse(reply);
   const carried = new CarriedReply(context);
-  const output = objects(reply.output).map((item) => carried.seal(item));
-  const body = carried.response(reply, output);
+  const usage = readResponsesUsage(reply.usage);
+  const output = carried.items(objects(reply.output));
+  const said = carried.response(reply, output);
+  const body = usage === undefined ? said : { ...said, usage: fullUsage(reply.usage, usage) };
   return {
     body,
     choices: 1,
-    usage: readResponsesUsage(reply.usage),
+    usage,
     withUsage: (usage) => ({ ...body, usage: writeResponsesUsage(usage) }),
     countOutput() {
       const meter = new OutputMeter(context.request.body);
@@ -170,6 +222,11 @@ function truncatedItem(item: JsonObject, budget: OutputBudget): JsonObject[] {
   return content.length === 0 ? [] : [{ id, type, status: "incomplete", role, content }];
 }
 
+/** What the ids of a response's items have in common with its own. */
+function idPartOf({ id }: { readonly id: string }): string {
+  return id.replace(/^resp_/, "");
+}
+
 class CarriedResponsesStream implements ReplyStream {
   finished = false;
   hasOutput = false;
@@ -188,7 +245,7 @@ class CarriedResponsesStream implements ReplyStream {
     this.#meter = new OutputMeter(context.request.body);
     this.#lines = new EventLines(this.#reply.echo);
     this.#output = new CarriedOutput({
-      idPart: context.id.replace(/^resp_/, ""),
+      idPart: idPartOf(context),
       write: (type, fields) => this.#lines.write(type, fields),
       seal: (item) => this.#reply.seal(item),
     });
@@ -234,9 +291,10 @@ class CarriedResponsesStream implements ReplyStream {
   close(usage: Usage): string {
     const type = this.#end ?? "response.completed";
     const status = type === "response.incomplete" ? "incomplete" : "completed";
-    const said = { ...this.#response, status };
+    // a report that is not believed is not passed on
+    const reported = usage === this.usage ? this.#response.usage : undefined;
     const named = this.#reply.response(
-      this.usage === undefined ? { ...said, usage: writeResponsesUsage(usage) } : said,
+      { ...this.#response, status, usage: fullUsage(reported, usage) },
       this.#output.items,
     );
     return this.#lines.write(type, { response: named }) + this.#lines.end();

@@ -1,6 +1,16 @@
 import type { JsonObject } from "../json.ts";
 import { type ResponseEcho, responseObject } from "./response_object.ts";
 
+/** JSON without the escape of half a character: strict clients, Codex among them, cannot read an event that has one. */
+function wellFormedJson(event: JsonObject): string {
+  const json = JSON.stringify(event);
+  if (!json.includes("\\ud")) return json;
+  return JSON.stringify(
+    event,
+    (_, value) => typeof value === "string" ? value.toWellFormed() : value,
+  );
+}
+
 /**
  * Writes the events of one stream, each whole and with its number: from 0, without gaps. Whatever is written first, the stream
  * begins with `response.created`.
@@ -42,6 +52,6 @@ export class EventLines {
 
   #line(type: string, fields: JsonObject): string {
     const event = { type, sequence_number: this.#next++, ...fields };
-    return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+    return `event: ${type}\ndata: ${wellFormedJson(event)}\n\n`;
   }
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, objects, text } from "../json.ts";
+import { type JsonObject, type JsonValue, objects, text } from "../json.ts";
 
 /** The items of a request's input; a text is one message of the user. */
 export function inputItems({ input }: JsonObject): readonly JsonObject[] {
@@ -12,6 +12,16 @@ export function kindOf({ type, role, id }: JsonObject): string | undefined {
   if (text(type) !== undefined) return text(type);
   if ((role ?? undefined) !== undefined) return "message";
   return text(id) === undefined ? undefined : "item_reference";
+}
+
+/** The type of an output item. Some upstreams leave a message's out. */
+export function typeOf({ type, role }: JsonObject): string {
+  return text(type) ?? (text(role) === undefined ? "" : "message");
+}
+
+/** The parts of an output item; some upstreams write a text instead. */
+export function partsOf(parts: JsonValue | undefined, type = "output_text"): readonly JsonObject[] {
+  return typeof parts === "string" ? [{ type, text: parts }] : objects(parts);
 }
 
 /** Kinds of items that are results of calls, which are named by `call_id`. */

@@ -1,5 +1,6 @@
 import { Refusal } from "../../refusal.ts";
 import { type JsonObject, text } from "../json.ts";
+import { typeOf } from "./items.ts";
 
 /** Items of one reply; no model writes more. */
 const MAX_ITEMS = 1_024;
@@ -16,6 +17,10 @@ export interface OutputItem<T> {
   readonly number: number;
   readonly type: string;
   readonly state: T;
+  readonly id: string | undefined;
+  readonly index: number | undefined;
+  /** Whether it has ended. What comes without a name, or in its place by another one, belongs to the next. */
+  isDone: boolean;
 }
 
 /**
@@ -36,42 +41,54 @@ export class OutputItems<T> {
   /** The item that an event begins. */
   begin(event: JsonObject, item: JsonObject): OutputItem<T> {
     const id = text(item.id) || undefined;
-    const type = text(item.type) ?? "";
+    const type = typeOf(item);
+    const index = indexOf(event);
     const known = id === undefined ? undefined : this.#byId.get(id);
-    return known?.type === type ? known : this.#add(type, id, indexOf(event));
+    // some upstreams give all items one id
+    const isOther = known?.index !== undefined && index !== undefined && known.index !== index;
+    return known?.type === type && !isOther ? known : this.#add(type, id, index);
   }
 
   /** The item of any other event. */
   find(event: JsonObject, type: string, id = text(event.item_id) || undefined): OutputItem<T> {
     const index = indexOf(event);
     const byId = id === undefined ? undefined : this.#byId.get(id);
-    if (byId?.type === type) return byId;
     const byIndex = index === undefined ? undefined : this.#byIndex.get(index);
-    if (byIndex?.type === type) return byIndex;
+    if (byIndex?.type === type && byIndex.id === id) return byIndex;
+    if (byId?.type === type) return byId;
+    const isNext = byIndex?.isDone === true && id !== undefined && byIndex.id !== undefined;
+    if (byIndex?.type === type && !isNext) return byIndex;
     const last = this.#all.findLast((item) => item.type === type);
     const isNamed = id !== undefined || index !== undefined;
-    return isNamed || last === undefined ? this.#add(type, id, index) : last;
+    return isNamed || last === undefined || last.isDone ? this.#add(type, id, index) : last;
   }
 
-  /** The items of a whole response, which may leave some out: of each type in their order. */
+  /** The items of a whole response, which may leave some out: by their ids, else of each type in their order. */
   match(output: readonly JsonObject[]): (readonly [OutputItem<T>, JsonObject])[] {
     const before = [...this.#all];
-    const counts = new Map<string, number>();
-    return output.map((item) => {
-      const type = text(item.type) ?? "";
-      const at = counts.get(type) ?? 0;
-      counts.set(type, at + 1);
+    const taken = new Set<OutputItem<T>>();
+    const take = (is: (one: OutputItem<T>) => boolean) => {
+      const found = before.find((one) => !taken.has(one) && is(one));
+      if (found !== undefined) taken.add(found);
+      return found;
+    };
+    const named = output.map((item) => {
       const id = text(item.id) || undefined;
-      const byId = id === undefined ? undefined : this.#byId.get(id);
-      const known = byId?.type === type ? byId : before.filter((one) => one.type === type)[at];
-      return [known ?? this.#add(type, id, undefined), item] as const;
+      return id === undefined || !this.#byId.has(id)
+        ? undefined
+        : take((one) => one.id === id && one.type === typeOf(item));
+    });
+    return output.map((item, at) => {
+      const type = typeOf(item);
+      const known = named[at] ?? take((one) => one.type === type);
+      return [known ?? this.#add(type, text(item.id) || undefined, undefined), item] as const;
     });
   }
 
   #add(type: string, id: string | undefined, index: number | undefined): OutputItem<T> {
     const number = this.#all.length;
     checkItemCount(number + 1);
-    const item = { number, type, state: this.#make(number) };
+    const item = { number, type, state: this.#make(number), id, index, isDone: false };
     this.#all.push(item);
     if (id !== undefined) this.#byId.set(id, item);
     if (index !== undefined) this.#byIndex.set(index, item);

@@ -1,6 +1,7 @@
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import { isItemId, Meter } from "../meter.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
+import { partsOf, typeOf } from "./items.ts";
 import { type OutputItem, OutputItems } from "./output_items.ts";
 import { itemTypeOf, partIndexOf, textEventsOf } from "./text_events.ts";
 
@@ -108,18 +109,18 @@ export class OutputMeter {
     const texts = textEventsOf(type);
     if (key === "response" && isObject(value)) return this.response(value);
     if (key === "item" && isObject(value)) {
-      return this.#item(
-        type === "response.output_item.added"
-          ? this.#items.begin(event, value)
-          : this.#items.find(event, text(value.type) ?? "", text(value.id) || undefined),
-        value,
-      );
+      if (type === "response.output_item.added") {
+        return this.#item(this.#items.begin(event, value), value);
+      }
+      const item = this.#items.find(event, typeOf(value), text(value.id) || undefined);
+      item.isDone = true;
+      return this.#item(item, value);
     }
     if (key === "part" && isObject(value)) {
       const list = type.startsWith("response.reasoning_summary_part.") ? "summary" : "content";
       const isReasoning = list === "summary" || value.type === "reasoning_text";
       const item = this.#items.find(event, isReasoning ? "reasoning" : "message");
-      return this.#part(item, `${list} ${partIndexOf(event, list)}`, value);
+      return this.#part(item.state, `${list} ${partIndexOf(event, list)}`, value);
     }
     if (key === "annotation") {
       const item = this.#items.find(event, "message");
@@ -138,18 +139,21 @@ export class OutputMeter {
     return this.#other(state, `${type} ${key}`, key, value);
   }
 
-  #item({ type, state }: Item, item: JsonObject): boolean {
+  #item({ state }: Item, item: JsonObject): boolean {
     let any = false;
     for (const key in item) {
       const value = item[key];
       if (value === undefined || value === null) continue;
       if (key === "content" || key === "summary") {
-        for (const [at, part] of items(value).entries()) {
+        const parts = typeof value === "string" ? partsOf(value) : items(value);
+        for (const [at, part] of parts.entries()) {
           any = (isObject(part)
-            ? this.#part({ type, state, number: 0 }, `${key} ${at}`, part)
+            ? this.#part(state, `${key} ${at}`, part)
             : this.#other(state, `${key} ${at}`, key, part)) || any;
         }
-        if (!Array.isArray(value)) any = this.#other(state, key, key, value) || any;
+        if (!Array.isArray(value) && typeof value !== "string") {
+          any = this.#other(state, key, key, value) || any;
+        }
       } else if (/^(arguments|input|code)$/.test(key) && typeof value === "string") {
         any = this.#whole(state, key, value) || any;
       } else if (key !== "id" || typeof value !== "string" || !isItemId(value)) {
@@ -159,7 +163,7 @@ export class OutputMeter {
     return any;
   }
 
-  #part({ state }: Item, path: string, part: JsonObject): boolean {
+  #part(state: Texts, path: string, part: JsonObject): boolean {
     let any = false;
     for (const key in part) {
       const value = part[key];

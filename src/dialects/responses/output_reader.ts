@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, objects, text } from "../json.ts";
 import type { ReplyEvent } from "../neutral/conversation.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
+import { partsOf, typeOf } from "./items.ts";
 import { type OutputItem, OutputItems } from "./output_items.ts";
 
 /** What is kept of an item until it ends; none of its text. */
@@ -13,6 +14,8 @@ interface Progress {
   isSealed: boolean;
   /** Of a call. */
   name: string | undefined;
+  /** Texts that were repeated whole: a delta after it is none. */
+  readonly ended: Set<string>;
   state: "waiting" | "open" | "closed";
 }
 
@@ -37,6 +40,7 @@ export class OutputReader {
     hasSaid: false,
     isSealed: false,
     name: undefined,
+    ended: new Set(),
     state: "waiting",
   }));
   /** Types of items of which one had text: another one is a paragraph of its own. */
@@ -54,8 +58,10 @@ export class OutputReader {
       case "response.output_item.done": {
         const { item } = event;
         if (!isObject(item)) return [];
-        const known = this.#items.find(event, text(item.type) ?? "", text(item.id) || undefined);
-        return this.#item(known, item, true);
+        const known = this.#items.find(event, typeOf(item), text(item.id) || undefined);
+        const events = this.#item(known, item, true);
+        known.isDone = true;
+        return events;
       }
       case "response.content_part.added":
       case "response.content_part.done": {
@@ -104,7 +110,7 @@ export class OutputReader {
   #item(known: Item, item: JsonObject, isDone: boolean): ReplyEvent[] {
     switch (known.type) {
       case "message":
-        return objects(item.content).flatMap((part, at) => this.#part(known, part, at));
+        return partsOf(item.content).flatMap((part, at) => this.#part(known, part, at));
       case "reasoning":
         return this.#reasoning(known, item, isDone);
       case "function_call":
@@ -117,8 +123,8 @@ export class OutputReader {
 
   #reasoning(known: Item, item: JsonObject, isDone: boolean): ReplyEvent[] {
     const events = [
-      ...objects(item.content).flatMap((part, at) => this.#part(known, part, at)),
-      ...objects(item.summary).flatMap((part, index) =>
+      ...partsOf(item.content, "reasoning_text").flatMap((part, at) => this.#part(known, part, at)),
+      ...partsOf(item.summary, "summary_text").flatMap((part, index) =>
         this.#whole(known, { kind: "summary", index }, text(part.text))
       ),
     ];
@@ -148,7 +154,13 @@ export class OutputReader {
   ): ReplyEvent[] {
     const item = this.#items.find(event, type);
     const index = kind === "summary" ? event.summary_index : event.content_index;
-    if (delta === undefined) return this.#whole(item, { kind, index }, whole);
+    const place = placeOf({ kind, index });
+    if (delta === undefined) {
+      const events = this.#whole(item, { kind, index }, whole);
+      if (whole && item.state.texts.has(place)) item.state.ended.add(place);
+      return events;
+    }
+    if (item.isDone || item.state.ended.has(place)) return [];
     const progress = this.#progressOf(item, { kind, index }, delta);
     if (progress === undefined) return [];
     const events = this.#say(item, { kind, index }, delta, progress.isEmpty);
@@ -165,13 +177,14 @@ export class OutputReader {
   }
 
   /** Undefined for a text that says nothing, or nothing new. */
-  #progressOf({ state }: Item, { kind, index }: Place, said: string): TextProgress | undefined {
+  #progressOf({ state }: Item, place: Place, said: string): TextProgress | undefined {
+    const { kind } = place;
     if (said === "") return undefined;
     if (kind === "content" || kind === "summary") {
       state.form ??= kind;
       if (state.form !== kind) return undefined;
     }
-    return progressAt(state, `${kind} ${typeof index === "number" ? index : 0}`);
+    return progressAt(state, placeOf(place));
   }
 
   #say({ type, state }: Item, { kind }: Place, said: string, isFirst: boolean): ReplyEvent[] {
@@ -197,6 +210,7 @@ export class OutputReader {
     }
     const whole = known.type === "function_call" ? call.arguments : call.input;
     const said = isObject(whole) ? JSON.stringify(whole) : text(whole) ?? "";
+    if (said !== "" && isDone) state.ended.add("args");
     const rest = said === "" ? "" : progressAt(state, "args").rest(said) ?? "";
     events.push(...this.#arguments(known, rest, false));
     const isOpen = known.type === "custom_tool_call" && state.state !== "closed";
@@ -212,6 +226,7 @@ export class OutputReader {
   #arguments(known: Item, said: string, isDelta: boolean): ReplyEvent[] {
     const { state } = known;
     if (said === "" || state.state === "closed") return [];
+    if (isDelta && (known.isDone || state.ended.has("args"))) return [];
     if (isDelta) progressAt(state, "args").add(said);
     let args = said;
     if (known.type === "custom_tool_call") {
@@ -224,6 +239,10 @@ export class OutputReader {
 
 /** Parts of one item. */
 const MAX_PARTS = 1_024;
+
+function placeOf({ kind, index }: Place): string {
+  return `${kind} ${typeof index === "number" ? index : 0}`;
+}
 
 function progressAt({ texts }: Progress, place: string): TextProgress {
   let progress = texts.get(place);

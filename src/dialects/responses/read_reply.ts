@@ -1,7 +1,7 @@
 import { parseJson } from "../../json/mod.ts";
 import { Refusal } from "../../refusal.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
-import { isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import { brokenOff, upstreamFault } from "../upstream_error.ts";
 import type { Usage } from "../usage.ts";
@@ -38,7 +38,6 @@ export function parseResponsesEvent(data: string): JsonObject & { type: string }
   if (type === "error") throw upstreamFault(isObject(event.error) ? event.error : event);
   if (isObject(response)) checkNotFailed(response);
   if (type === "response.failed" || type === "response.cancelled") throw upstreamFault(undefined);
-  if (isEnd(type)) checkResponse({ ...(isObject(response) ? response : {}), output: [] });
   if (/^response\.output_item\.(added|done)$/.test(type) && !isObject(item)) {
     throw new Refusal("upstream_unavailable", "The upstream sent an event without its item.");
   }
@@ -47,7 +46,7 @@ export function parseResponsesEvent(data: string): JsonObject & { type: string }
 
 function checkNotFailed({ status, error }: JsonObject): void {
   const hasFailed = status === "failed" || status === "cancelled";
-  if (hasFailed || isObject(error)) throw upstreamFault(error);
+  if (hasFailed || isObject(error) || text(error)) throw upstreamFault(error);
 }
 
 /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a complete response. */
@@ -58,7 +57,6 @@ export function checkResponse(
     checkNotFailed(body);
     const isOver = body.status !== "in_progress" && body.status !== "queued";
     if (Array.isArray(body.output) && isOver) return checkItemCount(body.output.length);
-    if (body.error !== undefined && body.error !== null) throw upstreamFault(body.error);
   }
   throw new Refusal("upstream_unavailable", "The upstream's response is not a response object.");
 }

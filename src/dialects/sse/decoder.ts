@@ -12,7 +12,7 @@ export class StreamFault extends Error {
 }
 
 /** Max characters of one event; more is an error, so that memory stays bounded. */
-const MAX_EVENT_CHARS = 4 * 1_048_576;
+const MAX_EVENT_CHARS = 16 * 1_048_576;
 
 /**
  * Bytes to server-sent events, as the WHATWG HTML standard says (§9.2.6), in time linear in the
@@ -32,7 +32,7 @@ export class SseDecoder {
   /**
    * Decodes the next piece of bytes.
    *
-   * @throws {StreamFault} when one event grows beyond 4 MiB.
+   * @throws {StreamFault} when one event grows beyond 16 Mi characters.
    */
   push(bytes: Uint8Array): SseEvent[] {
     return this.#take(this.#decoder.decode(bytes, { stream: true }));
