@@ -226,6 +226,8 @@ export interface ReplyWriter {
   fail?(refusal: Refusal): string;
   /** Items that the client may refer to by their ids in later requests, once the reply is written. */
   readonly outputItems?: readonly JsonObject[] | undefined;
+  /** Whether the client gets what an upstream sealed, or can refer to it. */
+  readonly keepsSeals?: boolean | undefined;
   /**
    * A whole reply; instead of the other methods.
    *

@@ -56,7 +56,7 @@ const SETTINGS = new Set(
 const SETTING_CHARS = 64;
 
 /** Sealed texts, which only their upstream can read: base64 of the text and some more. */
-const SEALED_CHARS_PER_TOKEN = 5;
+export const SEALED_CHARS_PER_TOKEN = 5;
 
 /** Bytes of sound that stand for a token: 10 tokens a second of speech at 32 kbit/s. */
 const SOUND_BYTES_PER_TOKEN = 400;

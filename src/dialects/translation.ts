@@ -11,8 +11,8 @@ import type {
   ReplyWriter,
 } from "./dialect.ts";
 import type { JsonObject } from "./json.ts";
-import { Meter } from "./meter.ts";
-import { countEvent, joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
+import { joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
+import { EventMeter } from "./event_meter.ts";
 import { OutputBudget } from "./output_budget.ts";
 import type { SseEvent } from "./sse/mod.ts";
 import { brokenOff } from "./upstream_error.ts";
@@ -51,8 +51,8 @@ function wholeReply(front: Front, context: ReplyContext, { events, usage }: Read
     withUsage,
     outputItems: writer.outputItems,
     countOutput() {
-      const meter = new Meter();
-      for (const event of events) countEvent(meter, event);
+      const meter = new EventMeter(writer);
+      for (const event of events) meter.count(event);
       return meter.tokens;
     },
     truncated: (maxTokens) =>
@@ -87,12 +87,13 @@ class TranslatedStream implements ReplyStream {
   readonly #reader: EventReader;
   readonly #writer: ReplyWriter;
   readonly #toolNames: ToolNames;
-  readonly #meter = new Meter();
+  readonly #meter: EventMeter;
   #ended = false;
 
   constructor(reader: EventReader, writer: ReplyWriter, toolNames: ToolNames) {
     this.#reader = reader;
     this.#writer = writer;
+    this.#meter = new EventMeter(writer);
     this.#toolNames = toolNames;
   }
 
@@ -119,7 +120,7 @@ class TranslatedStream implements ReplyStream {
   push({ data }: SseEvent): string {
     let written = "";
     for (const event of this.#reader.read(data)) {
-      if (countEvent(this.#meter, event)) this.hasOutput = true;
+      if (this.#meter.count(event)) this.hasOutput = true;
       written += this.#writer.write(withClientName(event, this.#toolNames));
     }
     if (this.#reader.done && !this.#writer.finished) throw brokenOff();

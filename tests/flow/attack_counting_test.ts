@@ -4,7 +4,8 @@ import { TokenCounter } from "../../src/tokens/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
-import { completion, fakeUpstream } from "../fake/upstream.ts";
+import { until } from "../fake/temp.ts";
+import { completion, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
 
 const TOOLS = Array.from({ length: 400 }, (_, at) => ({ type: "custom", name: `f${at}` }));
 const CALL = { type: "function_call", call_id: "a", name: "qXzKvJ7Wd2HpYb9RfTm4", arguments: "" };
@@ -34,6 +35,69 @@ for (
     assertEquals(record!.usage_source, "counted");
     const ratio = Number(record!.input_tokens) / counter.tokens;
     assert(ratio > 0.6 && ratio < 1.7, `${record!.input_tokens} counted, ${counter.tokens} sent`);
+    await assertLedgerClean(gateway);
+  });
+}
+
+for (
+  const [how, fields, least] of [
+    ["sealed", { include: ["reasoning.encrypted_content"], store: false }, 8_000],
+    ["kept", {}, 8_000],
+    ["not delivered", { store: false }, 0],
+  ] as const
+) {
+  Deno.test(`reasoning that an upstream hides counts as output for a client that leaves: ${how}`, async () => {
+    const event = (fields: { type: string; [name: string]: unknown }) =>
+      sse(JSON.stringify(fields));
+    await using upstream = fakeUpstream(() =>
+      pacedStream(20, [
+        event({
+          type: "message_start",
+          message: {
+            id: "m",
+            type: "message",
+            role: "assistant",
+            model: "m",
+            content: [],
+            usage: {},
+          },
+        }),
+        event({
+          type: "content_block_start",
+          index: 0,
+          content_block: { type: "redacted_thinking", data: "aB9x".repeat(10_000) },
+        }),
+        event({ type: "content_block_stop", index: 0 }),
+        event({ type: "content_block_start", index: 1, content_block: { type: "text", text: "" } }),
+        event({
+          type: "content_block_delta",
+          index: 1,
+          delta: { type: "text_delta", text: "Hello" },
+        }),
+        ...Array.from({ length: 500 }, () => ": more\n\n"),
+      ])
+    );
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url, dialect: "messages" } },
+    });
+    const leave = new AbortController();
+    const asked = { model: "svc-k3", input: "Hi", stream: true, max_output_tokens: 20_000 };
+    const body = { ...asked, ...fields };
+    const reply = await gateway.post("/v1/responses", body, { signal: leave.signal });
+    const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes('"delta":"Hello"')) {
+      const { value, done } = await reader.read();
+      assert(!done, text);
+      text += value;
+    }
+    leave.abort();
+    await reader.cancel().catch(() => {});
+    await until(async () => (await usageRecords(gateway)).length === 1);
+    const [record] = await usageRecords(gateway);
+    const output = Number(record!.output_tokens);
+    assertEquals(record!.ending, "client_left");
+    assert(output >= least && output < least + 100, `${output} output tokens`);
     await assertLedgerClean(gateway);
   });
 }

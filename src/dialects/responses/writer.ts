@@ -49,6 +49,7 @@ export class ResponsesWriter implements ReplyWriter {
   readonly #summary: GrowingText | undefined;
   readonly #isEndpointOfSummaries: boolean;
   readonly #keepsItems: boolean;
+  readonly keepsSeals: boolean;
   readonly #beganTick = performance.now();
   #finish: Finish | undefined;
 
@@ -58,6 +59,7 @@ export class ResponsesWriter implements ReplyWriter {
     const body = sentBody(request);
     this.#context = streamContextOf(context);
     this.#keepsItems = body.store !== false;
+    const form = reasoningForm(body);
     this.#echo = { id, createdAtS, model, request: repeatedFields(body) };
     this.#lines = new EventLines(this.#echo);
     this.#output = new OutputWriter({
@@ -65,9 +67,10 @@ export class ResponsesWriter implements ReplyWriter {
       idPart: this.#idPart,
       tools: toolTable(body),
       callIds: new CallIds(body),
-      reasoning: { ...reasoningForm(body), source, sealer, isKept: this.#keepsItems },
+      reasoning: { ...form, source, sealer, isKept: this.#keepsItems },
     });
     this.#summary = isCompaction(request) ? new GrowingText() : undefined;
+    this.keepsSeals = this.#summary === undefined && (form.isSealed || this.#keepsItems);
     this.#isEndpointOfSummaries = endpoint === COMPACT_PATH;
   }
 
