@@ -3,6 +3,7 @@ import { AUDIT } from "./list/audit.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { RELAY } from "./list/relay.ts";
+import { RESPONSES } from "./list/responses.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import type { Mutation } from "./mutation.ts";
 
@@ -11,6 +12,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER,
   ...AUDIT,
   ...RELAY,
+  ...RESPONSES,
   ...UPSTREAMS,
   ...LIMITS,
   ...ACCESS,
