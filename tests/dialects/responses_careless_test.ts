@@ -8,6 +8,8 @@ import {
   type ParsedRequest,
   SseDecoder,
 } from "../../src/dialects/mod.ts";
+import { carriedInput } from "../../src/dialects/responses/carried_input.ts";
+import { OutputReader } from "../../src/dialects/responses/output_reader.ts";
 import { asRefusal, Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals } from "../assert.ts";
 import {
@@ -493,4 +495,117 @@ Deno.test("careless upstream: blocks of a messages stream with one index are cal
   ];
   const rebuilt = checkResponsesStream(through(responsesToMessages, CARRIED, linesOf(events)));
   assertEquals(plain(rebuilt), [["a", '{"a":1}'], ["b", '{"b":1}']]);
+});
+
+Deno.test("careless upstream: what comes after the end of arguments or of an item is left out", () => {
+  const [first] = CALLS;
+  const events = eventsFor([first!]).flatMap((event) => {
+    if (!isType(/arguments\.done|item\.done/)(event)) return [event];
+    const late = { ...event, type: "response.function_call_arguments.delta", delta: "x" };
+    return [event, late, { ...event, type: "response.function_call_arguments.done" }];
+  });
+  const text = carried(events);
+  assertEquals(plain(checkResponsesStream(text)), CALL_BLOCKS.slice(0, 1));
+  const ends = eventsOf(text).filter(({ event }) => /arguments\.done/.test(event!));
+  assertEquals(ends.map(({ data }) => data.name), ["a"], "once, and named");
+  const annotation = { type: "response.output_text.annotation.added", item_id: "msg_0" };
+  const annotated = eventsFor(TEXT).flatMap((event) =>
+    isDone(event) ? [event, { ...annotation, output_index: 0, annotation: { type: "x" } }] : [event]
+  );
+  assertEquals(plain(checkResponsesStream(carried(annotated))), [["text", "Hello"]]);
+});
+
+Deno.test("careless upstream: what was encrypted is never passed on as it came", () => {
+  const events = changed(HELLO, (event) => {
+    for (const item of itemsIn(event)) {
+      if (item.type === "reasoning") item.encrypted_content = "gAAAA-enc_1";
+    }
+  });
+  const text = carried(events);
+  assertEquals(plain(checkResponsesStream(text)), BLOCKS);
+  assert(!text.includes("gAAAA-enc_1"));
+});
+
+Deno.test("careless upstream: a seal that is repeated is one", () => {
+  const reader = new OutputReader();
+  const events = eventsFor(HELLO).flatMap((event) => isDone(event) ? [event, event] : [event]);
+  const read = events.flatMap((event) => reader.event(event))
+    .concat(reader.response(responseOf(HELLO)));
+  assertEquals(read.filter(({ type }) => type === "seal").length, 1);
+});
+
+Deno.test("careless upstream: a custom tool without any input is called with an empty one", () => {
+  const text = through(
+    chatToResponses,
+    ASKED,
+    linesOf(eventsFor([{ name: "a", args: [], custom: true }])),
+  );
+  assertEquals(plain(checkChatStream(text)), [["a", '{"input":""}']]);
+});
+
+Deno.test("careless upstream: IDs of calls stay short when they are made different", () => {
+  const { output } = checkResponsesStream(carried(changed(CALLS, (event) => {
+    for (const item of itemsIn(event)) item.call_id = "c".repeat(64);
+  })));
+  checkOutput(output);
+  assert(output.every(({ call_id: id }) => id.length <= 64));
+});
+
+Deno.test("careless upstream: parts are bounded", () => {
+  const events = (count: number): JsonObject[] => [
+    ...Array.from({ length: count }, (_, content_index) => ({
+      type: "response.content_part.added",
+      item_id: "msg_0",
+      output_index: 0,
+      content_index,
+      part: { type: "output_text", text: "" },
+    })),
+    { type: "response.completed", response: responseOf([]) },
+  ];
+  assert(!checkResponsesStream(carried(events(4_096))).failed);
+  assert(checkResponsesStream(carried(events(4_097))).failed);
+});
+
+Deno.test("careless upstream: output begins with the first text, not with what the request said", () => {
+  const stream = responsesToResponses.stream(contextOf(CARRIED, { id: "resp_1" }));
+  const begun = eventsFor(TEXT, { vendor: { note: "words that nobody has asked for" } });
+  for (const event of begun) {
+    stream.push({ event: "", data: JSON.stringify(event) });
+    if (isType(/delta/)(event)) break;
+    assert(!stream.hasOutput, String(event.type));
+    assertEquals(stream.countedOutput, 0);
+  }
+  assert(stream.hasOutput);
+});
+
+Deno.test("careless upstream: a stream that calls an incomplete response completed is incomplete", () => {
+  const { status, incomplete_details: details } = endOf({ status: "incomplete" });
+  assertEquals([status, details], ["incomplete", { reason: "max_output_tokens" }]);
+});
+
+Deno.test("careless upstream: a call that goes far beyond the limit is cut off as a whole", () => {
+  const long: Said = { name: "a", args: [JSON.stringify({ a: "word ".repeat(500) })] };
+  const reply = responsesToResponses.reply(responseOf([...TEXT, long]), contextOf(CARRIED));
+  const { body } = reply.truncated(20);
+  assertEquals((body.output as Wire[]).map(({ type }) => type), ["message"]);
+  assertEquals(body.status, "incomplete");
+});
+
+Deno.test("sealed reasoning is not sent to another upstream that serves a model of the same name", () => {
+  const value = {
+    route: "route",
+    upstream: "up",
+    model: "theirs",
+    parts: [{ text: "", seal: "s" }],
+  };
+  const sealed = SEALER.seal("reasoning", value);
+  const body = {
+    input: [{ type: "reasoning", id: "rs_1", summary: [], encrypted_content: sealed }],
+  };
+  const opened = new Map([[sealed, value]]);
+  const options = { model: "theirs", shaping: {} };
+  const { input: own } = carriedInput({ body, opened }, { ...options, upstream: "up" });
+  assertEquals((own as Wire[])[0].encrypted_content, "s");
+  const { input: other, dropped } = carriedInput({ body, opened }, { ...options, upstream: "two" });
+  assertEquals([JSON.stringify(other).includes('"s"'), dropped.length > 0], [false, true]);
 });

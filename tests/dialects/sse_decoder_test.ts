@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { SseDecoder, type SseEvent, StreamFault } from "../../src/dialects/mod.ts";
-import { assertEquals, assertThrows } from "../assert.ts";
+import { assert, assertEquals, assertThrows } from "../assert.ts";
 
 const encoder = new TextEncoder();
 
@@ -87,4 +87,15 @@ Deno.test("SseDecoder refuses an event that grows without end", () => {
   assertThrows(() => {
     for (let index = 0; index < 300; index++) lines.push(line);
   }, StreamFault);
+});
+
+Deno.test("SseDecoder takes linear time for a line that comes in many pieces", () => {
+  const decoder = new SseDecoder();
+  const piece = encoder.encode("x".repeat(64));
+  const startedTick = performance.now();
+  decoder.push(encoder.encode("data: "));
+  for (let index = 0; index < 200_000; index++) decoder.push(piece);
+  const [event] = decoder.push(encoder.encode("\n\n"));
+  assertEquals(event!.data.length, 12_800_000);
+  assert(performance.now() - startedTick < 10_000, "quadratic");
 });

@@ -4,6 +4,7 @@ import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
+import { RESPONSES_REPLIES } from "./list/responses_replies.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import type { Mutation } from "./mutation.ts";
 
@@ -13,6 +14,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...AUDIT,
   ...RELAY,
   ...RESPONSES_DIALECT,
+  ...RESPONSES_REPLIES,
   ...UPSTREAMS,
   ...LIMITS,
   ...ACCESS,

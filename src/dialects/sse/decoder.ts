@@ -21,9 +21,9 @@ const MAX_EVENT_CHARS = 16 * 1_048_576;
  */
 export class SseDecoder {
   readonly #decoder = new TextDecoder("utf-8");
-  #rest = "";
-  /** Where in `rest` no line end has been found yet. */
-  #searched = 0;
+  /** Pieces of a line whose end has not come. They are joined once: joining each to those before takes quadratic time. */
+  #rest: string[] = [];
+  #restChars = 0;
   #skipLineFeed = false;
   #event = "";
   #data: string[] = [];
@@ -38,17 +38,21 @@ export class SseDecoder {
     return this.#take(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  #take(piece: string): SseEvent[] {
+  #take(decoded: string): SseEvent[] {
     const events: SseEvent[] = [];
-    let text = this.#rest + piece;
-    let start = 0;
-    if (this.#skipLineFeed && text.length > 0) {
-      if (text.charCodeAt(0) === 10) text = text.slice(1);
+    let piece = decoded;
+    if (this.#skipLineFeed && piece !== "") {
+      if (piece.charCodeAt(0) === 10) piece = piece.slice(1);
       this.#skipLineFeed = false;
-      this.#searched = 0;
     }
-    let at = this.#searched;
-    const hasReturns = text.includes("\r", at);
+    const hasReturns = piece.includes("\r");
+    if (!hasReturns && !piece.includes("\n")) {
+      this.#keep(piece);
+      return events;
+    }
+    let at = this.#restChars;
+    const text = this.#rest.join("") + piece;
+    let start = 0;
     while (true) {
       const end = hasReturns ? nextLineEnd(text, at) : text.indexOf("\n", at);
       if (end < 0) break;
@@ -60,10 +64,17 @@ export class SseDecoder {
       }
       at = start;
     }
-    this.#rest = start === 0 ? text : text.slice(start);
-    this.#searched = this.#rest.length;
-    this.#guard(this.#rest.length);
+    this.#rest = [];
+    this.#restChars = 0;
+    this.#keep(text.slice(start));
     return events;
+  }
+
+  #keep(rest: string): void {
+    if (rest === "") return;
+    this.#rest.push(rest);
+    this.#restChars += rest.length;
+    this.#guard(this.#restChars);
   }
 
   #line(line: string, events: SseEvent[]): void {
