@@ -3,7 +3,7 @@
  *
  * Errors that the caller should see are thrown as a {@linkcode Refusal}. Everything else is a bug: it is logged with its
  * stack and becomes a 500 without details. Each dialect maps every reason to its own error codes, so that a new reason
- * does not compile until both dialects support it.
+ * does not compile until every dialect supports it.
  */
 
 import { STATUS_CODE } from "./std/mod.ts";

@@ -88,6 +88,8 @@ export interface WrittenRequest {
   readonly dropped: readonly string[];
   /** Tools that are offered under other names there, the client's names by those. */
   readonly toolNames?: ReadonlyMap<string, string> | undefined;
+  /** Tokens of what it says besides what the client sent. */
+  readonly addedTokens?: number | undefined;
 }
 
 /** The request that a reply belongs to. */

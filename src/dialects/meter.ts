@@ -1,6 +1,6 @@
 import { isLargeNumber } from "../json/mod.ts";
 import { TokenCounter } from "../tokens/mod.ts";
-import type { ImageView } from "./dialect.ts";
+import type { ImageView, ParsedRequest } from "./dialect.ts";
 import { documentTokens } from "./document_tokens.ts";
 import { imageTokens } from "./image_tokens.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "./json.ts";
@@ -99,10 +99,18 @@ export class Meter {
   #beside: Record<string, string> | undefined;
   /** Keys and short values that a response had in a place: they come again with each of its pieces. */
   readonly #kinds: Record<string, Set<string>> = {};
+  /** What the gateway sealed, by the sealed text. */
+  readonly #opened: ParsedRequest["opened"];
+  /** Tokens of it. */
+  readonly #openedTokens = new Map<string, number>();
 
-  /** @param images Of a request; undefined for a response. */
-  constructor(images?: ReadonlySet<JsonValue>) {
+  /**
+   * @param images Of a request; undefined for a response.
+   * @param opened What the gateway sealed in the request, by the sealed text: an upstream gets that.
+   */
+  constructor(images?: ReadonlySet<JsonValue>, opened?: ParsedRequest["opened"]) {
     this.#images = images;
+    this.#opened = opened;
     this.#separator = images === undefined ? "" : "\n"; // a response comes in pieces of words
   }
 
@@ -238,6 +246,8 @@ export class Meter {
       this.#more += Math.ceil(part.length * 0.75 / SOUND_BYTES_PER_TOKEN);
     } else if (this.#images === undefined && key === "url" && isPicture(part)) {
       this.#more += imageTokens([{ param: "", source: "inline", url: part }]);
+    } else if (this.#opened?.has(part)) {
+      this.#more += this.#tokensOfOpened(part);
     } else if (isSealed(key, type) && isSealedText(part)) {
       this.#more += Math.ceil(part.length / SEALED_CHARS_PER_TOKEN);
     } else {
@@ -245,6 +255,27 @@ export class Meter {
     }
     return true;
   }
+
+  /** Counted once, however often the request has it. */
+  #tokensOfOpened(sealed: string): number {
+    let tokens = this.#openedTokens.get(sealed);
+    if (tokens === undefined) {
+      tokens = tokensOfSealed(this.#opened!.get(sealed)!);
+      this.#openedTokens.set(sealed, tokens);
+    }
+    return tokens;
+  }
+}
+
+/** Tokens of what the gateway has sealed: its texts, and what upstreams sealed in it. */
+function tokensOfSealed({ text: own, parts }: JsonObject): number {
+  const counter = new TokenCounter();
+  let more = 0;
+  for (const part of [{ text: own }, ...objects(parts)]) {
+    counter.add(text(part.text) ?? "");
+    more += Math.ceil((text(part.seal) ?? "").length / SEALED_CHARS_PER_TOKEN);
+  }
+  return counter.tokens + more;
 }
 
 /** Whether a text is the id of an output item. */
@@ -304,9 +335,14 @@ function isPicture(url: string): boolean {
  * (tools, schemas, unknown fields) by its JSON.
  *
  * @param images The body's images, which are counted by their sizes.
+ * @param opened What the gateway sealed in it, by the sealed text.
  */
-export function meterInput(body: JsonObject, images: readonly ImageView[]): number {
-  const meter = new Meter(new Set(images.map(({ param }) => holderOf(body, param))));
+export function meterInput(
+  body: JsonObject,
+  images: readonly ImageView[],
+  opened?: ParsedRequest["opened"],
+): number {
+  const meter = new Meter(new Set(images.map(({ param }) => holderOf(body, param))), opened);
   meter.addTokens(PER_REQUEST + imageTokens(images));
   for (const key in body) {
     const value = body[key];

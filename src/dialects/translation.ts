@@ -27,7 +27,8 @@ export function translation(front: Front, back: Back): Bridge {
       const conversation = front.toConversation(request);
       const { stream } = request;
       const written = back.write(conversation, { ...options, stream, fields });
-      return { ...written, dropped: [...conversation.dropped, ...written.dropped] };
+      const { addedTokens } = conversation;
+      return { ...written, dropped: [...conversation.dropped, ...written.dropped], addedTokens };
     },
     reply(body, context) {
       const { events: read, usage } = back.readReply(body);

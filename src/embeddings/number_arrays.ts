@@ -112,7 +112,8 @@ export class NumberArrays {
       if (last >= from) this.#take(text.slice(from, last));
       const rest = text.slice(Math.max(from, last + 1));
       // of white space only that there is some matters
-      this.#pending = rest.trimStart().replace(/\s+$/, " ");
+      const trimmed = rest.trim();
+      this.#pending = trimmed === "" || /\S$/.test(rest) ? trimmed : `${trimmed} `;
       if (this.#pending.length > MAX_NUMBER_CHARS) throw new SyntaxError("A number is too long");
       return text.length;
     }

@@ -108,7 +108,7 @@ function parse(text: string, longDigits: boolean | undefined): unknown {
 }
 
 /** Max bytes of a body that takes no share of the memory for large bodies. */
-const FREE_BYTES = 65_536;
+export const FREE_BYTES = 65_536;
 /** Max bytes of a body that is not paced, and whose memory is not reused. */
 const SMALL_BYTES = 1_048_576;
 /** Max bytes of a body that the platform reads at once, which on Deno 2.4 is twice as fast as a stream. */

@@ -37,7 +37,7 @@ function windowHeaders(name: string, window: Window | undefined): Record<string,
   };
 }
 
-/** Lists the models that reply, as Codex discovers them. It asks with its version in the query. */
+/** Lists the models for replies as Codex discovers them. It asks with its version in the query. */
 export function codexModels(catalog: Catalog) {
   return { models: catalog.routes.filter(({ kind }) => kind === "generation").map(codexModel) };
 }

@@ -15,10 +15,11 @@ import type { RateLimit } from "../rate_limits/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { embed, type EmbedRequest, relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
 import type { Tracing } from "../telemetry/mod.ts";
-import { type BodyLimits, readJson, skipBody } from "./body.ts";
+import { type BodyLimits, FREE_BYTES, readJson, skipBody } from "./body.ts";
 import type { Callers } from "./callers.ts";
 import type { Connections } from "./connections.ts";
 import { disconnectWatcher } from "./disconnect_watcher.ts";
+import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
 import type { RequestState } from "./request_state.ts";
 import { EVENT_STREAM, statusHeaders } from "./responses.ts";
 
@@ -36,6 +37,9 @@ export interface InferenceOptions {
   readonly connections: Connections;
   readonly tracing: Tracing;
 }
+
+/** Takes note of more bytes of a request. */
+type Received = (bytes: number) => void;
 
 /** Requests to models: their key, their place, their body, then `relay/` or the count. */
 export class Inference {
@@ -62,21 +66,32 @@ export class Inference {
   /**
    * Answers a request by an upstream.
    *
-   * @param options Whether the model is to reply; else the request is only checked.
+   * @param options Whether the model is to reply, else the request is only checked; and whether it is a turn of a WebSocket.
    */
   relay(
     request: Request,
     state: RequestState,
     dialect: DialectName,
-    { generates = true }: { readonly generates?: boolean } = {},
+    { generates = true, isTurn = false }: {
+      readonly generates?: boolean;
+      readonly isTurn?: boolean;
+    } = {},
   ): Promise<Response> {
     const { header, path } = state;
-    return this.#exchange(request, state, (incoming) => {
-      const { caller: { keyId }, body } = incoming;
-      if (!generates) this.#options.unbilledBytes.add(keyId, body.bytes);
+    return this.#exchange(request, state, (incoming, received) => {
+      const { caller: { accountId, keyId }, body } = incoming;
+      const { unbilledBytes, large } = this.#options;
+      if (!generates) unbilledBytes.add(keyId, body.bytes);
       state.model = isObject(body.json) ? text(body.json.model) : undefined;
-      return relay(this.#parts, { ...incoming, dialect, generates, path, header });
-    });
+      const makeRoom = async (bytes: number) => {
+        received(bytes);
+        if (!generates) unbilledBytes.add(keyId, bytes);
+        if (bytes <= FREE_BYTES) return;
+        body.detached.hold(await large.memory.take(accountId, bytes));
+        await large.turn(accountId);
+      };
+      return relay(this.#parts, { ...incoming, dialect, generates, makeRoom, path, header });
+    }, { isTurn });
   }
 
   /** Answers a request for embeddings by an upstream. */
@@ -84,26 +99,34 @@ export class Inference {
     // arrays of tokens have that many values more than any other body, and each of them is small
     const bodyValues = this.#bodyLimits.bodyValues + MAX_INPUT_TOKENS + MAX_INPUTS;
     return this.#exchange(request, state, (incoming) => embed(this.#parts, incoming), {
-      ...this.#bodyLimits,
-      bodyValues,
+      limits: { ...this.#bodyLimits, bodyValues },
     });
   }
 
   async #exchange(
     request: Request,
     state: RequestState,
-    run: (incoming: EmbedRequest) => Promise<RelayReply>,
-    limits = this.#bodyLimits,
+    run: (incoming: EmbedRequest, received: Received) => Promise<RelayReply>,
+    { limits = this.#bodyLimits, isTurn = false }: {
+      readonly limits?: BodyLimits;
+      readonly isTurn?: boolean;
+    },
   ): Promise<Response> {
     const startedTick = performance.now();
     const { requestId, clientRequestId, path } = state;
-    const trace = this.#options.tracing(`POST ${path}`);
+    const trace = isTurn
+      ? this.#options.tracing(`turn ${path}`, { isTurn })
+      : this.#options.tracing(`POST ${path}`);
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
-    const { caller, over } = await this.#enter(request, state);
-    const reply = await this.#read(request, caller, (body) => {
+    const { caller, over: leave } = await this.#enter(request, state).catch((error) => {
+      trace.end();
+      throw error;
+    });
+    const over = isTurn ? () => (leave(), trace.end()) : leave;
+    const reply = await this.#read(request, caller, (body, received) => {
       reading.end();
-      return run({
+      const incoming: EmbedRequest = {
         caller,
         body,
         requestId,
@@ -117,7 +140,8 @@ export class Inference {
         startedTick,
         onStatus: (accountStatus) => state.accountStatus = accountStatus,
         over,
-      });
+      };
+      return run(incoming, received);
     }, limits).catch((error) => {
       over();
       throw error;
@@ -133,7 +157,7 @@ export class Inference {
   ): Promise<Response> {
     const { counts, unbilledBytes } = this.#options;
     const { caller, over } = await this.#enter(request, state, ({ keyId }) => {
-      check(counts, keyId, "count_tokens requests");
+      checkQuota(counts, keyId, "count_tokens requests");
       counts.add(keyId);
     });
     const counted = await this.#read(request, caller, (body) => {
@@ -198,21 +222,22 @@ export class Inference {
   async #read<T>(
     request: Request,
     { accountId, keyId }: Caller,
-    use: (body: JsonBody) => T | Promise<T>,
+    use: (body: JsonBody, received: Received) => T | Promise<T>,
     limits = this.#bodyLimits,
   ): Promise<T> {
     try {
-      check(this.#options.unbilledBytes, keyId, "bytes in rejected and count_tokens requests");
+      checkQuota(this.#options.unbilledBytes, keyId, UNBILLED_BYTES);
     } catch (error) {
       await skipBody(request);
       throw error;
     }
     let bytes = 0;
-    const owner = { account: accountId, received: (more: number) => bytes += more };
+    const received: Received = (more) => bytes += more;
+    const owner = { account: accountId, received };
     try {
       const body = await readJson(request, limits, owner);
       try {
-        return await use(body);
+        return await use(body, received);
       } finally {
         body.detached.release();
       }
@@ -257,12 +282,3 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
 }
 
 const JSON_REPLY = { "content-type": "application/json" };
-
-/** @throws {Refusal} `rate_exceeded` when a key has used up its units of a minute. */
-function check(limit: RateLimit, keyId: string, units: string): void {
-  const retryAfterMs = limit.waitMs(keyId);
-  if (retryAfterMs === 0) return;
-  const most = limit.limit.toLocaleString("en-US");
-  const message = `Too many ${units}: the limit is ${most} per minute and API key.`;
-  throw new Refusal("rate_exceeded", message, { retryAfterMs });
-}

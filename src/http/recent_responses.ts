@@ -5,8 +5,7 @@ type Piece = Uint8Array;
 export class RecentMemory {
   readonly #maxBytes: number;
   #bytes = 0;
-  /** The connection that used its responses last is the last one. */
-  readonly #connections = new Set<RecentResponses>();
+  readonly #accounts = new Map<string, AccountMemory>();
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -17,16 +16,37 @@ export class RecentMemory {
     return this.#bytes;
   }
 
-  /** Notes that a connection has taken or returned memory; others forget theirs if there is too little. */
+  /**
+   * Notes that a connection has taken or returned memory. If there is too little, the account that has most forgets, beginning
+   * with the connection that it has not used for longest.
+   */
   took(connection: RecentResponses, bytes: number): void {
     this.#bytes += bytes;
-    this.#connections.delete(connection);
-    if (connection.bytes > 0) this.#connections.add(connection);
-    for (const oldest of this.#connections) {
-      if (this.#bytes <= this.#maxBytes) break;
-      oldest.clear();
+    const { accountId } = connection;
+    const own = this.#accounts.get(accountId) ?? { bytes: 0, connections: new Set() };
+    own.bytes += bytes;
+    own.connections.delete(connection);
+    if (connection.bytes > 0) own.connections.add(connection);
+    if (own.connections.size > 0) this.#accounts.set(accountId, own);
+    else this.#accounts.delete(accountId);
+    while (this.#bytes > this.#maxBytes) {
+      const [oldest] = this.#largest().connections;
+      oldest!.clear(); // comes back here
     }
   }
+
+  #largest(): AccountMemory {
+    return [...this.#accounts.values()].reduce((one, other) =>
+      other.bytes > one.bytes ? other : one
+    );
+  }
+}
+
+/** What an account's connections have of it. */
+interface AccountMemory {
+  bytes: number;
+  /** The one that used its responses last is the last one. */
+  readonly connections: Set<RecentResponses>;
 }
 
 /** Max responses of one connection that can be continued. */
@@ -34,6 +54,7 @@ const MAX_RESPONSES = 8;
 
 /** The last responses of a connection with all that led to them, so that the next request can continue one. */
 export class RecentResponses {
+  readonly accountId: string;
   readonly #memory: RecentMemory;
   readonly #maxBytes: number;
   readonly #pieces = new Map<string, readonly Piece[]>();
@@ -42,7 +63,9 @@ export class RecentResponses {
   /** Bytes of all pieces. */
   bytes = 0;
 
-  constructor(memory: RecentMemory, maxBytes: number) {
+  /** @param accountId The account whose key the connection has. */
+  constructor(memory: RecentMemory, accountId: string, maxBytes: number) {
+    this.accountId = accountId;
     this.#memory = memory;
     this.#maxBytes = maxBytes;
   }

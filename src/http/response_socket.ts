@@ -21,8 +21,12 @@ export interface ResponseSocketOptions {
   readonly recent: RecentResponses;
   /** Max characters of a frame. */
   readonly maxChars: number;
-  /** Called with the characters of a frame that was rejected before it became a request. */
-  readonly rejected: (chars: number) => void;
+  /**
+   * Called with the size of a frame that was rejected before it became a request.
+   *
+   * @returns Whether the client may send more of them.
+   */
+  readonly rejected: (size: number) => boolean;
   /** Called with an error that nobody expects. */
   readonly onFault: (error: unknown) => void;
   /** Called once, when the connection is closed. */
@@ -64,6 +68,8 @@ export class ResponseSocket {
   /** `performance.now()` at its beginning and after its last turn. */
   readonly openedTick = performance.now();
   usedTick = this.openedTick;
+  /** Since when a turn waits for the client to read anything of what it was sent; undefined if none does. */
+  unreadTick: number | undefined;
 
   constructor(socket: WebSocket, options: ResponseSocketOptions) {
     this.#socket = socket;
@@ -123,12 +129,12 @@ export class ResponseSocket {
     if (this.#isOver || this.#closing !== undefined) return;
     if (typeof data !== "string") {
       const message = "Binary frames are not supported: send JSON as text.";
-      return this.#reject(invalid(undefined, message), 0);
+      return this.#reject(faultOf(invalid(undefined, message)), sizeOf(data));
     }
     const { maxChars } = this.#options;
     if (data.length > maxChars) {
       const message = `Frame too large: the limit is ${humanBytes(maxChars)}.`;
-      return this.#reject(invalid(undefined, message), data.length);
+      return this.#reject(faultOf(invalid(undefined, message)), data.length);
     }
     if (!this.#isRunning) {
       this.#isRunning = true;
@@ -143,7 +149,7 @@ export class ResponseSocket {
     if (isFull) {
       const message =
         "Too many requests wait for the response in progress: send the next one after it.";
-      return this.#reject(new Refusal("rate_exceeded", message), data.length);
+      return this.#reject(faultOf(new Refusal("rate_exceeded", message)), data.length);
     }
     this.#waiting.push(data);
     this.#waitingChars += data.length;
@@ -152,6 +158,7 @@ export class ResponseSocket {
   async #run(first: string): Promise<void> {
     for (let data: string | undefined = first; data !== undefined; data = this.#next()) {
       await this.#turn(data);
+      await this.#room(); // errors are frames, too
     }
     this.#isRunning = false;
     this.usedTick = performance.now();
@@ -171,12 +178,12 @@ export class ResponseSocket {
     try {
       frame = readTurnFrame(data);
     } catch (error) {
-      return this.#reject(asRefusal(error), data.length);
+      return this.#reject(faultOf(asRefusal(error)), data.length);
     }
-    this.#invalid = 0;
     const { previousId, generates } = frame;
     const earlier = previousId === undefined ? [] : recent.find(previousId);
-    if (earlier === undefined) return this.#send(errorFrame(notFound()));
+    if (earlier === undefined) return this.#reject(notFound(), data.length);
+    this.#invalid = 0;
     let isComplete = false;
     try {
       const body = turnBody(frame, earlier);
@@ -230,11 +237,12 @@ export class ResponseSocket {
     return false;
   }
 
-  #reject(refusal: Refusal, chars: number): void {
-    this.#options.rejected(chars);
+  #reject(fault: TurnFault, size: number): void {
+    const mayGoOn = this.#options.rejected(size);
     this.#invalid++;
-    this.#send(errorFrame(faultOf(refusal)));
-    const isFlood = this.#invalid >= MAX_INVALID || this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
+    this.#send(errorFrame(fault));
+    const isFlood = !mayGoOn || this.#invalid >= MAX_INVALID ||
+      this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
     if (isFlood) this.close("too many invalid frames");
   }
 
@@ -244,12 +252,26 @@ export class ResponseSocket {
 
   /** Waits until the client has read most of what it was sent: there is no event for it. */
   async #room(): Promise<void> {
-    while (this.isOpen && this.#socket.bufferedAmount > PAUSE_BYTES) await delay(PAUSE_MS);
+    let unreadBytes = Infinity;
+    while (this.isOpen && !this.#isOver) {
+      const { bufferedAmount } = this.#socket;
+      if (bufferedAmount <= PAUSE_BYTES) break;
+      if (bufferedAmount < unreadBytes) this.unreadTick = performance.now();
+      unreadBytes = bufferedAmount;
+      await delay(PAUSE_MS);
+    }
+    this.unreadTick = undefined;
   }
 }
 
 function isEventStream({ headers }: Response): boolean {
   return headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+}
+
+/** Bytes of a binary frame. */
+function sizeOf(data: unknown): number {
+  if (data instanceof Blob) return data.size;
+  return data instanceof ArrayBuffer ? data.byteLength : 0;
 }
 
 function faultOf(refusal: Refusal): TurnFault {

@@ -8,6 +8,7 @@ import { joinBytes } from "../platform/mod.ts";
 import { delay } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import type { Connections } from "./connections.ts";
+import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
 import { RecentMemory, RecentResponses } from "./recent_responses.ts";
 import type { RequestState } from "./request_state.ts";
 import { ResponseSocket } from "./response_socket.ts";
@@ -79,12 +80,13 @@ export class ResponseSockets {
   /**
    * Upgrades a request to a connection.
    *
-   * @throws {Refusal} `request_invalid` if the handshake is not valid; `gateway_unavailable` if there are too many
-   *   connections, or they are closed just now.
+   * @throws {Refusal} `request_invalid` if the handshake is not valid; `rate_exceeded` if the key has sent too much that was
+   *   rejected; `gateway_unavailable` if there are too many connections, or they are closed just now.
    */
   open({ request, state, caller, settings }: SocketRequest): Response {
     if (this.#isDraining) throw draining();
     const { log, unbilledBytes } = this.#options;
+    checkQuota(unbilledBytes, caller.keyId, UNBILLED_BYTES);
     const turns = turnRequests(request); // the request cannot be read once it is upgraded
     const release = this.#takePlace(state, caller);
     let upgraded: Deno.WebSocketUpgrade;
@@ -102,8 +104,11 @@ export class ResponseSockets {
         request: async (body, { signal, generates }) =>
           await this.#options.request(turns(body, signal), info, { generates }),
         maxChars: settings.limits.bodyBytes,
-        recent: new RecentResponses(this.#memory, CONNECTION_BYTES),
-        rejected: (chars) => unbilledBytes.add(caller.keyId, chars),
+        recent: new RecentResponses(this.#memory, caller.accountId, CONNECTION_BYTES),
+        rejected: (size) => {
+          unbilledBytes.add(caller.keyId, size);
+          return unbilledBytes.waitMs(caller.keyId) === 0;
+        },
         onFault: (error) =>
           log.error("a WebSocket failed", { id: requestId, error: String(error) }),
         onClose: () => {
@@ -176,6 +181,7 @@ export class ResponseSockets {
       if (ageMs > HANDSHAKE_MS && !socket.isOpen && !socket.isRunning) socket.abandon();
       else if (ageMs > socketMs) socket.close("too old", tooOld(socketMs));
       else if (nowTick - socket.usedTick > socketIdleMs && !socket.isRunning) socket.close("idle");
+      if (nowTick - (socket.unreadTick ?? nowTick) > socketIdleMs) socket.abandon();
     }
   }
 }

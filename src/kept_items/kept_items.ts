@@ -53,6 +53,9 @@ const KEEP: GroupWrite<Kept> = {
   ],
 };
 
+const SIZE = `select coalesce(sum(bytes), 0) as bytes from kept_items
+  where account_id = ? and item_id in (select value from json_each(?)) and expires_at_ms > ?`;
+
 /** One text, so that reading stays flat in memory. */
 const FIND = `select json_group_array(json_array(item_id, sealed)) as items from kept_items
   where account_id = ? and item_id in (select value from json_each(?)) and expires_at_ms > ?`;
@@ -99,18 +102,23 @@ export class KeptItems {
   /**
    * Finds kept items of an account.
    *
+   * @param makeRoom Called with their size in bytes before they are read. They are read once it resolves.
    * @returns Those that are there, by their IDs.
    * @throws {DatabaseError} If the database cannot be read.
    */
   async find(
     accountId: string,
     ids: readonly string[],
+    makeRoom: (bytes: number) => Promise<void> = () => Promise.resolve(),
   ): Promise<ReadonlyMap<string, JsonObject>> {
     const { database, now, keepMs } = this.#options;
     const found = new Map<string, JsonObject>();
     const known = [...new Set(ids)].filter((id) => ID.test(id));
     if (keepMs === 0 || known.length === 0) return found;
-    const row = await database.one(FIND, [accountId, JSON.stringify(known), now()]);
+    const owned = [accountId, JSON.stringify(known), now()];
+    const size = await database.one(SIZE, owned);
+    await makeRoom(Number(size?.bytes ?? 0));
+    const row = await database.one(FIND, owned);
     const rows: unknown = JSON.parse(String(row?.items ?? "[]"));
     for (const one of Array.isArray(rows) ? rows : []) {
       const [id, encrypted] = (Array.isArray(one) ? one : []).map(String);

@@ -61,6 +61,8 @@ export interface GenerationRequest {
   readonly adjusted: readonly string[];
   /** Input tokens as counted by the gateway. */
   readonly inputTokens: number;
+  /** Of them, tokens of what the client did not send. */
+  readonly addedTokens: number;
   /** In the order in which the route lists its targets. */
   readonly plans: readonly Plan[];
   /** Keeps what the client may refer to in later requests. Never rejects. */
@@ -111,7 +113,8 @@ export class Generation {
       trace.begin("images", { "sluice.images": this.#request.images.length }),
       () => this.#parts.images.inline(this.#request, front, { requestId, signal, detached }),
     );
-    this.#inputTokens = meterInput(this.#request.body, this.#request.images);
+    const { body, images, opened } = this.#request;
+    this.#inputTokens = meterInput(body, images, opened) + this.#options.addedTokens;
   }
 
   /** Sends the request until a target replies; once for each choice where the target returns one at a time. */

@@ -65,6 +65,11 @@ export class Plan implements TargetPlan {
     return this.#written;
   }
 
+  /** Tokens of what was written last that the client did not send. */
+  get addedTokens(): number {
+    return this.#written?.addedTokens ?? 0;
+  }
+
   /** Lets go of what was written: the reply may take long. */
   forget(): void {
     this.#last = undefined;

@@ -3,7 +3,7 @@ import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../di
 import type { JsonBody } from "../large_bodies/mod.ts";
 import { invalid } from "../refusal.ts";
 import { emptyReply } from "./empty_reply.ts";
-import { Generation } from "./generation.ts";
+import { Generation, type GenerationRequest } from "./generation.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { checkPermission } from "./permission.ts";
 import { planTargets } from "./plan.ts";
@@ -27,12 +27,18 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
   const { request, dropped, adjusted } = front.applyReasoning(parsed, route);
-  const inputTokens = meterInput(request.body, request.images);
+  const sentTokens = meterInput(request.body, request.images, request.opened);
   const { offersTools } = request;
   const asked = request.maxOutput ??
     defaultOutput(route, { offersTools, plainTokens: parts.settings.defaultMaxOutput });
+  const plans = planTargets(parts.upstreams, route, {
+    dialect,
+    request,
+    permittedOutput: permittedBy(route, { inputTokens: sentTokens, asked }),
+  });
+  const addedTokens = Math.max(...plans.map((plan) => plan.addedTokens), 0);
+  const inputTokens = sentTokens + addedTokens;
   const permittedOutput = permittedBy(route, { inputTokens, asked });
-  const plans = planTargets(parts.upstreams, route, { dialect, request, permittedOutput });
   if (!incoming.generates) {
     return await emptyReply(parts, incoming, { request, route, sealer, inputTokens });
   }
@@ -59,8 +65,9 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       dropped,
       adjusted,
       inputTokens,
+      addedTokens,
       plans,
-      keepItems: (items) => parts.keptItems.keep(caller.accountId, requestId, items),
+      keepItems: keeper(parts.keptItems, caller.accountId, requestId),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();
@@ -73,10 +80,19 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   }
 }
 
+/** By itself: an open stream keeps this function, and with it whatever else its surroundings hold. */
+function keeper(
+  keptItems: RelayParts["keptItems"],
+  accountId: string,
+  requestId: string,
+): GenerationRequest["keepItems"] {
+  return (items) => keptItems.keep(accountId, requestId, items);
+}
+
 /** The body with the items that it refers to, as far as they are kept. */
 async function withKeptItems(
   { keptItems }: RelayParts,
-  { dialect, caller, body }: RelayRequest,
+  { dialect, caller, body, makeRoom }: RelayRequest,
   ids: readonly string[],
 ): Promise<JsonBody> {
   if (ids.length > MAX_REFERENCES) {
@@ -87,6 +103,6 @@ async function withKeptItems(
       }. Send the items themselves.`,
     );
   }
-  const known = await keptItems.find(caller.accountId, ids);
+  const known = await keptItems.find(caller.accountId, ids, makeRoom);
   return { ...body, json: DIALECTS[dialect].front.references!.fill(body.json, known) };
 }

@@ -38,6 +38,8 @@ export interface RelayRequest extends EmbedRequest {
   readonly dialect: DialectName;
   /** Whether the model is to reply; else the request is only checked, and gets an empty reply. */
   readonly generates: boolean;
+  /** Makes room for so many bytes that the request has besides its body. They count like those. */
+  readonly makeRoom: (bytes: number) => Promise<void>;
   /** The endpoint's path. */
   readonly path: string;
   readonly header: HeaderLookup;

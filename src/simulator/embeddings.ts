@@ -6,6 +6,8 @@ import type { Directives } from "./directives.ts";
 
 /** Length of vectors where a request asks for no other. */
 const DIMENSIONS = 1_536;
+/** Max numbers in a reply: those of as many inputs as a request may have, in the longest vectors that are common. */
+const MAX_NUMBERS = 2_048 * 3_072;
 /** Numbers of a vector that a word changes. */
 const PER_WORD = 16;
 /** Part of a vector that the text as a whole decides, so that the same words in another order give another vector. */
@@ -29,7 +31,7 @@ export function readEmbeddingsAsk(body: JsonObject): EmbeddingsAsk | undefined {
     : items(input);
   const length = dimensions ?? DIMENSIONS;
   const isUsable = all.length > 0 && typeof length === "number" && Number.isInteger(length) &&
-    length >= 1 && length <= MAX_DIMENSIONS;
+    length >= 1 && length <= MAX_DIMENSIONS && length * all.length <= MAX_NUMBERS;
   if (!isUsable) return undefined;
   return {
     model: text(body.model) ?? "",

@@ -112,7 +112,7 @@ const LIST_BOUNDS = { depth: 20, values: 200_000, members: 10_000 };
 const CONTEXT = ["max_model_len", "context_length", "context_window", "max_context_length"];
 const MAX_OUTPUT = ["max_completion_tokens", "max_output_tokens"];
 
-/** The models of a list, as both dialects write it; `undefined` if it is none. */
+/** The models of a list, as every dialect writes it; `undefined` if it is not one. */
 function modelsIn(body: string): ListedModel[] | undefined {
   if (jsonExcess(body, LIST_BOUNDS) !== undefined) return undefined;
   try {

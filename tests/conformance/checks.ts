@@ -2,6 +2,8 @@ import { chatChecks } from "./chat_checks.ts";
 import { commonChecks } from "./common_checks.ts";
 import { embeddingsChecks } from "./embeddings_checks.ts";
 import { messagesChecks } from "./messages_checks.ts";
+import { responseSocketChecks } from "./response_socket_checks.ts";
+import { responsesChecks } from "./responses_checks.ts";
 import type { Target } from "./target.ts";
 
 /** One thing that clients rely on. */
@@ -23,13 +25,15 @@ export interface Outcome {
 const GROUPS: Readonly<Record<string, readonly Check[]>> = {
   chat: chatChecks,
   messages: messagesChecks,
-  both: commonChecks,
+  responses: [...responsesChecks, ...responseSocketChecks],
+  all: commonChecks,
   embeddings: embeddingsChecks,
 };
 
-/** Runs every check, one after the other, telling each outcome as it comes. */
-export async function* runChecks(target: Target): AsyncGenerator<Outcome> {
+/** Runs every check, or those of one group, one after the other, telling each outcome as it comes. */
+export async function* runChecks(target: Target, only?: string): AsyncGenerator<Outcome> {
   for (const [group, checks] of Object.entries(GROUPS)) {
+    if (only !== undefined && only !== group) continue;
     if (group === "embeddings" && target.models.embeddings === undefined) continue;
     for (const { holds, run } of checks) {
       yield { group, holds, fault: await faultOf(run(target)) };

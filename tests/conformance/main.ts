@@ -1,9 +1,10 @@
 /**
- * Holds a gateway against the two wire formats and prints what holds.
+ * Holds a gateway against the wire formats and prints what holds.
  *
  * `deno task conformance` starts one of ours over the simulator. Any other is reached by
- * `--base URL --key KEY --chat-model M --messages-model M --embeddings-model M`, with `--header "name: value"` for what it
- * wants besides; `--json` prints a line of JSON per check.
+ * `--base URL --key KEY --chat-model M --messages-model M --responses-model M --embeddings-model M`, with
+ * `--header "name: value"` for what it wants besides; `--only GROUP` runs the checks of one group; `--json` prints a
+ * line of JSON per check.
  * Exit code 1 when something does not hold.
  */
 
@@ -19,6 +20,8 @@ const { values } = parseArgs({
     key: { type: "string" },
     "chat-model": { type: "string" },
     "messages-model": { type: "string" },
+    "responses-model": { type: "string" },
+    only: { type: "string" },
     "embeddings-model": { type: "string" },
     header: { type: "string", multiple: true, default: [] },
     json: { type: "boolean", default: false },
@@ -43,19 +46,20 @@ const target: Target = {
   models: {
     chat: values["chat-model"] ?? "svc-k2",
     messages: values["messages-model"] ?? values["chat-model"] ?? "svc-k2",
+    responses: values["responses-model"] ?? values["chat-model"] ?? "svc-k3",
     embeddings: values["embeddings-model"] ??
       (values.base === undefined ? "text-embedding-3-small" : undefined),
   },
 };
 if (!values.json) {
-  say(
-    `${target.base}: chat ${target.models.chat}, messages ${target.models.messages}, ` +
-      `embeddings ${target.models.embeddings ?? "not checked"}\n`,
+  const models = Object.entries(target.models).map(([kind, model]) =>
+    `${kind} ${model ?? "not checked"}`
   );
+  say(`${target.base}: ${models.join(", ")}\n`);
 }
 
 let [held, all] = [0, 0];
-for await (const outcome of runChecks(target)) {
+for await (const outcome of runChecks(target, values.only)) {
   const { group, holds, fault } = outcome;
   all++;
   if (fault === undefined) held++;

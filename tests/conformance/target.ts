@@ -5,10 +5,11 @@ export interface Target {
   readonly key: string;
   /** Sent with every request, for gateways that are told so where to go. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A model that is served in the chat dialect, and one in the messages dialect. */
+  /** The model to call in each dialect. */
   readonly models: {
     readonly chat: string;
     readonly messages: string;
+    readonly responses: string;
     /** A model for embeddings; without one they are not checked. */
     readonly embeddings?: string | undefined;
   };
@@ -76,6 +77,18 @@ export function messages(
   return send(target, "/v1/messages", {
     body: { model: target.models.messages, max_tokens: 300, messages: says("Say hello."), ...body },
     headers,
+  });
+}
+
+/** POSTs a response. */
+export function responses(target: Target, body: Record<string, unknown>): Promise<Answered> {
+  return send(target, "/v1/responses", {
+    body: {
+      model: target.models.responses,
+      max_output_tokens: 300,
+      input: says("Say hello."),
+      ...body,
+    },
   });
 }
 

@@ -44,8 +44,8 @@ export function parseCompact(body: unknown): ParsedRequest {
   return DIALECTS.responses.front.further![0]!.parse(body, headers({}), SEALER);
 }
 
-export function countInput({ body, images }: ParsedRequest): number {
-  return meterInput(body, images);
+export function countInput({ body, images, opened }: ParsedRequest): number {
+  return meterInput(body, images, opened);
 }
 
 /** A reply's context, with ordinary names. */

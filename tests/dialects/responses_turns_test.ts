@@ -1,7 +1,8 @@
+import { assertGrowsLinearly } from "../growth.ts";
 import { readTurnFrame, turnBody } from "../../src/dialects/responses/turn_frame.ts";
 import { TurnEvents } from "../../src/dialects/responses/turn_events.ts";
 import { Refusal } from "../../src/refusal.ts";
-import { assert, assertEquals, assertThrows } from "../assert.ts";
+import { assertEquals, assertThrows } from "../assert.ts";
 import { Random } from "../fake/random.ts";
 
 const decoder = new TextDecoder();
@@ -113,14 +114,12 @@ Deno.test("any JSON object keeps its meaning, however it is written", () => {
   }
 });
 
-Deno.test("a hostile frame of 16 MB is looked through in less than a second", () => {
-  const size = 16 * 1_048_576;
+Deno.test("a hostile frame of 16 MB is looked through once", () => {
   for (const piece of ["[", "{", '"\\\\', "1,", " ", '\\"', '"",']) {
-    const text = `{"type":"response.create","input":[${piece.repeat(size / piece.length)}`;
-    const startedTick = performance.now();
-    assertThrows(() => readTurnFrame(text), Refusal);
-    const tookMs = performance.now() - startedTick;
-    assert(tookMs < 1_000, `${JSON.stringify(piece)}: ${Math.round(tookMs)} ms`);
+    assertGrowsLinearly(16 * 1_048_576, (size) => {
+      const text = `{"type":"response.create","input":[${piece.repeat(size / piece.length)}`;
+      return () => void assertThrows(() => readTurnFrame(text), Refusal);
+    });
   }
 });
 

@@ -1,3 +1,4 @@
+import { assertGrowsLinearly } from "../growth.ts";
 import fc from "fast-check";
 import { NumberArrays } from "../../src/embeddings/mod.ts";
 import { assertEquals, assertThrows } from "../assert.ts";
@@ -84,4 +85,12 @@ Deno.test("NumberArrays: white space without end, and a number without end, take
   assertThrows(() => {
     for (let times = 0; times < 1_000; times++) long.push("1".repeat(100));
   }, SyntaxError);
+});
+
+Deno.test("NumberArrays: white space within a number takes no time", () => {
+  assertGrowsLinearly(
+    1_000_000,
+    (size) => () =>
+      void assertThrows(() => new NumberArrays().push(`[1${" ".repeat(size)}2`), SyntaxError),
+  );
 });

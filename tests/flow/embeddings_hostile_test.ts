@@ -153,3 +153,10 @@ Deno.test("16 MB of tokens, of empty arrays and of digits: refused at once, as a
   }
   assertEquals(upstream.received.length, 0);
 });
+
+Deno.test("the simulator makes no more numbers than an upstream would", async () => {
+  await using gateway = await startGateway({ settings: { routes: { e: { kind: "embeddings" } } } });
+  const input = Array.from({ length: 2_048 }, () => "a");
+  const reply = await gateway.post("/v1/embeddings", { model: "e", input, dimensions: 65_536 });
+  assertEquals([reply.status, (await reply.json()).error.code], [400, "invalid_request"]);
+});

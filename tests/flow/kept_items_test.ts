@@ -1,11 +1,13 @@
 /** Items of replies that a later request names by their IDs: over HTTP, through another gateway, after a crash. */
 
+import { Buffer } from "node:buffer";
 import type { SettingsInput } from "../../src/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { canRunSqld, sqldServer } from "../fake/sqld.ts";
+import { RawWebSocket } from "../fake/raw_websocket.ts";
 import { tempDir } from "../fake/temp.ts";
 import {
   chunk,
@@ -212,3 +214,77 @@ Deno.test("items outlive the gateway's process, unless its key is gone", async (
   assertEquals([status, body.error.param], [400, "input[1].id"]);
   assert((await Deno.stat(`${dir.path}/data/seal.key`)).size === 32);
 });
+
+Deno.test("no word of a prompt, a reply or a summary is in the database or the log", async () => {
+  await using gateway = await startGateway();
+  const canary = "Quokkahaven";
+  const tools = [{ type: "function", name: "look_up", description: canary, parameters: {} }];
+  const image = { type: "input_text", text: `${canary} [[say ${canary} too]]` };
+  const input = [{ role: "user", content: [image] }];
+  const first = await (await gateway.post("/v1/responses", {
+    model: "svc-k3",
+    instructions: canary,
+    input,
+    tools,
+    metadata: { canary },
+    user: canary,
+    include: ["reasoning.encrypted_content"],
+  })).json();
+  const [{ id }] = first.output;
+  const named = [{ type: "item_reference", id }, ...input];
+  const streamed = await gateway.post("/v1/responses", {
+    model: "svc-k2",
+    input: named,
+    stream: true,
+  });
+  assertStringIncludes(await streamed.text(), `${canary} too`);
+  await (await gateway.post("/v1/responses/compact", { model: "svc-k2", input })).text();
+  await (await gateway.post("/v1/responses", { model: canary, input })).text();
+  await (await gateway.post("/v1/responses", { model: "svc-k2", input, conversation: canary }))
+    .text();
+  {
+    await using socket = await RawWebSocket.connect(`${gateway.url}/v1/responses`, {
+      authorization: `Bearer ${gateway.key}`,
+    });
+    for (const more of [{ generate: false }, {}]) {
+      await socket.send({ type: "response.create", model: "svc-k2", input, ...more });
+      while ((await socket.next())!.type !== "response.completed");
+    }
+  }
+  const { database } = gateway.gateway;
+  const kept = await database.one("select count(*) as items from kept_items");
+  assert(Number(kept!.items) >= 4, "items are kept");
+  const files = await Array.fromAsync(Deno.readDir(`${gateway.directory}/data`));
+  for (const { name } of files.filter(({ isFile }) => isFile)) {
+    const bytes = await Deno.readFile(`${gateway.directory}/data/${name}`);
+    assert(!Buffer.from(bytes).includes(canary), `it is in ${name}`);
+  }
+  assert(files.some(({ name }) => name.startsWith("sluice.db")));
+  assert(!gateway.log().includes(canary), "it is in the log");
+});
+
+for (const generates of [true, false]) {
+  const how = generates ? "rejected requests" : "turns without a reply";
+  Deno.test(`what ${how} refer to counts like bytes that were sent`, async () => {
+    await using upstream = fakeUpstream(() => completion("word ".repeat(60_000)));
+    await using gateway = await start(upstream, {
+      limits: { drainMs: 5_000, unbilledBytesPerMinute: 1_000_000 },
+      routes: { big: { context: 1e6, maxOutput: 5e5 } },
+    });
+    const first = await create(gateway, { model: "big", input: "Hi", max_output_tokens: 128_000 });
+    const { input } = referring(first.body.output[0].id);
+    const model = generates ? "nothing" : "big";
+    await using socket = await RawWebSocket.connect(`${gateway.url}/v1/responses`, {
+      authorization: `Bearer ${gateway.key}`,
+    });
+    const statusOfOne = async () => {
+      if (generates) return (await create(gateway, { model, input })).status;
+      const frames: Json[] = await socket.turn({ model, input, generate: false });
+      return frames.at(-1).status ?? 200;
+    };
+    const statuses = [];
+    for (let at = 0; at < 5; at++) statuses.push(await statusOfOne());
+    const usual = generates ? 404 : 200;
+    assertEquals(statuses, [usual, usual, usual, 429, 429]);
+  });
+}

@@ -1,9 +1,10 @@
 import { ACCESS } from "./list/access.ts";
 import { AUDIT } from "./list/audit.ts";
+import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { RELAY } from "./list/relay.ts";
-import { RESPONSES } from "./list/responses.ts";
+import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import type { Mutation } from "./mutation.ts";
 
@@ -12,7 +13,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER,
   ...AUDIT,
   ...RELAY,
-  ...RESPONSES,
+  ...RESPONSES_DIALECT,
+  ...CARELESS_UPSTREAMS,
   ...UPSTREAMS,
   ...LIMITS,
   ...ACCESS,

@@ -91,6 +91,8 @@ export interface Conversation {
   readonly reasoning: ReasoningRequest;
   /** Fields of the request that have no place here. */
   readonly dropped: readonly string[];
+  /** Tokens of what the conversation says besides what the client sent; 0 if undefined. */
+  readonly addedTokens?: number | undefined;
 }
 
 /** Why a reply ended. */

@@ -36,7 +36,7 @@ import { EventLines } from "./event_lines.ts";
 import { responsesFront } from "./front.ts";
 import { OutputMeter } from "./output_meter.ts";
 import { checkResponse, isEnd, parseResponsesEvent } from "./read_reply.ts";
-import { repeatedFields, type ResponseEcho, responseObject } from "./response_object.ts";
+import { repeatedFields, type ResponseEcho, responseObject, sentBody } from "./response_object.ts";
 import { readResponsesUsage, writeResponsesUsage } from "./usage.ts";
 
 /** Summaries of conversations are written by translation, so that the gateway can read them again. */
@@ -92,7 +92,8 @@ class CarriedReply {
   readonly #startedTick = performance.now();
 
   constructor(context: ReplyContext) {
-    const { id, createdAtS, model, request: { body } } = context;
+    const { id, createdAtS, model, request } = context;
+    const body = sentBody(request);
     this.context = streamContextOf(context);
     this.echo = { id, createdAtS, model, request: repeatedFields(body) };
     this.keepsItems = body.store !== false;
@@ -121,7 +122,7 @@ class CarriedReply {
    */
   response(response: JsonObject, output: readonly JsonObject[]): JsonObject {
     const { id, createdAtS, model, request } = this.echo;
-    const { store, previous_response_id, max_output_tokens, reasoning } = request;
+    const { store, previous_response_id, max_output_tokens, reasoning, tools, text } = request;
     const status = response.status === "incomplete" ? "incomplete" : "completed";
     const reason = status === "incomplete" ? reasonOf(response) : undefined;
     const tookS = Math.floor((performance.now() - this.#startedTick) / 1_000);
@@ -139,7 +140,9 @@ class CarriedReply {
       store,
       previous_response_id,
       max_output_tokens,
-      ...(reasoning === null ? {} : { reasoning }), // the effort may have been adjusted
+      reasoning,
+      tools,
+      text,
     };
   }
 }

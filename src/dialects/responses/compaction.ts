@@ -15,7 +15,8 @@ export function isCompaction(request: Pick<ParsedRequest, "body" | "endpoint">):
   return last !== undefined && kindOf(last) === "compaction_trigger";
 }
 
-const REQUEST =
+/** What the model is asked for. */
+export const REQUEST =
   "The conversation is about to be replaced by a summary of it. Write that summary now, for yourself: you will " +
   "continue from it alone. Include the user's goals and instructions word for word where they matter, decisions " +
   "and their reasons, what has been done and with which results, names of files, commands, identifiers and " +

@@ -3,7 +3,9 @@ import { cacheKeyOf } from "../cache_key.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
 import type { Conversation, Tool, Turn } from "../neutral/conversation.ts";
+import { addedBySummary, addedByTools } from "./added_tokens.ts";
 import { isCompaction, summarized } from "./compaction.ts";
+import { INPUT_SCHEMA } from "./custom_input.ts";
 import { droppedFields, userField } from "./dropped.ts";
 import { inputItems, isInstruction, kindOf, SETTING_KINDS } from "./items.ts";
 import { allowedTools, chosenTool, type OfferedTool, offerOf, ToolNames } from "./tools.ts";
@@ -50,6 +52,7 @@ export function toConversation(request: ParsedRequest): Conversation {
     schema: isObject(format?.schema) ? format.schema : undefined,
     reasoning: request.reasoning ?? {},
     dropped: droppedFields(request, offer.hosted),
+    addedTokens: isSummary ? addedBySummary(turns) : addedByTools(tools, names),
   };
 }
 
@@ -125,14 +128,6 @@ function toolsOf(tools: readonly OfferedTool[], names: ToolNames): Tool[] {
     };
   });
 }
-
-/** The arguments of a function that stands for a custom tool. */
-const INPUT_SCHEMA: JsonObject = {
-  type: "object",
-  properties: { input: { type: "string", description: "The tool's whole input, as plain text." } },
-  required: ["input"],
-  additionalProperties: false,
-};
 
 /** The grammar of a custom tool's input, in words. */
 function grammarOf(format: JsonValue | undefined): string | undefined {

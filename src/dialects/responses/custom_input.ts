@@ -1,5 +1,17 @@
+import type { JsonObject } from "../json.ts";
+
 /** The property of a custom tool's arguments that holds its input. */
 export const INPUT_PROPERTY = "input";
+
+/** The arguments of a function that stands for a custom tool. */
+export const INPUT_SCHEMA: JsonObject = {
+  type: "object",
+  properties: {
+    [INPUT_PROPERTY]: { type: "string", description: "The tool's whole input, as plain text." },
+  },
+  required: [INPUT_PROPERTY],
+  additionalProperties: false,
+};
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',

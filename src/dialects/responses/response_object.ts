@@ -1,3 +1,4 @@
+import type { ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Usage } from "../usage.ts";
 import { writeResponsesUsage } from "./usage.ts";
@@ -22,6 +23,11 @@ export interface ResponseState {
   readonly usage?: Usage | undefined;
   /** In Unix seconds, where it is completed. */
   readonly completedAtS?: number | undefined;
+}
+
+/** The body with the `reasoning` that the client sent: the route may have changed it. */
+export function sentBody({ body, sentReasoning }: ParsedRequest): JsonObject {
+  return sentReasoning === undefined ? body : { ...body, reasoning: sentReasoning };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { Refusal } from "../../refusal.ts";
 import {
-  type ParsedRequest,
   type ReplyContext,
   type ReplyWriter,
   type StreamContext,
@@ -22,6 +21,7 @@ import {
   type ResponseEcho,
   responseObject,
   type ResponseState,
+  sentBody,
 } from "./response_object.ts";
 import { toolTable } from "./tools.ts";
 import { writeResponsesUsage } from "./usage.ts";
@@ -159,11 +159,6 @@ export class ResponsesWriter implements ReplyWriter {
       usage: writeResponsesUsage(usage),
     };
   }
-}
-
-/** The body with the `reasoning` that the client sent: the route may have changed it. */
-function sentBody({ body, sentReasoning }: ParsedRequest): JsonObject {
-  return sentReasoning === undefined ? body : { ...body, reasoning: sentReasoning };
 }
 
 function noSummary(): Refusal {

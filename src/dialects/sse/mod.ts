@@ -1,5 +1,5 @@
 /**
- * Server-sent events, the framing of both dialects' streams.
+ * Server-sent events, the framing of every dialect's streams.
  *
  * @module
  */

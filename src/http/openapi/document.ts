@@ -43,7 +43,7 @@ export function openApiDocument(): Json {
     servers: [{ url: "/" }],
     security: [{ bearer: [] }, { apiKey: [] }],
     tags: [
-      { name: "inference", description: "All dialects, for every model, and embeddings." },
+      { name: "inference", description: "All dialects, and embeddings." },
       { name: "account", description: "The caller's own credits." },
       { name: "operation", description: "Health, metrics and API description, for operators." },
     ],

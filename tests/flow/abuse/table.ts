@@ -25,7 +25,7 @@ const INTRODUCTION = `# Faults and abuse
 
 Use this page to look up what happens when a caller, an image host, an upstream or the gateway's own machine
 misbehaves: what the client sees, what is charged, and what is logged. The tables show the error codes of the
-chat dialect. Statuses are the same in both dialects, and every 429 and 503 has a \`Retry-After\` header.
+chat dialect. Statuses are the same in all dialects, and every 429 and 503 has a \`Retry-After\` header.
 
 Each row is a test that checks every column (\`tests/flow/abuse_test.ts\`), and this page is generated from the
 same data. "Not recorded" means that the request is rejected before admission: it has no usage record and does

@@ -201,11 +201,18 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "unbilled-bytes-not-checked",
     file: "src/http/inference.ts",
-    find:
-      'check(this.#options.unbilledBytes, keyId, "bytes in rejected and count_tokens requests");',
+    find: "checkQuota(this.#options.unbilledBytes, keyId, UNBILLED_BYTES);",
     replace: "",
     tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Rejected bodies could be sent without end and at no cost.",
+  },
+  {
+    name: "unread-errors-not-waited-for",
+    file: "src/http/response_socket.ts",
+    find: "await this.#room(); // errors are frames, too",
+    replace: "",
+    tests: [{ file: "tests/http/response_socket_test.ts", filter: "the next turn waits" }],
+    why: "A client that reads nothing could make the process hold gigabytes of errors.",
   },
   {
     name: "rate-limit-window-short",

@@ -1,85 +1,130 @@
 import type { Mutation } from "../mutation.ts";
 
-const ITEMS = "src/dialects/responses/output_items.ts";
-const READER = "src/dialects/responses/output_reader.ts";
-const NAMES = "src/dialects/responses/carried_item.ts";
-const CARRIED = "src/dialects/responses/carried_output.ts";
-const CARRY = "src/dialects/responses/carry.ts";
-const CARELESS = "tests/dialects/responses_careless_test.ts";
-const CARRY_TEST = "tests/dialects/responses_carry_test.ts";
+const RESPONSES = "src/dialects/responses";
+const ITEMS = "tests/dialects/responses_items_test.ts";
+const REQUEST = "tests/dialects/responses_request_test.ts";
+const TOOLS = "tests/dialects/responses_tools_test.ts";
+const WRITER = "tests/dialects/responses_writer_test.ts";
+const KEPT = "tests/kept_items/kept_items_test.ts";
 
-/** What careless upstreams of the responses dialect may not do to clients. */
-export const RESPONSES: readonly Mutation[] = [
+/** What clients of the responses dialect keep for the gateway, may refer to and act on. */
+export const RESPONSES_DIALECT: readonly Mutation[] = [
   {
-    name: "items-of-one-id-are-one",
-    file: ITEMS,
-    find: "known?.type === type && !isOther ? known",
-    replace: "known?.type === type ? known",
-    tests: [{ file: CARELESS, filter: "one ID for all" }],
-    why: "What an upstream says after its first message would be lost, and charged.",
+    name: "seals-for-every-account",
+    file: "src/sealing/sealing.ts",
+    find: `seal: (kind, value) => this.#seal([kind, accountId], value),
+      open: (kind, text, param) => this.#open([kind, accountId], text, param),`,
+    replace: `seal: (kind, value) => this.#seal([kind, ""], value),
+      open: (kind, text, param) => this.#open([kind, ""], text, param),`,
+    tests: [{ file: ITEMS, filter: "is rejected" }],
+    why: "An account could read reasoning and summaries of another one.",
   },
   {
-    name: "items-in-one-place-are-one",
-    file: ITEMS,
-    find: "if (byIndex?.type === type && !isNext) return byIndex;",
-    replace: "if (byIndex?.type === type) return byIndex;",
-    tests: [{ file: CARELESS, filter: "one place for all items" }],
-    why: "What an upstream says after its first message would be lost, and charged.",
+    name: "seals-of-another-route",
+    file: `${RESPONSES}/seals.ts`,
+    find: "return Array.isArray(value.parts) && value.route !== route;",
+    replace: "return false;",
+    tests: [{ file: ITEMS, filter: "another route gets its text" }],
+    why: "An upstream would get signatures that another route's upstream made.",
   },
   {
-    name: "two-items-of-a-whole-response-are-one",
-    file: ITEMS,
-    find: "!taken.has(one) && is(one)",
-    replace: "is(one)",
-    tests: [{ file: CARELESS, filter: "a message only at the end" }],
-    why: "A message that only the whole response has would be lost, and charged.",
+    name: "kept-items-of-everybody",
+    file: "src/kept_items/kept_items.ts",
+    find: "as items from kept_items\n  where account_id = ? and item_id in",
+    replace: "as items from kept_items\n  where account_id in (?, account_id) and item_id in",
+    tests: [{ file: KEPT, filter: "as they were" }, { file: KEPT, filter: "moved to another" }],
+    why: "Items of other accounts would be read, and only their encryption would keep them apart.",
   },
   {
-    name: "deltas-after-a-whole-text-count",
-    file: READER,
-    find: "if (item.isDone || item.state.ended.has(place)) return [];",
-    replace: "if (item.isDone) return [];",
-    tests: [{ file: CARELESS, filter: "deltas after the text was repeated" }],
-    why: "The client would read a text twice.",
+    name: "kept-items-for-ever",
+    file: "src/kept_items/kept_items.ts",
+    find: "and expires_at_ms > ?`;\n\n/** Keeps",
+    replace: "and expires_at_ms > ? - 86400000`;\n\n/** Keeps",
+    tests: [{ file: KEPT, filter: "items expire by the clock" }],
+    why: "Items would outlive the hour that is promised.",
   },
   {
-    name: "call-begins-without-its-name",
-    file: CARRIED,
-    find: 'return waits ? "" : this.#begin(known, item);',
-    replace: "return this.#begin(known, item);",
-    tests: [{ file: CARELESS, filter: "the names of a call only at its end" }],
-    why: "The client would run a tool without a name.",
+    name: "kept-against-the-clients-will",
+    file: `${RESPONSES}/carry.ts`,
+    find: "this.keepsItems = body.store !== false;",
+    replace: "this.keepsItems = true;",
+    tests: [{ file: "tests/dialects/responses_carry_test.ts", filter: "a whole reply is carried" }],
+    why: "Items of requests with store: false would be in the database.",
   },
   {
-    name: "results-of-two-calls-have-one-id",
-    file: NAMES,
-    find: "this.#callIds.has(id) ?",
-    replace: 'this.#callIds.has("") ?',
-    tests: [{ file: CARELESS, filter: "one ID for the results of two calls" }],
-    why: "SDKs throw, and the results could not be told apart.",
-  },
-  {
-    name: "text-at-the-end-is-lost",
-    file: CARRIED,
-    find: "if (!isLast && !saysAnything(item) && state.parts.size === 0) {",
-    replace: "if (isLast && !saysAnything(item) && state.parts.size === 0) {",
-    tests: [{ file: CARELESS, filter: "a message ends without its text" }],
-    why: "A text that only the whole response has would be lost, and charged.",
-  },
-  {
-    name: "unbelieved-usage-is-shown",
-    file: CARRY,
-    find: "usage === this.usage ? this.#response.usage : undefined",
-    replace: "this.#response.usage",
-    tests: [{ file: CARELESS, filter: "a report of usage" }],
-    why: "The client would read other numbers than those that it is charged by.",
-  },
-  {
-    name: "nothing-is-stored-at-the-upstream",
-    file: CARRY,
+    name: "stored-at-the-upstream",
+    file: `${RESPONSES}/carry.ts`,
     find: "    store: false,\n  };",
     replace: "  };",
-    tests: [{ file: CARRY_TEST, filter: "a request is carried as it is" }],
-    why: "The upstream would keep conversations of clients who were promised that it does not.",
+    tests: [{ file: "tests/dialects/responses_carry_test.ts", filter: "a request is carried" }],
+    why: "An upstream would store prompts that the client believes are stored nowhere.",
+  },
+  {
+    name: "background-in-the-foreground",
+    file: `${RESPONSES}/parse.ts`,
+    find: "if (body.background === true) {",
+    replace: "if (body.background === 1) {",
+    tests: [{ file: REQUEST, filter: '"background":true' }],
+    why: "A client would wait for a job that nobody runs.",
+  },
+  {
+    name: "results-without-calls",
+    file: `${RESPONSES}/parse.ts`,
+    find: `callId === "" && kind === "tool_search_output" || callIds.has(callId)`,
+    replace: "callId !== undefined",
+    tests: [{ file: REQUEST, filter: "comes before it" }, { file: REQUEST, filter: "is rejected" }],
+    why: "A result that belongs to no call would be sent, and fail at some upstreams.",
+  },
+  {
+    name: "tools-lose-their-namespace",
+    file: `${RESPONSES}/tools.ts`,
+    find: "const joined = namespace === undefined ? name : `${namespace}__${name}`;",
+    replace: "const joined = name;",
+    tests: [{ file: TOOLS, filter: "namespaces are flattened" }],
+    why: "Tools of two namespaces with one name would be mistaken for each other.",
+  },
+  {
+    name: "allowed-tools-are-advice",
+    file: `${RESPONSES}/tools.ts`,
+    find: `if (!isObject(choice) || choice.type !== "allowed_tools") return [...tools];`,
+    replace: "if (tools.length > 0) return [...tools];",
+    tests: [{ file: TOOLS, filter: "allowed_tools" }],
+    why: "The model could call a tool that the client ruled out.",
+  },
+  {
+    name: "cut-off-call-is-done",
+    file: `${RESPONSES}/call_item.ts`,
+    find: `if (end === "incomplete" && !this.isComplete) return rest;`,
+    replace: "",
+    tests: [{ file: WRITER, filter: "incomplete" }, { file: WRITER, filter: "cut off" }],
+    why: "A client would run a call whose arguments are missing.",
+  },
+  {
+    name: "empty-summary",
+    file: `${RESPONSES}/writer.ts`,
+    find:
+      `if (this.#summary !== undefined && this.#summary.text === "") return this.fail(noSummary());`,
+    replace: "",
+    tests: [{ file: WRITER, filter: "a summary that is empty" }],
+    why: "A client would replace its conversation by nothing.",
+  },
+  {
+    name: "codex-repeats-refusals",
+    file: `${RESPONSES}/errors.ts`,
+    find: '{ code: stops ? "invalid_prompt" : code, message },',
+    replace: "{ code, message },",
+    tests: [{ file: "tests/dialects/responses_errors_test.ts", filter: "has the shapes" }],
+    why: "Codex would send a request without credits again and again.",
+  },
+  {
+    name: "encrypted-reasoning-for-anybody",
+    file: `${RESPONSES}/carry.ts`,
+    find: `return { ...item, encrypted_content: sealer.seal("reasoning", value) };`,
+    replace: "return value === undefined ? {} : item;",
+    tests: [{
+      file: "tests/dialects/responses_carry_test.ts",
+      filter: "what was encrypted sealed",
+    }],
+    why: "What an upstream encrypted for one account could be sent by another one.",
   },
 ];

@@ -1,0 +1,80 @@
+/** Clients of `GET /v1/responses` that send much, and read and pay for nothing. */
+
+import { assert, assertEquals } from "../assert.ts";
+import { assertLedgerClean } from "../fake/customer.ts";
+import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import { BINARY, RawWebSocket } from "../fake/raw_websocket.ts";
+import { inTime, until } from "../fake/temp.ts";
+import { chunk, fakeUpstream, sse } from "../fake/upstream.ts";
+
+function connect(gateway: TestGateway) {
+  const headers = { authorization: `Bearer ${gateway.key}` };
+  return RawWebSocket.connect(`${gateway.url}/v1/responses`, headers);
+}
+
+const create = (members: Record<string, unknown>) =>
+  JSON.stringify({ type: "response.create", model: "svc-k2", ...members });
+
+Deno.test("frames that continue nothing are rejected ones: a client that sends on is not answered on", async () => {
+  await using gateway = await startGateway();
+  await using socket = await connect(gateway);
+  const frame = create({ input: "x", previous_response_id: "resp_0" });
+  for (let at = 0; at < 2_000; at++) {
+    if (await inTime(socket.send(frame).catch(() => {}), 5_000, "late") === "late") break;
+  }
+  const codes: unknown[] = [];
+  while (true) {
+    const answer = await socket.next().catch(() => undefined);
+    if (answer === undefined) break;
+    codes.push((answer.error as { code: string }).code);
+  }
+  assertEquals(codes[0], "previous_response_not_found");
+  assert(codes.length <= 20, `${codes.length} answers`);
+});
+
+Deno.test("rejected frames count in the quota of bytes, and who has used it up gets no connection", async () => {
+  await using gateway = await startGateway({
+    settings: { limits: { drainMs: 5_000, unbilledBytesPerMinute: 300_000 } },
+  });
+  for (
+    const send of [
+      (socket: RawWebSocket) => socket.sendFrame(BINARY, new Uint8Array(100_000)),
+      (socket: RawWebSocket) =>
+        socket.send(create({ input: "x".repeat(100_000), previous_response_id: "resp_0" })),
+      (socket: RawWebSocket) => socket.send(`{${"x".repeat(100_000)}`),
+    ]
+  ) {
+    await using socket = await connect(gateway);
+    assertEquals(socket.handshake.status, 101);
+    await send(socket);
+    assertEquals((await socket.next())?.type, "error");
+  }
+  await using socket = await connect(gateway);
+  assertEquals(socket.handshake.status, 429);
+  assertEquals(JSON.parse(socket.handshake.body).error.code, "rate_limit_exceeded");
+});
+
+Deno.test("a turn whose client reads nothing ends with the idle time, and is paid for", async () => {
+  await using upstream = fakeUpstream(() => {
+    const event = new TextEncoder().encode(sse(chunk({ content: "x".repeat(10_000) })));
+    const body = new ReadableStream<Uint8Array>({ pull: (to) => to.enqueue(event) });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url },
+      responses: { socketIdleMs: 1_000 },
+      routes: {
+        big: { targets: [{ upstream: "default", model: "m" }], context: 1e9, maxOutput: 9e8 },
+      },
+    },
+  });
+  const socket = await connect(gateway);
+  await socket.send(create({ model: "big", input: "Hi" }));
+  await until(async () => (await usageRecords(gateway)).length === 1);
+  const [record] = await usageRecords(gateway);
+  assertEquals([record!.ending, record!.usage_source], ["client_left", "counted"]);
+  assert(Number(record!.charged_credits) > 0);
+  await assertLedgerClean(gateway);
+  socket.drop();
+});
