@@ -53,6 +53,17 @@ for (const [why, tokens] of [["no report", undefined], ["one beyond belief", 9e9
   });
 }
 
+Deno.test("charged: a report that counts the marks of each short input is believed", async () => {
+  await using upstream = fakeUpstream((request) => embeddingsReply(request, { tokens: 95 }));
+  await using gateway = await startGateway({
+    settings: embeddingsSettings(upstream.url, { context: 8 }),
+  });
+  const reply = await embed(gateway, { input: Array.from({ length: 5 }, () => TOKENS(8)) });
+  assertEquals((await reply.json()).usage.prompt_tokens, 95);
+  const [record] = await usageRecords(gateway);
+  assertEquals([record!.usage_source, record!.input_tokens], ["upstream", 95]);
+});
+
 for (
   const { why, status, answer } of [
     { why: "a 4xx", status: 400, answer: () => new Response("{}", { status: 400 }) },

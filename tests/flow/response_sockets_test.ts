@@ -202,6 +202,24 @@ Deno.test("turns run one after the other; a few wait, more are refused", async (
   assertEquals(prompts, ["slow", "Number 1", "Number 2", "Number 3", "Number 4"]);
 });
 
+Deno.test("frames that wait have a bound of size together, and leave room when their turn comes", async () => {
+  await using upstream = counting();
+  await using gateway = await start(upstream);
+  await using socket = await connect(gateway);
+  const large = ask("Hi", { model: "nobody", metadata: { a: "x".repeat(9_000_000) } });
+  for (let round = 0; round < 3; round++) {
+    await socket.send({ type: "response.create", ...ask("slow") });
+    await socket.send({ type: "response.create", ...large });
+    await socket.send({ type: "response.create", ...large });
+    const errors: string[] = [];
+    while (errors.length < 2) {
+      const last: Frame = (await socket.rest()).at(-1);
+      if (last.type === "error") errors.push(last.error.code);
+    }
+    assertEquals(errors, ["rate_limit_exceeded", "model_not_found"], `round ${round}`);
+  }
+});
+
 Deno.test("hostile frames are refused, and the connection stays usable until there are too many", async () => {
   await using upstream = counting();
   await using gateway = await start(upstream, {

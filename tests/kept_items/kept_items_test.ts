@@ -154,6 +154,44 @@ Deno.test("of too many items in all, the oldest are found", async () => {
   assert(await findSurplus(database, { rows: 20, bytes: 100 }) !== undefined);
 });
 
+Deno.test("accounts whose items are kept at the same time do not displace each other's", async () => {
+  await using bench = await ledgerBench("file");
+  const accounts = [(await bench.account()).accountId, (await bench.account()).accountId];
+  const kept = keeping(bench.database);
+  const items = Array.from({ length: 1_500 }, (_, at) => message(`msg_${at}`, "a"));
+  await Promise.all(accounts.map((account, at) => kept.keep(account, `resp_${at}`, items)));
+  const ids = items.map(({ id }) => id);
+  for (const account of accounts) assertEquals((await kept.find(account, ids)).size, 1_500);
+});
+
+Deno.test("surplus items are found beyond those that are counted at a time", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId } = await bench.account();
+  await bench.database.batch([{
+    sql: `insert into kept_items (account_id, item_id, bytes, created_at_ms, expires_at_ms, sealed)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
+      select ?, 'msg_' || i, 10, 0, i, 'x' from n`,
+    args: [accountId],
+  }]);
+  const limits = (rows: number, bytes: number) => findSurplus(bench.database, { rows, bytes });
+  assertEquals(await limits(11_000, 1e9), 1_000);
+  assertEquals(await limits(1e9, 110_000), 1_000);
+  assertEquals(await limits(12_000, 120_000), undefined);
+});
+
+Deno.test("deleting says whether there may be more", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId } = await bench.account();
+  await keeping(bench.database).keep(accountId, "resp_1", [
+    message("msg_1"),
+    message("msg_2"),
+    message("msg_3"),
+  ]);
+  const nowMs = NOW + 2 * HOUR;
+  assertEquals(await pruneExpired(bench.database, { nowMs, limit: 2 }), true);
+  assertEquals(await pruneExpired(bench.database, { nowMs, limit: 2 }), false);
+});
+
 Deno.test("a write that fails is logged, and nobody's else", async () => {
   await using bench = await ledgerBench("file");
   const { accountId } = await bench.account();

@@ -1,10 +1,10 @@
 import { ACCESS } from "./list/access.ts";
 import { AUDIT } from "./list/audit.ts";
+import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
-import { RESPONSES_REPLIES } from "./list/responses_replies.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import type { Mutation } from "./mutation.ts";
 
@@ -14,7 +14,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...AUDIT,
   ...RELAY,
   ...RESPONSES_DIALECT,
-  ...RESPONSES_REPLIES,
+  ...CARELESS_UPSTREAMS,
   ...UPSTREAMS,
   ...LIMITS,
   ...ACCESS,

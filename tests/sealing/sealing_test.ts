@@ -27,6 +27,12 @@ for (const end of ["=", "+", "/", " ", "\n", "é", "\ud800", "AAA"]) {
   });
 }
 
+Deno.test("what was sealed and is no object is rejected", () => {
+  const list: unknown = [1];
+  const sealed = SEALER.seal("reasoning", list as Record<string, never>);
+  assertThrows(() => SEALER.open("reasoning", sealed, "input"), Refusal);
+});
+
 Deno.test("no text breaks it, on any platform", () => {
   for (let chars = 0; chars < 64; chars++) {
     for (const unit of ["A", "_", "-", "!"]) {

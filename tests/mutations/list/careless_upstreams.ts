@@ -9,7 +9,7 @@ const CARELESS = "tests/dialects/responses_careless_test.ts";
 const CARRY_TEST = "tests/dialects/responses_carry_test.ts";
 
 /** What careless upstreams of the responses dialect may not do to clients. */
-export const RESPONSES_REPLIES: readonly Mutation[] = [
+export const CARELESS_UPSTREAMS: readonly Mutation[] = [
   {
     name: "items-of-one-id-are-one",
     file: ITEMS,
