@@ -53,12 +53,13 @@ const KEEP: GroupWrite<Kept> = {
   ],
 };
 
-const SIZE = `select coalesce(sum(bytes), 0) as bytes from kept_items
-  where account_id = ? and item_id in (select value from json_each(?)) and expires_at_ms > ?`;
+const OWN =
+  `where account_id = ? and item_id in (select value from json_each(?)) and expires_at_ms > ?`;
+const SIZE = `select coalesce(sum(bytes), 0) as bytes from kept_items ${OWN}`;
 
 /** One text, so that reading stays flat in memory. */
 const FIND = `select json_group_array(json_array(item_id, sealed)) as items from kept_items
-  where account_id = ? and item_id in (select value from json_each(?)) and expires_at_ms > ?`;
+  ${OWN}`;
 
 /** Keeps the items of replies, and finds them again. */
 export class KeptItems {
