@@ -384,6 +384,10 @@ Deno.test("careless upstream: a report of usage has all that clients demand; one
         { ...bare, input_tokens_details: { cached_tokens: 99, audio_tokens: 1 } },
         { ...full, input_tokens_details: { cached_tokens: 10, audio_tokens: 1 } },
       ],
+      [
+        { ...bare, output_tokens_details: { reasoning_tokens: 99 } },
+        { ...full, output_tokens_details: { reasoning_tokens: 20 } },
+      ],
       [null, counted],
       [[], counted],
       [{ input_tokens: "10", output_tokens: 20 }, counted],
