@@ -124,7 +124,7 @@ export class Console {
           <PlaygroundPage
             page={pageOf(c)}
             csrf={session.csrfToken}
-            routes={this.#parts.catalog().routes.filter(({ kind }) => kind === "generation")}
+            routes={this.#parts.catalog().routes}
           />,
         )
       ),

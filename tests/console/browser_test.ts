@@ -115,6 +115,10 @@ inBrowser(
       for (const one of code.slice(1)) assertStringIncludes(one!, `client.${dialect}.create(`);
     }
 
+    await page.getByLabel("Dialect").selectOption("embeddings");
+    await page.getByText("No model for embeddings is available").waitFor();
+    await page.getByRole("button", { name: "Send" }).click(); // the browser asks for a model
+
     await page.getByRole("link", { name: "Requests" }).click();
     const rows = page.locator("tbody tr");
     await rows.first().waitFor();
@@ -127,6 +131,48 @@ inBrowser(
     assertEquals(faults, []);
   },
 );
+
+inBrowser("embeddings in the playground: their models, the vector, the price", async (browser) => {
+  await using gateway = await startGateway({
+    settings: { routes: { vectors: { kind: "embeddings" } } },
+  });
+  const { page, faults } = await open(await browser.newContext());
+  await page.goto(await linkFor(gateway));
+  await page.goto(`${gateway.url}/console/playground`);
+  const dialect = page.getByLabel("Dialect");
+  const models = page.getByLabel("Model");
+  await page.getByLabel("Prompt").waitFor();
+  await models.selectOption("svc-k3");
+  assertEquals(await models.locator("option[value=vectors]").count(), 0);
+  await page.getByLabel("Max output tokens").fill("0"); // refused there; of no concern here
+  await dialect.selectOption("embeddings");
+  assertEquals(await models.locator("option").allTextContents(), ["vectors"]);
+  for (const label of ["System", "Image", "Max output tokens", "Stream", "Offer a tool"]) {
+    assertEquals(await page.getByLabel(label).isVisible(), false, label);
+  }
+  assertEquals(await page.getByText("No model for").count(), 0);
+  await page.getByLabel("Text").fill("A cat sleeps.");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.locator("#answer").getByText("Credits: 1").waitFor();
+  const answer = (await page.locator("#answer").textContent())!;
+  assertMatch(
+    answer,
+    /^Dimensions: \d+\nVector: \[(-?[\d.e-]+, ){8}…\]\nInput tokens: \d\nCredits: 1$/,
+  );
+  const text = async (id: string) => (await page.locator(`#${id}`).textContent())!;
+  assertEquals(
+    (await text("request")).replace(/\s+/g, " "),
+    'POST /v1/embeddings { "model": "vectors", "input": "A cat sleeps." }',
+  );
+  assertStringIncludes(await text("curl"), "/v1/embeddings");
+  for (const id of ["sdk", "python"]) {
+    assertStringIncludes(await text(id), "client.embeddings.create(");
+  }
+  await dialect.selectOption("chat");
+  assertEquals(await models.inputValue(), "svc-k3", "the choice is kept");
+  assertStringIncludes(await text("request"), '"stream": true');
+  assertEquals(faults, []);
+});
 
 inBrowser("what runs is shown while it runs, without a reload", async (browser) => {
   await using gateway = await startGateway();

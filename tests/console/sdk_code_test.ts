@@ -3,7 +3,7 @@
 import { DIALECTS } from "../../src/console/assets/dialects.js";
 import { inJavaScript, inPython } from "../../src/console/assets/sdk_code.js";
 import { DIALECT_NAMES, type DialectName } from "../../src/dialects/mod.ts";
-import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { environment, exampleArgs } from "../fake/command.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
@@ -28,8 +28,8 @@ function bodyOf(dialect: DialectName, form: object, stream: boolean) {
   return { model: "svc-k2.6", stream, ...DIALECTS[dialect].body({ ...FORM, ...form }) };
 }
 
-Deno.test("the playground knows every dialect", () => {
-  assertEquals(Object.keys(DIALECTS), DIALECT_NAMES);
+Deno.test("the playground knows every dialect, and embeddings", () => {
+  assertEquals(Object.keys(DIALECTS), [...DIALECT_NAMES, "embeddings"]);
 });
 
 Deno.test("programs in JavaScript work, in every dialect, whole and streamed", async () => {
@@ -40,26 +40,48 @@ Deno.test("programs in JavaScript work, in every dialect, whole and streamed", a
     for (const stream of [false, true]) {
       const body = bodyOf(dialect, {}, stream);
       const code = inJavaScript(DIALECTS[dialect].sdk, body, gateway.url);
-      const file = `${dialect}_${stream}.ts`;
-      await Deno.writeTextFile(
-        `${dir.path}/${file}`,
-        `import process from "node:process";\n${code}\n`,
-      );
-      const { code: status, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: [...await exampleArgs(dir.path), file],
-        cwd: dir.path,
-        clearEnv: true,
-        env: environment({
-          OPENAI_API_KEY: gateway.key,
-          ANTHROPIC_API_KEY: gateway.key,
-          DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
-        }),
-      }).output();
-      assertEquals(status, 0, `${code}\n${new TextDecoder().decode(stderr)}`);
-      assertStringIncludes(new TextDecoder().decode(stdout), "Hello, it's me", code);
+      const printed = await printedBy(code, { dir: dir.path, key: gateway.key });
+      assertStringIncludes(printed, "Hello, it's me", code);
     }
   }
 });
+
+Deno.test("the program for embeddings prints the vector and its tokens", async () => {
+  await using gateway = await startGateway({
+    settings: { routes: { vectors: { kind: "embeddings" } } },
+  });
+  await using dir = await tempDir();
+  const { sdk, body } = DIALECTS.embeddings;
+  const code = inJavaScript(
+    sdk,
+    { model: "vectors", ...body({ ...FORM, text: "A cat" }) },
+    gateway.url,
+  );
+  const printed = await printedBy(code, { dir: dir.path, key: gateway.key });
+  assertMatch(printed, /^\[\s+-?\d/, code);
+  assertMatch(printed, /\] 2\n$/, code);
+});
+
+/** What a program in JavaScript prints. */
+async function printedBy(
+  code: string,
+  { dir, key }: { dir: string; key: string },
+): Promise<string> {
+  const file = `${crypto.randomUUID()}.ts`;
+  await Deno.writeTextFile(`${dir}/${file}`, `import process from "node:process";\n${code}\n`);
+  const { code: status, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...await exampleArgs(dir), file],
+    cwd: dir,
+    clearEnv: true,
+    env: environment({
+      OPENAI_API_KEY: key,
+      ANTHROPIC_API_KEY: key,
+      DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
+    }),
+  }).output();
+  assertEquals(status, 0, `${code}\n${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout);
+}
 
 /** A program in Python runs against a module that keeps what its client is called with. */
 const RECORDER = `
@@ -88,20 +110,24 @@ const hasPython = await new Deno.Command("python3", { args: ["--version"] }).out
 
 Deno.test("programs in Python send the same request", { ignore: !hasPython }, async () => {
   const forms = [{}, { offersTool: true, system: "" }, { picture: PICTURE }];
-  for (const dialect of DIALECT_NAMES) {
-    for (const [at, form] of forms.entries()) {
-      const body = bodyOf(dialect, form, at !== 0);
-      const { sdk } = DIALECTS[dialect];
-      const { success, stdout, stderr } = await new Deno.Command("python3", {
-        args: ["-c", RECORDER + inPython(sdk, body, "http://127.0.0.1:1")],
-      }).output();
-      const [said, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-      assert(success, err);
-      const { stream, ...rest } = body;
-      const [method, fields] = JSON.parse(said!.split("\n")[0]!);
-      assertEquals(method, sdk.method);
-      assertEquals(shortened(fields), shortened(stream ? body : rest));
-    }
+  const requests = DIALECT_NAMES.flatMap((dialect) =>
+    forms.map((form, at) => ({
+      sdk: DIALECTS[dialect].sdk,
+      body: bodyOf(dialect, form, at !== 0),
+    }))
+  );
+  const { sdk, body } = DIALECTS.embeddings;
+  const all = [...requests, { sdk, body: { model: "vectors", stream: false, ...body(FORM) } }];
+  for (const { sdk, body } of all) {
+    const { success, stdout, stderr } = await new Deno.Command("python3", {
+      args: ["-c", RECORDER + inPython(sdk, body, "http://127.0.0.1:1")],
+    }).output();
+    const [said, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+    assert(success, err);
+    const { stream, ...rest } = body;
+    const [method, fields] = JSON.parse(said!.split("\n")[0]!);
+    assertEquals(method, sdk.method);
+    assertEquals(shortened(fields), shortened(stream ? body : rest));
   }
 });
 

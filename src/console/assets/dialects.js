@@ -7,6 +7,9 @@ const TOOL = {
   schema: { type: "object", properties: { place: { type: "string" } }, required: ["place"] },
 };
 
+/** How many numbers of a vector are shown. */
+const SHOWN_NUMBERS = 8;
+
 /** An OpenAI SDK's client, and what a program has with it. */
 const OPENAI = {
   js: (origin) =>
@@ -15,14 +18,17 @@ const OPENAI = {
 };
 
 /**
- * How each dialect writes a request and shows a reply.
+ * How each dialect, and the embeddings API, writes a request and shows a reply.
  *
+ * - `kind`: the models that it is for.
  * - `body`: the request's own fields.
  * - `whole`, `event`: show a whole reply, or an event of a stream, by `add(place, text)`.
+ *   There is no `event` where nothing streams.
  * - `sdk`: a client, its method, and how programs print a whole reply or a stream.
  */
 export const DIALECTS = {
   chat: {
+    kind: "generation",
     path: "/v1/chat/completions",
     body: ({ system, text, picture, maxTokens, offersTool }) => ({
       max_tokens: maxTokens,
@@ -55,6 +61,7 @@ export const DIALECTS = {
     },
   },
   messages: {
+    kind: "generation",
     path: "/v1/messages",
     body: ({ system, text, picture, maxTokens, offersTool }) => ({
       max_tokens: maxTokens,
@@ -89,6 +96,7 @@ export const DIALECTS = {
     },
   },
   responses: {
+    kind: "generation",
     path: "/v1/responses",
     body: ({ system, text, picture, maxTokens, offersTool }) => ({
       max_output_tokens: maxTokens,
@@ -125,6 +133,29 @@ export const DIALECTS = {
       stream: {
         js: ['event.type === "response.output_text.delta"', "event.delta"],
         python: ['if event.type == "response.output_text.delta"', "event.delta"],
+      },
+    },
+  },
+  embeddings: {
+    kind: "embeddings",
+    path: "/v1/embeddings",
+    body: ({ text }) => ({ input: text }),
+    whole({ data: [{ embedding }], usage }, add, credits) {
+      const first = embedding.slice(0, SHOWN_NUMBERS).join(", ");
+      add(
+        "answer",
+        `Dimensions: ${embedding.length}\n` +
+          `Vector: [${first}${embedding.length > SHOWN_NUMBERS ? ", …" : ""}]\n` +
+          `Input tokens: ${usage.prompt_tokens}\n` +
+          `Credits: ${credits ?? "unknown"}`,
+      );
+    },
+    sdk: {
+      ...OPENAI,
+      method: "embeddings.create",
+      whole: {
+        js: "answer.data[0].embedding.slice(0, 8), answer.usage.prompt_tokens",
+        python: "answer.data[0].embedding[:8], answer.usage.prompt_tokens",
       },
     },
   },

@@ -6,6 +6,8 @@ import { inJavaScript, inPython } from "./sdk_code.js";
 const form = document.getElementById("play");
 const shown = (name) => document.getElementById(name);
 const button = form.querySelector("button[type=submit]");
+const models = form.elements.model;
+const options = [...models.options];
 let key;
 let running;
 
@@ -15,6 +17,7 @@ form.addEventListener("submit", async (event) => {
   if (running) return running.abort();
   running = new AbortController();
   button.textContent = "Stop";
+  button.formNoValidate = true; // a form that was changed meanwhile can be stopped
   for (const name of ["reasoning", "answer", "events", "facts"]) shown(name).textContent = "";
   try {
     await ask(await requestOf(new FormData(form)), running.signal);
@@ -25,18 +28,33 @@ form.addEventListener("submit", async (event) => {
   } finally {
     running = undefined;
     button.textContent = "Send";
+    button.formNoValidate = false;
   }
 });
+form.elements.dialect.addEventListener("input", showKind); // before the form's own listener
 form.addEventListener("input", async () => show(await requestOf(new FormData(form))));
+showKind();
 show(await requestOf(new FormData(form)));
+
+/** Offers the models and fields that the dialect has. */
+function showKind() {
+  const { kind } = DIALECTS[form.elements.dialect.value];
+  const isOffered = (element) => element.dataset.kind === kind;
+  models.replaceChildren(...options.filter(isOffered));
+  for (const part of form.querySelectorAll("[data-kind]:not(option)")) {
+    part.hidden = !isOffered(part);
+    // what is hidden is neither sent nor checked
+    for (const input of part.querySelectorAll("input, textarea")) input.disabled = part.hidden;
+  }
+}
 
 /** Builds the request from the form. */
 async function requestOf(data) {
   const dialect = DIALECTS[data.get("dialect")];
   const image = data.get("image");
   const body = {
-    model: data.get("model"),
-    stream: data.has("stream"),
+    model: data.get("model") ?? "",
+    ...(dialect.event && { stream: data.has("stream") }),
     ...dialect.body({
       system: data.get("system"),
       text: data.get("prompt"),
@@ -126,7 +144,7 @@ async function ask({ dialect, body }, signal) {
     const answer = await reply.json();
     shown("events").textContent = JSON.stringify(answer, null, 2);
     if (!reply.ok) shown("answer").textContent = answer.error.message;
-    else dialect.whole(answer, add);
+    else dialect.whole(answer, add, reply.headers.get("x-sluice-credits"));
     return facts();
   }
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -3,7 +3,7 @@
 /** The longest text that is shown whole. */
 const MAX_CHARS = 300;
 
-export function inJavaScript(sdk, { stream, ...rest }, origin) {
+export function inJavaScript(sdk, { stream = false, ...rest }, origin) {
   const call = (body) => `await client.${sdk.method}(${short(body)});`;
   if (!stream) {
     return `${sdk.js(origin)}\nconst answer = ${call(rest)}\nconsole.log(${sdk.whole.js});`;
@@ -15,7 +15,7 @@ export function inJavaScript(sdk, { stream, ...rest }, origin) {
     }process.stdout.write(${text});\n}`;
 }
 
-export function inPython(sdk, { stream, ...rest }, origin) {
+export function inPython(sdk, { stream = false, ...rest }, origin) {
   const call = (body) =>
     `client.${sdk.method}(\n${
       Object.entries(body).map(([name, value]) => `    ${name}=${pythonOf(value, "    ")},\n`).join(

@@ -1,6 +1,12 @@
-import type { Route } from "../../catalog/mod.ts";
+import type { Route, RouteKind } from "../../catalog/mod.ts";
 import { DIALECT_NAMES } from "../../dialects/mod.ts";
 import { Layout, type PageContext } from "../layout.tsx";
+
+/** What stands in place of the models where there are none of a kind. */
+const NO_MODELS: Readonly<Record<RouteKind, string>> = {
+  generation: "No model for replies is available.",
+  embeddings: "No model for embeddings is available: the operator must add a route for one.",
+};
 
 /** Form to send one request and inspect its response. */
 export function PlaygroundPage(
@@ -19,34 +25,43 @@ export function PlaygroundPage(
           <div class="row">
             <label class="field">
               <span>Dialect</span>
-              <select name="dialect">
+              <select name="dialect" autocomplete="off">
                 {DIALECT_NAMES.map((name) => <option value={name}>{name}</option>)}
+                <option value="embeddings">embeddings</option>
               </select>
             </label>
             <label class="field">
               <span>Model</span>
-              <select name="model">
-                {routes.map(({ id }) => <option value={id}>{id}</option>)}
+              <select name="model" autocomplete="off" required>
+                {routes.map(({ id, kind }) => <option value={id} data-kind={kind}>{id}</option>)}
               </select>
             </label>
           </div>
-          <label class="field">
+          {(["generation", "embeddings"] as const)
+            .filter((kind) => !routes.some((route) => route.kind === kind))
+            .map((kind) => (
+              <p class="notice bad" data-kind={kind} hidden>
+                {NO_MODELS[kind]} See <a href="/console/models">Models</a>.
+              </p>
+            ))}
+          <label class="field" data-kind="generation">
             <span>System</span>
             <textarea name="system" rows={2} />
           </label>
           <label class="field">
-            <span>Prompt</span>
+            <span data-kind="generation">Prompt</span>
+            <span data-kind="embeddings" hidden>Text</span>
             <textarea name="prompt" rows={5} required>Hello, who are you?</textarea>
           </label>
-          <label class="field">
+          <label class="field" data-kind="generation">
             <span>Image</span>
             <input type="file" name="image" accept="image/png,image/jpeg,image/webp,image/gif" />
           </label>
-          <label class="field">
+          <label class="field" data-kind="generation">
             <span>Max output tokens</span>
             <input type="number" name="max_tokens" min="1" max="128000" value="500" />
           </label>
-          <p>
+          <p data-kind="generation">
             <label>
               <input type="checkbox" name="stream" checked />
               Stream
