@@ -142,6 +142,7 @@ Deno.test("whatever upstreams do: a failure has the reason and message that the 
   });
   assertEquals(Object.keys(await reply.json()).toSorted(), [
     "average_tokens_per_request",
+    "budgets",
     "credits_consumed",
     "credits_held",
     "credits_remaining",
