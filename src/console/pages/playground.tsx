@@ -2,7 +2,7 @@ import type { Route, RouteKind } from "../../catalog/mod.ts";
 import { DIALECT_NAMES } from "../../dialects/mod.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
-/** What stands in place of the models where there are none of a kind. */
+/** Shown instead of the models where there are none of a kind. */
 const NO_MODELS: Readonly<Record<RouteKind, string>> = {
   generation: "No model for replies is available.",
   embeddings: "No model for embeddings is available: the operator must add a route for one.",
