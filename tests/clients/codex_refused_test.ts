@@ -24,7 +24,7 @@ const REFUSED: readonly {
   readonly before?: number;
 }[] = [
   { why: "the credits are spent", credits: 1, prints: "which the balance of 1 credit does not" },
-  { why: "the key's budget is spent", budget: 1, prints: "The budget of this API key does not" },
+  { why: "the key's budget is spent", budget: 1, prints: "budget of this API key does not cover" },
   {
     why: "the window is full",
     settings: { tiers: [{ ...WIDE_TIERS[0]!, day: 1 }] },
