@@ -49,6 +49,8 @@ export interface LentRequest {
 
 /** Interval at which it is looked whether loans have been returned. */
 const RETURNED_MS = 25;
+/** How long gateways have to return what was recalled. */
+const PATIENCE_MS = 2_000;
 
 const SPAN_NAMES = Object.keys(SPANS) as Span[];
 
@@ -190,20 +192,30 @@ export async function recallLoans(database: Database, accountId: string): Promis
 }
 
 /**
- * Recalls what is lent of an account and waits until it has been returned, or nobody is likely to.
+ * Waits until the loans that are recalled now have been returned, or nobody is likely to return them.
  *
+ * @param accountId Whose loans. Default: everybody's.
  * @param patienceMs How long gateways have.
  */
 export async function awaitReturns(
   database: Database,
-  accountId: string,
-  patienceMs = 2_000,
+  { accountId, patienceMs = PATIENCE_MS }: {
+    readonly accountId?: string;
+    readonly patienceMs?: number | undefined;
+  },
 ): Promise<void> {
   const untilTick = performance.now() + patienceMs;
-  if (!await recallLoans(database, accountId)) return;
-  do await delay(RETURNED_MS); while (
-    await isRecalled(database, accountId) && performance.now() < untilTick
-  );
+  const of = accountId === undefined ? "" : "account_id = ? and ";
+  const args = accountId === undefined ? [] : [accountId];
+  const recalled = async () => {
+    const rows = await database.all(`select loan_id from loans where ${of}recalled = 1`, args);
+    return new Set(rows.map((row) => row.loan_id));
+  };
+  let open = await recalled();
+  while (open.size > 0 && performance.now() < untilTick) {
+    await delay(RETURNED_MS);
+    open = open.intersection(await recalled());
+  }
 }
 
 /** Loans that a gateway is to return. */

@@ -3,15 +3,14 @@
  *
  * Promise: balance = sum of entries = sum of what the lots have left; what is held is never more than
  * the balance; a request is settled once; no sequence of concurrent requests spends more than there
- * is. The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them alike. Leaves to others: what a request costs (`catalog/`), what a caller
- * is told (`admission/`).
+ * is. The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them
+ * alike. Leaves to others: what a request costs (`catalog/`), what a caller is told (`admission/`).
  *
  * @module
  */
 
 export { admit, type Decision, type HoldRequest, type Span, type WindowState } from "./admit.ts";
 export {
-  applyBudgets,
   type Budget,
   budgetId,
   type BudgetName,
@@ -19,17 +18,19 @@ export {
   type BudgetOwner,
   budgetsOf,
   budgetsOfKeys,
+  keyBudgetsReading,
+} from "./budgets.ts";
+export { budgetText, describeBudget } from "./describe_budget.ts";
+export { openPeriods, openPeriodsOfKey } from "./open_periods.ts";
+export {
+  applyBudgets,
   budgetStatements,
   type BudgetTerms,
-  keyBudgetsReading,
-  openPeriods,
-  openPeriodsOfKey,
   raiseBudget,
   removeBudget,
   removeStatements,
   setBudget,
-} from "./budgets.ts";
-export { budgetText, describeBudget } from "./describe_budget.ts";
+} from "./set_budget.ts";
 export {
   BUDGET_PERIODS,
   type BudgetPeriod,

@@ -1,5 +1,5 @@
 import type { Database } from "../database/mod.ts";
-import { awaitReturns } from "./loans.ts";
+import { awaitReturns, recallLoans } from "./loans.ts";
 
 /** Credits that are to be taken back. */
 export interface TakeBackRequest {
@@ -43,7 +43,8 @@ export async function takeBack(
   database: Database,
   { id, accountId, lotId, credits, note, atMs, patienceMs }: TakeBackRequest,
 ): Promise<TakeBack | undefined> {
-  await awaitReturns(database, accountId, patienceMs);
+  const isLent = await recallLoans(database, accountId);
+  if (isLent) await awaitReturns(database, { accountId, patienceMs });
   const [before, , after] = await database.batch([
     { sql: "select 1 from take_backs where id = ?", args: [id] },
     {
