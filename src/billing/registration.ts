@@ -101,8 +101,10 @@ export class Registration {
    */
   async owner(email: string): Promise<Account> {
     const owner = await this.#accounts.owner() ?? await this.#makeOwner(email);
-    // idempotent: databases from before credits existed already have an owner
-    await this.#database.batch(this.#ownerGrant(owner));
+    // Idempotent: databases from before credits existed already have an owner. An account that became an owner later
+    // gets nothing.
+    const first = await this.#accounts.first();
+    if (owner.id === first?.id) await this.#database.batch(this.#ownerGrant(owner));
     return owner;
   }
 

@@ -4,9 +4,12 @@ import {
   AccountError,
   type Accounts,
   type Keys,
+  type Members,
   type Passwords,
   type Session,
   type Sessions,
+  type TeamKeys,
+  type Teams,
 } from "../accounts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
 import type { Registration, Sales } from "../billing/mod.ts";
@@ -27,6 +30,9 @@ export interface ConsoleParts {
   readonly database: Database;
   readonly accounts: Accounts;
   readonly keys: Keys;
+  readonly teams: Teams;
+  readonly members: Members;
+  readonly teamKeys: TeamKeys;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly registration: Registration;

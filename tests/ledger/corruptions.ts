@@ -298,6 +298,8 @@ export const OTHER_TABLES = [
   "secrets",
   "sessions",
   "sign_in_links",
+  "team_members",
+  "teams",
 ];
 
 const FACT = "a fact that somebody stated; nothing else follows from it";
@@ -308,6 +310,7 @@ const BOUND = "a bound; raising it hides only rows older than it";
 export const FREE: Readonly<Record<string, string>> = {
   "accounts.email": FACT,
   "accounts.name": FACT,
+  "accounts.kind": FACT,
   "accounts.role": FACT,
   "accounts.created_at_ms": FACT,
   "accounts.disabled_at_ms": FACT,
@@ -320,6 +323,11 @@ export const FREE: Readonly<Record<string, string>> = {
   "keys.created_at_ms": FACT,
   "keys.expires_at_ms": FACT,
   "keys.revoked_at_ms": FACT,
+  "keys.team_id": FACT,
+  "keys.member_id": FACT,
+  "keys.scopes": FACT,
+  "keys.previous_digest": FACT,
+  "keys.previous_until_ms": FACT,
   "holds.request_id": "known only to the gateway that runs the request; the lease bounds it",
   "holds.gateway_id": "known only to that gateway; the lease bounds it",
   "loans.gateway_id": "known only to that gateway; the lease bounds it",
