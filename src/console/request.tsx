@@ -133,6 +133,15 @@ const DONE: Readonly<Record<string, string>> = {
   recorded: "Package recorded.",
   "taken-back": "Credits taken back.",
   enabled: "Account enabled.",
+  role: "Role saved.",
+  key: "Key saved.",
+  team: "Team saved.",
+  "team-disabled": "Team disabled. Its keys stop working within a second.",
+  "team-enabled": "Team enabled.",
+  "member-added": "Member added.",
+  "member-stop": "Member stopped. Their keys of the team stop working within a second.",
+  "member-start": "Member started again.",
+  "member-remove": "Member removed. Their keys of the team are revoked.",
   disabled: "Account disabled. Its keys stop working within a second.",
 };
 
