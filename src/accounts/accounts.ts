@@ -47,7 +47,7 @@ const NOT_LAST_OWNER = `(role <> 'owner' or exists (
 const DISABLE = `update accounts set disabled_at_ms = ?
   where id = ? and disabled_at_ms is null and kind <> 'pool' and ${NOT_LAST_OWNER}`;
 const SET_ROLE = `update accounts set role = ?
-  where id = ? and kind <> 'pool' and (? = 'owner' and disabled_at_ms is null
+  where id = ? and kind <> 'pool' and (? = 'owner' and disabled_at_ms is null and kind = 'person'
     or ? <> 'owner' and ${NOT_LAST_OWNER}) returning id`;
 
 /** Long enough to be unguessable, short enough to be read out. */
@@ -196,8 +196,8 @@ export class Accounts {
    * Gives an account a role, and takes the one that it had.
    *
    * @returns The account.
-   * @throws {AccountError} If the account does not exist, is the last active owner's or a team's pool, or is disabled and
-   *   would become an owner.
+   * @throws {AccountError} If the account does not exist, is the last active owner's or a team's pool, or would become an
+   *   owner though it is disabled or not a person's.
    */
   async setRole(email: string, role: Role): Promise<Account> {
     const account = await this.get(email);
@@ -208,6 +208,8 @@ export class Accounts {
     throw new AccountError(
       account.kind === "pool"
         ? `${account.email} is the pool of a team: it cannot have a role`
+        : role === "owner" && account.kind !== "person"
+        ? `${account.email} is not a person: only people can be owners`
         : role === "owner"
         ? `Account ${account.email} is disabled: enable it first`
         : `${account.email} is the last owner: make another account an owner first`,

@@ -224,6 +224,7 @@ Deno.test("a pool has no sign-in, role, key or membership of its own", async () 
   await assertRejects(() => all.members.add(team, pool), AccountError, "not a person");
   const service = await all.accounts.create({ email: "ci@example.com", kind: "service" });
   await assertRejects(() => all.sessions.makeLink(service), AccountError, "not a person");
+  await assertRejects(() => all.accounts.setRole(service.email, "owner"), AccountError, "people");
   await assertRejects(() => all.members.add(team, service), AccountError, "not a person");
   assert(typeof await all.use((await all.keys.issue(service)).secret) === "object");
 });
