@@ -19,6 +19,7 @@ import { reloadCommand } from "./reload.ts";
 import { reportCommands } from "./report.ts";
 import { requestsCommand } from "./requests.ts";
 import { serveCommand } from "./serve.ts";
+import { teamCommand } from "./team.ts";
 import { simulateCommand } from "./simulate.ts";
 import { versionCommand } from "./version.ts";
 
@@ -69,6 +70,7 @@ function build(context: CommandContext): Command {
   environmentCommands(program, context);
   accountCommand(program, context);
   keyCommand(program, context);
+  teamCommand(program, context);
   creditCommands(program, context);
   reportCommands(program, context);
   requestsCommand(program, context);

@@ -1,3 +1,4 @@
+import { checkScope } from "../accounts/mod.ts";
 import { type Context, Hono } from "@hono/hono";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
@@ -162,6 +163,7 @@ export class App {
       throw new Refusal("permission_denied", message);
     }
     const caller = await this.#callers.identify(request, state);
+    checkScope(caller, "inference");
     return this.#parts.sockets.open({ request, state, caller, settings });
   }
 

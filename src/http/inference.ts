@@ -1,4 +1,4 @@
-import type { Caller } from "../accounts/mod.ts";
+import { type Caller, checkScope } from "../accounts/mod.ts";
 import type { JsonBody, LargeBodies } from "../large_bodies/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import {
@@ -174,7 +174,7 @@ export class Inference {
    *
    * @param check Throws if the caller may not make this request now.
    * @returns The caller, and what gives the place back; later calls of it do nothing.
-   * @throws {Refusal} `key_invalid`; `gateway_unavailable` when the gateway, the account or the key has no place left.
+   * @throws {Refusal} `key_invalid`; `permission_denied` for a key of other scopes; `gateway_unavailable` when the gateway, the account or the key has no place left.
    */
   async #enter(
     request: Request,
@@ -184,6 +184,7 @@ export class Inference {
     this.#open++;
     try {
       const caller = await this.#callers.identify(request, state);
+      checkScope(caller, "inference");
       check(caller);
       return { caller, over: this.#takePlace(state, caller) };
     } catch (error) {

@@ -23,7 +23,6 @@ export {
 export { budgetText, describeBudget } from "./describe_budget.ts";
 export { openPeriods, openPeriodsOfKey } from "./open_periods.ts";
 export {
-  applyBudgets,
   budgetStatements,
   type BudgetTerms,
   raiseBudget,
