@@ -11,6 +11,7 @@ import { CACHE_SAVINGS } from "./migrations/0009_cache_savings.ts";
 import { REASONS } from "./migrations/0010_reasons.ts";
 import { LOANS } from "./migrations/0011_loans.ts";
 import { KEPT_ITEMS } from "./migrations/0012_kept_items.ts";
+import { ALERTS } from "./migrations/0016_alerts.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, name: "reasons", statements: REASONS },
   { version: 11, name: "loans", statements: LOANS },
   { version: 12, name: "kept items", statements: KEPT_ITEMS },
+  { version: 16, name: "alerts", statements: ALERTS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

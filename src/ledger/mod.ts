@@ -61,4 +61,12 @@ export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { RULES } from "./rules/mod.ts";
 export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type BalanceRange, type Tier, TierList } from "./tiers.ts";
+export {
+  type BudgetUse,
+  budgetUses,
+  type ExpiringLot,
+  expiringLots,
+  type LowBalance,
+  lowBalances,
+} from "./marks.ts";
 export { pruneWindows, settledRequests } from "./windows.ts";
