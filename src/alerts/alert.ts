@@ -48,6 +48,11 @@ const alertRow = z.object({
 /** An alert that was raised. Times are in milliseconds since the epoch. */
 export type Alert = z.output<typeof alertRow>;
 
+/** An alert as it is delivered; one of kind `test` is never kept. */
+export type SentAlert =
+  & Omit<Alert, "kind" | "readAtMs" | "accountReadAtMs">
+  & { readonly kind: Alert["kind"] | "test" };
+
 /** Columns of {@linkcode readAlert}. */
 export const ALERT_COLUMNS =
   "alerts.id, mark, kind, account_id, title, text, data, alerts.created_at_ms, read_at_ms, account_read_at_ms";

@@ -28,6 +28,6 @@ export {
   Outbox,
   type Receivers,
 } from "./outbox.ts";
-export { sendAlerts, type SendOptions } from "./send.ts";
+export { checkReceiver, sendAlerts, type SendOptions } from "./send.ts";
 export { signatureOf } from "./signature.ts";
 export { Watch, type WatchOptions, type WatchTimes } from "./watch.ts";

@@ -1,10 +1,10 @@
-import type { Alert } from "./alert.ts";
+import type { SentAlert } from "./alert.ts";
 
 /** Alerts that a message to people names one by one. */
 const MAX_LINES = 20;
 
 /** What is posted to a webhook. A delivery may carry several alerts. */
-export function webhookBody(alerts: readonly Alert[]): string {
+export function webhookBody(alerts: readonly SentAlert[]): string {
   return JSON.stringify({
     object: "alerts",
     alerts: alerts.map((one) => ({
@@ -21,7 +21,7 @@ export function webhookBody(alerts: readonly Alert[]): string {
 }
 
 /** What is posted to Slack, Mattermost and others. */
-export function slackBody(alerts: readonly Alert[]): string {
+export function slackBody(alerts: readonly SentAlert[]): string {
   const lines = alerts.slice(0, MAX_LINES)
     .map(({ title, text }) => `*${escaped(title)}*\n${escaped(text)}`);
   const more = alerts.length - lines.length;

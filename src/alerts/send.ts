@@ -3,7 +3,7 @@ import PoolWithoutTypes from "undici/lib/dispatcher/pool.js";
 import type { ReceiverSettings } from "../config/mod.ts";
 import { checkAddress, connectAddress, ImageFault, type Resolve } from "../images/mod.ts";
 import { following, until, VERSION } from "../platform/mod.ts";
-import type { Alert } from "./alert.ts";
+import type { SentAlert } from "./alert.ts";
 import type { DeliveryOutcome } from "./outbox.ts";
 import { slackBody, webhookBody } from "./payload.ts";
 import { signatureOf } from "./signature.ts";
@@ -35,7 +35,7 @@ export interface SendOptions {
  */
 export async function sendAlerts(
   receiver: ReceiverSettings,
-  alerts: readonly Alert[],
+  alerts: readonly SentAlert[],
   options: SendOptions,
 ): Promise<DeliveryOutcome> {
   const { timeoutMs } = options;
@@ -53,9 +53,39 @@ export async function sendAlerts(
   }
 }
 
+/**
+ * Checks whether a receiver can be reached: its address is allowed, its name resolves, and it takes connections. Sends
+ * nothing.
+ *
+ * @returns Why it cannot; `undefined` if it can.
+ */
+export async function checkReceiver(
+  { url }: Pick<ReceiverSettings, "url">,
+  { allowPrivateHosts, timeoutMs, resolve }: Pick<
+    SendOptions,
+    "allowPrivateHosts" | "timeoutMs" | "resolve"
+  >,
+): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const target = checkAddress(url, { allowPrivateHosts, ports: [] });
+    const hostname = await connectAddress(target, { resolve, timeoutMs, signal });
+    const { protocol, port } = target.url;
+    const connecting = Deno.connect({
+      hostname,
+      port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+    });
+    connecting.then((connection) => connection.close(), () => {});
+    await until(connecting, signal);
+    return undefined;
+  } catch (error) {
+    return signal.aborted ? `no connection within ${timeoutMs} ms` : why(error);
+  }
+}
+
 async function post(
   { url, kind, secret }: ReceiverSettings,
-  alerts: readonly Alert[],
+  alerts: readonly SentAlert[],
   { allowPrivateHosts, timeoutMs, resolve, nowMs, deliveryId, signal }: SendOptions,
 ): Promise<number> {
   const target = checkAddress(url, { allowPrivateHosts, ports: [] });

@@ -5,6 +5,7 @@ import {
   type Key,
   type Session,
 } from "../accounts/mod.ts";
+import { markRead, notices } from "../alerts/mod.ts";
 import { creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import {
   daysSince,
@@ -18,6 +19,7 @@ import { STATUS_CODE } from "../std/mod.ts";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
+import { NoticesPage } from "./pages/notices.tsx";
 import { RequestPage, RequestsPage } from "./pages/requests.tsx";
 import { PERIODS, usageCsv, UsagePage } from "./pages/usage.tsx";
 import {
@@ -211,6 +213,32 @@ export class AccountPages {
         email={owner?.email}
       />,
     );
+  }
+
+  async notices(c: PageRequest, { account, csrfToken }: Session): Promise<Response> {
+    const { database, now } = this.#parts;
+    return await page(
+      c,
+      <NoticesPage
+        page={pageOf(c)}
+        title="Notices"
+        action="/console/notices"
+        csrf={csrfToken}
+        notices={await notices(database, { accountId: account.id, limit: PAGE_ROWS })}
+        nowMs={now()}
+        isRead={({ accountReadAtMs }) => accountReadAtMs !== null}
+        shows="nothing else"
+      />,
+    );
+  }
+
+  async readNotices(c: PageRequest, { account }: Session): Promise<Response> {
+    const { database, now } = this.#parts;
+    const upToMs = c.var.form.count("up_to");
+    if (upToMs !== undefined) {
+      await markRead(database, { upToMs, nowMs: now(), accountId: account.id });
+    }
+    return seeOther(c, "/console/notices");
   }
 
   async credits(c: PageRequest, { account }: Session): Promise<Response> {

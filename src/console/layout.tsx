@@ -15,12 +15,14 @@ const LINKS: readonly [string, string][] = [
   ["/console/usage", "Usage"],
   ["/console/requests", "Requests"],
   ["/console/credits", "Credits"],
+  ["/console/notices", "Notices"],
   ["/console/playground", "Playground"],
   ["/console/models", "Models"],
   ["/docs", "API"],
 ];
 const OPERATOR_LINKS: readonly [string, string][] = [
   ["/console/operator/accounts", "Accounts"],
+  ["/console/operator/alerts", "Alerts"],
   ["/console/operator/live", "Live"],
   ["/console/operator/upstreams", "Upstreams"],
   ["/console/operator/routes", "Routes"],
