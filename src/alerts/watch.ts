@@ -82,6 +82,7 @@ const PAUSE_MS = 20;
 const MAX_PAGES = 20;
 const KEEP_MS = 90 * 86_400_000;
 const PRUNE_ROWS = 200;
+const TIDY_MS = 3_600_000;
 
 /** Where a source that is walked in pages goes on. */
 interface Cursors {
@@ -104,6 +105,8 @@ export class Watch {
   #seeing: Promise<void> | undefined;
   #passing: Promise<void> | undefined;
   #auditing = false;
+  /** When old rows are looked for next. */
+  #tidyTick = 0;
   #stopped = false;
 
   constructor(options: WatchOptions) {
@@ -158,9 +161,12 @@ export class Watch {
     await this.#lots();
     await this.#keys();
     await this.#audit();
-    const { receivers } = settings();
-    await outbox.giveUpOthers(receivers);
-    await pruneAlerts(database, { beforeMs: now() - KEEP_MS, limit: PRUNE_ROWS });
+    if (performance.now() >= this.#tidyTick) {
+      await outbox.giveUpOthers(settings().receivers);
+      const beforeMs = now() - KEEP_MS;
+      await this.#pages(() => pruneAlerts(database, { beforeMs, limit: PRUNE_ROWS }));
+      this.#tidyTick = performance.now() + TIDY_MS;
+    }
     return true;
   }
 

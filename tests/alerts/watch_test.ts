@@ -257,3 +257,25 @@ Deno.test("changed prices of listed models are told, changes of the settings are
   await gateway.reload({ ...settings, credits: { perUsd: 7 } });
   assertEquals(await pass(gateway), marks);
 });
+
+Deno.test("old alerts are deleted, but for those whose marks could be reached again", async () => {
+  let nowMs = Date.now();
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: TIMES });
+  const { alerts, database } = gateway.gateway;
+  const of = (kind: "disk_low" | "low_credits", at: number) => ({
+    mark: `${kind}:${at}`,
+    kind,
+    accountId: null,
+    title: "",
+    text: "",
+    data: {},
+  });
+  await alerts.outbox.raise(
+    Array.from({ length: 450 }, (_, at) => of("disk_low", at)),
+    gateway.gateway.config.settings.alerts.receivers,
+  );
+  await alerts.outbox.raise([of("low_credits", 1)], {});
+  nowMs += 91 * DAY;
+  assertEquals(await pass(gateway), ["low_credits:1"]);
+  assertEquals((await database.all("select * from alert_deliveries")).length, 0);
+});
