@@ -236,7 +236,7 @@ export const CODING_TOOLS: readonly CodingTool[] = [
   },
 ];
 
-const OTHERS = "Use one of: claude, opencode, cline, pi, qwen, aider";
+const OTHERS = "Use one of: claude, codex, opencode, cline, pi, qwen, aider";
 
 /** Tools that send prompts to hosts of their own, whatever their environment says. */
 export const TOOLS_PAST_US: readonly (KnownTool & { readonly refused: string })[] = [

@@ -68,7 +68,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
     ],
     options: [option("--account <email>", "account email (default: owner)")],
     help:
-      "\nClaude Code, opencode, Cline, pi, Qwen Code, aider and goose are set up to use the gateway's models.\nOther programs get the environment that sluice env prints.\n" +
+      "\nClaude Code, Codex, opencode, Cline, pi, Qwen Code, aider and goose are set up to use the gateway's\nmodels. Other programs get the environment that sluice env prints.\n" +
       "\nThe key is kept for the next run in this directory, and renewed before it expires. If no gateway is\nrunning, one is started for the program and stopped with it. To run several programs, start a\ngateway first: sluice\n" +
       "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
     opens: "new database",

@@ -53,7 +53,7 @@ export async function runCommand(
 
 function build(context: CommandContext): Command {
   const program = new Command("sluice")
-    .description("An LLM gateway in one executable: two dialects, any upstream, exact credits.")
+    .description("An LLM gateway in one executable: three dialects, any upstream, exact credits.")
     .version(VERSION, "--version", "print the version")
     .enablePositionalOptions()
     .showHelpAfterError("(see --help)")

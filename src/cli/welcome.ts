@@ -1,5 +1,6 @@
 import type { Catalog } from "../catalog/mod.ts";
 import { type Config, Secret } from "../config/mod.ts";
+import { DIALECT_NAMES, type DialectName, DIALECTS } from "../dialects/mod.ts";
 import { shellWord } from "./format.ts";
 import { settingsPlaceText } from "./local_places.ts";
 import { VERSION } from "../platform/mod.ts";
@@ -61,8 +62,8 @@ export function welcome(
   const model = catalog.example("svc-k2");
   if (model !== undefined && (firstKey !== undefined || ownKey)) {
     const call = { address, key: firstKey ?? "$SLUICE_OWNER_KEY", model };
-    lines.push("", "Try it, in either dialect:", "");
-    lines.push(`  ${curl(call, "chat")}`, "", `  ${curl(call, "messages")}`);
+    lines.push("", "Try it, in any of the dialects:");
+    for (const dialect of DIALECT_NAMES) lines.push("", `  ${curl(call, dialect)}`);
   }
   return `${lines.join("\n")}\n\n`;
 }
@@ -109,18 +110,25 @@ function modelLines({ catalog: { routes }, unlisted }: Welcome): string[] {
 
 const MAX_NAMES = 6;
 
+const MESSAGES = [{ role: "user", content: "Hello" }];
+
+/** The smallest request of each dialect, besides its model. */
+const SAMPLES: Readonly<Record<DialectName, object>> = {
+  chat: { messages: MESSAGES },
+  messages: { max_tokens: 200, messages: MESSAGES },
+  responses: { input: "Hello" },
+};
+
 /** One line that works as pasted. */
 function curl(
   { address, key, model }: { address: string; key: string; model: string },
-  dialect: "chat" | "messages",
+  dialect: DialectName,
 ): string {
   const quote = key.startsWith("$") ? '"' : "'";
-  const messages = [{ role: "user", content: "Hello" }];
-  const [path, header, body] = dialect === "chat"
-    ? ["/v1/chat/completions", `Authorization: Bearer ${key}`, { model, messages }]
-    : ["/v1/messages", `X-API-Key: ${key}`, { model, max_tokens: 200, messages }];
+  const header = dialect === "messages" ? `X-API-Key: ${key}` : `Authorization: Bearer ${key}`;
+  const body = { model, ...SAMPLES[dialect] };
   return `curl ${
-    shellWord(`${address}${path}`).replace(/^'([\w:/.[\]-]+)'$/, "$1")
+    shellWord(`${address}${DIALECTS[dialect].front.path}`).replace(/^'([\w:/.[\]-]+)'$/, "$1")
   } -H ${quote}${header}${quote} ` +
     `-H 'Content-Type: application/json' -d ${shellWord(JSON.stringify(body))}`;
 }

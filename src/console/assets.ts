@@ -6,6 +6,8 @@ const ASSETS: Readonly<Record<string, string>> = {
   "style.css": "text/css; charset=utf-8",
   "console.js": "text/javascript; charset=utf-8",
   "playground.js": "text/javascript; charset=utf-8",
+  "dialects.js": "text/javascript; charset=utf-8",
+  "sdk_code.js": "text/javascript; charset=utf-8",
   "icon.svg": "image/svg+xml",
 };
 

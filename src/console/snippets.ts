@@ -1,5 +1,5 @@
 /**
- * Returns snippets for a first request with curl, SDKs and Claude Code.
+ * Returns snippets for a first request with curl, SDKs and coding tools.
  *
  * @param address Base URL of the gateway.
  * @param key API key.
@@ -28,6 +28,12 @@ export ANTHROPIC_MODEL=claude-${large}
 claude`,
     },
     {
+      name: "Codex",
+      text: `export OPENAI_API_KEY=${key}
+codex -c model_provider=sluice -c model=${large} \\
+  -c 'model_providers.sluice={ name = "Sluice", base_url = "${address}/v1", env_key = "OPENAI_API_KEY", wire_api = "responses" }'`,
+    },
+    {
       name: "Environment",
       text: `export OPENAI_BASE_URL=${address}/v1
 export OPENAI_API_KEY=${key}
@@ -46,6 +52,14 @@ const answer = await client.chat.completions.create({
 console.log(answer.choices[0].message.content);`,
     },
     {
+      name: "OpenAI SDK, TypeScript, responses",
+      text: `import OpenAI from "openai";
+
+const client = new OpenAI({ baseURL: "${address}/v1", apiKey: "${key}" });
+const response = await client.responses.create({ model: "${small}", input: "Hello" });
+console.log(response.output_text);`,
+    },
+    {
       name: "OpenAI SDK, Python",
       text: `from openai import OpenAI
 
@@ -55,6 +69,14 @@ answer = client.chat.completions.create(
     messages=[{"role": "user", "content": "Hello"}],
 )
 print(answer.choices[0].message.content)`,
+    },
+    {
+      name: "OpenAI SDK, Python, responses",
+      text: `from openai import OpenAI
+
+client = OpenAI(base_url="${address}/v1", api_key="${key}")
+response = client.responses.create(model="${small}", input="Hello")
+print(response.output_text)`,
     },
     {
       name: "Anthropic SDK, TypeScript",

@@ -143,13 +143,14 @@ export class App {
   ): Promise<Response> {
     const state = this.#stateOf(request, info?.remoteAddr);
     if (this.#stopping) return this.#refuse(state, stopping());
-    return await this.#inference.relay(request, state, "responses", options)
+    return await this.#inference.relay(request, state, "responses", { ...options, isTurn: true })
       .catch((error) => this.#fail(error, state));
   }
 
   /** Upgrades a request to a WebSocket over which responses are created. */
   async #socket(request: Request, state: RequestState): Promise<Response> {
-    const { settings } = this.#options;
+    const { settings, tracing } = this.#options;
+    tracing(`GET ${RESPONSES}`).set({ "sluice.request_id": state.requestId });
     if (state.header("upgrade")?.toLowerCase() !== "websocket") {
       const message = `Send POST ${RESPONSES}, or GET ${RESPONSES} as a WebSocket handshake.`;
       const refusal = new Refusal("path_unknown", message);

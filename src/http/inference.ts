@@ -62,13 +62,16 @@ export class Inference {
   /**
    * Answers a request by an upstream.
    *
-   * @param options Whether the model is to reply; else the request is only checked.
+   * @param options Whether the model is to reply, else the request is only checked; and whether it is a turn of a WebSocket.
    */
   relay(
     request: Request,
     state: RequestState,
     dialect: DialectName,
-    { generates = true }: { readonly generates?: boolean } = {},
+    { generates = true, isTurn = false }: {
+      readonly generates?: boolean;
+      readonly isTurn?: boolean;
+    } = {},
   ): Promise<Response> {
     const { header, path } = state;
     return this.#exchange(request, state, (incoming) => {
@@ -76,7 +79,7 @@ export class Inference {
       if (!generates) this.#options.unbilledBytes.add(keyId, body.bytes);
       state.model = isObject(body.json) ? text(body.json.model) : undefined;
       return relay(this.#parts, { ...incoming, dialect, generates, path, header });
-    });
+    }, { isTurn });
   }
 
   /** Answers a request for embeddings by an upstream. */
@@ -84,8 +87,7 @@ export class Inference {
     // arrays of tokens have that many values more than any other body, and each of them is small
     const bodyValues = this.#bodyLimits.bodyValues + MAX_INPUT_TOKENS + MAX_INPUTS;
     return this.#exchange(request, state, (incoming) => embed(this.#parts, incoming), {
-      ...this.#bodyLimits,
-      bodyValues,
+      limits: { ...this.#bodyLimits, bodyValues },
     });
   }
 
@@ -93,14 +95,23 @@ export class Inference {
     request: Request,
     state: RequestState,
     run: (incoming: EmbedRequest) => Promise<RelayReply>,
-    limits = this.#bodyLimits,
+    { limits = this.#bodyLimits, isTurn = false }: {
+      readonly limits?: BodyLimits;
+      readonly isTurn?: boolean;
+    },
   ): Promise<Response> {
     const startedTick = performance.now();
     const { requestId, clientRequestId, path } = state;
-    const trace = this.#options.tracing(`POST ${path}`);
+    const trace = isTurn
+      ? this.#options.tracing(`turn ${path}`, { isTurn })
+      : this.#options.tracing(`POST ${path}`);
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
-    const { caller, over } = await this.#enter(request, state);
+    const { caller, over: leave } = await this.#enter(request, state).catch((error) => {
+      trace.end();
+      throw error;
+    });
+    const over = isTurn ? () => (leave(), trace.end()) : leave;
     const reply = await this.#read(request, caller, (body) => {
       reading.end();
       return run({

@@ -3,7 +3,7 @@ import { DIALECTS, identifyConversation, meterInput, parseDetached } from "../di
 import type { JsonBody } from "../large_bodies/mod.ts";
 import { invalid } from "../refusal.ts";
 import { emptyReply } from "./empty_reply.ts";
-import { Generation } from "./generation.ts";
+import { Generation, type GenerationRequest } from "./generation.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { checkPermission } from "./permission.ts";
 import { planTargets } from "./plan.ts";
@@ -60,7 +60,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       adjusted,
       inputTokens,
       plans,
-      keepItems: (items) => parts.keptItems.keep(caller.accountId, requestId, items),
+      keepItems: keeper(parts.keptItems, caller.accountId, requestId),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();
@@ -71,6 +71,15 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   } catch (error) {
     throw await life.fail(error);
   }
+}
+
+/** By itself: an open stream keeps this function, and with it whatever else its surroundings hold. */
+function keeper(
+  keptItems: RelayParts["keptItems"],
+  accountId: string,
+  requestId: string,
+): GenerationRequest["keepItems"] {
+  return (items) => keptItems.keep(accountId, requestId, items);
 }
 
 /** The body with the items that it refers to, as far as they are kept. */

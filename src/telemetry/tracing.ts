@@ -27,13 +27,19 @@ export interface Trace {
   begin(name: string, attributes?: Attributes, kind?: "internal" | "client"): Stage;
   /** Adds attributes to the span of the request itself. */
   set(attributes: Attributes): void;
+  /** Ends the span of the request itself, unless the platform does. */
+  end(): void;
 }
 
-/** Returns the trace of the request in the current context, and renames its span. */
-export type Tracing = (name: string) => Trace;
+/**
+ * Returns the trace of the request in the current context, and renames its span.
+ *
+ * A turn of a WebSocket gets a span of its own below that of the handshake; end it with {@linkcode Trace.end}.
+ */
+export type Tracing = (name: string, options?: { readonly isTurn: boolean }) => Trace;
 
 const NO_STAGE: Stage = { traceparent: undefined, end() {} };
-const NO_TRACE: Trace = { begin: () => NO_STAGE, set() {} };
+const NO_TRACE: Trace = { begin: () => NO_STAGE, set() {}, end() {} };
 
 /** Tracing for processes that export nothing. Costs nothing. */
 export const NO_TRACING: Tracing = () => NO_TRACE;
@@ -46,12 +52,15 @@ export const NO_TRACING: Tracing = () => NO_TRACE;
  */
 export function openTelemetry(): Tracing {
   const tracer = trace.getTracer("sluice", VERSION);
-  return (name) => {
-    const parent = context.active();
-    const request = trace.getSpan(parent);
-    request?.updateName(name);
+  return (name, { isTurn } = { isTurn: false }) => {
+    const active = context.active();
+    const turn = isTurn ? tracer.startSpan(name, {}, active) : undefined;
+    const parent = turn === undefined ? active : trace.setSpan(active, turn);
+    const request = turn ?? trace.getSpan(active);
+    if (turn === undefined) request?.updateName(name);
     return {
       set: (attributes) => void request?.setAttributes({ ...attributes }),
+      end: () => turn?.end(),
       begin(stage, attributes = {}, kind = "internal") {
         const span = tracer.startSpan(stage, {
           attributes: { ...attributes },

@@ -16,15 +16,19 @@ Deno.test("first start: address, key and a curl line that works as pasted; later
   let key: string;
   {
     await using gateway = startCommand(["--port", "0"], options);
-    const [, chat, messages] = await gateway.waitFor(/^ {2}(curl .+)\n\n {2}(curl .+)$/m);
-    key = /sk-[A-Za-z0-9]+/.exec(chat!)![0];
+    const [, ...curls] = await gateway.waitFor(
+      /^ {2}(curl .+)\n\n {2}(curl .+)\n\n {2}(curl .+\/v1\/responses .+)$/m,
+    );
+    key = /sk-[A-Za-z0-9]+/.exec(curls[0]!)![0];
     assertStringIncludes(gateway.out(), "the built-in simulator replies");
-    for (const curl of [chat, messages]) {
+    for (const curl of curls) {
       const { stdout, code } = await new Deno.Command("bash", { args: ["-c", `${curl} -sS -f`] })
         .output();
       assertEquals(code, 0);
       const reply = JSON.parse(new TextDecoder().decode(stdout));
-      assertStringIncludes(reply.choices?.[0].message.content ?? reply.content[0].text, "Hello");
+      const { choices, content, output } = reply;
+      const text = choices?.[0].message.content ?? (content ?? output[0].content)[0].text;
+      assertStringIncludes(text, "Hello");
     }
     gateway.signal("SIGTERM");
     assertEquals((await gateway.status).code, 0);

@@ -136,11 +136,13 @@ onEveryPairing("anthropic SDK", {
     }
   },
 
-  "stops at a stop sequence and at its token limit": async (gateway) => {
-    const client = sdk(gateway);
-    const short = await client.messages.create({ ...base, max_tokens: 5 });
+  "stops at its token limit": async (gateway) => {
+    const short = await sdk(gateway).messages.create({ ...base, max_tokens: 5 });
     assertEquals([short.stop_reason, short.usage.output_tokens], ["max_tokens", 5]);
-    const stopped = await client.messages.create({
+  },
+
+  "stops at a stop sequence": async (gateway) => {
+    const stopped = await sdk(gateway).messages.create({
       ...base,
       messages: [{ role: "user", content: "[[say one STOP two]]" }],
       stop_sequences: ["STOP"],

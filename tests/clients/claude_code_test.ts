@@ -34,7 +34,7 @@ async function run(gateway: TestGateway, directory: string, prompt: string): Pro
   return out!;
 }
 
-for (const dialect of ["chat", "messages"] as const) {
+for (const dialect of ["chat", "messages", "responses"] as const) {
   Deno.test(`Claude Code reads and edits a file over a ${dialect} upstream`, {
     ignore: claude === undefined,
   }, async () => {

@@ -55,6 +55,8 @@ export interface CodexOptions {
   readonly settings?: readonly string[];
   /** Arguments after `exec`. */
   readonly args?: readonly string[];
+  /** Whether it connects to the gateway by a WebSocket. What it then sends is not among the exchanges. */
+  readonly webSocket?: boolean;
 }
 
 /** Starts a gateway for Codex. Its requests go through a proxy that listens. */
@@ -78,8 +80,8 @@ export async function codexDesk(settings: SettingsInput): Promise<CodexDesk> {
     exchanges,
     async exec(prompt, options) {
       const { key = gateway.key, args = [] } = options;
-      const base = `http://127.0.0.1:${proxy.addr.port}/v1`;
-      await Deno.writeTextFile(`${home}/.codex/config.toml`, settingsFile(base, options));
+      const at = options.webSocket ? gateway.url : `http://127.0.0.1:${proxy.addr.port}`;
+      await Deno.writeTextFile(`${home}/.codex/config.toml`, settingsFile(`${at}/v1`, options));
       const { code, stdout, stderr } = await new Deno.Command(CODEX!, {
         args: ["exec", "--sandbox", "danger-full-access", ...args, prompt],
         cwd: work,
@@ -100,7 +102,10 @@ export async function codexDesk(settings: SettingsInput): Promise<CodexDesk> {
 }
 
 /** A settings file as docs/clients/codex.md has it. */
-function settingsFile(base: string, { model, settings = [] }: CodexOptions): string {
+function settingsFile(
+  base: string,
+  { model, settings = [], webSocket = false }: CodexOptions,
+): string {
   return [
     `model = "${model}"`,
     'model_provider = "sluice"',
@@ -110,6 +115,7 @@ function settingsFile(base: string, { model, settings = [] }: CodexOptions): str
     `base_url = "${base}"`,
     'env_key = "SLUICE_KEY"',
     'wire_api = "responses"',
+    `supports_websockets = ${webSocket}`,
     "[features]",
     "plugins = false", // it would look for them at hosts that tests do not reach
     "",

@@ -1,8 +1,17 @@
-import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { checkResponsesStream } from "../dialects/legal_responses.ts";
 import { usageRecords } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
 import { assertUnderstood, CODEX, codexDesk } from "./codex.ts";
+
+const DIALECTS = ["chat", "messages", "responses"] as const;
+const PICTURE = new URL("../images/files/rgb.png", import.meta.url);
+const CITY = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+  additionalProperties: false,
+};
 
 const PATCH = [
   "*** Begin Patch",
@@ -60,7 +69,7 @@ const FORMS = [
   },
 ] as const;
 
-for (const dialect of ["chat", "messages", "responses"] as const) {
+for (const dialect of DIALECTS) {
   for (const { form, model, steps } of FORMS) {
     Deno.test(`Codex reads, edits and runs over a ${dialect} upstream: ${form}`, {
       ignore: CODEX === undefined,
@@ -102,6 +111,79 @@ for (const dialect of ["chat", "messages", "responses"] as const) {
   }
 }
 
+/** What else people do with it: each must end well after this many requests. */
+const TASKS: Readonly<
+  Record<string, {
+    readonly prompt: string;
+    readonly args?: (directory: string) => readonly string[];
+    readonly settings?: readonly string[];
+    readonly requests: number;
+    readonly prints: RegExp;
+    /** Dialects of upstreams that do not show it. */
+    readonly notOver?: readonly string[];
+  }>
+> = {
+  "two commands at once": {
+    prompt: `${call("exec_command", { cmd: "echo A" })} ${
+      call("exec_command", { cmd: "echo B" })
+    } [[then]] [[say Both ran.]]`,
+    requests: 2,
+    prints: /^Both ran\.$/,
+  },
+  "output of a schema": {
+    prompt: "A city, please",
+    args: (directory) => ["--output-schema", `${directory}/schema.json`],
+    requests: 1,
+    prints: /^\{"city":".*"\}$/,
+  },
+  "a picture": {
+    prompt: "What is it?",
+    args: (directory) => ["--image", `${directory}/picture.png`, "--"],
+    requests: 1,
+    prints: /PNG of 48 × 32 pixels/,
+  },
+  "a conversation that is compacted": {
+    prompt: `${call("exec_command", { cmd: "seq 1 3000" })} [[then]] [[say END]]`,
+    settings: ["model_auto_compact_token_limit = 9000"],
+    requests: 3,
+    prints: /simulated/,
+    // one message of the user's there: the directive would be carried out again after each summary
+    notOver: ["messages"],
+  },
+};
+
+for (const dialect of DIALECTS) {
+  for (
+    const [what, { prompt, args, settings, requests, prints, notOver }] of Object.entries(TASKS)
+  ) {
+    if (notOver?.includes(dialect)) continue;
+    Deno.test(
+      `Codex over a ${dialect} upstream: ${what}`,
+      { ignore: CODEX === undefined },
+      async () => {
+        await using server = simulateServer();
+        await using desk = await codexDesk({ upstream: { url: server.url, dialect } });
+        const { directory } = desk;
+        await Deno.writeTextFile(`${directory}/schema.json`, JSON.stringify(CITY));
+        await Deno.copyFile(PICTURE, `${directory}/picture.png`);
+        const run = await desk.exec(prompt, {
+          model: "svc-k3",
+          args: args?.(directory) ?? [],
+          settings: settings ?? [],
+        });
+        const told = `${run.out}\n${run.err}`;
+        assertEquals(run.code, 0, told);
+        assertMatch(run.out.trim(), prints, told);
+        assertUnderstood(run);
+        assertEquals(desk.exchanges.length, requests, told);
+        for (const { text } of desk.exchanges) {
+          assertEquals(checkResponsesStream(text()).response.status, "completed");
+        }
+      },
+    );
+  }
+}
+
 /** Upstreams find what they have cached only if a turn begins with all that the turn before it was. */
 // deno-lint-ignore no-explicit-any -- bodies as they were sent
 function assertKept(bodies: readonly any[]): void {
@@ -130,3 +212,31 @@ Deno.test("Codex continues a session, and the prefix stays the same", {
   assertKept(server.bodies);
   assertEquals(server.bodies.length, 2);
 });
+
+for (const { form, model, steps } of FORMS) {
+  Deno.test(`Codex reads, edits and runs over a WebSocket: ${form}`, {
+    ignore: CODEX === undefined,
+  }, async () => {
+    await using server = simulateServer();
+    await using desk = await codexDesk({
+      upstream: { url: server.url, dialect: "chat" },
+      aliases: { "gpt-*": "svc-k3" },
+    });
+    const { directory, exchanges, gateway } = desk;
+    await Deno.writeTextFile(`${directory}/notes.txt`, "alpha\nbeta\n");
+    const rounds = steps("chat");
+    const prompt = [...rounds, SAY].join(" [[then]] ");
+    const run = await desk.exec(prompt, { model, webSocket: true });
+    const told = `${run.out}\n${run.err}`;
+    assertEquals([run.code, run.out.trim()], [0, "The file is edited."], told);
+    assertEquals(await Deno.readTextFile(`${directory}/copy.txt`), "alpha\ngamma\n", told);
+    assertUnderstood(run);
+    assertEquals(exchanges, [], "nothing goes over HTTP");
+    const records = await usageRecords(gateway);
+    assertEquals(records.map(({ ending }) => ending), [
+      "complete",
+      ...rounds.map(() => "complete"),
+    ]);
+    assertKept(server.bodies);
+  });
+}

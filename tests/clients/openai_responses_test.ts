@@ -1,6 +1,7 @@
 import { createOpenAI } from "@ai-sdk/openai";
-import { generateText, stepCountIs, streamText, tool } from "ai";
+import { generateText, type ModelMessage, Output, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
+import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
 import {
   assert,
@@ -10,7 +11,7 @@ import {
   assertStringIncludes,
 } from "../assert.ts";
 import type { TestGateway } from "../fake/gateway.ts";
-import { BOTH, ONE, onEveryPairing } from "./pairings.ts";
+import { BOTH, ONE, onEveryPairing, reasonedTurns } from "./pairings.ts";
 
 const WEATHER: OpenAI.Responses.FunctionTool = {
   type: "function",
@@ -94,12 +95,106 @@ onEveryPairing("openai SDK, responses", {
     assertEquals(call?.parsed_arguments as unknown, { city: "Paris" });
   },
 
+  "parses by zod's schemas, whole and streamed": async (gateway) => {
+    const City = z.object({ city: z.string(), people: z.number().nullable() });
+    const request = {
+      model: "svc-k2",
+      input: "A city, please",
+      text: { format: zodTextFormat(City, "city") },
+    };
+    const parsed = await sdk(gateway).responses.parse(request);
+    assertEquals(typeof parsed.output_parsed?.city, "string");
+    const streamed = await sdk(gateway).responses.stream(request).finalResponse();
+    assertEquals(streamed.output_parsed, parsed.output_parsed);
+    const population = zodResponsesFunction({
+      name: "get_weather",
+      parameters: z.object({ city: z.string() }),
+      function: ({ city }) => `${city}: hail`,
+    });
+    const { output } = await sdk(gateway).responses.parse({
+      model: "svc-k2",
+      input: ONE,
+      tools: [population],
+    });
+    const call = output.find((item) => item.type === "function_call");
+    assertEquals(call?.parsed_arguments, { city: "Paris" });
+  },
+
+  "reads a summary of the reasoning, and returns what is sealed": async (gateway, upstream) => {
+    const request = {
+      model: "svc-k3",
+      input: [{ role: "user" as const, content: ONE }],
+      tools: [WEATHER],
+      store: false,
+      include: ["reasoning.encrypted_content" as const],
+      reasoning: { effort: "high" as const, summary: "auto" as const },
+    };
+    const stream = sdk(gateway).responses.stream(request);
+    let summary = "";
+    stream.on("response.reasoning_summary_text.delta", ({ delta }) => summary += delta);
+    const { output } = await stream.finalResponse();
+    const reasoning = output.find((item) => item.type === "reasoning")!;
+    assertEquals(reasoning.summary.map(({ text }) => text).join(""), summary);
+    assert(summary !== "" && (reasoning.encrypted_content ?? "") !== "");
+    const calls = output.filter((item) => item.type === "function_call");
+    const outputs = calls.map(({ call_id }) => ({
+      type: "function_call_output" as const,
+      call_id,
+      output: "hail",
+    }));
+    const input = [...request.input, ...output as OpenAI.Responses.ResponseInput, ...outputs];
+    const next = await sdk(gateway).responses.create({ ...request, input });
+    assertStringIncludes(next.output_text, "hail");
+    const sent = upstream?.bodies.at(-1);
+    if (sent?.messages !== undefined) assertEquals(reasonedTurns(sent), 1);
+    if (sent?.input !== undefined) {
+      const [own] = sent.input.filter(({ type }: { type: string }) => type === "reasoning");
+      assertEquals(own.encrypted_content, "simulated-encrypted-reasoning");
+    }
+  },
+
   "is told what is wrong": async (gateway) => {
     const error = await assertRejects(
       () => sdk(gateway).responses.create({ ...HELLO, model: "no-such" }).then(() => {}),
       OpenAI.NotFoundError,
     );
     assertEquals([error.status, error.code], [404, "model_not_found"]);
+  },
+
+  "sees that a stream broke, instead of one that ends silently": async (gateway) => {
+    for (const directive of ["error", "cut", "end"]) {
+      const request = { model: "svc-k2", input: `[[tokens 60]] [[${directive} after 30]]` };
+      const response = await sdk(gateway).responses.stream(request).finalResponse();
+      assertEquals([response.status, response.error?.code], ["failed", "server_error"], directive);
+      assert(response.output_text !== "", "what had come is there");
+      const types: string[] = [];
+      const events = await sdk(gateway).responses.create({ ...request, stream: true });
+      for await (const { type } of events) types.push(type);
+      assertEquals(types.at(-1), "response.failed", directive);
+    }
+  },
+
+  "is told what a request lacks or may not say": async (gateway, upstream) => {
+    const wrong: [OpenAI.Responses.ResponseCreateParamsNonStreaming, RegExp][] = [
+      [{ ...HELLO, background: true }, /background/],
+      [{ ...HELLO, previous_response_id: "resp_1" }, /previous_response_id/],
+      [{ ...HELLO, conversation: "conv_1" }, /conversation/],
+      [{ ...HELLO, input: [{ type: "item_reference", id: "msg_none" }] }, /store/],
+      [
+        { ...HELLO, input: [{ type: "function_call_output", call_id: "call_1", output: "x" }] },
+        /call_1/,
+      ],
+    ];
+    // an upstream of responses runs such a tool
+    const runsHosted = upstream?.bodies.at(-1)?.input !== undefined;
+    if (!runsHosted) wrong.push([{ ...HELLO, tools: [{ type: "web_search" }] }, /web_search/]);
+    for (const [body, pattern] of wrong) {
+      const error = await assertRejects(
+        () => sdk(gateway).responses.create(body).then(() => {}),
+        OpenAI.BadRequestError,
+      );
+      assertMatch(error.message, pattern);
+    }
   },
 
   "ends at its limit": async (gateway) => {
@@ -124,17 +219,39 @@ onEveryPairing("openai SDK, responses", {
   },
 });
 
+/** The AI SDK's default model, as it is or without stored items. */
+function aiSdk({ url, key }: TestGateway, store: boolean) {
+  const sentBodies: string[] = [];
+  const provider = createOpenAI({
+    baseURL: `${url}/v1`,
+    apiKey: key,
+    fetch: (input, init) => {
+      sentBodies.push(String(init?.body));
+      return fetch(input, init);
+    },
+  });
+  const options = store ? {} : { store };
+  return {
+    sentBodies,
+    model: provider("svc-k3"),
+    maxRetries: 0,
+    /** @param more Options of the provider besides. */
+    providerOptions: (more: Record<string, string> = {}) => ({
+      providerOptions: { openai: { ...options, ...more } },
+    }),
+  };
+}
+
 for (const store of [true, false]) {
   onEveryPairing(`AI SDK, responses, ${store ? "as it is" : "store: false"}`, {
     "runs a tool, whole and streamed": async (gateway) => {
-      const provider = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key });
+      const { sentBodies: _, providerOptions, ...common } = aiSdk(gateway, store);
       const asked: string[] = [];
       const request = {
-        model: provider("svc-k3"),
+        ...common,
+        ...providerOptions(),
         prompt: ONE,
         stopWhen: stepCountIs(3),
-        maxRetries: 0,
-        ...(store ? {} : { providerOptions: { openai: { store } } }),
         tools: {
           get_weather: tool({
             inputSchema: z.object({ city: z.string() }),
@@ -150,6 +267,61 @@ for (const store of [true, false]) {
       assertEquals(whole.steps.length, 2);
       assertStringIncludes(await streamText(request).text, "Paris: hail");
       assertEquals(asked, ["Paris", "Paris"]);
+    },
+
+    "has a second turn, whole and streamed": async (gateway, upstream) => {
+      const { sentBodies, providerOptions, ...common } = aiSdk(gateway, store);
+      const messages: ModelMessage[] = [];
+      for (const [turn, said] of ["one", "two", "three"].entries()) {
+        messages.push({ role: "user", content: `Say it. [[say ${said}]]` });
+        const request = { ...common, ...providerOptions(), messages };
+        const result = turn === 1 ? streamText(request) : await generateText(request);
+        assertEquals(await result.text, said);
+        messages.push(...(await result.response).messages);
+      }
+      // what it sends by default are references to what it has got
+      assertEquals(sentBodies.at(-1)?.includes('"item_reference"'), store);
+      const received = JSON.stringify(upstream?.bodies.at(-1) ?? {});
+      assert(!received.includes("item_reference"));
+      if (upstream === undefined) return;
+      for (const said of ["one", "two"]) assertStringIncludes(received, `"${said}"`);
+    },
+
+    "is told of a stream that broke": async (gateway) => {
+      const { sentBodies: _, providerOptions, ...common } = aiSdk(gateway, store);
+      const result = streamText({
+        ...common,
+        ...providerOptions(),
+        prompt: "[[tokens 60]] [[cut after 40]]",
+        onError: () => {},
+      });
+      let [text, finish, errors] = ["", "", 0];
+      for await (const part of result.fullStream) {
+        if (part.type === "text-delta") text += part.text;
+        if (part.type === "finish") finish = part.finishReason;
+        if (part.type === "error") errors++;
+      }
+      assert(text !== "");
+      assertEquals([finish, errors], ["error", 1]);
+    },
+
+    "gets an object, and a summary of the reasoning": async (gateway) => {
+      const { sentBodies: _, providerOptions, ...common } = aiSdk(gateway, store);
+      const { output, reasoningText } = await generateText({
+        ...common,
+        ...providerOptions({ reasoningSummary: "auto", reasoningEffort: "high" }),
+        prompt: "A city, please",
+        output: Output.object({ schema: z.object({ city: z.string() }) }),
+      });
+      assertEquals(typeof output.city, "string");
+      assert((reasoningText ?? "") !== "");
+      const streamed = streamText({
+        ...common,
+        ...providerOptions({ reasoningSummary: "auto" }),
+        prompt: "[[say Hi]]",
+      });
+      assertEquals(await streamed.text, "Hi");
+      assert((await streamed.reasoningText ?? "") !== "");
     },
   });
 }

@@ -266,7 +266,7 @@ onEveryPairing("openai SDK", {
     }
   },
 
-  "raises an error in the middle of a stream": async (gateway) => {
+  "raises an error in the middle of a stream": async (gateway, upstream) => {
     for (const directive of ["error after 6", "cut after 6", "end after 6"]) {
       const stream = await sdk(gateway).chat.completions.create({
         model: "svc-k2",
@@ -277,7 +277,9 @@ onEveryPairing("openai SDK", {
       const error = await assertRejects(async () => {
         for await (const _ of stream) chunks++;
       }, OpenAI.APIError);
-      assert(chunks >= 5 && chunks <= 6, `${directive}: ${chunks} chunks before ${error}`);
+      // the first events of a responses stream are of no text
+      const least = upstream?.bodies.at(-1).input === undefined ? 5 : 2;
+      assert(chunks >= least && chunks <= 6, `${directive}: ${chunks} chunks before ${error}`);
       assertEquals(error.code, "upstream_unavailable", directive);
     }
   },

@@ -11,7 +11,7 @@ const CLIENTS: Readonly<Record<string, (base: string, apiKey: string) => Languag
   messages: (baseURL, apiKey) => createAnthropic({ baseURL, apiKey })("svc-k3"),
 };
 
-for (const upstream of ["chat", "messages"] as const) {
+for (const upstream of ["chat", "messages", "responses"] as const) {
   for (const [front, connect] of Object.entries(CLIENTS)) {
     Deno.test(`Vercel AI SDK (${front}) runs a tool over a ${upstream} upstream`, {
       // The SDK leaves a stream's connection open, for which the server of Deno 2.4 waits. In Deno 2.9 nobody

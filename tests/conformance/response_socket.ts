@@ -27,8 +27,10 @@ export async function connect({ base, key, headers: always = {} }: Target): Prom
     socket = new WithHeaders(url, { headers });
   } catch {
     const raw = await RawWebSocket.connect(url, headers);
-    if (raw.handshake.status !== 101) throw new Error(`status ${raw.handshake.status}`);
-    return raw;
+    const { status } = raw.handshake;
+    if (status === 101) return raw;
+    raw.drop();
+    throw new Error(`no WebSocket: status ${status}`);
   }
   const frames: Json[] = [];
   let wake = () => {};

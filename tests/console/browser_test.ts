@@ -1,5 +1,6 @@
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { DIALECT_NAMES } from "../../src/dialects/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { browserProgram, startBrowser } from "../fake/browser.ts";
 import { startCommand } from "../fake/command.ts";
@@ -70,7 +71,7 @@ inBrowser(
     assertEquals(await page.getByText("laptop", { exact: true }).count(), 1, "no second key");
 
     await page.getByRole("link", { name: "Playground" }).click();
-    for (const dialect of ["chat", "messages"]) {
+    for (const dialect of DIALECT_NAMES) {
       await page.getByLabel("Dialect").selectOption(dialect);
       await page.getByLabel("Model").selectOption("svc-k3");
       await page.getByLabel("Prompt").fill("Hello from the playground");
@@ -79,32 +80,50 @@ inBrowser(
       await page.getByRole("button", { name: "Send" }).waitFor();
       assert((await page.locator("#reasoning").textContent())!.length > 0, "reasoning is shown");
       const events = (await page.locator("#events").textContent())!;
-      assertStringIncludes(events, dialect === "chat" ? "data: [DONE]" : "event: message_stop");
+      assertStringIncludes(events, dialect === "messages" ? "event: message_stop" : "data: [DONE]");
       assertStringIncludes((await page.locator("#facts").textContent())!, "x-credits-remaining");
     }
-    // a tool call, a picture, and what to paste elsewhere
-    await page.getByLabel("Offer a tool").check();
-    await page.getByLabel("Prompt").fill('[[call get_weather {"city":"Lisbon"}]]');
-    await page.getByRole("button", { name: "Send" }).click();
-    await page.locator("#answer").getByText("→ get_weather").waitFor();
-    await page.getByLabel("Offer a tool").uncheck();
-    await page.getByLabel("Image").setInputFiles(
-      new URL("../images/files/rgb.png", import.meta.url).pathname,
-    );
-    await page.getByLabel("Prompt").fill("What is this?");
-    await page.getByRole("button", { name: "Send" }).click();
-    await page.locator("#answer").getByText(/png/i).waitFor();
-    const curl = (await page.locator("#curl").textContent())!;
-    assertStringIncludes(curl, "/v1/messages");
+    // a tool call, streamed and whole, an upstream that fails, a picture, and what to paste elsewhere
+    for (const dialect of ["messages", "responses"] as const) {
+      await page.getByLabel("Dialect").selectOption(dialect);
+      await page.getByLabel("Offer a tool").check();
+      await page.getByLabel("Prompt").fill('[[call get_weather {"city":"Lisbon"}]]');
+      for (const isStreamed of [true, false]) {
+        await page.getByLabel("Stream").setChecked(isStreamed);
+        await page.getByRole("button", { name: "Send" }).click();
+        await page.locator("#answer").getByText(/→ get_weather \{"city":\s?"Lisbon"\}/).waitFor();
+        await page.getByRole("button", { name: "Send" }).waitFor();
+      }
+      await page.getByLabel("Offer a tool").uncheck();
+      await page.getByLabel("Stream").check();
+      await page.getByLabel("Prompt").fill("[[say Hello you]] [[error after 4]]");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.locator("#answer").getByText(/upstream|simulated/i).waitFor();
+      await page.getByRole("button", { name: "Send" }).waitFor();
+      await page.getByLabel("Image").setInputFiles(
+        new URL("../images/files/rgb.png", import.meta.url).pathname,
+      );
+      await page.getByLabel("Prompt").fill("What is this?");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.locator("#answer").getByText(/png/i).waitFor();
+      await page.getByRole("button", { name: "Send" }).waitFor();
+      await page.getByLabel("Image").setInputFiles([]);
+      const code = await Promise.all(
+        ["curl", "sdk", "python"].map((id) => page.locator(`#${id}`).textContent()),
+      );
+      assertStringIncludes(code[0]!, `/v1/${dialect}`);
+      for (const one of code.slice(1)) assertStringIncludes(one!, `client.${dialect}.create(`);
+    }
 
     await page.getByRole("link", { name: "Requests" }).click();
     const rows = page.locator("tbody tr");
     await rows.first().waitFor();
-    assertEquals(await rows.count(), 5);
+    assertEquals(await rows.count(), 12);
     await rows.first().getByRole("link").click();
     await page.getByRole("heading", { name: "Price" }).waitFor();
+    await page.getByText("responses, streamed").waitFor();
     await page.getByRole("link", { name: "Usage" }).click();
-    await page.locator("td[data-name=requests]").getByText("5", { exact: true }).waitFor();
+    await page.locator("td[data-name=requests]").getByText("12", { exact: true }).waitFor();
     assertEquals(faults, []);
   },
 );

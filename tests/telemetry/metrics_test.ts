@@ -1,4 +1,5 @@
 import parsePrometheus from "parse-prometheus-text-format";
+import { latestRecords } from "../../src/usage/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { type GatewayOptions, startGateway } from "../fake/gateway.ts";
 
@@ -71,6 +72,31 @@ Deno.test("metrics: requests, tokens, credits, latencies, commits, upstreams, as
   assertEquals(series(families, "sluice_database_writes_waiting")[0]!.value, "0");
   assertEquals(series(families, "sluice_upstream_resting")[0]!.labels, { upstream: "simulator" });
   assert(Number(counted("sluice_database_commit_seconds", 'durable="true"')) >= 3);
+});
+
+Deno.test("metrics, log lines and records name the dialect of a request", async () => {
+  await using gateway = await start();
+  const messages = [{ role: "user", content: "Hi" }];
+  const asked: readonly (readonly [dialect: string, path: string, body: object])[] = [
+    ["chat", "/v1/chat/completions", { messages }],
+    ["messages", "/v1/messages", { messages, max_tokens: 9 }],
+    ["responses", "/v1/responses", { input: "Hi", stream: true }],
+    ["responses", "/v1/responses/compact", { input: "Hi" }],
+  ];
+  for (const [, path, body] of asked) {
+    await (await gateway.post(path, { model: "svc-k2", ...body })).text();
+  }
+  const requests = series(await scrape(gateway.url), "sluice_requests_total");
+  assertEquals(requests.map(({ labels, value }) => [labels!.dialect, value]), [
+    ["chat", "1"],
+    ["messages", "1"],
+    ["responses", "2"],
+  ]);
+  const names = asked.map(([dialect]) => dialect);
+  const lines = gateway.log().split("\n").filter((line) => line.includes('"message":"request"'));
+  assertEquals(lines.map((line) => JSON.parse(line).dialect), names);
+  const records = await latestRecords(gateway.gateway.database, { failed: false, limit: 9 });
+  assertEquals(records.map(({ dialect }) => dialect).toReversed(), names);
 });
 
 Deno.test("metrics: callers cannot make series", async () => {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
+import { RawWebSocket } from "../fake/raw_websocket.ts";
 import { tempDir, until } from "../fake/temp.ts";
 
 const KEY = `sk-owner-${"k".repeat(32)}`;
@@ -96,40 +97,75 @@ Deno.test("OpenTelemetry: one trace per request, its stages as spans, followed t
     },
   });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
-  const traces = ["0af7651916cd43dd8448eb211c80319c", "1bf7651916cd43dd8448eb211c80319c"];
-  for (const [index, traceId] of traces.entries()) {
-    const reply = await fetch(`${url}/v1/chat/completions`, {
+  const messages = [{ role: "user", content: PROMPT }];
+  const asked = [
+    ["/v1/chat/completions", { messages }],
+    ["/v1/chat/completions", { messages, stream: true }],
+    ["/v1/messages", { messages, max_tokens: 9 }],
+    ["/v1/responses", { input: PROMPT }],
+    ["/v1/responses", { input: PROMPT, stream: true }],
+    ["/v1/responses/compact", { input: PROMPT }],
+  ] as const;
+  const idOf = (index: number) => `${index}af7651916cd43dd8448eb211c80319c`;
+  for (const [index, [path, body]] of asked.entries()) {
+    const reply = await fetch(`${url}${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${KEY}`, traceparent: `00-${traceId}-b7ad6b7169203331-01` },
-      body: JSON.stringify({
-        model: "svc-k2",
-        stream: index === 1,
-        messages: [{ role: "user", content: PROMPT }],
-      }),
+      headers: {
+        authorization: `Bearer ${KEY}`,
+        traceparent: `00-${idOf(index)}-b7ad6b7169203331-01`,
+      },
+      body: JSON.stringify({ model: "svc-k2", ...body }),
     });
-    assertEquals(reply.status, 200);
+    assertEquals(reply.status, 200, path);
     await reply.text();
   }
   const stages = ["read", "admission", "upstream", "settlement"];
-  for (const [index, traceId] of traces.entries()) {
-    const wanted = index === 0 ? stages : [...stages, "answer"];
+  for (const [index, [path, body]] of asked.entries()) {
+    const traceId = idOf(index);
+    const wanted = "stream" in body ? [...stages, "answer"] : stages;
     const ours = () => otlp.spans.filter((span) => span.traceId === traceId);
     const names = () => ours().map(({ name }) => name);
     await until(
-      () => [...wanted, "POST /v1/chat/completions"].every((name) => names().includes(name)),
+      () => [...wanted, `POST ${path}`].every((name) => names().includes(name)),
       { withinMs: 20_000, what: `the spans of ${names().join(", ")}` },
     );
     assertEquals(names().length, new Set(names()).size, "a stage came twice");
-    const request = ours().find(({ name }) => name === "POST /v1/chat/completions")!;
+    const request = ours().find(({ name }) => name === `POST ${path}`)!;
     assertEquals(request.parentSpanId, "b7ad6b7169203331");
     const byName = new Map(ours().map((span) => [span.name, span]));
     for (const name of wanted) assertEquals(byName.get(name)!.parentSpanId, request.spanId, name);
-    const asked = byName.get("upstream")!;
-    assertEquals(asked.kind, 3); // client
-    assertEquals(behind.traceparents[index], `00-${traceId}-${asked.spanId}-01`);
+    const sent = byName.get("upstream")!;
+    assertEquals(sent.kind, 3); // client
+    assertEquals(behind.traceparents[index], `00-${traceId}-${sent.spanId}-01`);
     const attributes = Object.fromEntries(request.attributes.map(({ key, value }) => [key, value]));
     assertMatch(String(attributes["sluice.request_id"]!.stringValue), /^req_/);
     assertEquals(attributes["sluice.route"]!.stringValue, "svc-k2");
+  }
+  {
+    await using socket = await RawWebSocket.connect(`${url}/v1/responses`, {
+      authorization: `Bearer ${KEY}`,
+      traceparent: `00-${idOf(9)}-b7ad6b7169203331-01`,
+    });
+    for (let turn = 0; turn < 2; turn++) {
+      await socket.send({ type: "response.create", model: "svc-k2", input: PROMPT });
+      while ((await socket.next())!.type !== "response.completed");
+    }
+    await socket.send({ type: "response.create", model: "unknown", input: PROMPT });
+    assertEquals((await socket.next())!.type, "error");
+  }
+  const ofSocket = () => otlp.spans.filter(({ traceId }) => traceId === idOf(9));
+  const turns = () => ofSocket().filter(({ name }) => name === "turn /v1/responses");
+  const spansOfSocket = 1 + 2 * (1 + stages.length + 1) + 2;
+  await until(() => ofSocket().length === spansOfSocket, {
+    withinMs: 20_000,
+    what: `the spans of ${ofSocket().map(({ name }) => name).join(", ")}`,
+  });
+  const handshake = ofSocket().find(({ name }) => name === "GET /v1/responses")!;
+  for (const [at, turn] of turns().entries()) {
+    assertEquals(turn.parentSpanId, handshake.spanId);
+    const below = ofSocket().filter(({ parentSpanId }) => parentSpanId === turn.spanId)
+      .map(({ name }) => name);
+    assertEquals(new Set(below), new Set(at === 2 ? ["read"] : [...stages, "answer"]));
   }
   await until(() => otlp.metrics.has("sluice_requests_total"), {
     withinMs: 20_000,

@@ -1,5 +1,8 @@
 // The playground: sends a request with its own key and shows the whole response.
 
+import { DIALECTS } from "./dialects.js";
+import { inJavaScript, inPython } from "./sdk_code.js";
+
 const form = document.getElementById("play");
 const shown = (name) => document.getElementById(name);
 const button = form.querySelector("button[type=submit]");
@@ -29,52 +32,24 @@ show(await requestOf(new FormData(form)));
 
 /** Builds the request from the form. */
 async function requestOf(data) {
-  const chat = data.get("dialect") === "chat";
+  const dialect = DIALECTS[data.get("dialect")];
   const image = data.get("image");
-  const picture = image?.size > 0 ? await base64Of(image) : undefined;
-  const text = data.get("prompt");
-  const content = picture === undefined ? text : chat
-    ? [{ type: "text", text }, {
-      type: "image_url",
-      image_url: { url: `data:${image.type};base64,${picture}` },
-    }]
-    : [
-      { type: "image", source: { type: "base64", media_type: image.type, data: picture } },
-      { type: "text", text },
-    ];
-  const system = data.get("system");
   const body = {
     model: data.get("model"),
     stream: data.has("stream"),
-    max_tokens: Number(data.get("max_tokens")),
+    ...dialect.body({
+      system: data.get("system"),
+      text: data.get("prompt"),
+      picture: image?.size > 0 ? { type: image.type, base64: await base64Of(image) } : undefined,
+      maxTokens: Number(data.get("max_tokens")),
+      offersTool: data.has("tools"),
+    }),
   };
-  const tool = {
-    name: "get_weather",
-    description: "The weather at a place",
-    schema: { type: "object", properties: { place: { type: "string" } }, required: ["place"] },
-  };
-  if (chat) {
-    body.messages = [...(system ? [{ role: "system", content: system }] : []), {
-      role: "user",
-      content,
-    }];
-    if (data.has("tools")) {
-      body.tools = [{
-        type: "function",
-        function: { name: tool.name, description: tool.description, parameters: tool.schema },
-      }];
-    }
-  } else {
-    if (system) body.system = system;
-    body.messages = [{ role: "user", content }];
-    if (data.has("tools")) {
-      body.tools = [{ name: tool.name, description: tool.description, input_schema: tool.schema }];
-    }
-  }
-  return { chat, path: chat ? "/v1/chat/completions" : "/v1/messages", body };
+  return { dialect, body };
 }
 
-function show({ path, body, chat }) {
+function show({ dialect, body }) {
+  const { path } = dialect;
   const text = JSON.stringify(
     body,
     (_, value) =>
@@ -90,21 +65,8 @@ function show({ path, body, chat }) {
     `  -H 'Content-Type: application/json' \\\n  -d '${
       whole.length > 4000 ? "@request.json" : whole
     }'`;
-  const { stream, ...rest } = body;
-  shown("sdk").textContent = chat
-    ? `import OpenAI from "openai";\n\nconst client = new OpenAI({ baseURL: "${location.origin}/v1" });\n` +
-      `const answer = await client.chat.completions.create(${short(stream ? body : rest)});`
-    : `import Anthropic from "@anthropic-ai/sdk";\n\nconst client = new Anthropic({ baseURL: "${location.origin}" });\n` +
-      `const answer = await client.messages.create(${short(stream ? body : rest)});`;
-}
-
-function short(body) {
-  return JSON.stringify(
-    body,
-    (_, value) =>
-      typeof value === "string" && value.length > 300 ? `${value.slice(0, 60)}…` : value,
-    2,
-  );
+  shown("sdk").textContent = inJavaScript(dialect.sdk, body, location.origin);
+  shown("python").textContent = inPython(dialect.sdk, body, location.origin);
 }
 
 async function base64Of(file) {
@@ -128,10 +90,10 @@ async function ownKey() {
   return key = (await reply.json()).key;
 }
 
-async function ask({ path, body, chat }, signal) {
+async function ask({ dialect, body }, signal) {
   const started = performance.now();
   const send = async () =>
-    await fetch(path, {
+    await fetch(dialect.path, {
       method: "POST",
       headers: { authorization: `Bearer ${await ownKey()}`, "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -164,8 +126,7 @@ async function ask({ path, body, chat }, signal) {
     const answer = await reply.json();
     shown("events").textContent = JSON.stringify(answer, null, 2);
     if (!reply.ok) shown("answer").textContent = answer.error.message;
-    else if (chat) messageOf(answer.choices[0].message);
-    else for (const block of answer.content) blockOf(block);
+    else dialect.whole(answer, add);
     return facts();
   }
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -182,33 +143,10 @@ async function ask({ path, body, chat }, signal) {
       if (data === undefined || data === "[DONE]") continue;
       const parsed = JSON.parse(data);
       if (parsed.error) add("answer", `\n${parsed.error.message}`);
-      else if (chat) messageOf(parsed.choices?.[0]?.delta ?? {});
-      else if (parsed.type === "content_block_start") blockOf(parsed.content_block);
-      else if (parsed.type === "content_block_delta") blockOf(parsed.delta);
+      else dialect.event(parsed, add);
     }
   }
   facts();
-}
-
-function messageOf({ content, reasoning_content, tool_calls }) {
-  if (reasoning_content) add("reasoning", reasoning_content);
-  if (content) add("answer", content);
-  for (const call of tool_calls ?? []) {
-    if (call.function?.name) add("answer", `\n→ ${call.function.name} `);
-    if (call.function?.arguments) add("answer", call.function.arguments);
-  }
-}
-
-function blockOf({ text, thinking, name, input, partial_json }) {
-  if (thinking) add("reasoning", thinking);
-  if (text) add("answer", text);
-  if (name) {
-    add(
-      "answer",
-      `\n→ ${name} ${Object.keys(input ?? {}).length > 0 ? JSON.stringify(input) : ""}`,
-    );
-  }
-  if (partial_json) add("answer", partial_json);
 }
 
 function add(name, text) {

@@ -130,7 +130,7 @@ function FirstSteps({ keys, balance }: { keys: number; balance: number }) {
         <li>
           {keys > 0 ? "You have a key. " : ""}
           <a href="/console/keys">Create a key</a>{" "}
-          and copy a ready-made snippet for curl, an SDK or Claude Code.
+          and copy a ready-made snippet for curl, an SDK or a coding tool.
         </li>
         <li>
           Or try a model right away in the <a href="/console/playground">playground</a>.

@@ -46,7 +46,7 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
       <p>
         Prices are in credits per million tokens. A request is charged in whole credits, rounded up,
         and costs at least the{" "}
-        <em>minimum</em>. Every model for replies is available in both dialects; Claude Code shows
+        <em>minimum</em>. Every model for replies is available in all dialects; Claude Code shows
         {" "}
         it with the prefix <code>claude-</code>. Models for embeddings are available at{" "}
         <code>POST /v1/embeddings</code>.

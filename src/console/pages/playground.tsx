@@ -1,4 +1,5 @@
 import type { Route } from "../../catalog/mod.ts";
+import { DIALECT_NAMES } from "../../dialects/mod.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
 /** Form to send one request and inspect its response. */
@@ -19,8 +20,7 @@ export function PlaygroundPage(
             <label class="field">
               <span>Dialect</span>
               <select name="dialect">
-                <option value="chat">chat</option>
-                <option value="messages">messages</option>
+                {DIALECT_NAMES.map((name) => <option value={name}>{name}</option>)}
               </select>
             </label>
             <label class="field">
@@ -82,8 +82,12 @@ export function PlaygroundPage(
             <CopyableSlot id="curl" label="the curl command" />
           </details>
           <details>
-            <summary>With the SDK</summary>
-            <CopyableSlot id="sdk" label="the SDK code" />
+            <summary>With the SDK, JavaScript</summary>
+            <CopyableSlot id="sdk" label="the JavaScript code" />
+          </details>
+          <details>
+            <summary>With the SDK, Python</summary>
+            <CopyableSlot id="python" label="the Python code" />
           </details>
         </div>
       </form>
