@@ -243,6 +243,20 @@ export class Accounts {
   }
 
   /**
+   * Finds accounts by their IDs.
+   *
+   * @returns Those that there are, by ID.
+   */
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Account>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts where id in (select value from json_each(?))`,
+      [JSON.stringify(ids)],
+    );
+    return new Map(rows.map(readAccount).map((account) => [account.id, account]));
+  }
+
+  /**
    * Lists all accounts.
    *
    * @returns Accounts, oldest first.

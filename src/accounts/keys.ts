@@ -207,6 +207,20 @@ export class Keys {
   }
 
   /**
+   * Finds keys by their IDs.
+   *
+   * @returns Those that there are, revoked and expired ones included, by ID.
+   */
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Key>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.all(
+      `select ${KEY_COLUMNS} from keys where id in (select value from json_each(?))`,
+      [JSON.stringify(ids)],
+    );
+    return new Map(rows.map(readKey).map((key) => [key.id, key]));
+  }
+
+  /**
    * Finds a key by its secret.
    *
    * @returns The key, revoked and expired ones included, or `undefined`.

@@ -8,6 +8,7 @@
  * @module
  */
 
+export { type ExpiringKey, expiringKeys } from "./expiring_keys.ts";
 export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } from "./accounts.ts";
 export { invitedBy, inviterIdOf, isActive } from "./invitations.ts";
 export {

@@ -53,6 +53,10 @@ export const PERMISSIONS = {
   "credits.move": { does: "Grant credits, record packages, take credits back", allowed: OPERATORS },
   "usage.read": { does: "See the usage and requests of all accounts", allowed: REPORTS },
   "live.read": { does: "See in-flight requests", allowed: OPERATORS },
+  "alerts.read": {
+    does: "See all alerts and their deliveries, and mark them as read",
+    allowed: REPORTS,
+  },
   "upstreams.read": { does: "See upstreams and their state", allowed: OPERATORS },
   "routes.read": { does: "See routes with targets", allowed: OPERATORS },
   "settings.read": { does: "See settings", allowed: ["owner"] },

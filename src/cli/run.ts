@@ -5,6 +5,7 @@ import { DatabaseError, DirectoryInUse } from "../database/mod.ts";
 import { closestString } from "../std/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 import { accountCommand } from "./account.ts";
+import { alertsCommand } from "./alerts.ts";
 import { configCommand } from "./config.ts";
 import { backupCommands } from "./backup.ts";
 import { completionCommand } from "./completion.ts";
@@ -74,6 +75,7 @@ function build(context: CommandContext): Command {
   creditCommands(program, context);
   reportCommands(program, context);
   requestsCommand(program, context);
+  alertsCommand(program, context);
   reloadCommand(program, context);
   configCommand(program, context);
   doctorCommand(program, context);

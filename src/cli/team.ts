@@ -1,7 +1,21 @@
 import { type Command, Option } from "commander";
-import { type Member, type Team, TEAM_ROLES, type TeamRole } from "../accounts/mod.ts";
-import { balancesOf } from "../ledger/mod.ts";
-import type { CommandContext, CommandParts } from "./context.ts";
+import {
+  AccountError,
+  type Member,
+  type Team,
+  TEAM_ROLES,
+  type TeamRole,
+} from "../accounts/mod.ts";
+import {
+  balancesOf,
+  type Budget,
+  budgetsOf,
+  budgetsOfMembers,
+  budgetText,
+  describeBudget,
+} from "../ledger/mod.ts";
+import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { parseList, shellWord, table, time } from "./format.ts";
 import { routeIds } from "./key.ts";
@@ -9,6 +23,13 @@ import { servedCatalog } from "./served_catalog.ts";
 
 const TEAM = argument("<team>", "name or ID of the team");
 const MODELS = "comma-separated model IDs that keys of the team may use";
+
+interface UpdateOptions extends BudgetOptions {
+  readonly team: string;
+  readonly name?: string;
+  readonly models?: string;
+  readonly member?: string;
+}
 
 /** `sluice team …` */
 export function teamCommand(program: Command, context: CommandContext): void {
@@ -65,31 +86,62 @@ export function teamCommand(program: Command, context: CommandContext): void {
     async run({ options, parts, print }) {
       const found = await parts.teams.get(options.team);
       const keys = await parts.teamKeys.list(found);
+      const { database, clock } = parts;
+      const budgets = await budgetsOf(
+        database,
+        { owner: "team", ownerId: found.id },
+        clock.now(),
+      );
+      const ofMembers = await budgetsOfMembers(database, found.id, clock.now());
       const members = (await parts.members.list(found)).map((one) => ({
         ...plainMember(one),
         keys: keys.filter(({ memberId, revokedAtMs }) =>
           memberId === one.accountId && revokedAtMs === null
         ).length,
+        budgets: ofMembers.get(one.accountId) ?? [],
       }));
       print(
-        { ...await plain(parts, found), members },
+        {
+          ...await plain(parts, found),
+          budgets: budgets.map(describeBudget),
+          members: members.map((one) => ({ ...one, budgets: one.budgets.map(describeBudget) })),
+        },
         (value) =>
-          `${table([row(value)])}\n${table(value.members.map(memberRow))}`,
+          `${table([{ ...row(value), budget: budgets.map(budgetText).join("; ") || "–" }])}\n${
+            table(members.map(memberRow))
+          }`,
       );
     },
   });
 
-  defineCommand<{ team: string; name?: string; models?: string }>(team, context, {
+  defineCommand<UpdateOptions>(team, context, {
     name: "update",
-    description: "change a team's name or models",
+    description: "change a team's name, models or budgets, or the budgets of a member",
     arguments: [TEAM],
     options: [
       option("--name <name>", "display name"),
       option("--models <ids>", `${MODELS}; 'all'`),
+      option("--member <email>", "change this member's budgets instead of the team's"),
+      ...CHANGED_BUDGET,
     ],
+    help: "\nExamples:\n  sluice team update Platform --budget 20000 --reset monthly\n" +
+      "  sluice team update Platform --member bob@example.com --budget 500 --reset weekly",
     opens: "database",
-    async run({ options: { team, name, models }, parts, config, print }) {
-      const changed = await parts.teams.change(await parts.teams.get(team), {
+    async run({ options, parts, config, print }) {
+      const { name, models, member } = options;
+      const found = await parts.teams.get(options.team);
+      if (member !== undefined) {
+        if (name !== undefined || models !== undefined) {
+          throw new UsageError("--member goes with options of budgets only");
+        }
+        const one = await memberOf(parts, found, member);
+        const budgets = await changeBudget(parts, memberOwner(one), options);
+        return print(
+          { ...plainMember(one), budgets: budgets.map(describeBudget) },
+          () => table([{ member: one.email, budget: budgets.map(budgetText).join("; ") || "–" }]),
+        );
+      }
+      const changed = await parts.teams.change(found, {
         name,
         models: models === undefined
           ? undefined
@@ -97,7 +149,12 @@ export function teamCommand(program: Command, context: CommandContext): void {
           ? null
           : routeIds(parseList(models), await servedCatalog(config, context)),
       });
-      print(await plain(parts, changed), (value) => table([row(value)]));
+      const owner = { owner: "team", ownerId: changed.id } as const;
+      const budgets = await changeBudget(parts, owner, options);
+      print(
+        { ...await plain(parts, changed), budgets: budgets.map(describeBudget) },
+        (value) => table([{ ...row(value), budget: budgets.map(budgetText).join("; ") || "–" }]),
+      );
     },
   });
 
@@ -231,7 +288,24 @@ function plainMember(member: Member) {
 }
 
 function memberRow(
-  { email, role, state, keys }: ReturnType<typeof plainMember> & { keys: number },
+  { email, role, state, keys, budgets }: ReturnType<typeof plainMember> & {
+    keys: number;
+    budgets: readonly Budget[];
+  },
 ) {
-  return { member: email, role, state, keys };
+  return { member: email, role, state, keys, budget: budgets.map(budgetText).join("; ") || "–" };
+}
+
+async function memberOf(
+  { accounts, members }: CommandParts,
+  team: Team,
+  email: string,
+): Promise<Member> {
+  const member = await members.find(team, await accounts.get(email));
+  if (member !== undefined) return member;
+  throw new AccountError(`${email} is not in team ${team.name}`);
+}
+
+function memberOwner({ teamId, accountId }: Member) {
+  return { owner: "member", ownerId: `${teamId}:${accountId}` } as const;
 }

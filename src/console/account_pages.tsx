@@ -6,6 +6,7 @@ import {
   type Key,
   type Session,
 } from "../accounts/mod.ts";
+import { markRead, notices, type Reader } from "../alerts/mod.ts";
 import { budgetsOfKeys, creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import {
   daysSince,
@@ -21,6 +22,7 @@ import { budgetOfForm } from "./budget_form.ts";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
+import { NoticesPage } from "./pages/notices.tsx";
 import { RequestPage, RequestsPage } from "./pages/requests.tsx";
 import { PERIODS, usageCsv, UsagePage } from "./pages/usage.tsx";
 import {
@@ -264,6 +266,32 @@ export class AccountPages {
     );
   }
 
+  async notices(c: PageRequest, session: Session): Promise<Response> {
+    const { database, now } = this.#parts;
+    return await page(
+      c,
+      <NoticesPage
+        page={pageOf(c)}
+        title="Notices"
+        action="/console/notices"
+        csrf={session.csrfToken}
+        notices={await notices(database, { reader: readerOf(session), limit: PAGE_ROWS })}
+        nowMs={now()}
+        isRead={({ accountReadAtMs }) => accountReadAtMs !== null}
+        shows="nothing else"
+      />,
+    );
+  }
+
+  async readNotices(c: PageRequest, session: Session): Promise<Response> {
+    const { database, now } = this.#parts;
+    const upToMs = c.var.form.count("up_to");
+    if (upToMs !== undefined) {
+      await markRead(database, { upToMs, nowMs: now(), reader: readerOf(session) });
+    }
+    return seeOther(c, "/console/notices");
+  }
+
   async credits(c: PageRequest, { account }: Session): Promise<Response> {
     const { database, accounts, registration, sales, config, now } = this.#parts;
     const [atMs, causeId, lotId] = cursorOf(c);
@@ -317,4 +345,10 @@ function keyNames(keys: readonly Key[]): Map<string, string> {
 function cursorOf(c: PageRequest): [number, string | undefined, string | undefined] {
   const [time = "", first, second] = (c.req.query("before") ?? "").slice(0, 200).split(".");
   return /^\d{1,15}$/.test(time) ? [Number(time), first, second] : [0, undefined, undefined];
+}
+
+/** Whose notices a session shows. */
+function readerOf({ account, teams }: Session): Reader {
+  const leads = [...teams].filter(([, role]) => role === "lead").map(([id]) => id);
+  return { accountId: account.id, leads };
 }

@@ -120,6 +120,8 @@ export class Console {
     app.get("/console/usage.csv", own((c, session) => pages.usageCsv(c, session)));
     app.get("/console/requests", own((c, session) => pages.requests(c, session)));
     app.get("/console/requests/:id", own((c, session) => pages.request(c, session)));
+    app.get("/console/notices", own((c, session) => pages.notices(c, session)));
+    app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
     app.get("/console/credits", own((c, session) => pages.credits(c, session)));
     app.get(
       "/console/playground",

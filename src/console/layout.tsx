@@ -16,12 +16,14 @@ const LINKS: readonly [string, string][] = [
   ["/console/usage", "Usage"],
   ["/console/requests", "Requests"],
   ["/console/credits", "Credits"],
+  ["/console/notices", "Notices"],
   ["/console/playground", "Playground"],
   ["/console/models", "Models"],
   ["/docs", "API"],
 ];
 const OPERATOR_LINKS: readonly [string, string, Action][] = [
   ["/console/operator/accounts", "Accounts", "account.read"],
+  ["/console/operator/alerts", "Alerts", "alerts.read"],
   ["/console/operator/live", "Live", "live.read"],
   ["/console/operator/upstreams", "Upstreams", "upstreams.read"],
   ["/console/operator/routes", "Routes", "routes.read"],

@@ -13,6 +13,7 @@ import { LOANS } from "./migrations/0011_loans.ts";
 import { KEPT_ITEMS } from "./migrations/0012_kept_items.ts";
 import { BUDGETS } from "./migrations/0013_budgets.ts";
 import { TEAMS } from "./migrations/0014_teams.ts";
+import { ALERTS } from "./migrations/0015_alerts.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 12, name: "kept items", statements: KEPT_ITEMS },
   { version: 13, name: "budgets", statements: BUDGETS },
   { version: 14, name: "teams", statements: TEAMS },
+  { version: 15, name: "alerts", statements: ALERTS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

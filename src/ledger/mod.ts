@@ -18,6 +18,7 @@ export {
   type BudgetOwner,
   budgetsOf,
   budgetsOfKeys,
+  budgetsOfMembers,
   keyBudgetsReading,
 } from "./budgets.ts";
 export { budgetText, describeBudget } from "./describe_budget.ts";
@@ -88,4 +89,11 @@ export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { RULES } from "./rules/mod.ts";
 export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type BalanceRange, type Tier, TierList } from "./tiers.ts";
+export {
+  budgetUses,
+  type ExpiringLot,
+  expiringLots,
+  type LowBalance,
+  lowBalances,
+} from "./marks.ts";
 export { pruneWindows, settledRequests } from "./windows.ts";

@@ -313,6 +313,10 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
 
 /** Tables that have nothing to do with credits. */
 export const OTHER_TABLES = [
+  "alert_conditions",
+  "alert_deliveries",
+  "alert_jobs",
+  "alerts",
   "kept_items",
   "passwords",
   "probes",

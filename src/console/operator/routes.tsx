@@ -2,6 +2,7 @@ import { Hono } from "@hono/hono";
 import type { ConsoleParts } from "../request.tsx";
 import { accountRoutes } from "./account_routes.tsx";
 import { accountsRoutes } from "./accounts.tsx";
+import { alertsRoutes } from "./alerts.tsx";
 import { auditRoutes } from "./audit.tsx";
 import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
@@ -15,6 +16,7 @@ export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   const app: GuardedApp = new Hono();
   accountsRoutes(app, parts);
   accountRoutes(app, parts);
+  alertsRoutes(app, parts);
   liveRoutes(app, parts);
   upstreamsRoutes(app, parts);
   routeTableRoutes(app, parts);
