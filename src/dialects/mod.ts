@@ -9,7 +9,8 @@
  * @module
  */
 
-export { chatErrorWords, writeChatUsage } from "./chat/mod.ts";
+export { openAiErrorWords } from "./error_words.ts";
+export { writeChatUsage } from "./chat/mod.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
   AppliedReasoning,
@@ -55,7 +56,6 @@ export {
   connectionFault,
   errorFrame,
   readTurnFrame,
-  responsesErrorWords,
   turnBody,
   TurnEvents,
   type TurnFault,
