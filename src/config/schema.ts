@@ -458,6 +458,11 @@ export const settings = z.strictObject({
       "Maximum number of request records to keep.",
     ),
   }).prefault({}).describe("How long request records are kept. Hourly roll-ups are kept always."),
+  tags: z.strictObject({
+    fromClients: z.boolean().default(true).describe(
+      "Record what coding tools and SDKs say of tool, session and user as tags of a request.",
+    ),
+  }).prefault({}).describe("What requests are tagged with besides `X-Sluice-Tags`."),
 });
 
 /** Settings as an operator writes them. */

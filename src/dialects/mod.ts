@@ -10,6 +10,7 @@
  */
 
 export { chatErrorWords, writeChatUsage } from "./chat/mod.ts";
+export { type ClientTags, clientTags } from "./client_tags.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
   AppliedReasoning,
