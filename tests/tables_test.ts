@@ -2,6 +2,7 @@
 
 import ts from "typescript";
 import { TABLES as ACCOUNTS } from "../src/accounts/tables.ts";
+import { TABLES as ALERTS } from "../src/alerts/tables.ts";
 import { TABLES as BILLING } from "../src/billing/tables.ts";
 import { TABLES as DATABASE } from "../src/database/tables.ts";
 import { TABLES as KEPT_ITEMS } from "../src/kept_items/tables.ts";
@@ -13,6 +14,7 @@ import { ledgerBench } from "./fake/ledger.ts";
 
 const OWNED = {
   accounts: ACCOUNTS,
+  alerts: ALERTS,
   billing: BILLING,
   database: DATABASE,
   kept_items: KEPT_ITEMS,

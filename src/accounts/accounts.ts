@@ -1,24 +1,28 @@
 import * as z from "zod";
 import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
 import { displayed, misleading, newId, randomText } from "../platform/mod.ts";
+import { type Role, ROLES } from "./permissions.ts";
 
 const accountRow = z.object({
   id: z.string(),
   email: z.string(),
   name: z.string(),
-  role: z.enum(["owner", "user"]),
+  kind: z.enum(["person", "service", "pool"]),
+  role: z.enum(ROLES),
   created_at_ms: z.int(),
   disabled_at_ms: z.int().nullable(),
 }).transform((row) => ({
   id: row.id,
   email: row.email,
   name: displayed(row.name),
+  /** A person signs in to the console; a service does not; a pool pays for the keys of a team. */
+  kind: row.kind,
   role: row.role,
   createdAtMs: row.created_at_ms,
   disabledAtMs: row.disabled_at_ms,
 }));
 
-/** A person or service that uses the gateway. Times are in milliseconds since the epoch. */
+/** A person or service that uses the gateway, or the pool of a team: it has credits. Times are in milliseconds since the epoch. */
 export type Account = z.output<typeof accountRow>;
 
 /** Thrown if a command or form cannot be carried out. The message is shown to the user, without a final full stop. */
@@ -26,16 +30,25 @@ export class AccountError extends Error {
   override readonly name = "AccountError";
 }
 
-const COLUMNS = "id, email, name, role, created_at_ms, disabled_at_ms";
+const COLUMNS = "id, email, name, kind, role, created_at_ms, disabled_at_ms";
 const BY_EMAIL = `select ${COLUMNS} from accounts where email = ?`;
 const ALL = `select ${COLUMNS} from accounts order by created_at_ms, id`;
-const OWNER = `select ${COLUMNS} from accounts where role = 'owner' order by created_at_ms limit 1`;
+const OWNER = `select ${COLUMNS} from accounts where role = 'owner'
+  order by disabled_at_ms is not null, created_at_ms, id limit 1`;
 const BY_INVITE_CODE = `select ${COLUMNS} from accounts where invite_code = ?`;
 const INVITE_CODE = "select invite_code from accounts where id = ?";
 const INSERT = `insert into accounts (${COLUMNS}, invite_code, invited_by)
-  values (?, ?, ?, ?, ?, null, ?, ?)`;
-const DISABLE =
-  "update accounts set disabled_at_ms = ? where id = ? and disabled_at_ms is null and role <> 'owner'";
+  values (?, ?, ?, ?, ?, ?, null, ?, ?)`;
+/** Holds for an account that is not the last active owner's. */
+const NOT_LAST_OWNER = `(role <> 'owner' or exists (
+    select 1 from accounts as others
+    where others.role = 'owner' and others.disabled_at_ms is null and others.id <> accounts.id
+  ))`;
+const DISABLE = `update accounts set disabled_at_ms = ?
+  where id = ? and disabled_at_ms is null and kind <> 'pool' and ${NOT_LAST_OWNER}`;
+const SET_ROLE = `update accounts set role = ?
+  where id = ? and kind <> 'pool' and (? = 'owner' and disabled_at_ms is null and kind = 'person'
+    or ? <> 'owner' and ${NOT_LAST_OWNER}) returning id`;
 
 /** Long enough to be unguessable, short enough to be read out. */
 const INVITE_CODE_LENGTH = 12;
@@ -55,16 +68,18 @@ export class Accounts {
   /**
    * Creates an account.
    *
-   * @param account Email address, display name, role (`user` by default), and the ID of the inviter.
+   * @param account Email address, display name, kind (`person` by default), role (`none` by default), and the ID of the
+   *   inviter.
    * @param also Returns statements to run in the same transaction.
    * @returns The new account.
    * @throws {AccountError} If the email address or name is invalid, or the address is in use.
    */
   async create(
-    { email, name = "", role = "user", invitedBy = null }: {
+    { email, name = "", kind = "person", role = "none", invitedBy = null }: {
       readonly email: string;
       readonly name?: string;
-      readonly role?: "owner" | "user";
+      readonly kind?: "person" | "service";
+      readonly role?: Role;
       readonly invitedBy?: string | null;
     },
     also: (account: Account) => readonly Statement[] = () => [],
@@ -74,6 +89,7 @@ export class Accounts {
       id: newId("acc"),
       email: email.toLowerCase(),
       name,
+      kind,
       role,
       createdAtMs: this.#now(),
       disabledAtMs: null,
@@ -157,13 +173,47 @@ export class Accounts {
   }
 
   /**
-   * Finds the owner's account.
+   * Finds the owner's account: of several, the oldest that is not disabled.
    *
    * @returns The account, or `undefined` before the first start.
    */
   async owner(): Promise<Account | undefined> {
     const row = await this.#database.one(OWNER);
     return row === undefined ? undefined : readAccount(row);
+  }
+
+  /**
+   * Finds the account that was created first: that of the installation's first owner.
+   *
+   * @returns The account, or `undefined` before the first start.
+   */
+  async first(): Promise<Account | undefined> {
+    const row = await this.#database.one(`${ALL} limit 1`);
+    return row === undefined ? undefined : readAccount(row);
+  }
+
+  /**
+   * Gives an account a role, and takes the one that it had.
+   *
+   * @returns The account.
+   * @throws {AccountError} If the account does not exist, is the last active owner's or a team's pool, or would become an
+   *   owner though it is disabled or not a person's.
+   */
+  async setRole(email: string, role: Role): Promise<Account> {
+    const account = await this.get(email);
+    const [changed] = await this.#database.batch([
+      { sql: SET_ROLE, args: [role, account.id, role, role] },
+    ]);
+    if (changed!.length > 0) return await this.get(email);
+    throw new AccountError(
+      account.kind === "pool"
+        ? `${account.email} is the pool of a team: it cannot have a role`
+        : role === "owner" && account.kind !== "person"
+        ? `${account.email} is not a person: only people can be owners`
+        : role === "owner"
+        ? `Account ${account.email} is disabled: enable it first`
+        : `${account.email} is the last owner: make another account an owner first`,
+    );
   }
 
   /**
@@ -190,6 +240,20 @@ export class Accounts {
       [text, limit],
     );
     return rows.map(readAccount);
+  }
+
+  /**
+   * Finds accounts by their IDs.
+   *
+   * @returns Those that there are, by ID.
+   */
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Account>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts where id in (select value from json_each(?))`,
+      [JSON.stringify(ids)],
+    );
+    return new Map(rows.map(readAccount).map((account) => [account.id, account]));
   }
 
   /**
@@ -221,18 +285,22 @@ export class Accounts {
    * Disables an account: rejects its keys, and ends its sessions and sign-in links.
    *
    * @returns The account.
-   * @throws {AccountError} If the account does not exist or is the owner's.
+   * @throws {AccountError} If the account does not exist, is the last active owner's, or a team's pool.
    */
   async disable(email: string): Promise<Account> {
     const account = await this.get(email);
-    if (account.role === "owner") {
-      throw new AccountError("The owner's account cannot be disabled: revoke its keys instead");
+    if (account.kind === "pool") {
+      throw new AccountError(`${account.email} is the pool of a team: disable the team instead`);
     }
     await this.#database.batch([
       { sql: DISABLE, args: [this.#now(), account.id] },
       ...endAccess(account),
     ]);
-    return await this.get(email);
+    const disabled = await this.get(email);
+    if (disabled.disabledAtMs !== null) return disabled;
+    throw new AccountError(
+      "The last owner's account cannot be disabled: revoke its keys instead, or make another account an owner first",
+    );
   }
 }
 
@@ -286,10 +354,10 @@ function endAccess({ id }: Account): Statement[] {
 }
 
 /** Returns the statement that creates `account`. */
-function insertAccount(account: Account, invitedBy: string | null): Statement {
-  const { id, email, name, role, createdAtMs } = account;
+export function insertAccount(account: Account, invitedBy: string | null = null): Statement {
+  const { id, email, name, kind, role, createdAtMs } = account;
   const code = randomText(INVITE_CODE_LENGTH);
-  return { sql: INSERT, args: [id, email, name, role, createdAtMs, code, invitedBy] };
+  return { sql: INSERT, args: [id, email, name, kind, role, createdAtMs, code, invitedBy] };
 }
 
 /** Converts a row of the table to an account. */

@@ -1,7 +1,10 @@
 import * as z from "zod";
 import type { Database } from "../database/mod.ts";
 import { Refusal } from "../refusal.ts";
-import { digestOf, KEY_PATTERN } from "./keys.ts";
+import { digestOf, KEY_PATTERN, readScopes, type Scope } from "./key.ts";
+import { ROLES } from "./permissions.ts";
+
+const modelList = z.array(z.string());
 
 const callerRow = z.object({
   account_id: z.string(),
@@ -12,38 +15,103 @@ const callerRow = z.object({
   expires_at_ms: z.int().nullable(),
   revoked_at_ms: z.int().nullable(),
   disabled_at_ms: z.int().nullable(),
+  scopes: z.string(),
+  role: z.enum(ROLES),
+  secret_until_ms: z.int().nullable(),
+  team_id: z.string().nullable(),
+  member_id: z.string().nullable(),
+  team_models: z.string().nullable(),
+  closed: z.enum(["team", "member", "person"]).nullable(),
 }).transform((row) => ({
   accountId: row.account_id,
   email: row.email,
   keyId: row.key_id,
+  teamId: row.team_id,
+  /** Account of the team's member that the key was made for. */
+  memberId: row.member_id,
   /** Routes that the key may use; `null` allows all. */
-  models: row.models === null ? null : new Set(z.array(z.string()).parse(JSON.parse(row.models))),
+  models: commonModels(modelsOf(row.models), modelsOf(row.team_models)),
+  scopes: new Set(readScopes(row.scopes)),
+  /** Present role of the account: a key with scope `admin` or `read` can do no more than it allows. */
+  role: row.role,
   /** Whether a budget applies to the key: its own, or one of its account, team or member. */
   hasBudget: row.has_budget === 1,
   expiresAtMs: row.expires_at_ms,
+  /** Until when this secret is valid, if the key was given another one. */
+  secretUntilMs: row.secret_until_ms,
   revokedAtMs: row.revoked_at_ms,
   disabledAtMs: row.disabled_at_ms,
+  /** What has been closed to a key of a team: the team, its member's access to it, or the member's account. */
+  closed: row.closed,
 }));
 
 /** The account and key behind a request, and what the key allows. */
 export type Caller = z.output<typeof callerRow>;
 
-/** Thrown for a valid key whose account is disabled. */
+/** Thrown for a valid key whose account, team or member is disabled or stopped. */
 export class AccountDisabled extends Refusal {
   readonly caller: Caller;
 
   constructor(caller: Caller) {
-    super("permission_denied", "The account of this API key is disabled. Contact the operator.");
+    super("permission_denied", CLOSED[caller.disabledAtMs === null ? caller.closed! : "account"]);
     this.caller = caller;
   }
 }
 
+const CLOSED = {
+  account: "The account of this API key is disabled. Contact the operator.",
+  team: "The team of this API key is disabled. Contact the operator.",
+  member: "This API key's member of the team has been stopped. Contact the team's lead.",
+  person: "The account of this API key's member is disabled. Contact the operator.",
+} as const;
+
+/**
+ * Checks that a key may be used for something.
+ *
+ * @throws {Refusal} `permission_denied` if the key does not have the scope.
+ */
+export function checkScope({ scopes }: Pick<Caller, "scopes">, scope: Scope): void {
+  if (scopes.has(scope)) return;
+  throw new Refusal(
+    "permission_denied",
+    `This API key does not have the scope '${scope}': it has ${
+      [...scopes].join(", ")
+    }. Use another key.`,
+  );
+}
+
+function modelsOf(text: string | null): ReadonlySet<string> | null {
+  return text === null ? null : new Set(modelList.parse(JSON.parse(text)));
+}
+
+/** Models that are in both lists. */
+function commonModels(
+  a: ReadonlySet<string> | null,
+  b: ReadonlySet<string> | null,
+): ReadonlySet<string> | null {
+  return a === null ? b : b === null ? a : a.intersection(b);
+}
+
 const BY_DIGEST = `
-  select keys.account_id, accounts.email, keys.id as key_id, keys.models,
+  select keys.account_id, accounts.email, accounts.role, keys.id as key_id, keys.models,
          keys.budgets > 0 as has_budget, keys.expires_at_ms,
-         keys.revoked_at_ms, accounts.disabled_at_ms
+         keys.revoked_at_ms, accounts.disabled_at_ms, keys.scopes, keys.team_id, keys.member_id,
+         teams.models as team_models,
+         iif(keys.digest = ?, null, previous_until_ms) as secret_until_ms,
+         case
+           when keys.team_id is null then null
+           when teams.disabled_at_ms is not null then 'team'
+           when keys.member_id is null then null
+           when team_members.account_id is null or stopped_at_ms is not null then 'member'
+           when members.disabled_at_ms is not null then 'person'
+         end as closed
   from keys join accounts on accounts.id = keys.account_id
-  where keys.digest = ?`;
+    left join teams on teams.id = keys.team_id
+    left join team_members
+      on team_members.team_id = keys.team_id and team_members.account_id = keys.member_id
+    left join accounts as members on members.id = keys.member_id
+  where keys.digest = ? or keys.previous_digest = ?
+  order by keys.digest = ? desc limit 1`;
 const REVISION = "select number from revisions where noun = 'keys'";
 
 const MAX_KNOWN = 20_000;
@@ -154,7 +222,7 @@ export class KeyRing {
     if (held !== undefined) return held;
     if (!this.#unknown.has(digest)) {
       const revision = this.#revision;
-      const row = await this.#database.one(BY_DIGEST, [digest]);
+      const row = await this.#database.one(BY_DIGEST, [digest, digest, digest, digest]);
       if (row !== undefined) {
         const caller = callerRow.parse(row);
         if (revision === this.#revision) remember(this.#known, digest, caller);
@@ -177,7 +245,13 @@ export class KeyRing {
       const when = new Date(caller.expiresAtMs).toISOString();
       return new Refusal("key_invalid", `This API key expired at ${when}. Use another key.`);
     }
-    if (caller.disabledAtMs !== null) {
+    if (caller.secretUntilMs !== null && caller.secretUntilMs <= this.#now()) {
+      return new Refusal(
+        "key_invalid",
+        "This API key was replaced by another secret. Use the new one.",
+      );
+    }
+    if (caller.disabledAtMs !== null || caller.closed !== null) {
       return new AccountDisabled(caller);
     }
     return undefined;

@@ -1,83 +1,47 @@
-import { createHash } from "node:crypto";
-import * as z from "zod";
-import { type Database, DatabaseError, type Row, type Statement } from "../database/mod.ts";
-import { type Account, AccountError, checkName } from "./accounts.ts";
-import { displayed, newId, randomText } from "../platform/mod.ts";
+import type { Database, Statement } from "../database/mod.ts";
+import { type Account, AccountError } from "./accounts.ts";
+import {
+  checkKeyOptions,
+  digestOf,
+  hintOf,
+  insertKey,
+  insertKeys,
+  type Key,
+  KEY_COLUMNS,
+  type KeyOptions,
+  newKey,
+  newSecret,
+  readKey,
+  type Scope,
+} from "./key.ts";
+import { type Action, can } from "./permissions.ts";
+import type { Team } from "./teams.ts";
 
-const modelList = z.array(z.string());
-
-const keyRow = z.object({
-  id: z.string(),
-  account_id: z.string(),
-  name: z.string(),
-  hint: z.string(),
-  models: z.string().nullable(),
-  budget_credits: z.int().nullable(),
-  created_at_ms: z.int(),
-  expires_at_ms: z.int().nullable(),
-  revoked_at_ms: z.int().nullable(),
-}).transform((row) => ({
-  id: row.id,
-  accountId: row.account_id,
-  name: displayed(row.name),
-  /** First and last characters of the key, to tell keys apart. */
-  hint: row.hint,
-  models: row.models === null ? null : modelList.parse(JSON.parse(row.models)),
-  budgetCredits: row.budget_credits,
-  createdAtMs: row.created_at_ms,
-  expiresAtMs: row.expires_at_ms,
-  revokedAtMs: row.revoked_at_ms,
-}));
-
-/** An API key without its secret, of which only the digest is stored. Times are in milliseconds since the epoch. */
-export type Key = z.output<typeof keyRow>;
-
-const COLUMNS =
-  "id, account_id, name, hint, models, budget_credits, created_at_ms, expires_at_ms, revoked_at_ms";
-const OF_ACCOUNT = `select ${COLUMNS} from keys where account_id = ? order by created_at_ms, id`;
-const BY_DIGEST = `select ${COLUMNS} from keys where digest = ?`;
-const BY_ID = `select ${COLUMNS} from keys where id = ?`;
-const INSERT = `insert into keys (${COLUMNS}, digest, source)
-  select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?`;
+const OF_ACCOUNT = `select ${KEY_COLUMNS} from keys where account_id = ? or member_id = ?
+  order by created_at_ms, id`;
+const BY_DIGEST = `select ${KEY_COLUMNS} from keys where digest = ?`;
+const BY_ID = `select ${KEY_COLUMNS} from keys where id = ?`;
 const UNLESS_THERE_IS_ONE = "where not exists (select 1 from keys where account_id = ?)";
 const UPDATE = `update keys set name = iif(?, ?, name), models = iif(?, ?, models),
     expires_at_ms = iif(?, ?, expires_at_ms)
   where id = ? and revoked_at_ms is null`;
+const ROTATE =
+  `update keys set previous_digest = digest, previous_until_ms = ?, digest = ?, hint = ?
+  where id = ? and revoked_at_ms is null and digest = ? and source = 'issued' returning id`;
 const REVOKE = "update keys set revoked_at_ms = ? where id = ? and revoked_at_ms is null";
 const REVOKE_OTHER_ENVIRONMENT_KEYS = `update keys set revoked_at_ms = ?
   where source = 'environment' and digest <> ? and revoked_at_ms is null`;
 const ENVIRONMENT_KEY = "select revoked_at_ms from keys where digest = ?";
 
-/** 100 years. */
-const LONGEST_MS = 36_525 * 86_400_000;
+/** How long a secret may stay valid after it was replaced. */
+const LONGEST_OVERLAP_MS = 90 * 86_400_000;
+/** Scopes that need a role of the account, and the roles that may have them. */
+const ROLES_OF_SCOPE: Readonly<Record<Exclude<Scope, "inference">, Action>> = {
+  admin: "key.admin",
+  read: "key.read",
+};
 
-/**
- * Format of API keys: `sk-` and 16 to 200 letters, digits, `_` or `-`. Keys that Sluice issues have 43; those that other
- * gateways issued may be shorter (LiteLLM: 22).
- */
-export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{16,200}$/;
-
-/** Whether a key that another gateway issued can be used here. */
-export function isImportableKey(secret: string): boolean {
-  return KEY_PATTERN.test(secret);
-}
-
-/** Name and restrictions of a new key. */
-export interface KeyOptions {
-  /** ID from {@linkcode newKeyId}, which makes issuing idempotent. Default: a new one. */
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly expiresAtMs?: number | undefined;
-  /** Route IDs that the key may use. Default: all. */
-  readonly models?: readonly string[] | undefined;
-  /** Total credits that the key may spend. Default: no limit. */
-  readonly budgetCredits?: number | undefined;
-}
-
-/** Thrown if the ID of a new key is already in use. */
-export class DuplicateKey extends AccountError {}
-
-/** Issues, lists and revokes API keys. */
+/** Issues, lists, changes and revokes API keys. */
 export class Keys {
   readonly #database: Database;
   readonly #now: () => number;
@@ -102,10 +66,12 @@ export class Keys {
     options: KeyOptions = {},
     also: (key: Key) => readonly Statement[] = () => [],
   ): Promise<Key & { secret: string }> {
-    this.#check(options);
+    checkKeyOptions(options, this.#now());
+    mustBePayer(account);
+    checkScopes(account, options.scopes);
     const secret = newSecret();
     const key = newKey(account, secret, this.#now(), options);
-    await this.#insert([insertKey(key, digestOf(secret), "issued"), ...also(key)]);
+    await insertKeys(this.#database, [insertKey(key, digestOf(secret), "issued"), ...also(key)]);
     return { ...key, secret };
   }
 
@@ -125,7 +91,7 @@ export class Keys {
       readonly expiresAtMs?: number | null | undefined;
     },
   ): Promise<Key> {
-    this.#check({ name, expiresAtMs: expiresAtMs ?? undefined });
+    checkKeyOptions({ name, expiresAtMs: expiresAtMs ?? undefined }, this.#now());
     const { revokedAtMs } = await this.#get(id);
     if (revokedAtMs !== null) throw new AccountError(`Key ${id} is revoked: create another one`);
     const set = (value: unknown) => value === undefined ? 0 : 1;
@@ -144,33 +110,40 @@ export class Keys {
     return await this.#get(id);
   }
 
+  /**
+   * Gives a key another secret. Its ID, restrictions, budgets and usage stay.
+   *
+   * @param id ID of the key.
+   * @param keepMs How long the present secret stays valid, up to 90 days. One that it replaced earlier ends at once.
+   * @returns The key with its new `secret`, which cannot be read again.
+   * @throws {AccountError} If the key does not exist, is revoked or comes from `SLUICE_OWNER_KEY`, or was rotated at the
+   *   same time.
+   */
+  async rotate(id: string, keepMs: number): Promise<Key & { secret: string }> {
+    if (!Number.isSafeInteger(keepMs) || keepMs < 0 || keepMs > LONGEST_OVERLAP_MS) {
+      throw new AccountError("The previous secret may stay valid for up to 90 days");
+    }
+    const { revokedAtMs } = await this.#get(id);
+    if (revokedAtMs !== null) throw new AccountError(`Key ${id} is revoked: create another one`);
+    const row = await this.#database.one("select digest, source from keys where id = ?", [id]);
+    if (row?.source === "environment") {
+      throw new AccountError("This key comes from SLUICE_OWNER_KEY: set that to another key");
+    }
+    const secret = newSecret();
+    const args = [this.#now() + keepMs, digestOf(secret), hintOf(secret), id, String(row?.digest)];
+    const [rotated] = await this.#database.batch([{ sql: ROTATE, args }]);
+    if (rotated!.length === 0) {
+      throw new AccountError(`Key ${id} was changed at the same time: look at it and try again`);
+    }
+    return { ...await this.#get(id), secret };
+  }
+
   async #get(id: string): Promise<Key> {
     const key = await this.byId(id);
     if (key !== undefined) return key;
     throw new AccountError(
       `Key ${JSON.stringify(id)} not found. List keys with: sluice key list`,
     );
-  }
-
-  #check({ id, name = "", expiresAtMs }: KeyOptions): void {
-    const now = this.#now();
-    checkName(name);
-    if (expiresAtMs !== undefined && expiresAtMs <= now) {
-      throw new AccountError("The expiry of a key must be in the future");
-    }
-    if (expiresAtMs !== undefined && expiresAtMs > now + LONGEST_MS) {
-      throw new AccountError("The expiry of a key must be within 100 years");
-    }
-    if (id !== undefined && !KEY_ID.test(id)) throw new AccountError("Invalid key ID");
-  }
-
-  async #insert(statements: readonly Statement[]): Promise<void> {
-    try {
-      await this.#database.batch(statements);
-    } catch (error) {
-      if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
-      throw new DuplicateKey("Key ID already exists");
-    }
   }
 
   /**
@@ -190,10 +163,10 @@ export class Keys {
     options: KeyOptions = {},
     also: (key: Key) => readonly Statement[] = () => [],
   ): Promise<Key> {
-    this.#check(options);
+    checkKeyOptions(options, this.#now());
     if (!/^[0-9a-f]{64}$/.test(hex)) throw new AccountError("Invalid digest of a key");
     const key = { ...newKey(account, "", this.#now(), options), hint: hint.slice(0, 16) };
-    await this.#insert([insertKey(key, hex, "issued"), ...also(key)]);
+    await insertKeys(this.#database, [insertKey(key, hex, "issued"), ...also(key)]);
     return key;
   }
 
@@ -215,12 +188,12 @@ export class Keys {
   }
 
   /**
-   * Lists the keys of an account, including revoked and expired ones.
+   * Lists the keys that an account pays for or uses as a member of a team, including revoked and expired ones.
    *
    * @returns Keys, oldest first.
    */
-  async list(account: Account): Promise<Key[]> {
-    return (await this.#database.all(OF_ACCOUNT, [account.id])).map(read);
+  async list({ id }: Pick<Account, "id">): Promise<Key[]> {
+    return (await this.#database.all(OF_ACCOUNT, [id, id])).map(readKey);
   }
 
   /**
@@ -230,7 +203,21 @@ export class Keys {
    */
   async byId(id: string): Promise<Key | undefined> {
     const row = await this.#database.one(BY_ID, [id]);
-    return row === undefined ? undefined : read(row);
+    return row === undefined ? undefined : readKey(row);
+  }
+
+  /**
+   * Finds keys by their IDs.
+   *
+   * @returns Those that there are, revoked and expired ones included, by ID.
+   */
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Key>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.all(
+      `select ${KEY_COLUMNS} from keys where id in (select value from json_each(?))`,
+      [JSON.stringify(ids)],
+    );
+    return new Map(rows.map(readKey).map((key) => [key.id, key]));
   }
 
   /**
@@ -249,18 +236,20 @@ export class Keys {
    */
   async byDigest(hex: string): Promise<Key | undefined> {
     const row = await this.#database.one(BY_DIGEST, [hex]);
-    return row === undefined ? undefined : read(row);
+    return row === undefined ? undefined : readKey(row);
   }
 
   /**
-   * Reads when each key of an account was last used.
+   * Reads when keys were last used.
    *
+   * @param of The account that pays for the keys or uses them, or the team that they belong to.
    * @returns Start of the latest request by key ID, in milliseconds since the epoch, without unused keys.
    */
-  async lastUse(account: Account): Promise<ReadonlyMap<string, number>> {
+  async lastUse({ id }: Pick<Account | Team, "id">): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.all(
-      `select id, last_used_at_ms from keys join key_uses on key_id = id where account_id = ?`,
-      [account.id],
+      `select id, last_used_at_ms from keys join key_uses on key_id = id
+        where account_id = ? or member_id = ? or team_id = ?`,
+      [id, id, id],
     );
     return new Map(rows.map((row) => [String(row.id), Number(row.last_used_at_ms)]));
   }
@@ -303,65 +292,22 @@ export class Keys {
   }
 }
 
-function newSecret(): string {
-  return `sk-${randomText(43)}`;
+/** @throws {AccountError} For the pool of a team, whose keys are the team's. */
+function mustBePayer({ kind, email }: Account): void {
+  if (kind === "pool") {
+    throw new AccountError(`${email} is the pool of a team: create keys of the team`);
+  }
 }
 
-/**
- * Digests a secret for storage.
- *
- * @returns SHA-256 in hexadecimal.
- */
-export function digestOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
-}
-
-/** Format of the IDs that {@linkcode newKeyId} returns. */
-const KEY_ID = /^key_[A-Za-z0-9]{16}$/;
-
-/**
- * Makes an ID for a key that is still to be issued.
- *
- * @returns `key_` and 16 letters and digits.
- */
-export function newKeyId(): string {
-  return newId("key");
-}
-
-function newKey(account: Account, secret: string, nowMs: number, options: KeyOptions): Key {
-  return {
-    id: options.id ?? newKeyId(),
-    accountId: account.id,
-    name: options.name ?? "",
-    hint: `${secret.slice(0, 6)}…${secret.slice(-4)}`,
-    models: options.models === undefined ? null : [...options.models],
-    budgetCredits: options.budgetCredits ?? null,
-    createdAtMs: nowMs,
-    expiresAtMs: options.expiresAtMs ?? null,
-    revokedAtMs: null,
-  };
-}
-
-/** Returns the statement that stores `key`. */
-function insertKey(key: Key, digest: string, source: "issued" | "environment"): Statement {
-  const models = key.models === null ? null : JSON.stringify(key.models);
-  return {
-    sql: INSERT,
-    args: [
-      key.id,
-      key.accountId,
-      key.name,
-      key.hint,
-      models,
-      key.budgetCredits,
-      key.createdAtMs,
-      key.expiresAtMs,
-      digest,
-      source,
-    ],
-  };
-}
-
-function read(row: Row): Key {
-  return keyRow.parse(row);
+/** @throws {AccountError} If there is no scope, or one that the account's role does not allow. */
+function checkScopes(account: Account, scopes: readonly Scope[] | undefined): void {
+  if (scopes?.length === 0) throw new AccountError("A key needs at least one scope");
+  for (const scope of scopes ?? []) {
+    if (scope === "inference") continue;
+    if (!can({ account, teams: new Map() }, ROLES_OF_SCOPE[scope])) {
+      throw new AccountError(
+        `Keys of ${account.email} cannot have the scope '${scope}': its role is '${account.role}'`,
+      );
+    }
+  }
 }

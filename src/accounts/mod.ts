@@ -1,13 +1,14 @@
 /**
- * Manages accounts, API keys, passwords and console sessions.
+ * Manages accounts, teams, API keys, permissions, passwords and console sessions.
  *
- * Promise: a key is shown once and stored as a digest; a revoked key or a disabled account is rejected within a
- * second, whichever process revoked it; a known key costs no database read.
+ * Promise: a key is shown once and stored as a digest; a revoked key, a disabled account or team, or a stopped member is
+ * rejected within a second, whichever process changed it; a known key costs no database read.
  * Leaves to others: what a caller may spend (`ledger/`, `admission/`).
  *
  * @module
  */
 
+export { type ExpiringKey, expiringKeys } from "./expiring_keys.ts";
 export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } from "./accounts.ts";
 export { invitedBy, inviterIdOf, isActive } from "./invitations.ts";
 export {
@@ -16,9 +17,29 @@ export {
   type Key,
   KEY_PATTERN,
   type KeyOptions,
-  Keys,
   newKeyId,
-} from "./keys.ts";
-export { AccountDisabled, type Caller, KeyRing } from "./key_ring.ts";
+  type Scope,
+  SCOPES,
+} from "./key.ts";
+export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts";
+export { Keys } from "./keys.ts";
+export { type Member, Members } from "./members.ts";
 export { checkPassword, type PasswordCost, Passwords } from "./passwords.ts";
+export {
+  type Action,
+  type ActionObject,
+  ACTIONS,
+  type Actor,
+  can,
+  type Holder,
+  HOLDERS,
+  PERMISSIONS,
+  permissionsMarkdown,
+  type Role,
+  ROLES,
+  TEAM_ROLES,
+  type TeamRole,
+} from "./permissions.ts";
 export { type Session, Sessions } from "./sessions.ts";
+export { TeamKeys } from "./team_keys.ts";
+export { type Team, type TeamChanges, Teams } from "./teams.ts";

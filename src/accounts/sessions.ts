@@ -1,7 +1,9 @@
+import * as z from "zod";
 import type { Database } from "../database/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import { type Account, AccountError, readAccount } from "./accounts.ts";
-import { digestOf } from "./keys.ts";
+import { digestOf } from "./key.ts";
+import { TEAM_ROLES, type TeamRole } from "./permissions.ts";
 
 /** 32 of 57 characters: 186 bits. */
 const TOKEN_LENGTH = 32;
@@ -10,9 +12,13 @@ const SESSION_MS = 30 * 86_400_000;
 const LINK_SESSION_MS = 3_600_000;
 const LINK_MS = 24 * 3_600_000;
 
+const teamRoles = z.record(z.string(), z.enum(TEAM_ROLES));
+
 /** A console session. */
 export interface Session {
   readonly account: Account;
+  /** Roles of the account in teams, by team ID, without teams where it has been stopped. */
+  readonly teams: ReadonlyMap<string, TeamRole>;
   /** Token that every form of this session must carry. */
   readonly csrfToken: string;
   /** Whether a sign-in link started the session within the last hour: a forgotten password can be replaced. */
@@ -47,7 +53,8 @@ export class Sessions {
       { sql: "delete from sessions where digest = ?", args: [digestOf(before)] },
       {
         sql: `insert into sessions (digest, account_id, by_link, created_at_ms, expires_at_ms)
-          select ?, id, ?, ?, ? from accounts where id = ? and disabled_at_ms is null`,
+          select ?, id, ?, ?, ? from accounts
+          where id = ? and disabled_at_ms is null and kind = 'person'`,
         args: [digestOf(token), byLink ? 1 : 0, now, now + SESSION_MS, account.id],
       },
     ]);
@@ -62,12 +69,17 @@ export class Sessions {
    */
   async find(token: string): Promise<Session | undefined> {
     const row = await this.#database.one(
-      `select accounts.*, by_link, sessions.created_at_ms as begun_at_ms from sessions join accounts on accounts.id = account_id
-        where digest = ? and expires_at_ms > ? and disabled_at_ms is null`,
+      `select accounts.*, by_link, sessions.created_at_ms as begun_at_ms, (
+          select json_group_object(team_id, role) from team_members
+          where account_id = accounts.id and stopped_at_ms is null
+        ) as teams
+        from sessions join accounts on accounts.id = account_id
+        where kind = 'person' and digest = ? and expires_at_ms > ? and disabled_at_ms is null`,
       [digestOf(token), this.#now()],
     );
     return row === undefined ? undefined : {
       account: readAccount(row),
+      teams: new Map(Object.entries(teamRoles.parse(JSON.parse(String(row.teams))))),
       csrfToken: digestOf(`csrf ${token}`),
       byLink: row.by_link === 1 && Number(row.begun_at_ms) > this.#now() - LINK_SESSION_MS,
     };
@@ -102,7 +114,7 @@ export class Sessions {
    * Creates a link that signs the account in once, within a day.
    *
    * @returns The link's token.
-   * @throws {AccountError} If the account is disabled.
+   * @throws {AccountError} If the account is disabled or not a person's.
    */
   async makeLink(account: Account): Promise<string> {
     const token = randomText(TOKEN_LENGTH);
@@ -111,12 +123,17 @@ export class Sessions {
       { sql: "delete from sign_in_links where expires_at_ms <= ?", args: [now] },
       {
         sql: `insert into sign_in_links (digest, account_id, expires_at_ms)
-          select ?, id, ? from accounts where id = ? and disabled_at_ms is null returning digest`,
+          select ?, id, ? from accounts
+          where id = ? and disabled_at_ms is null and kind = 'person' returning digest`,
         args: [digestOf(token), now + LINK_MS, account.id],
       },
     ]);
     if (made!.length === 0) {
-      throw new AccountError(`Cannot create a sign-in link: account ${account.email} is disabled`);
+      throw new AccountError(
+        account.kind === "person"
+          ? `Cannot create a sign-in link: account ${account.email} is disabled`
+          : `Cannot create a sign-in link: ${account.email} is not a person`,
+      );
     }
     return token;
   }

@@ -1,6 +1,8 @@
 /** Tables of this folder: only its SQL reads and writes them (`tests/tables_test.ts`). */
 export const TABLES = [
   "accounts",
+  "teams",
+  "team_members",
   "keys",
   /** When each key was last used. */
   "key_uses",

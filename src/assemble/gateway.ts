@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import type { Account } from "../accounts/mod.ts";
+import { Alerts, type AlertTimes } from "../alerts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
-import { collectGarbageWhenIdle } from "../platform/mod.ts";
+import { collectGarbageWhenIdle, VERSION } from "../platform/mod.ts";
 import { type Config, databaseFile, type Settings } from "../config/mod.ts";
 import {
   announcedGateway,
@@ -13,7 +15,7 @@ import {
   type ObserveCommit,
 } from "../database/mod.ts";
 import type { App, Server } from "../http/mod.ts";
-import type { Resolve } from "../images/mod.ts";
+import { type Resolve, systemResolve } from "../images/mod.ts";
 import type { InFlightRequests } from "../relay/mod.ts";
 import { sealKey } from "../sealing/mod.ts";
 import { delay } from "../std/mod.ts";
@@ -22,7 +24,7 @@ import { mergedStates, type RetryPolicy, type Upstreams } from "../upstreams/mod
 import { Retention } from "../usage/mod.ts";
 import { sharedMemory } from "./bounds.ts";
 import { Door } from "./door.ts";
-import { newsOf } from "./serving.ts";
+import { newsOf, workAside } from "./serving.ts";
 import { ServingThreads, type StartThread } from "./serving_threads.ts";
 import { type Reload, retentionLimits } from "./servings.ts";
 import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.ts";
@@ -54,8 +56,10 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
   readonly takeover?: boolean;
   /** Requests of an account within a second from which on credits are lent for it; tests set 0. */
   readonly lendFrom?: number;
-  /** How host names of images become addresses. */
+  /** How host names of images and of receivers of alerts become addresses. */
   readonly resolve?: Resolve;
+  /** How fast alerts are looked for and delivered. */
+  readonly alertTimes?: AlertTimes;
   /** Writes lines of the log of other threads; without, they write to standard error themselves. */
   readonly writeLog?: (text: string) => void;
   /** Starts a serving thread; tests pass their own. */
@@ -74,6 +78,7 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
   readonly inFlight: InFlightRequests;
   readonly admission: Admission;
   readonly retention: Retention;
+  readonly alerts: Alerts;
   /** The key created at the first start; shown once, undefined from then on. */
   readonly firstKey: string | undefined;
   readonly owner: Account;
@@ -148,6 +153,27 @@ export async function assemble(config: Config, environment: Environment): Promis
     server: file === undefined ? database : undefined,
     now,
   });
+  const upstreamStates = async () =>
+    mergedStates([door.upstreamStates, ...await threads?.upstreams() ?? []]);
+  const alerts = built.adopt(
+    new Alerts({
+      ...store,
+      log,
+      metrics,
+      now,
+      directory: settings.data,
+      settings: () => servings.current.config.settings.alerts,
+      served: () => ({
+        routes: servings.current.catalog().routes,
+        settings: routesDigest(servings.current.config.settings),
+      }),
+      upstreams: upstreamStates,
+      aside: (work) => workAside(servings.current.config, store, environment, work),
+      resolve: resolve ?? systemResolve,
+      times: environment.alertTimes,
+    }),
+    (one) => one.close(),
+  );
   const closing = new AbortController();
   const memory = count === 1 ? undefined : sharedMemory(count);
   let threads: ServingThreads | undefined;
@@ -178,8 +204,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       liveRequests: async () =>
         [...inFlight.all, ...await threads?.live() ?? []]
           .toSorted((a, b) => a.startedAtMs - b.startedAtMs),
-      upstreamStates: async () =>
-        mergedStates([door.upstreamStates, ...await threads?.upstreams() ?? []]),
+      upstreamStates,
       closing: closing.signal,
     }),
   );
@@ -212,6 +237,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     );
     servings.others = threads;
   }
+  alerts.start();
 
   const owned = built.move();
   let server: Server | undefined;
@@ -230,6 +256,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   const close = async () => {
     closing.abort();
     clearInterval(watching);
+    await alerts.close(); // while all that it looks at is there
     await Promise.all([threads?.[Symbol.asyncDispose](), door.closeConnections(CLOSE_PATIENCE_MS)]);
     await owned.disposeAsync();
   };
@@ -245,6 +272,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   return {
     ...store,
     retention,
+    alerts,
     admission,
     get config() {
       return servings.current.config;
@@ -384,6 +412,14 @@ async function stopListening(
   }
   server?.stopListening();
   await threads?.stopListening();
+}
+
+/** A digest of the settings that routes and their prices come from, and of the program that knows models. */
+function routesDigest({ routes, upstream, upstreams, credits }: Settings): string {
+  const of = Object.entries(upstreams).map(([name, { url, discover }]) => [name, url, discover]);
+  const { url, discover, model } = upstream;
+  const all = [VERSION, routes, of, url, discover, model, credits.perUsd];
+  return createHash("sha256").update(JSON.stringify(all)).digest("hex");
 }
 
 /** So that the file of a stopped gateway can be copied: the driver keeps the log beside it when it closes. */

@@ -202,7 +202,7 @@ function lazily(make: () => Promise<Console>): () => Promise<Console> {
 }
 
 /** Long work runs on a connection of its own where there can be one. */
-async function workAside<T>(
+export async function workAside<T>(
   config: Config,
   { database }: Store,
   { now }: StoreOptions,

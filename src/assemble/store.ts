@@ -2,9 +2,12 @@ import {
   type Account,
   Accounts,
   Keys,
+  Members,
   type PasswordCost,
   Passwords,
   Sessions,
+  TeamKeys,
+  Teams,
 } from "../accounts/mod.ts";
 import { Registration, Sales } from "../billing/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
@@ -43,6 +46,9 @@ export interface Store extends AsyncDisposable {
   readonly clock: DatabaseClock;
   readonly accounts: Accounts;
   readonly keys: Keys;
+  readonly teams: Teams;
+  readonly members: Members;
+  readonly teamKeys: TeamKeys;
   readonly registration: Registration;
   readonly sales: Sales;
   readonly passwords: Passwords;
@@ -95,6 +101,9 @@ export async function openStore(
     clock,
     accounts,
     keys: new Keys(database, now),
+    teams: new Teams(database, now),
+    members: new Members(database, now),
+    teamKeys: new TeamKeys(database, now),
     registration,
     owner: () => registration.owner(settings.owner.email),
     sales: new Sales(database, settings.packages, settings.credits, now),

@@ -47,20 +47,26 @@ export class Registration {
   /**
    * Creates an account with its signup credits, and gives the inviter a bonus.
    *
-   * @param account Email address, name, and the invite code that was used.
+   * @param account Email address, name, kind (default: `person`), and the invite code that was used.
    * @returns The new account.
    * @throws {AccountError} If the address or name is invalid, the address in use, or the invite code unknown.
    */
   async register(
-    { email, name, inviteCode }: {
+    { email, name, kind = "person", inviteCode }: {
       readonly email: string;
       readonly name?: string | undefined;
+      readonly kind?: "person" | "service";
       readonly inviteCode?: string | undefined;
     },
   ): Promise<Account> {
     const inviter = await this.inviterOf(inviteCode);
     return await this.#accounts.create(
-      { email, ...(name !== undefined && { name }), ...(inviter && { invitedBy: inviter.id }) },
+      {
+        email,
+        kind,
+        ...(name !== undefined && { name }),
+        ...(inviter && { invitedBy: inviter.id }),
+      },
       (made) => [
         ...this.#signup(made),
         ...(inviter === undefined ? [] : grantStatements({
@@ -101,8 +107,10 @@ export class Registration {
    */
   async owner(email: string): Promise<Account> {
     const owner = await this.#accounts.owner() ?? await this.#makeOwner(email);
-    // idempotent: databases from before credits existed already have an owner
-    await this.#database.batch(this.#ownerGrant(owner));
+    // Idempotent: databases from before credits existed already have an owner. An account that became an owner later
+    // gets nothing.
+    const first = await this.#accounts.first();
+    if (owner.id === first?.id) await this.#database.batch(this.#ownerGrant(owner));
     return owner;
   }
 

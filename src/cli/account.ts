@@ -1,5 +1,5 @@
-import type { Command } from "commander";
-import type { Account } from "../accounts/mod.ts";
+import { Argument, type Command } from "commander";
+import { type Account, type Role, ROLES } from "../accounts/mod.ts";
 import { budgetsOf, budgetText, creditsOf, describeBudget } from "../ledger/mod.ts";
 import { gatewayAddress, refuseOther } from "./address.ts";
 import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
@@ -14,23 +14,30 @@ const EMAIL = argument("<email>", "email address of the account");
 export function accountCommand(program: Command, context: CommandContext): void {
   const account = program.command("account").description("manage accounts");
 
-  defineCommand<{ email: string; name: string; invite?: string }>(account, context, {
-    name: "create",
-    description: "create an account",
-    options: [
-      required("--email <address>", "email address; identifies the account in other commands"),
-      option("--name <name>", "display name", ""),
-      option("--invite <code>", "invite code of the account that invited this one"),
-    ],
-    help: "\nExample:\n  sluice account create --email ada@example.com --name Ada",
-    opens: "new database",
-    async run({ options: { email, name, invite }, parts: { registration }, print }) {
-      print(
-        plain(await registration.register({ email, name, inviteCode: invite })),
-        (made) => `Created ${made.email}. Next: sluice key create --account ${made.email}\n`,
-      );
+  defineCommand<{ email: string; name: string; service?: boolean; invite?: string }>(
+    account,
+    context,
+    {
+      name: "create",
+      description: "create an account",
+      options: [
+        required("--email <address>", "email address; identifies the account in other commands"),
+        option("--name <name>", "display name", ""),
+        option("--service", "an account of a program, which does not sign in to the console"),
+        option("--invite <code>", "invite code of the account that invited this one"),
+      ],
+      help: "\nExample:\n  sluice account create --email ada@example.com --name Ada",
+      opens: "new database",
+      async run({ options, parts: { registration }, print }) {
+        const { email, name, service = false, invite } = options;
+        const kind = service ? "service" : "person";
+        print(
+          plain(await registration.register({ email, name, kind, inviteCode: invite })),
+          (made) => `Created ${made.email}. Next: sluice key create --account ${made.email}\n`,
+        );
+      },
     },
-  });
+  );
 
   defineCommand(account, context, {
     name: "list",
@@ -111,6 +118,22 @@ export function accountCommand(program: Command, context: CommandContext): void 
   );
   change("enable", "take a disabled account's keys again", (email) => `Enabled ${email}.\n`);
 
+  defineCommand<{ email: string; role: Role }>(account, context, {
+    name: "role",
+    description: "give an account a role",
+    arguments: [EMAIL, new Argument("<role>", "role of the installation").choices(ROLES)],
+    help:
+      "\nowner: everything; operator: everything but owners and settings; finance: reads usage and " +
+      "credits.\n\nExample:\n  sluice account role ada@example.com operator",
+    opens: "database",
+    async run({ options: { email, role }, parts: { accounts }, print }) {
+      print(
+        plain(await accounts.setRole(email, role)),
+        (value) => `${value.email} has the role ${value.role}.\n`,
+      );
+    },
+  });
+
   defineCommand<{ email?: string }>(account, context, {
     name: "link",
     description: "create a one-time link that signs in to the console (valid for one day)",
@@ -132,6 +155,7 @@ function plain(account: Account) {
     id: account.id,
     email: account.email,
     name: account.name,
+    kind: account.kind,
     role: account.role,
     created_at: new Date(account.createdAtMs).toISOString(),
     disabled_at: account.disabledAtMs === null
@@ -140,10 +164,11 @@ function plain(account: Account) {
   };
 }
 
-function row({ email, name, role, created_at, disabled_at, id }: ReturnType<typeof plain>) {
+function row({ email, name, kind, role, created_at, disabled_at, id }: ReturnType<typeof plain>) {
   return {
     email,
     name: name || null,
+    kind,
     role,
     state: disabled_at === null ? "active" : "disabled",
     created: time(Date.parse(created_at)),

@@ -1,4 +1,12 @@
-import type { Account, Accounts, Keys, Sessions } from "../accounts/mod.ts";
+import type {
+  Account,
+  Accounts,
+  Keys,
+  Members,
+  Sessions,
+  TeamKeys,
+  Teams,
+} from "../accounts/mod.ts";
 import type { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
@@ -12,6 +20,9 @@ export interface CommandParts extends AsyncDisposable {
   readonly clock: DatabaseClock;
   readonly accounts: Accounts;
   readonly keys: Keys;
+  readonly teams: Teams;
+  readonly members: Members;
+  readonly teamKeys: TeamKeys;
   readonly registration: Registration;
   readonly sales: Sales;
   readonly sessions: Sessions;

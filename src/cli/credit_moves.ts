@@ -5,10 +5,17 @@ import { creditsOf } from "../ledger/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option, required } from "./define_command.ts";
 import { parseCount, parseDuration } from "./format.ts";
-import { type PlaceOptions, withParts } from "./settings.ts";
+import {
+  checkPayer,
+  payerOf,
+  type PayerOptions,
+  type PlaceOptions,
+  withParts,
+} from "./settings.ts";
 
 interface GrantOptions {
-  readonly account: string;
+  readonly account?: string;
+  readonly team?: string;
   readonly credits?: string;
   readonly expires?: string;
   readonly note?: string;
@@ -18,7 +25,8 @@ interface GrantOptions {
 }
 
 interface TakeBackOptions {
-  readonly account: string;
+  readonly account?: string;
+  readonly team?: string;
   readonly lot: string;
   readonly credits?: string;
   readonly note: string;
@@ -36,7 +44,8 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
     name: "grant",
     description: "grant credits to an account",
     options: [
-      required("--account <email>", "account email"),
+      option("--account <email>", "account email"),
+      option("--team <team>", "name or ID of the team whose pool it is, instead of an account"),
       option("--credits <number>", "number of credits"),
       option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)"),
       option("--note <text>", "reason, shown to the account"),
@@ -53,7 +62,8 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       "    --reference INV-2031",
     opens: "place",
     run: ({ options, print }) =>
-      moving(context, options, "granted", async ({ accounts, sales, database, clock }, moved) => {
+      moving(context, options, "granted", async (parts, moved) => {
+        const { sales, database, clock } = parts;
         if (options.credits === undefined && options.package === undefined) {
           throw new UsageError("pass --credits or --package");
         }
@@ -71,7 +81,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         if (options.paid && options.package === undefined) {
           throw new UsageError("--paid requires --package");
         }
-        const account = await accounts.get(options.account);
+        const account = await payerOf(parts, options);
         const amount = options.credits === undefined ? undefined : parseCount(options.credits);
         const reference = options.reference ?? newReference();
         const { lotId, isRepeated } = await repeatable(
@@ -118,7 +128,8 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
     name: "take-back",
     description: "take back the remaining credits of a grant",
     options: [
-      required("--account <email>", "account email"),
+      option("--account <email>", "account email"),
+      option("--team <team>", "name or ID of the team whose pool it is, instead of an account"),
       required("--lot <id>", "lot ID (lot_…), as listed by sluice credits show"),
       required("--note <text>", "reason, shown to the account"),
       option("--credits <number>", "number of credits (default: all that remain)"),
@@ -129,8 +140,9 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       '--note "granted twice"',
     opens: "place",
     run: ({ options, print }) =>
-      moving(context, options, "taken back", async ({ accounts, sales, database }, moved) => {
-        const account = await accounts.get(options.account);
+      moving(context, options, "taken back", async (parts, moved) => {
+        const { sales, database } = parts;
+        const account = await payerOf(parts, options);
         const reference = options.reference ?? newReference();
         const taken = await repeatable(reference, () =>
           sales.takeBack(account, {
@@ -194,10 +206,11 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
 /** Runs a command that moves credits. An error after they moved is reported, but the command succeeds. */
 async function moving(
   context: CommandContext,
-  options: PlaceOptions,
+  options: PlaceOptions & PayerOptions,
   done: "granted" | "taken back",
   work: (parts: CommandParts, moved: () => void) => Promise<void>,
 ): Promise<void> {
+  checkPayer(options);
   let isMoved = false;
   try {
     await withParts(context, options, (parts) => work(parts, () => isMoved = true));

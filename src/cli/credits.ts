@@ -5,7 +5,7 @@ import { creditMoveCommands } from "./credit_moves.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
 import { progress } from "./progress.ts";
-import { accountOrOwner } from "./settings.ts";
+import { accountOrOwner, payerOf } from "./settings.ts";
 
 /** `sluice credits …` and `sluice invite …` */
 export function creditCommands(program: Command, context: CommandContext): void {
@@ -13,14 +13,19 @@ export function creditCommands(program: Command, context: CommandContext): void 
 
   creditMoveCommands(credits, context);
 
-  defineCommand<{ account?: string }>(credits, context, {
+  defineCommand<{ account?: string; team?: string }>(credits, context, {
     name: "show",
-    description: "show an account's balance and lots",
-    options: [option("--account <email>", "account email (default: owner)")],
+    description: "show the balance and lots of an account, or of a team's pool",
+    options: [
+      option("--account <email>", "account email (default: owner)"),
+      option("--team <team>", "name or ID of a team, instead of an account"),
+    ],
     opens: "database",
     async run({ options, parts, print }) {
       const { database, clock } = parts;
-      const account = await accountOrOwner(parts, options.account);
+      const account = options.team === undefined
+        ? await accountOrOwner(parts, options.account)
+        : await payerOf(parts, options);
       const own = await creditsOf(database, account.id, clock.now());
       print(
         {

@@ -1,10 +1,12 @@
 import type { Command } from "commander";
 import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
+import { checkReceiver } from "../alerts/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile, type UpstreamSettings } from "../config/mod.ts";
 import { DIALECTS } from "../dialects/mod.ts";
 import { databaseBytes, MIGRATIONS, probeWrite } from "../database/mod.ts";
+import { systemResolve } from "../images/mod.ts";
 import { colors } from "../std/mod.ts";
 import { latestRecordAt } from "../usage/mod.ts";
 import { configuredUpstreams, keysOf, type Probe, probeUpstream } from "../upstreams/mod.ts";
@@ -117,6 +119,8 @@ async function examine(
     findings.push(warning("settings", drift.text, drift.advice));
   }
   if (options.local) return findings;
+  tell("receivers of alerts");
+  findings.push(...await receivers(config));
   const upstreams = Object.entries(configuredUpstreams(config.settings));
   if (upstreams.length === 0) {
     findings.push(warning(
@@ -210,6 +214,23 @@ async function space({ settings }: Config): Promise<Finding> {
   } catch (error) {
     return warning("disk", sentence(error), "check the disk of the data directory yourself");
   }
+}
+
+/** Receivers of alerts: none of them is sent anything. */
+async function receivers({ settings: { alerts } }: Config): Promise<Finding[]> {
+  return await Promise.all(
+    Object.entries(alerts.receivers).map(async ([name, receiver]) => {
+      const check = `alerts ${name}`;
+      const fault = await checkReceiver(receiver, { ...alerts, resolve: systemResolve });
+      return fault === undefined
+        ? ok(check, `${new URL(receiver.url).host} takes connections`)
+        : failed(
+          check,
+          fault,
+          "check alerts.receivers and alerts.allowPrivateHosts; then: sluice alerts test",
+        );
+    }),
+  );
 }
 
 /** Whether the gateway of a data directory answers, by the address that it left there. */

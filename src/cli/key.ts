@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Key } from "../accounts/mod.ts";
+import { type Key, type Scope, SCOPES } from "../accounts/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import {
   type Budget,
@@ -8,6 +8,7 @@ import {
   budgetText,
   describeBudget,
 } from "../ledger/mod.ts";
+import { spentByKey } from "../usage/mod.ts";
 import { servedCatalog } from "./served_catalog.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
@@ -23,6 +24,9 @@ import { accountOrOwner, activeAccount } from "./settings.ts";
 
 interface CreateOptions extends BudgetOptions {
   readonly account?: string;
+  readonly team?: string;
+  readonly member?: string;
+  readonly scopes?: string;
   readonly name: string;
   readonly expires?: string;
   readonly models?: string;
@@ -44,6 +48,9 @@ export function keyCommand(program: Command, context: CommandContext): void {
     description: "create an API key; it is shown once",
     options: [
       option("--account <email>", "account email (default: owner)"),
+      option("--team <team>", "name or ID of the team whose key it is, instead of an account"),
+      option("--member <email>", "with --team: the member who uses it (default: the whole team)"),
+      option("--scopes <scopes>", `comma-separated: ${SCOPES.join(", ")} (default: inference)`),
       option("--name <name>", "display name", ""),
       option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)"),
       option("--models <ids>", "comma-separated model IDs (default: all)"),
@@ -57,19 +64,33 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const models = options.models === undefined
         ? undefined
         : routeIds(parseList(options.models), await servedCatalog(config, context));
-      const account = await activeAccount(parts, options.account);
+      const { team, scopes } = options;
+      if (team === undefined ? options.member !== undefined : options.account !== undefined) {
+        throw new UsageError("--member goes with --team, and --account without it");
+      }
+      if (team !== undefined && scopes !== undefined) {
+        throw new UsageError("keys of a team have the scope inference: omit --scopes");
+      }
+      const restrictions = {
+        name: options.name,
+        models,
+        expiresAtMs: options.expires === undefined
+          ? undefined
+          : context.now() + parseDuration(options.expires),
+      };
       const nowMs = parts.clock.now();
-      const made = await parts.keys.issue(
-        account,
-        {
-          name: options.name,
-          models,
-          expiresAtMs: options.expires === undefined
-            ? undefined
-            : context.now() + parseDuration(options.expires),
-        },
-        ({ id }) => newBudget({ owner: "key", ownerId: id }, options, nowMs),
-      );
+      const also = ({ id }: Key) => newBudget({ owner: "key", ownerId: id }, options, nowMs);
+      const made = team === undefined
+        ? await parts.keys.issue(await activeAccount(parts, options.account), {
+          ...restrictions,
+          scopes: scopes === undefined ? undefined : parseScopes(scopes),
+        }, also)
+        : await parts.teamKeys.issue(
+          await parts.teams.get(team),
+          options.member === undefined ? null : await parts.accounts.get(options.member),
+          restrictions,
+          also,
+        );
       const owner = { owner: "key", ownerId: made.id } as const;
       const budgets = await budgetsOf(parts.database, owner, nowMs);
       print(
@@ -80,31 +101,49 @@ export function keyCommand(program: Command, context: CommandContext): void {
     },
   });
 
-  defineCommand<{ account?: string }>(key, context, {
+  defineCommand<{ account?: string; team?: string; all?: boolean }>(key, context, {
     name: "list",
-    description: "list an account's keys",
-    options: [option("--account <email>", "account email (default: owner)")],
+    description: "list the keys of an account or a team",
+    options: [
+      option("--account <email>", "account email (default: owner)"),
+      option("--team <team>", "name or ID of a team, instead of an account"),
+      option("--all", "revoked and expired keys as well"),
+    ],
     opens: "database",
     async run({ options, parts, print }) {
-      const account = await accountOrOwner(parts, options.account);
-      const found = await parts.keys.list(account);
-      const lastUse = await parts.keys.lastUse(account);
+      if (options.account !== undefined && options.team !== undefined) {
+        throw new UsageError("pass either --account or --team");
+      }
+      const { keys, teams, teamKeys, database } = parts;
+      const team = options.team === undefined ? undefined : await teams.get(options.team);
+      const whose = team ?? await accountOrOwner(parts, options.account);
+      const found = team === undefined ? await keys.list(whose) : await teamKeys.list(team);
+      const shown = options.all ? found : found.filter((one) => isActive(one, context.now()));
+      const lastUse = await keys.lastUse(whose);
+      const payers = [...new Set(shown.map(({ accountId }) => accountId))];
+      const spent = new Map(
+        (await Promise.all(payers.map((id) => spentByKey(database, id)))).flatMap((
+          one,
+        ) => [...one]),
+      );
       const budgets = await budgetsOfKeys(
-        parts.database,
-        found.map(({ id }) => id),
+        database,
+        shown.map(({ id }) => id),
         parts.clock.now(),
       );
+      const hidden = found.length - shown.length;
       print(
-        found.map((one) => ({
+        shown.map((one) => ({
           ...plain(one, budgets.get(one.id)),
           last_used_at: iso(lastUse.get(one.id) ?? null),
+          spent: spent.get(one.id) ?? 0,
         })),
         () =>
-          table(
-            found.map((one) =>
-              row(one, budgets.get(one.id), lastUse.get(one.id) ?? null, context.now())
-            ),
-          ),
+          table(shown.map((one) => ({
+            ...row(one, budgets.get(one.id), lastUse.get(one.id) ?? null, context.now()),
+            spent: spent.get(one.id) ?? 0,
+          }))) +
+          (hidden === 0 ? "" : `\n${hidden} revoked or expired: sluice key list --all\n`),
       );
     },
   });
@@ -147,6 +186,38 @@ export function keyCommand(program: Command, context: CommandContext): void {
     },
   });
 
+  defineCommand<{ id: string; keep?: string }>(key, context, {
+    name: "rotate",
+    description: "give a key another secret; it is shown once",
+    arguments: [argument("<id>", "key ID (key_…)")],
+    options: [
+      option(
+        "--keep <duration>",
+        "how long the present secret stays valid, e.g. 12h, 7d (default: not at all)",
+      ),
+    ],
+    help:
+      "\nThe key's ID, restrictions, budgets and usage stay. Only one previous secret is kept: a second rotation" +
+      "\nends an earlier one at once.\n\nExample:\n  sluice key rotate key_… --keep 24h",
+    opens: "database",
+    async run({ options: { id, keep }, parts, print }) {
+      const { secret, ...rotated } = await parts.keys.rotate(
+        id,
+        keep === undefined ? 0 : parseDuration(keep),
+      );
+      const owner = { owner: "key", ownerId: id } as const;
+      const budgets = await budgetsOf(parts.database, owner, parts.clock.now());
+      print(
+        { ...plain(rotated, budgets), key: secret },
+        (value) =>
+          `${value.key}\n\nCopy the key now: you won't be able to see it again. The previous one ` +
+          (keep === undefined
+            ? "stops working within a second.\n"
+            : `is valid until ${time(rotated.previousUntilMs)}.\n`),
+      );
+    },
+  });
+
   defineCommand<{ id: string }>(key, context, {
     name: "revoke",
     description: "revoke a key permanently",
@@ -161,8 +232,22 @@ export function keyCommand(program: Command, context: CommandContext): void {
   });
 }
 
+function parseScopes(text: string): Scope[] {
+  return parseList(text).map((name) => {
+    const scope = SCOPES.find((one) => one === name);
+    if (scope === undefined) {
+      throw new UsageError(`unknown scope '${name}'. Scopes: ${SCOPES.join(", ")}`);
+    }
+    return scope;
+  });
+}
+
+function isActive({ revokedAtMs, expiresAtMs }: Key, nowMs: number): boolean {
+  return revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs);
+}
+
 /** Route ids that are served, aliases resolved. */
-function routeIds(names: readonly string[], catalog: Catalog): string[] {
+export function routeIds(names: readonly string[], catalog: Catalog): string[] {
   return names.map((name) => {
     const route = catalog.find(name);
     if (route === undefined) {
@@ -181,6 +266,9 @@ function plain(key: Key, budgets: readonly Budget[] = []) {
   return {
     id: key.id,
     account_id: key.accountId,
+    team_id: key.teamId,
+    member_id: key.memberId,
+    scopes: key.scopes,
     name: key.name,
     hint: key.hint,
     models: key.models,
@@ -190,6 +278,7 @@ function plain(key: Key, budgets: readonly Budget[] = []) {
     created_at: iso(key.createdAtMs),
     expires_at: iso(key.expiresAtMs),
     revoked_at: iso(key.revokedAtMs),
+    previous_valid_until: iso(key.previousUntilMs),
   };
 }
 

@@ -1,9 +1,17 @@
 import { type Command, Option } from "commander";
 import { describeTargets, type Route } from "../catalog/mod.ts";
-import { cacheHitRate, type Grouping, GROUPINGS, usageReport } from "../usage/mod.ts";
+import {
+  cacheHitRate,
+  GROUPINGS,
+  monthStart,
+  TEAM_GROUPINGS,
+  type TeamGrouping,
+  teamReport,
+  usageReport,
+} from "../usage/mod.ts";
 import { settingsDrift } from "./address.ts";
 import { servedCatalog } from "./served_catalog.ts";
-import type { CommandContext } from "./context.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
 import { modelsSyncCommand } from "./models_sync.ts";
@@ -11,18 +19,29 @@ import { accountOrOwner } from "./settings.ts";
 
 /** `sluice usage`, `sluice models` and `sluice models sync`. */
 export function reportCommands(program: Command, context: CommandContext): void {
-  defineCommand<{ account?: string; by: Grouping }>(program, context, {
+  defineCommand<{ account?: string; team?: string; by?: string }>(program, context, {
     name: "usage",
-    description: "show an account's usage",
+    description: "show the usage of an account, or of a team this month",
     options: [
       option("--account <email>", "account email (default: owner)"),
-      new Option("--by <grouping>", "group by").choices(GROUPINGS).default("day"),
+      option("--team <team>", "name or ID of a team: what its keys used this month (UTC)"),
+      new Option("--by <grouping>", "group by (default: day; member of a team)").choices(
+        [...new Set([...GROUPINGS, ...TEAM_GROUPINGS])],
+      ),
     ],
     help:
       "\nsaved_credits is what cached input tokens saved by the prices of each charge, rounded down." +
-      "\n\nExample:\n  sluice usage --account ada@example.com --by model",
+      "\n\nExample:\n  sluice usage --account ada@example.com --by model\n" +
+      "  sluice usage --team Platform --by member",
     opens: "database",
-    async run({ options: { account, by }, parts, print }) {
+    async run({ options: { account, team, by: asked }, parts, print }) {
+      if (team !== undefined) {
+        if (account !== undefined) throw new UsageError("pass either --account or --team");
+        const by = TEAM_GROUPINGS.find((one) => one === asked) ?? "member";
+        return print(await teamRows(parts, team, by), table);
+      }
+      const by = GROUPINGS.find((one) => one === (asked ?? "day"));
+      if (by === undefined) throw new UsageError(`--by ${asked} goes with --team`);
       const { id } = await accountOrOwner(parts, account);
       const rows = await usageReport(parts.database, { accountId: id, by });
       print(
@@ -57,6 +76,26 @@ export function reportCommands(program: Command, context: CommandContext): void 
     },
   });
   modelsSyncCommand(models, context);
+}
+
+/** What a team's keys used this month; by member, with a row for each model of a member. */
+async function teamRows(parts: CommandParts, name: string, by: TeamGrouping) {
+  const { accounts, clock, database, teamKeys, teams } = parts;
+  const team = await teams.get(name);
+  const keys = await teamKeys.list(team);
+  const sinceMs = monthStart(clock.now());
+  const rows = await teamReport(database, { team, keys, by, sinceMs });
+  const ids = new Set(rows.map(({ memberId }) => memberId));
+  const emails = new Map<string | null, string>();
+  for (const id of ids) if (id !== null) emails.set(id, (await accounts.byId(id))?.email ?? id);
+  if (by !== "member") {
+    return rows.map(({ group, memberId: _none, ...sums }) => ({ [by]: group, ...sums }));
+  }
+  return rows.map(({ group, memberId, ...sums }) => ({
+    member: emails.get(memberId) ?? null,
+    model: group,
+    ...sums,
+  })).toSorted((a, b) => (a.member ?? "").localeCompare(b.member ?? ""));
 }
 
 /** A model as a row of a table. */

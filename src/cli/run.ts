@@ -5,6 +5,7 @@ import { DatabaseError, DirectoryInUse } from "../database/mod.ts";
 import { closestString } from "../std/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 import { accountCommand } from "./account.ts";
+import { alertsCommand } from "./alerts.ts";
 import { configCommand } from "./config.ts";
 import { backupCommands } from "./backup.ts";
 import { completionCommand } from "./completion.ts";
@@ -19,6 +20,7 @@ import { reloadCommand } from "./reload.ts";
 import { reportCommands } from "./report.ts";
 import { requestsCommand } from "./requests.ts";
 import { serveCommand } from "./serve.ts";
+import { teamCommand } from "./team.ts";
 import { simulateCommand } from "./simulate.ts";
 import { versionCommand } from "./version.ts";
 
@@ -69,9 +71,11 @@ function build(context: CommandContext): Command {
   environmentCommands(program, context);
   accountCommand(program, context);
   keyCommand(program, context);
+  teamCommand(program, context);
   creditCommands(program, context);
   reportCommands(program, context);
   requestsCommand(program, context);
+  alertsCommand(program, context);
   reloadCommand(program, context);
   configCommand(program, context);
   doctorCommand(program, context);

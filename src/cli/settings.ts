@@ -99,7 +99,37 @@ export async function accountOrOwner(
   return email === undefined ? await owner() : await accounts.get(email);
 }
 
-/** The same, to be given a key. */
+/** Options that say whose credits a command is about. */
+export interface PayerOptions {
+  readonly account?: string;
+  readonly team?: string;
+}
+
+/** @throws {UsageError} Unless either an account or a team is named. */
+export function checkPayer({ account, team }: PayerOptions): void {
+  if ((account === undefined) === (team === undefined)) {
+    throw new UsageError("pass either --account or --team");
+  }
+}
+
+/**
+ * The account whose credits a command is about: that of an address, or the pool of a team.
+ *
+ * @throws {UsageError} Unless one of them is named.
+ */
+export async function payerOf(
+  { accounts, teams }: CommandParts,
+  options: PayerOptions,
+): Promise<Account> {
+  checkPayer(options);
+  const { account, team } = options;
+  if (team === undefined) return await accounts.get(account!);
+  const { name, poolId } = await teams.get(team);
+  if (poolId === null) throw new Error(`Team ${name} has no pool: its members pay for their keys`);
+  return (await accounts.byId(poolId))!;
+}
+
+/** The account of an address, or the owner's, to be given a key. */
 export async function activeAccount(
   parts: CommandParts,
   email: string | undefined,

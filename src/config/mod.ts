@@ -23,9 +23,12 @@ export {
 } from "./load.ts";
 export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
 export {
+  ALERT_KINDS,
+  type AlertKind,
   identifier,
   type QuirkName,
   quirkName,
+  type ReceiverSettings,
   type RouteSettings,
   type Settings,
   settings,

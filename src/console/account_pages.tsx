@@ -1,10 +1,12 @@
 import {
   type Account,
   AccountError,
+  can,
   DuplicateKey,
   type Key,
   type Session,
 } from "../accounts/mod.ts";
+import { markRead, notices, type Reader } from "../alerts/mod.ts";
 import { budgetsOfKeys, creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import {
   daysSince,
@@ -12,6 +14,7 @@ import {
   GROUPINGS,
   requestRecord,
   requestRecords,
+  spentByKey,
   usageReport,
 } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
@@ -19,6 +22,7 @@ import { budgetOfForm } from "./budget_form.ts";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
+import { NoticesPage } from "./pages/notices.tsx";
 import { RequestPage, RequestsPage } from "./pages/requests.tsx";
 import { PERIODS, usageCsv, UsagePage } from "./pages/usage.tsx";
 import {
@@ -34,6 +38,7 @@ import {
 
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 /** Number of keys whose rate windows the home page shows. */
 const LIMITS_SHOWN = 3;
 
@@ -64,7 +69,7 @@ export class AccountPages {
     const limits = credits.balance === 0 ? [] : await Promise.all(
       active.slice(0, LIMITS_SHOWN).map(async (key) => ({
         key,
-        accountStatus: await admission.accountStatus({ accountId: account.id, keyId: key.id }),
+        accountStatus: await admission.accountStatus({ accountId: key.accountId, keyId: key.id }),
       })),
     );
     return await page(
@@ -86,9 +91,15 @@ export class AccountPages {
     more: { error?: string; made?: string } = {},
     status: number = STATUS_CODE.OK,
   ) {
-    const { database, keys, catalog, now } = this.#parts;
+    const { keys, catalog, database, now, teams } = this.#parts;
     const { account } = session;
     const own = await keys.list(account);
+    const spent = await Promise.all(
+      [...new Set([account.id, ...own.map(({ accountId }) => accountId)])]
+        .map((payerId) => spentByKey(database, payerId)),
+    );
+    const inTeams = own.some(({ teamId }) => teamId !== null);
+    const names = inTeams ? (await teams.list()).map(({ id, name }) => [id, name] as const) : [];
     return await page(
       c,
       <KeysPage
@@ -97,6 +108,9 @@ export class AccountPages {
         keys={own.toReversed()}
         budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
         lastUse={await keys.lastUse(account)}
+        spent={new Map(spent.flatMap((one) => [...one]))}
+        teams={inTeams ? new Map(names) : undefined}
+        mayChange={(key) => mayChange(session, key)}
         models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, this.#parts.config)}
         done={doneOf(c)}
@@ -128,12 +142,49 @@ export class AccountPages {
     }
   }
 
-  async revokeKey(c: PageRequest, { account }: Session): Promise<Response> {
-    const { keys } = this.#parts;
-    const key = await keys.byId(c.req.param("id") ?? "");
-    if (key === undefined || key.accountId !== account.id) return notFound(c);
-    await keys.revoke(key.id);
+  /** The key in the path, if it is one that the visitor pays for or uses. */
+  async #ownKey(c: PageRequest, { account }: Session): Promise<Key | undefined> {
+    const key = await this.#parts.keys.byId(c.req.param("id") ?? "");
+    const isOwn = key !== undefined &&
+      (key.accountId === account.id || key.memberId === account.id);
+    return isOwn ? key : undefined;
+  }
+
+  async revokeKey(c: PageRequest, session: Session): Promise<Response> {
+    const key = await this.#ownKey(c, session);
+    if (key === undefined) return notFound(c);
+    await this.#parts.keys.revoke(key.id);
     return seeOther(c, "/console/keys?done=revoked");
+  }
+
+  async updateKey(c: PageRequest, session: Session): Promise<Response> {
+    return await this.#changeKey(c, session, async (id) => {
+      await this.#parts.keys.change(id, { name: c.var.form.text("name") });
+      return seeOther(c, "/console/keys?done=key");
+    });
+  }
+
+  async rotateKey(c: PageRequest, session: Session): Promise<Response> {
+    return await this.#changeKey(c, session, async (id) => {
+      const hours = c.var.form.count("hours") ?? 0;
+      const { secret } = await this.#parts.keys.rotate(id, hours * HOUR_MS);
+      return await this.keys(c, session, { made: secret });
+    });
+  }
+
+  async #changeKey(
+    c: PageRequest,
+    session: Session,
+    work: (id: string) => Promise<Response>,
+  ): Promise<Response> {
+    const key = await this.#ownKey(c, session);
+    if (key === undefined || !mayChange(session, key)) return notFound(c);
+    try {
+      return await work(key.id);
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      return await this.keys(c, session, { error: `${error.message}.` }, STATUS_CODE.BadRequest);
+    }
   }
 
   async #report(c: PageRequest, account: Account) {
@@ -191,14 +242,14 @@ export class AccountPages {
     );
   }
 
-  async request(c: PageRequest, { account }: Session): Promise<Response> {
+  async request(c: PageRequest, session: Session): Promise<Response> {
     const { database, catalog, keys, accounts } = this.#parts;
+    const { account } = session;
     const record = await requestRecord(database, (c.req.param("id") ?? "").slice(0, 100));
-    const isOperator = account.role === "owner";
-    if (record === undefined || (record.accountId !== account.id && !isOperator)) {
-      return notFound(c);
-    }
+    if (record === undefined) return notFound(c);
     const key = await keys.byId(record.keyId);
+    const isOwn = record.accountId === account.id || key?.memberId === account.id;
+    if (!isOwn && !can(session, "usage.read")) return notFound(c);
     const owner = record.accountId === account.id
       ? undefined
       : await accounts.byId(record.accountId);
@@ -213,6 +264,32 @@ export class AccountPages {
         email={owner?.email}
       />,
     );
+  }
+
+  async notices(c: PageRequest, session: Session): Promise<Response> {
+    const { database, now } = this.#parts;
+    return await page(
+      c,
+      <NoticesPage
+        page={pageOf(c)}
+        title="Notices"
+        action="/console/notices"
+        csrf={session.csrfToken}
+        notices={await notices(database, { reader: readerOf(session), limit: PAGE_ROWS })}
+        nowMs={now()}
+        isRead={({ accountReadAtMs }) => accountReadAtMs !== null}
+        shows="nothing else"
+      />,
+    );
+  }
+
+  async readNotices(c: PageRequest, session: Session): Promise<Response> {
+    const { database, now } = this.#parts;
+    const upToMs = c.var.form.count("up_to");
+    if (upToMs !== undefined) {
+      await markRead(database, { upToMs, nowMs: now(), reader: readerOf(session) });
+    }
+    return seeOther(c, "/console/notices");
   }
 
   async credits(c: PageRequest, { account }: Session): Promise<Response> {
@@ -248,6 +325,11 @@ export class AccountPages {
   }
 }
 
+/** Whether the visitor may rename and rotate a key that it pays for or uses: not in a team where it was stopped. */
+function mayChange({ teams }: Session, { teamId, memberId }: Key): boolean {
+  return teamId === null || memberId === null || teams.has(teamId);
+}
+
 /** Returns the names of keys by ID. Duplicate names are followed by the key's hint. */
 function keyNames(keys: readonly Key[]): Map<string, string> {
   const shared = Map.groupBy(keys, ({ name }) => name);
@@ -263,4 +345,10 @@ function keyNames(keys: readonly Key[]): Map<string, string> {
 function cursorOf(c: PageRequest): [number, string | undefined, string | undefined] {
   const [time = "", first, second] = (c.req.query("before") ?? "").slice(0, 200).split(".");
   return /^\d{1,15}$/.test(time) ? [Number(time), first, second] : [0, undefined, undefined];
+}
+
+/** Whose notices a session shows. */
+function readerOf({ account, teams }: Session): Reader {
+  const leads = [...teams].filter(([, role]) => role === "lead").map(([id]) => id);
+  return { accountId: account.id, leads };
 }

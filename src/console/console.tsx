@@ -4,6 +4,7 @@ import { Assets } from "./assets.ts";
 import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
 import { AccountPages } from "./account_pages.tsx";
+import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
@@ -18,11 +19,10 @@ import {
   type PageRequest,
   seeOther,
 } from "./request.tsx";
+import { teamRoutes } from "./team_pages.tsx";
 import { until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toText } from "../std/mod.ts";
 import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
-
-type Handler = (c: PageRequest) => Response | Promise<Response>;
 
 /** Max time to receive a form. */
 const FORM_MS = 10_000;
@@ -72,6 +72,11 @@ export class Console {
     return response;
   }
 
+  /** The pages and forms, with the actions that guard them. */
+  get routes(): readonly GuardedRoute[] {
+    return guardedRoutes(this.#hono);
+  }
+
   #routes(): Hono<Env> {
     const app = new Hono<Env>({ strict: false });
     const entrance = new AuthPages(this.#parts);
@@ -103,18 +108,20 @@ export class Console {
     app.get("/console/register", (c) => entrance.registerPage(c));
     app.post("/console/register", (c) => entrance.register(c));
 
-    const own =
-      (handler: (c: PageRequest, session: Session) => Response | Promise<Response>): Handler =>
-      (c) =>
-        c.var.session === undefined ? seeOther(c, "/console/sign-in") : handler(c, c.var.session);
+    const own = (handler: (c: PageRequest, session: Session) => Response | Promise<Response>) =>
+      may("self.use", handler);
     app.get("/console", own((c, session) => pages.home(c, session)));
     app.get("/console/keys", own((c, session) => pages.keys(c, session)));
     app.post("/console/keys", own((c, session) => pages.makeKey(c, session)));
     app.post("/console/keys/:id/revoke", own((c, session) => pages.revokeKey(c, session)));
+    app.post("/console/keys/:id/update", own((c, session) => pages.updateKey(c, session)));
+    app.post("/console/keys/:id/rotate", own((c, session) => pages.rotateKey(c, session)));
     app.get("/console/usage", own((c, session) => pages.usage(c, session)));
     app.get("/console/usage.csv", own((c, session) => pages.usageCsv(c, session)));
     app.get("/console/requests", own((c, session) => pages.requests(c, session)));
     app.get("/console/requests/:id", own((c, session) => pages.request(c, session)));
+    app.get("/console/notices", own((c, session) => pages.notices(c, session)));
+    app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
     app.get("/console/credits", own((c, session) => pages.credits(c, session)));
     app.get(
       "/console/playground",
@@ -156,6 +163,7 @@ export class Console {
       }),
     );
 
+    teamRoutes(app, this.#parts);
     app.route("/console/operator", operatorRoutes(this.#parts));
     app.notFound((c) => notFound(c));
     app.onError((error, c) => this.#failed(error, c));

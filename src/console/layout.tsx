@@ -1,5 +1,5 @@
 import type { Child } from "@hono/hono/jsx";
-import type { Session } from "../accounts/mod.ts";
+import { type Action, can, type Session } from "../accounts/mod.ts";
 import { Form } from "./components.tsx";
 
 /** Context of a page. */
@@ -9,30 +9,39 @@ export interface PageContext {
   readonly path: string;
 }
 
+const TEAMS: [string, string] = ["/console/teams", "Teams"];
 const LINKS: readonly [string, string][] = [
   ["/console/", "Home"],
   ["/console/keys", "Keys"],
   ["/console/usage", "Usage"],
   ["/console/requests", "Requests"],
   ["/console/credits", "Credits"],
+  ["/console/notices", "Notices"],
   ["/console/playground", "Playground"],
   ["/console/models", "Models"],
   ["/docs", "API"],
 ];
-const OPERATOR_LINKS: readonly [string, string][] = [
-  ["/console/operator/accounts", "Accounts"],
-  ["/console/operator/live", "Live"],
-  ["/console/operator/upstreams", "Upstreams"],
-  ["/console/operator/routes", "Routes"],
-  ["/console/operator/invites", "Invites"],
-  ["/console/operator/audit", "Audit"],
-  ["/console/operator/settings", "Settings"],
+const OPERATOR_LINKS: readonly [string, string, Action][] = [
+  ["/console/operator/accounts", "Accounts", "account.read"],
+  ["/console/operator/alerts", "Alerts", "alerts.read"],
+  ["/console/operator/live", "Live", "live.read"],
+  ["/console/operator/upstreams", "Upstreams", "upstreams.read"],
+  ["/console/operator/routes", "Routes", "routes.read"],
+  ["/console/operator/invites", "Invites", "invites.read"],
+  ["/console/operator/audit", "Audit", "audit.run"],
+  ["/console/operator/settings", "Settings", "settings.read"],
 ];
 const PUBLIC_LINKS: readonly [string, string][] = [
   ["/console/models", "Models"],
   ["/docs", "API"],
   ["/console/sign-in", "Sign in"],
 ];
+
+/** Links for an account; those who are in no team and see none need no link to teams. */
+function linksOf(session: Session): readonly (readonly [string, string])[] {
+  const hasTeams = session.teams.size > 0 || can(session, "team.list");
+  return hasTeams ? LINKS.toSpliced(2, 0, TEAMS) : LINKS;
+}
 
 /** A message about the result of a write. */
 export interface Notice {
@@ -60,6 +69,9 @@ export function Layout(
   },
 ) {
   const { session, path } = page;
+  const operatorLinks = session === undefined
+    ? []
+    : OPERATOR_LINKS.filter(([, , action]) => can(session, action));
   return (
     <html lang="en">
       <head>
@@ -78,7 +90,7 @@ export function Layout(
         <header>
           <a class="brand" href="/console/">Sluice</a>
           <nav aria-label="Main">
-            <Links links={session === undefined ? PUBLIC_LINKS : LINKS} path={path} />
+            <Links links={session === undefined ? PUBLIC_LINKS : linksOf(session)} path={path} />
           </nav>
           {session === undefined ? null : (
             <div class="who">
@@ -94,13 +106,11 @@ export function Layout(
             </div>
           )}
         </header>
-        {session?.account.role === "owner"
-          ? (
-            <nav class="operator" aria-label="Operator">
-              <Links links={OPERATOR_LINKS} path={path} />
-            </nav>
-          )
-          : null}
+        {operatorLinks.length === 0 ? null : (
+          <nav class="operator" aria-label="Operator">
+            <Links links={operatorLinks} path={path} />
+          </nav>
+        )}
         <main id="main">
           <h1>{title}</h1>
           {notice === undefined
@@ -113,7 +123,9 @@ export function Layout(
   );
 }
 
-function Links({ links, path }: { links: readonly [string, string][]; path: string }) {
+function Links(
+  { links, path }: { links: readonly (readonly [string, string, ...unknown[]])[]; path: string },
+) {
   return (
     <ul>
       {links.map(([href, name]) => {

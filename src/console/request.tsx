@@ -4,9 +4,12 @@ import {
   AccountError,
   type Accounts,
   type Keys,
+  type Members,
   type Passwords,
   type Session,
   type Sessions,
+  type TeamKeys,
+  type Teams,
 } from "../accounts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
 import type { Registration, Sales } from "../billing/mod.ts";
@@ -27,6 +30,9 @@ export interface ConsoleParts {
   readonly database: Database;
   readonly accounts: Accounts;
   readonly keys: Keys;
+  readonly teams: Teams;
+  readonly members: Members;
+  readonly teamKeys: TeamKeys;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly registration: Registration;
@@ -127,6 +133,15 @@ const DONE: Readonly<Record<string, string>> = {
   recorded: "Package recorded.",
   "taken-back": "Credits taken back.",
   enabled: "Account enabled.",
+  role: "Role saved.",
+  key: "Key saved.",
+  team: "Team saved.",
+  "team-disabled": "Team disabled. Its keys stop working within a second.",
+  "team-enabled": "Team enabled.",
+  "member-added": "Member added.",
+  "member-stop": "Member stopped. Their keys of the team stop working within a second.",
+  "member-start": "Member started again.",
+  "member-remove": "Member removed. Their keys of the team are revoked.",
   disabled: "Account disabled. Its keys stop working within a second.",
 };
 

@@ -12,7 +12,9 @@ import { REASONS } from "./migrations/0010_reasons.ts";
 import { LOANS } from "./migrations/0011_loans.ts";
 import { KEPT_ITEMS } from "./migrations/0012_kept_items.ts";
 import { BUDGETS } from "./migrations/0013_budgets.ts";
-import { TAGS } from "./migrations/0017_tags.ts";
+import { TEAMS } from "./migrations/0014_teams.ts";
+import { ALERTS } from "./migrations/0015_alerts.ts";
+import { TAGS } from "./migrations/0016_tags.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -47,7 +49,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: "loans", statements: LOANS },
   { version: 12, name: "kept items", statements: KEPT_ITEMS },
   { version: 13, name: "budgets", statements: BUDGETS },
-  { version: 17, name: "tags", statements: TAGS },
+  { version: 14, name: "teams", statements: TEAMS },
+  { version: 15, name: "alerts", statements: ALERTS },
+  { version: 16, name: "tags", statements: TAGS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

@@ -1,3 +1,4 @@
+import { checkScope } from "../accounts/mod.ts";
 import { type Context, Hono } from "@hono/hono";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Settings } from "../config/mod.ts";
@@ -162,6 +163,7 @@ export class App {
       throw new Refusal("permission_denied", message);
     }
     const caller = await this.#callers.identify(request, state);
+    checkScope(caller, "inference");
     return this.#parts.sockets.open({ request, state, caller, settings });
   }
 
@@ -170,9 +172,10 @@ export class App {
     const path = pathOf(request.url);
     const clientRequestId = clientRequestIdOf(request.headers);
     const ids = { "x-request-id": clientRequestId ?? requestId, "request-id": requestId };
+    const own = this.#options.connections.isPressed ? { ...ids, connection: "close" } : ids;
     const headers = isApiPath(path)
-      ? { ...ids, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
-      : ids;
+      ? { ...own, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
+      : own;
     const header: HeaderLookup = (name) => request.headers.get(name);
     const isCodex = path.startsWith(RESPONSES) && isFromCodex(header);
     return { requestId, clientRequestId, path, headers, peer, header, isCodex };

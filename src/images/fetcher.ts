@@ -1,7 +1,7 @@
 import type { buildConnector, Dispatcher } from "undici";
 import { following, humanBytes, until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toArrayBuffer } from "../std/mod.ts";
-import { isPublicAddress } from "./address.ts";
+import { connectAddress } from "./connect_address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
 import type { Resolve } from "./resolve.ts";
 import { checkAddress, hasOddCharacters, type Target, type TargetRules } from "./target.ts";
@@ -21,7 +21,6 @@ export interface ImageFetcherOptions extends TargetRules {
 
 const MAX_REDIRECTS = 3;
 const FOLLOWED = new Set([301, 302, 303, 307, 308]);
-const RESOLVE_MS = 5_000;
 
 /** A body: undici has a type of its own for the web-standard stream. */
 type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
@@ -107,7 +106,11 @@ export class ImageFetcher {
     target: Target,
     signal: AbortSignal,
   ): Promise<Fetched | { readonly location: string }> {
-    const address = await this.#addressOf(target, signal);
+    const address = await connectAddress(target, {
+      resolve: this.#options.resolve,
+      timeoutMs: this.#options.totalMs,
+      signal,
+    });
     // loaded with the first remote image, since few gateways need the whole package
     const { Agent, buildConnector, DecoratorHandler, fetch } = await import("./undici.ts");
     const { connectMs, connect = buildConnector({ timeout: connectMs }) } = this.#options;
@@ -180,22 +183,5 @@ export class ImageFetcher {
     } catch (error) {
       throw error instanceof RangeError ? tooLarge() : error;
     }
-  }
-
-  /** Returns the one address to connect to. One address that is not public rejects the host. */
-  async #addressOf({ url, trusted, address }: Target, signal: AbortSignal): Promise<string> {
-    if (address !== undefined) return address;
-    const late = AbortSignal.timeout(Math.min(RESOLVE_MS, this.#options.totalMs));
-    using either = following(signal, late);
-    const addresses = await until(
-      this.#options.resolve(url.hostname.replace(/\.$/, ""), either.signal),
-      either.signal,
-    );
-    const [first] = addresses;
-    if (first === undefined) throw unreachable("a host name without addresses");
-    if (!trusted && !addresses.every(isPublicAddress)) {
-      throw unreachable("a host name that is not public");
-    }
-    return first;
   }
 }

@@ -115,6 +115,19 @@ export async function budgetsOfKeys(
   return Map.groupBy(found, ({ ownerId }) => ownerId);
 }
 
+/** The budgets of a team's members, by account ID. */
+export async function budgetsOfMembers(
+  database: Database,
+  teamId: string,
+  nowMs: number,
+): Promise<ReadonlyMap<string, readonly Budget[]>> {
+  const found = await budgetsWhere(database, {
+    sql: "owner = 'member' and owner_id >= ? and owner_id < ?",
+    args: [`${teamId}:`, `${teamId};`],
+  }, nowMs);
+  return Map.groupBy(found, ({ ownerId }) => ownerId.slice(teamId.length + 1));
+}
+
 /** Reads the budgets that apply to a key, in their periods of a time; those of which there is none yet are left out. */
 export function keyBudgetsReading(keyId: string, nowMs: number): Reading<readonly Budget[]> {
   return listReading(budgetsOfKey(keyId), nowMs);

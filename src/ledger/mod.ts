@@ -18,12 +18,12 @@ export {
   type BudgetOwner,
   budgetsOf,
   budgetsOfKeys,
+  budgetsOfMembers,
   keyBudgetsReading,
 } from "./budgets.ts";
 export { budgetText, describeBudget } from "./describe_budget.ts";
 export { openPeriods, openPeriodsOfKey } from "./open_periods.ts";
 export {
-  applyBudgets,
   budgetStatements,
   type BudgetTerms,
   raiseBudget,
@@ -89,4 +89,11 @@ export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { RULES } from "./rules/mod.ts";
 export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type BalanceRange, type Tier, TierList } from "./tiers.ts";
+export {
+  budgetUses,
+  type ExpiringLot,
+  expiringLots,
+  type LowBalance,
+  lowBalances,
+} from "./marks.ts";
 export { pruneWindows, settledRequests } from "./windows.ts";

@@ -1,4 +1,4 @@
-import type { Condition, Database, Statement } from "../database/mod.ts";
+import type { Database, Statement } from "../database/mod.ts";
 import { type Budget, budgetId, type BudgetName, budgetOf } from "./budgets.ts";
 import { awaitReturns } from "./loans.ts";
 import { openings } from "./open_periods.ts";
@@ -27,17 +27,14 @@ const MAX_CREDITS = 1e15;
  * @param terms The budget. One of the same owner and period is changed: its raise stays; in another time zone its periods
  *   start over.
  * @param nowMs The time by the database's clock, in milliseconds since the epoch.
- * @param keys Selects, as `id`, the keys that it applies to; needed for teams and members, whose keys
- *   the ledger does not know.
  * @throws {RangeError} If the credits, the time zone or the marks are invalid.
  */
 export function budgetStatements(
   terms: BudgetTerms,
-  { nowMs, zone, keys }: {
+  { nowMs, zone }: {
     readonly nowMs: number;
     /** Time zone of a budget that is changed and keeps it. */
     readonly zone?: string | undefined;
-    readonly keys?: Condition | undefined;
   },
 ): Statement[] {
   const { owner, ownerId, period, credits, marks } = terms;
@@ -69,25 +66,8 @@ export function budgetStatements(
         markText,
       ],
     },
-    ...(keys === undefined ? [] : [{
-      sql: `insert or ignore into budget_keys (key_id, budget_id)
-        select id, ? from (${keys.sql})`,
-      args: [id, ...keys.args],
-    }]),
     ...openings({ id, period, zone: inZone }, nowMs),
   ];
-}
-
-/** Statements that make budgets apply to a key of a team or a member, for the transaction that makes it. */
-export function applyBudgets(
-  keyId: string,
-  owners: readonly Pick<BudgetName, "owner" | "ownerId">[],
-): Statement[] {
-  return owners.map(({ owner, ownerId }) => ({
-    sql: `insert or ignore into budget_keys (key_id, budget_id)
-      select ?, id from budgets where owner = ? and owner_id = ?`,
-    args: [keyId, owner, ownerId],
-  }));
 }
 
 /**
@@ -101,10 +81,8 @@ export function applyBudgets(
 export async function setBudget(
   database: Database,
   terms: BudgetTerms,
-  { nowMs, keys, patienceMs }: {
+  { nowMs, patienceMs }: {
     readonly nowMs: number;
-    /** Selects, as `id`, the keys that it applies to; needed for teams and members. */
-    readonly keys?: Condition | undefined;
     /** How long gateways have to return what they were lent. */
     readonly patienceMs?: number;
   },
@@ -112,7 +90,7 @@ export async function setBudget(
   const id = budgetId(terms);
   const known = await database.one("select zone from budgets where id = ?", [id]);
   const zone = known === undefined ? undefined : String(known.zone);
-  await database.batch(budgetStatements(terms, { nowMs, zone, keys }));
+  await database.batch(budgetStatements(terms, { nowMs, zone }));
   await awaitReturns(database, { patienceMs });
   return (await budgetOf(database, terms, nowMs))!;
 }

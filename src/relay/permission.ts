@@ -5,7 +5,9 @@ import { Refusal } from "../refusal.ts";
 /** @throws {Refusal} `permission_denied` if the caller's key is for other models. */
 export function checkPermission({ models }: Caller, { id }: Route): void {
   if (models === null || models.has(id)) return;
-  const allowed = [...models].join(", ");
+  const allowed = models.size === 0
+    ? "none, as its team allows none of them"
+    : [...models].join(", ");
   throw new Refusal(
     "permission_denied",
     `This API key may not use the model '${id}'. It may use: ${allowed}.`,

@@ -190,6 +190,13 @@ export class Metrics {
     [],
   );
 
+  readonly #alerts = this.#counter("sluice_alerts_total", "Alerts raised, by kind.", ["kind"]);
+  readonly #alertDeliveries = this.#counter(
+    "sluice_alert_deliveries_total",
+    "Deliveries to receivers of alerts that succeeded or failed, and deliveries of single alerts that were given up.",
+    ["receiver", "outcome"],
+  );
+
   readonly #restarts = this.#counter(
     "sluice_worker_restarts_total",
     "Serving threads that ended unexpectedly and were started again.",
@@ -348,6 +355,21 @@ export class Metrics {
    */
   keyAttempt(upstream: string, key: string, outcome: string): void {
     this.#keyAttempts([upstream, key, outcome], 1);
+  }
+
+  /** Counts alerts that were raised. */
+  alertsRaised(kind: string, count: number): void {
+    this.#alerts([kind], count);
+  }
+
+  /**
+   * Counts deliveries of alerts.
+   *
+   * @param receiver Name of the receiver.
+   * @param outcome `delivered`, `failed` or `given_up`.
+   */
+  alertDeliveries(receiver: string, outcome: string, count: number): void {
+    this.#alertDeliveries([receiver, outcome], count);
   }
 
   /** Counts a commit. */

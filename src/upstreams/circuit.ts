@@ -62,6 +62,11 @@ export class Circuit {
     return this.#cooldownMs > 0 && (this.#probing || this.#now() < this.#openUntilMs);
   }
 
+  /** Whether it is closed: neither open nor half open. */
+  get isClosed(): boolean {
+    return this.#cooldownMs === 0;
+  }
+
   /** undefined while the circuit is open. */
   pass(): Pass | undefined {
     if (this.#cooldownMs === 0) return this.#passOf(false);

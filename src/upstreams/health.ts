@@ -44,6 +44,11 @@ export class Health {
     return this.#circuits.size > 0 && [...this.#circuits.values()].every(({ isOpen }) => isOpen);
   }
 
+  /** Models whose circuits are open or half open. */
+  get failingModels(): string[] {
+    return [...this.#circuits].filter(([, circuit]) => !circuit.isClosed).map(([model]) => model);
+  }
+
   /** Notes that it rejected a request for what was in it: it works. */
   responded(): void {
     this.#ended("ok");

@@ -4,7 +4,7 @@ import type { Upstream } from "./upstream.ts";
 
 /** How an upstream has been doing, as plain data. */
 export interface UpstreamState
-  extends Pick<Health, "lastFailure" | "lastLatencyMs" | "lastOutcomeAtMs"> {
+  extends Pick<Health, "failingModels" | "lastFailure" | "lastLatencyMs" | "lastOutcomeAtMs"> {
   readonly name: string;
   readonly dialect: DialectName;
   readonly state: HealthState;
@@ -16,12 +16,13 @@ export interface UpstreamState
 
 /** Reads the state of an upstream. */
 export function stateOf({ name, dialect, health, keys }: Upstream): UpstreamState {
-  const { state, resting, lastFailure, lastLatencyMs, lastOutcomeAtMs } = health;
+  const { state, resting, failingModels, lastFailure, lastLatencyMs, lastOutcomeAtMs } = health;
   return {
     name,
     dialect,
     state,
     resting,
+    failingModels,
     lastFailure,
     lastLatencyMs,
     lastOutcomeAtMs,
@@ -57,6 +58,7 @@ function mergedState(one: UpstreamState, other: UpstreamState): UpstreamState {
     lastOutcomeAtMs: latest.lastOutcomeAtMs,
     lastFailure: failed.lastFailure,
     resting: one.resting || other.resting,
+    failingModels: [...new Set([...one.failingModels, ...other.failingModels])],
     keys: one.keys && {
       ...one.keys,
       resting: [...new Set([...one.keys.resting, ...other.keys?.resting ?? []])].toSorted((a, b) =>

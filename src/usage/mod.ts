@@ -20,6 +20,15 @@ export {
   usageReport,
 } from "./report.ts";
 export {
+  monthStart,
+  spentByKey,
+  TEAM_GROUPINGS,
+  type TeamGrouping,
+  teamReport,
+  type TeamReportOptions,
+  type TeamReportRow,
+} from "./team_report.ts";
+export {
   latestRecords,
   type RecordFilter,
   type RequestRecord,

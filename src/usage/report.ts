@@ -21,7 +21,8 @@ const reportRow = z.object({
 /** Requests, tokens and credits of one group: a UTC day or hour, a route ID, or a key ID. */
 export type ReportRow = z.infer<typeof reportRow>;
 
-const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
+/** The SQL that names a row's group. */
+export const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
   day: "strftime('%Y-%m-%d', hour_at_ms / 1000, 'unixepoch')",
   hour: "strftime('%Y-%m-%dT%H:00Z', hour_at_ms / 1000, 'unixepoch')",
   model: "route",

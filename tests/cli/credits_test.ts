@@ -71,6 +71,7 @@ Deno.test("sluice credits take-back takes a lot back, by an entry with its note"
 Deno.test("a fault after a grant's commit is told, and the grant is not called failed", async () => {
   await using at = await place();
   const raw = new Driver(`${at.path}/data/sluice.db`);
+  raw.exec("pragma busy_timeout = 5000"); // the gateway writes, too
   // a sum that cannot be read any more, as settings once allowed
   raw.exec("update lots set granted = 9007199254740991, remaining = 9007199254740991");
   raw.exec("update balances set balance = 9007199254740991");
@@ -87,6 +88,7 @@ Deno.test("a fault after a grant's commit is told, and the grant is not called f
 Deno.test("a grant that may have failed says how to repeat it safely", async () => {
   await using at = await place();
   const raw = new Driver(`${at.path}/data/sluice.db`);
+  raw.exec("pragma busy_timeout = 5000"); // the gateway writes, too
   raw.exec(
     "create trigger fails before insert on lots when new.source = 'grant' begin select raise(abort, 'broken'); end",
   );
@@ -121,6 +123,7 @@ Deno.test("account disable ends sessions and links; key list tells the last use"
   await at.json("account", "enable", "ada@example.com");
   const { id } = await at.json("key", "create", ...ADA);
   const raw = new Driver(`${at.path}/data/sluice.db`);
+  raw.exec("pragma busy_timeout = 5000"); // the gateway writes, too
   assertEquals(raw.prepare("select * from sign_in_links").all(), []);
   assertEquals((await at.json("key", "list", ...ADA))[0].last_used_at, null);
   raw.prepare("insert into key_uses values (?, ?)").run(id, Date.UTC(2030, 0, 1));

@@ -513,7 +513,7 @@ Deno.test("every command that prints data takes --json, --config and --data", as
   }));
   const without = (option: string) =>
     options.filter(({ words }) => !words.includes(option)).map(({ path }) => path);
-  const groups = ["", "account", "key", "credits", "import", "invite", "config"];
+  const groups = ["", "account", "key", "team", "credits", "import", "invite", "config", "alerts"];
   assertEquals(
     new Set(without("--json")),
     new Set([...groups, "serve", "init", "run", "simulate", "completion"]),

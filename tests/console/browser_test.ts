@@ -41,6 +41,9 @@ async function linkFor({ gateway, url }: TestGateway, email = OWNER): Promise<st
   )}`;
 }
 
+/** The form that creates a key. */
+const NEW_KEY = "form[action='/console/keys']";
+
 inBrowser(
   "first start: link, first key, an answer in the playground, the use of it",
   async (browser) => {
@@ -54,7 +57,7 @@ inBrowser(
     await page.goto(link);
     await page.getByText("Three steps to your first response").waitFor();
     await page.getByRole("link", { name: "Create a key" }).click();
-    await page.getByLabel("Name").fill("laptop");
+    await page.locator(NEW_KEY).getByLabel("Name").fill("laptop");
     await page.getByRole("button", { name: "Create key" }).click();
     const key = (await page.locator("#new-key code").first().textContent())!;
     assertMatch(key, /^sk-\w{43}$/);
@@ -223,6 +226,7 @@ inBrowser(
     await user.page.goto(await linkFor(gateway, ada.email));
     await user.page.getByRole("link", { name: "Keys" }).click();
     await user.page.getByRole("button", { name: "Revoke" }).click();
+    await user.page.getByText("1 key revoked or expired").click();
     await user.page.getByText("revoked", { exact: true }).waitFor();
     const start = performance.now();
     while (await ask() !== 401) {
@@ -269,7 +273,7 @@ inBrowser("without scripts: sign-in, keys, usage and credits work", async (brows
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("link", { name: "Keys" }).click();
-  await page.getByLabel("Name").fill("plain");
+  await page.locator(NEW_KEY).getByLabel("Name").fill("plain");
   await page.getByRole("button", { name: "Create key" }).click();
   assertMatch((await page.locator("#new-key code").first().textContent())!, /^sk-/);
   await page.getByRole("link", { name: "Usage" }).click();

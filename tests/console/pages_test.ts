@@ -17,10 +17,20 @@ const OWN = [
   "/console/usage.csv",
   "/console/requests",
   "/console/credits",
+  "/console/notices",
   "/console/playground",
   "/console/account",
 ];
-const OPERATORS = ["accounts", "live", "upstreams", "routes", "invites", "audit", "settings"]
+const OPERATORS = [
+  "accounts",
+  "alerts",
+  "live",
+  "upstreams",
+  "routes",
+  "invites",
+  "audit",
+  "settings",
+]
   .map((name) => `/console/operator/${name}`);
 
 Deno.test("every page, as nobody, a user, another user, an operator", async () => {
@@ -73,6 +83,8 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     [`${account}/keys`, 303, 404, 404, 200],
     [`${account}/keys/${key}/revoke`, 303, 404, 404, 303],
     ["/console/operator/audit", 303, 404, 404, 200],
+    ["/console/operator/alerts", 303, 404, 404, 303],
+    ["/console/notices", 303, 303, 303, 303],
     ["/console/operator/backup", 303, 404, 404, 200],
     [`${account}/disable`, 303, 404, 404, 303],
   ];

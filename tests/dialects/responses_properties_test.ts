@@ -330,7 +330,9 @@ function process(body: unknown, routes = ROUTES, parsers = [parseResponses, pars
 }
 
 Deno.test("responses: any JSON at all is a request or a refusal (property)", () => {
-  fc.assert(fc.property(anyBody, (body) => process(body)), { numRuns: 3_000 });
+  // as it is read from a body: fast-check's own objects may be without a prototype
+  const read = (body: unknown) => process(JSON.parse(JSON.stringify(body)));
+  fc.assert(fc.property(anyBody, read), { numRuns: 3_000 });
 });
 
 const ITEMS = 60_000;

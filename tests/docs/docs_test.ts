@@ -1,3 +1,4 @@
+import { signatureOf } from "../../src/alerts/mod.ts";
 import { settingsReference } from "../../src/config/mod.ts";
 import { encodeHex } from "../../src/std/mod.ts";
 import { LOCAL_SERVERS, SERVICES } from "../../src/upstreams/mod.ts";
@@ -40,7 +41,7 @@ for (const page of [...pages, ...clientPages.map((name) => `clients/${name}`)]) 
   Deno.test(`docs/${page}: its commands, programs and settings work`, async () => {
     const blocks = await blocksOf(page);
     // `console` is for what needs root, systemd, containers or a coding tool; `js` is run by tests/clients/tools/
-    const known = ["sh", "ts", "js", "jsonc", "console", "text", "http"];
+    const known = ["sh", "ts", "js", "python", "jsonc", "console", "text", "http"];
     for (const { language } of blocks) assert(known.includes(language), `what is ${language}?`);
     const of = (language: string) =>
       blocks.filter((block) => block.language === language).map(({ code }) => code);
@@ -93,6 +94,52 @@ for (const page of [...pages, ...clientPages.map((name) => `clients/${name}`)]) 
     }
   });
 }
+
+/** What the examples of docs/alerts.md say of a signature: whether it is right. */
+const VERIFIERS: Readonly<Record<string, (code: string) => readonly string[]>> = {
+  js: (code) => [
+    Deno.execPath(),
+    "eval",
+    "--ext=js",
+    `import { Buffer } from "node:buffer";\n${code.replace("export ", "")}
+    const [body, signature, secret, now] = JSON.parse(Deno.args[0]);
+    console.log(isFromSluice(body, signature, secret, now));`,
+  ],
+  python: (code) => [
+    "python3",
+    "-c",
+    `${code}
+import json, sys
+body, signature, secret, now = json.loads(sys.argv[1])
+print(str(is_from_sluice(body.encode(), signature, secret, now)).lower())`,
+  ],
+};
+
+Deno.test("docs/alerts.md: its examples verify signatures", async () => {
+  const body = '{"object":"alerts","text":"café"}';
+  const signature = signatureOf(body, { secret: "right", atMs: 1_795_000_000_000 });
+  const cases = [
+    [body, signature, "right", 1_795_000_100],
+    [body, signature, "wrong", 1_795_000_100],
+    [`${body} `, signature, "right", 1_795_000_100],
+    [body, signature, "right", 1_795_000_301],
+    [body, signature.replace(/t=\d+/, "t=1795000001"), "right", 1_795_000_100],
+    [body, "", "right", 1_795_000_100],
+  ];
+  for (const { language, code } of await blocksOf("alerts.md")) {
+    const [program, ...args] = VERIFIERS[language]?.(code) ?? [];
+    if (program === undefined) continue;
+    const results: string[] = [];
+    for (const one of cases) {
+      const { stdout, stderr } = await new Deno.Command(program, {
+        args: [...args, JSON.stringify(one)],
+      }).output();
+      const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+      results.push(out || err!);
+    }
+    assertEquals(results, ["true", "false", "false", "false", "false", "false"], language);
+  }
+});
 
 Deno.test("pages lead to files that are there", async () => {
   const decisions = (await Array.fromAsync(Deno.readDir(new URL("docs/decisions/", ROOT))))

@@ -1,4 +1,5 @@
 import undiciTimers from "undici/lib/util/timers.js";
+import type { AlertTimes } from "../../src/alerts/mod.ts";
 import { assemble, type Gateway, type Reload, type StartThread } from "../../src/assemble/mod.ts";
 import { databaseFile, loadConfig, type SettingsInput } from "../../src/config/mod.ts";
 import type { Database } from "../../src/database/mod.ts";
@@ -41,6 +42,8 @@ export interface GatewayOptions {
   readonly firstWaitMs?: number;
   /** Requests within a second from which on credits are lent. */
   readonly lendFrom?: number;
+  /** How fast alerts are. */
+  readonly alertTimes?: AlertTimes;
   readonly wrapDatabase?: (database: Database) => Database;
   /** Starts serving threads. */
   readonly startThread?: StartThread;
@@ -95,6 +98,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     lendFrom: options.lendFrom ?? 0, // both ways to admit are taken: the first request asks for the loan
     ...(options.now === undefined ? {} : { now: options.now }),
     ...(options.startThread === undefined ? {} : { startThread: options.startThread }),
+    ...(options.alertTimes === undefined ? {} : { alertTimes: options.alertTimes }),
     ...(options.wrapDatabase === undefined ? {} : { wrapDatabase: options.wrapDatabase }),
   });
   started.defer(async () => {

@@ -1,7 +1,7 @@
 import { openDatabase } from "../../src/database/mod.ts";
 import { EmbeddedDatabase } from "../../src/database/embedded.ts";
 import { ServerDatabase } from "../../src/database/server.ts";
-import { Accounts, Keys } from "../../src/accounts/mod.ts";
+import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/accounts/mod.ts";
 import type { Database } from "../../src/database/mod.ts";
 import {
   grantStatements,
@@ -26,6 +26,14 @@ export interface LedgerBench extends AsyncDisposable {
   account(options?: { budget?: number }): Promise<{ accountId: string; keyId: string }>;
   /** Another key of an account. */
   key(accountId: string): Promise<string>;
+  /** A team whose members pay, and a key of it for each of them. */
+  team(accountIds: readonly string[]): Promise<
+    {
+      teamId: string;
+      callers: { accountId: string; keyId: string }[];
+      key(accountId: string): Promise<string>;
+    }
+  >;
   grant(
     accountId: string,
     credits: number,
@@ -75,6 +83,20 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
       const account = (await new Accounts(database, () => 0).list())
         .find(({ id }) => id === accountId)!;
       return (await new Keys(database, () => 0).issue(account)).id;
+    },
+    async team(accountIds) {
+      const team = await new Teams(database, () => 0).create({ name: "Team", pool: false });
+      const all = await new Accounts(database, () => 0).list();
+      const members = new Members(database, () => 0);
+      const keys = new TeamKeys(database, () => 0);
+      const account = (accountId: string) => all.find(({ id }) => id === accountId)!;
+      const key = async (accountId: string) => (await keys.issue(team, account(accountId))).id;
+      const callers = [];
+      for (const accountId of accountIds) {
+        await members.add(team, account(accountId));
+        callers.push({ accountId, keyId: await key(accountId) });
+      }
+      return { teamId: team.id, callers, key };
     },
     async grant(accountId, credits, expiresAtMs = null, atMs = 0) {
       const lotId = newLotId();

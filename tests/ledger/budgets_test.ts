@@ -4,7 +4,6 @@ import { newRequestId } from "../../src/platform/ids.ts";
 import {
   accountStatusOf,
   admit,
-  applyBudgets,
   audit,
   type BudgetName,
   budgetOf,
@@ -89,18 +88,12 @@ for (const kind of ["file", "server"] as const) {
   Deno.test(`budgets (${kind}): 300 requests at once, over keys and accounts, on a team's of ten`, async () => {
     const { bench, database, caller } = await scene(kind);
     await using _bench = bench;
-    const callers = [caller, { ...caller, keyId: await bench.key(caller.accountId) }];
     const other = await bench.account();
     await bench.grant(other.accountId, 1_000);
-    callers.push(other);
-    const team = { owner: "team", ownerId: "team_1", period: "day" } as const;
-    await setBudget(database, { ...team, credits: 50 }, {
-      nowMs: NOON,
-      keys: {
-        sql: "select value as id from json_each(?)",
-        args: [JSON.stringify(callers.map(({ keyId }) => keyId))],
-      },
-    });
+    const { teamId, callers, key } = await bench.team([caller.accountId, other.accountId]);
+    callers.push({ ...caller, keyId: await key(caller.accountId) });
+    const team = { owner: "team", ownerId: teamId, period: "day" } as const;
+    await setBudget(database, { ...team, credits: 50 }, { nowMs: NOON });
     await using second = {
       database: await bench.connect(),
       async [Symbol.asyncDispose]() {
@@ -357,9 +350,9 @@ Deno.test("budgets: nothing is lent where one applies, and setting one recalls",
   assertEquals(await borrow(plain), undefined);
   // nor to a key without a budget, in an account of which another key has a team's
   await removeBudget(database, account);
-  const team = { owner: "team", ownerId: "team_1", period: "life" } as const;
-  const keys = { sql: "select ? as id", args: [caller.keyId] };
-  await setBudget(database, { ...team, credits: 500 }, { nowMs: NOON, patienceMs: 0, keys });
+  const { teamId } = await bench.team([caller.accountId]);
+  const team = { owner: "team", ownerId: teamId, period: "life" } as const;
+  await setBudget(database, { ...team, credits: 500 }, { nowMs: NOON, patienceMs: 0 });
   assertEquals(await borrow(plain), undefined);
   assertEquals((await database.one("select count(*) as n from loans"))!.n, 0);
   await removeBudget(database, team);
@@ -370,21 +363,34 @@ Deno.test("budgets: nothing is lent where one applies, and setting one recalls",
 Deno.test("budgets: a key of a team or a member has their budgets from the moment it is made", async () => {
   const { bench, database, caller } = await scene();
   await using _bench = bench;
-  const team = { owner: "team", ownerId: "team_1", period: "week" } as const;
-  const member = { owner: "member", ownerId: `team_1:${caller.accountId}`, period: "day" } as const;
-  const keys = { sql: "select ? as id", args: [caller.keyId] };
-  await setBudget(database, { ...team, credits: 20 }, { nowMs: NOON, keys });
-  await setBudget(database, { ...member, credits: 6 }, { nowMs: NOON, keys });
-  assertEquals(await spend(bench, caller, 4, NOON), 4);
-  const second = { ...caller, keyId: await bench.key(caller.accountId) };
-  assertEquals(await spend(bench, second, 9, NOON), 9, "before it is the team's");
-  await database.batch(applyBudgets(second.keyId, [
-    { owner: "team", ownerId: "team_1" },
-    { owner: "member", ownerId: `team_1:${caller.accountId}` },
-  ]));
-  assertEquals(await used(bench, team, NOON), [13, 0, 7]);
-  assertEquals(await used(bench, member, NOON), [13, 0, 0]);
+  const other = await bench.account();
+  await bench.grant(other.accountId, 100);
+  const { teamId, callers: [first, colleague], key } = await bench.team([
+    caller.accountId,
+    other.accountId,
+  ]);
+  const team = { owner: "team", ownerId: teamId, period: "week" } as const;
+  const member = {
+    owner: "member",
+    ownerId: `${teamId}:${caller.accountId}`,
+    period: "day",
+  } as const;
+  assertEquals(await spend(bench, first!, 1, NOON), 1, "it counts, once there are budgets");
+  await setBudget(database, { ...team, credits: 20 }, { nowMs: NOON });
+  await setBudget(database, { ...member, credits: 6 }, { nowMs: NOON });
+  assertEquals(await spend(bench, first!, 3, NOON), 3);
+  const second = { ...caller, keyId: await key(caller.accountId) };
+  assertEquals(
+    await spend(bench, caller, 9, NOON),
+    9,
+    "a key of the same account, outside of the team",
+  );
+  assertEquals(await spend(bench, second, 2, NOON), 2);
+  assertEquals(await used(bench, team, NOON), [6, 0, 14]);
+  assertEquals(await used(bench, member, NOON), [6, 0, 0]);
   assertEquals(await spend(bench, second, 1, NOON), "budget");
+  assertEquals(await spend(bench, colleague!, 14, NOON), 14);
+  assertEquals(await spend(bench, colleague!, 1, NOON), "budget");
   await assertClean(bench);
 });
 

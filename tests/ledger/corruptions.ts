@@ -1,5 +1,5 @@
 import Driver from "libsql";
-import { Accounts, Keys } from "../../src/accounts/mod.ts";
+import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/accounts/mod.ts";
 import { type Bonuses, Registration, Sales } from "../../src/billing/mod.ts";
 import { type Database, DatabaseError, openDatabase } from "../../src/database/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
@@ -60,33 +60,27 @@ export async function writeHistory(file: string): Promise<void> {
   await sales.grant(ada, { credits: 25, expiresAtMs: nowMs + 9 * DAY, note: "for days" });
   const key = async (account: typeof ada, budgetCredits?: number) =>
     (await keys.issue(account, { budgetCredits })).id;
+  const team = await new Teams(database, now).create({ name: "Platform", pool: false });
+  for (const account of [bob, owner]) await new Members(database, now).add(team, account);
+  const teamKeys = new TeamKeys(database, now);
+  const keyOfTeam = async (account: typeof ada, budgetCredits?: number) =>
+    (await teamKeys.issue(team, account, { budgetCredits })).id;
   const callers = [
     { accountId: ada.id, keyId: await key(ada, 400) },
     { accountId: ada.id, keyId: await key(ada) },
-    { accountId: bob.id, keyId: await key(bob, 5) },
+    { accountId: bob.id, keyId: await keyOfTeam(bob, 5) },
     { accountId: bob.id, keyId: await key(bob) },
-    { accountId: owner.id, keyId: await key(owner) },
+    { accountId: owner.id, keyId: await keyOfTeam(owner) },
   ];
 
   const budgets = [
     { owner: "key", ownerId: callers[0]!.keyId, period: "month", zone: "Europe/Berlin" },
-    { owner: "member", ownerId: `team_1:${bob.id}`, period: "week", zone: "Asia/Kathmandu" },
-    { owner: "team", ownerId: "team_1", period: "day", zone: "America/New_York" },
+    { owner: "member", ownerId: `${team.id}:${bob.id}`, period: "week", zone: "Asia/Kathmandu" },
+    { owner: "team", ownerId: team.id, period: "day", zone: "America/New_York" },
     { owner: "account", ownerId: owner.id, period: "day" },
   ] as const;
-  const keysOf: Readonly<Record<string, readonly string[]>> = {
-    member: [callers[2]!.keyId],
-    team: [callers[2]!.keyId, callers[4]!.keyId],
-  };
   for (const budget of budgets) {
-    await setBudget(database, { ...budget, credits: 5_000 }, {
-      nowMs,
-      keys: keysOf[budget.owner] &&
-        {
-          sql: "select value as id from json_each(?)",
-          args: [JSON.stringify(keysOf[budget.owner])],
-        },
-    });
+    await setBudget(database, { ...budget, credits: 5_000 }, { nowMs });
   }
 
   const hold = async (caller: typeof callers[number], credits: number) => {
@@ -326,12 +320,18 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
 
 /** Tables that have nothing to do with credits. */
 export const OTHER_TABLES = [
+  "alert_conditions",
+  "alert_deliveries",
+  "alert_jobs",
+  "alerts",
   "kept_items",
   "passwords",
   "probes",
   "secrets",
   "sessions",
   "sign_in_links",
+  "team_members",
+  "teams",
 ];
 
 const FACT = "a fact that somebody stated; nothing else follows from it";
@@ -342,6 +342,7 @@ const BOUND = "a bound; raising it hides only rows older than it";
 export const FREE: Readonly<Record<string, string>> = {
   "accounts.email": FACT,
   "accounts.name": FACT,
+  "accounts.kind": FACT,
   "accounts.role": FACT,
   "accounts.created_at_ms": FACT,
   "accounts.disabled_at_ms": FACT,
@@ -358,6 +359,11 @@ export const FREE: Readonly<Record<string, string>> = {
   "budgets.raise_until_ms": FACT,
   "budgets.marks": FACT,
   "budgets.set_at_ms": FACT,
+  "keys.team_id": FACT,
+  "keys.member_id": FACT,
+  "keys.scopes": FACT,
+  "keys.previous_digest": FACT,
+  "keys.previous_until_ms": FACT,
   "holds.request_id": "known only to the gateway that runs the request; the lease bounds it",
   "holds.gateway_id": "known only to that gateway; the lease bounds it",
   "loans.gateway_id": "known only to that gateway; the lease bounds it",

@@ -86,9 +86,13 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       });
     }
   }
+  /** Two keys of two accounts. */
+  const { teamId, callers: shared } = await bench.team([
+    callers[1]!.accountId,
+    callers[2]!.accountId,
+  ]);
+  callers.splice(1, 2, ...shared);
   for (const { keyId, accountId } of callers) model.accountOf.set(keyId, accountId);
-  /** Two keys of two accounts, as those of a team or of a member's may be. */
-  const shared = [callers[1]!, callers[2]!];
   const names = callers.slice(0, 4).flatMap(({ keyId, accountId }) => [
     { owner: "key", ownerId: keyId, keys: [keyId] } as const,
     {
@@ -96,9 +100,13 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       ownerId: accountId,
       keys: callers.filter((one) => one.accountId === accountId).map(({ keyId }) => keyId),
     } as const,
-    { owner: "team", ownerId: "team_1", keys: shared.map(({ keyId }) => keyId) } as const,
-    { owner: "member", ownerId: `team_1:${accountId}`, keys: [keyId] } as const,
-  ]);
+    { owner: "team", ownerId: teamId, keys: shared.map(({ keyId }) => keyId) } as const,
+    {
+      owner: "member",
+      ownerId: `${teamId}:${accountId}`,
+      keys: shared.filter((one) => one.accountId === accountId).map(({ keyId }) => keyId),
+    } as const,
+  ]).filter(({ keys }) => keys.length > 0);
   const anyName = () => ({
     ...random.pick(names),
     period: random.pick(["day", "week", "month", "life"] as const),
@@ -220,13 +228,9 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       const id = budgetId(name);
       const before = model.budgets.get(id);
       if (before === undefined && model.budgets.size >= MOST_BUDGETS) return;
-      const isShared = name.owner === "team" || name.owner === "member";
       const set = await setBudget(bench.database, { ...name, credits, zone }, {
         nowMs,
         patienceMs: 0,
-        keys: isShared
-          ? { sql: "select value as id from json_each(?)", args: [JSON.stringify(keys)] }
-          : undefined,
       });
       const fresh = keys.filter((keyId) => before?.keys.has(keyId) !== true);
       model.recall(fresh.map((keyId) => model.accountOf.get(keyId)!));

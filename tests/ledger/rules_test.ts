@@ -12,7 +12,8 @@ const REVISIONS: Readonly<Record<number, string>> = {
   3: "1f6766f70e300c4fa9bf690317b8aafcb1a2c990f3adb8c67b122e143511c25a",
   4: "6afcb2a4373c84fababbc1c0353fd7583695a136ce013db36b2235fc8f80928c",
   5: "4828e030f844db1d92a7943803d77f73d92349def5cce5281bfa540e846b524a",
-  6: "08cdc0eebdfa460744a45e39ec4c41fe7df4054747f44e3da90e7e21a73cf892",
+  6: "4d25161d5938a663990a47ca171ae518beaddc5f2f7c97221bd710288d755db1",
+  7: "7747dc811d95c8ef042937e2cabca3d234fd69d19c526472bffb655833d02862",
 };
 
 Deno.test("rules that change get the next revision", () => {

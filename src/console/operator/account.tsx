@@ -1,4 +1,4 @@
-import { type Account, type Key, newKeyId } from "../../accounts/mod.ts";
+import { type Account, type Action, type Key, newKeyId, ROLES } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
 import type { Budget, Credits, Entry, Lot } from "../../ledger/mod.ts";
 import { Copyable, Field, Form, FormId, Stat, Table } from "../components.tsx";
@@ -14,12 +14,14 @@ export function AccountDetailPage(
   {
     page,
     csrf,
+    may,
     account,
     credits,
     entries,
     keys,
     budgets,
     lastUse,
+    spent,
     packages,
     models,
     link,
@@ -31,6 +33,8 @@ export function AccountDetailPage(
   }: {
     page: PageContext;
     csrf: string;
+    /** Whether the visitor may do an action on this account. */
+    may: (action: Action) => boolean;
     account: Account;
     credits: Credits;
     /** The latest ones. */
@@ -38,6 +42,8 @@ export function AccountDetailPage(
     keys: readonly Key[];
     budgets: ReadonlyMap<string, readonly Budget[]>;
     lastUse: ReadonlyMap<string, number>;
+    /** Credits by key ID. */
+    spent: ReadonlyMap<string, number>;
     packages: readonly CreditPackage[];
     /** Routes that are served. */
     models: readonly string[];
@@ -70,86 +76,125 @@ export function AccountDetailPage(
         <Stat name="Requests" value={credits.requests} />
         <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
       </dl>
-      <h2>Keys</h2>
-      <KeyTable
-        keys={keys}
-        budgets={budgets}
-        lastUse={lastUse}
+      {!may("account.keys") ? null : (
+        <>
+          <h2>Keys</h2>
+          <KeyTable
+            keys={keys}
+            budgets={budgets}
+            lastUse={lastUse}
+            spent={spent}
+            csrf={csrf}
+            nowMs={nowMs}
+            mayChange={() => false}
+            action={may("account.manage") && account.kind !== "pool" ? `${base}/keys` : undefined}
+          />
+        </>
+      )}
+      <h2>Remaining credits</h2>
+      <LotTable
+        lots={credits.lots}
         csrf={csrf}
         nowMs={nowMs}
-        action={`${base}/keys`}
+        action={may("credits.move") ? `${base}/take-back` : undefined}
       />
-      <h2>Remaining credits</h2>
-      <LotTable lots={credits.lots} csrf={csrf} nowMs={nowMs} action={`${base}/take-back`} />
       <div class="grid">
-        <section>
-          <h2>Grant credits</h2>
-          <Form action={`${base}/grant`} csrf={csrf} class="card">
-            <FormId />
-            <Field label="Credits" name="credits" type="number" min={1} required />
-            <Field
-              label="Expires after (days)"
-              name="days"
-              type="number"
-              min={1}
-              hint="Leave empty for no expiry."
-            />
-            <Field label="Note" name="note" maxlength={500} />
-            <button type="submit">Grant</button>
-          </Form>
-        </section>
-        <section>
-          <h2>Record a package</h2>
-          <Form action={`${base}/package`} csrf={csrf} class="card">
-            <FormId />
-            <label class="field">
-              <span>Package</span>
-              <select name="package">
-                {packages.filter(({ credits }) => credits !== null).map(({ id, name }) => (
-                  <option value={id}>{name}</option>
-                ))}
-              </select>
-            </label>
-            <p>
-              <label>
-                <input type="checkbox" name="paid" value="yes" />
-                Paid
-              </label>
-            </p>
-            <button type="submit">Record</button>
-          </Form>
-        </section>
-        <section>
-          <h2>Access</h2>
-          <div class="card">
-            {account.disabledAtMs !== null
-              ? (
-                <Form action={`${base}/enable`} csrf={csrf}>
-                  <button type="submit">Enable account</button>
-                </Form>
-              )
-              : (
-                <>
-                  <Form action={`${base}/link`} csrf={csrf}>
-                    <button type="submit" class="plain">Create sign-in link</button>
-                  </Form>
-                  <Form action={`${base}/keys`} csrf={csrf}>
-                    <input type="hidden" name="id" value={newKeyId()} />
-                    <button type="submit" class="plain">Create key</button>
-                  </Form>
-                </>
-              )}
-            {account.role === "owner" || account.disabledAtMs !== null ? null : (
-              <Form
-                action={`${base}/disable`}
-                csrf={csrf}
-                confirm={`Disable ${account.email}? Its keys stop working within a second.`}
-              >
-                <button type="submit" class="danger">Disable account</button>
+        {!may("credits.move") ? null : (
+          <>
+            <section>
+              <h2>Grant credits</h2>
+              <Form action={`${base}/grant`} csrf={csrf} class="card">
+                <FormId />
+                <Field label="Credits" name="credits" type="number" min={1} required />
+                <Field
+                  label="Expires after (days)"
+                  name="days"
+                  type="number"
+                  min={1}
+                  hint="Leave empty for no expiry."
+                />
+                <Field label="Note" name="note" maxlength={500} />
+                <button type="submit">Grant</button>
               </Form>
-            )}
-          </div>
-        </section>
+            </section>
+            <section>
+              <h2>Record a package</h2>
+              <Form action={`${base}/package`} csrf={csrf} class="card">
+                <FormId />
+                <label class="field">
+                  <span>Package</span>
+                  <select name="package">
+                    {packages.filter(({ credits }) => credits !== null).map(({ id, name }) => (
+                      <option value={id}>{name}</option>
+                    ))}
+                  </select>
+                </label>
+                <p>
+                  <label>
+                    <input type="checkbox" name="paid" value="yes" />
+                    Paid
+                  </label>
+                </p>
+                <button type="submit">Record</button>
+              </Form>
+            </section>
+          </>
+        )}
+        {!may("account.manage") || account.kind === "pool" ? null : (
+          <section>
+            <h2>Access</h2>
+            <div class="card">
+              {account.disabledAtMs !== null
+                ? (
+                  <Form action={`${base}/enable`} csrf={csrf}>
+                    <button type="submit">Enable account</button>
+                  </Form>
+                )
+                : (
+                  <>
+                    {account.kind !== "person" ? null : (
+                      <Form action={`${base}/link`} csrf={csrf}>
+                        <button type="submit" class="plain">Create sign-in link</button>
+                      </Form>
+                    )}
+                    <Form action={`${base}/keys`} csrf={csrf}>
+                      <input type="hidden" name="id" value={newKeyId()} />
+                      <button type="submit" class="plain">Create key</button>
+                    </Form>
+                  </>
+                )}
+              {account.disabledAtMs !== null ? null : (
+                <Form
+                  action={`${base}/disable`}
+                  csrf={csrf}
+                  confirm={`Disable ${account.email}? Its keys stop working within a second.`}
+                >
+                  <button type="submit" class="danger">Disable account</button>
+                </Form>
+              )}
+            </div>
+          </section>
+        )}
+        {!may("account.role") || account.kind === "pool" ? null : (
+          <section>
+            <h2>Role</h2>
+            <Form action={`${base}/role`} csrf={csrf} class="card">
+              <label class="field">
+                <span>Role</span>
+                <select name="role">
+                  {ROLES.filter((role) => role !== "owner" || may("account.role_owner")).map((
+                    role,
+                  ) => <option value={role} selected={role === account.role}>{role}</option>)}
+                </select>
+                <small>
+                  owner: everything; operator: everything but owners and settings; finance: reads
+                  usage and credits.
+                </small>
+              </label>
+              <button type="submit">Save role</button>
+            </Form>
+          </section>
+        )}
       </div>
       <h2>History</h2>
       <EntryTable entries={entries} />
@@ -163,7 +208,8 @@ function LotTable(
     lots: readonly Lot[];
     csrf: string;
     nowMs: number;
-    action: string;
+    /** `undefined` if the visitor may not take credits back. */
+    action: string | undefined;
   },
 ) {
   return (
@@ -182,24 +228,25 @@ function LotTable(
         },
         {
           name: "",
-          cell: (lot) => (
-            <details>
-              <summary>Take back</summary>
-              <Form action={action} csrf={csrf} confirm="Take these credits back?">
-                <FormId />
-                <input type="hidden" name="lot" value={lot.id} />
-                <Field
-                  label="Credits"
-                  name="credits"
-                  type="number"
-                  min={1}
-                  hint="Leave empty to take back all credits that are not held."
-                />
-                <Field label="Note" name="note" maxlength={500} required />
-                <button type="submit" class="danger">Take back</button>
-              </Form>
-            </details>
-          ),
+          cell: (lot) =>
+            action === undefined ? "" : (
+              <details>
+                <summary>Take back</summary>
+                <Form action={action} csrf={csrf} confirm="Take these credits back?">
+                  <FormId />
+                  <input type="hidden" name="lot" value={lot.id} />
+                  <Field
+                    label="Credits"
+                    name="credits"
+                    type="number"
+                    min={1}
+                    hint="Leave empty to take back all credits that are not held."
+                  />
+                  <Field label="Note" name="note" maxlength={500} required />
+                  <button type="submit" class="danger">Take back</button>
+                </Form>
+              </details>
+            ),
         },
       ]}
     />

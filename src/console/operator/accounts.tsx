@@ -1,17 +1,17 @@
-import { type Account, AccountError, type Session } from "../../accounts/mod.ts";
+import { type Account, AccountError, can, type Session } from "../../accounts/mod.ts";
 import { balancesOf } from "../../ledger/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
 import { Badge, Field, Form, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest, seeOther } from "../request.tsx";
-import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+import { type GuardedApp, may } from "../guard.ts";
 
 const ACCOUNTS_SHOWN = 100;
 
 /** Finding accounts, and making one. */
 export function accountsRoutes(
-  app: OperatorApp,
+  app: GuardedApp,
   { accounts, database, registration }: ConsoleParts,
 ): void {
   const list = async (c: PageRequest, session: Session, error?: string) => {
@@ -29,6 +29,7 @@ export function accountsRoutes(
         csrf={session.csrfToken}
         rows={rows}
         query={query}
+        mayCreate={can(session, "account.create")}
         error={error}
         most={ACCOUNTS_SHOWN}
       />,
@@ -36,10 +37,10 @@ export function accountsRoutes(
     );
   };
 
-  app.get("/accounts", operatorOnly((c, session) => list(c, session)));
+  app.get("/accounts", may("account.read", (c, session) => list(c, session)));
   app.post(
     "/accounts",
-    operatorOnly(async (c, session) => {
+    may("account.create", async (c, session) => {
       const { form } = c.var;
       try {
         const made = await registration.register({
@@ -65,11 +66,12 @@ interface AccountRow {
 
 /** Every account, or those that a text finds. */
 function AccountsPage(
-  { page, csrf, rows, query, error, most }: {
+  { page, csrf, rows, query, mayCreate, error, most }: {
     page: PageContext;
     csrf: string;
     rows: readonly AccountRow[];
     query: string;
+    mayCreate: boolean;
     error?: string | undefined;
     /** Max number of rows. */
     most: number;
@@ -107,18 +109,25 @@ function AccountsPage(
       {rows.length < most
         ? null
         : <p class="quiet">Showing the first {most} accounts. Search to find others.</p>}
-      <h2>Create an account</h2>
-      <Form action="/console/operator/accounts" csrf={csrf} class="card narrow">
-        <Field label="Email" name="email" type="email" required autocomplete="off" />
-        <Field label="Name" name="name" maxlength={200} autocomplete="off" />
-        <button type="submit">Create account</button>
-      </Form>
+      {!mayCreate ? null : (
+        <>
+          <h2>Create an account</h2>
+          <Form action="/console/operator/accounts" csrf={csrf} class="card narrow">
+            <Field label="Email" name="email" type="email" required autocomplete="off" />
+            <Field label="Name" name="name" maxlength={200} autocomplete="off" />
+            <button type="submit">Create account</button>
+          </Form>
+        </>
+      )}
     </Layout>
   );
 }
 
-/** Whether an account is active, disabled or an operator's. */
-export function AccountState({ account: { role, disabledAtMs } }: { account: Account }) {
+/** Whether an account is active or disabled, or else the role or kind that sets it apart. */
+export function AccountState(
+  { account: { kind, role, disabledAtMs } }: { account: Account },
+) {
   if (disabledAtMs !== null) return <Badge tone="bad">disabled</Badge>;
-  return role === "owner" ? <Badge tone="calm">operator</Badge> : <Badge tone="good">active</Badge>;
+  if (role !== "none") return <Badge tone="calm">{role}</Badge>;
+  return kind === "person" ? <Badge tone="good">active</Badge> : <Badge tone="calm">{kind}</Badge>;
 }

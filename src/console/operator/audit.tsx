@@ -1,3 +1,4 @@
+import { can, type Session } from "../../accounts/mod.ts";
 import { databaseFile } from "../../config/mod.ts";
 import { backUp } from "../../database/mod.ts";
 import { randomText } from "../../platform/mod.ts";
@@ -7,20 +8,26 @@ import { Form, Stat, Table } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, notFound, page, pageOf } from "../request.tsx";
-import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+import { type GuardedApp, may } from "../guard.ts";
 
 /** The audit, and a backup to download. */
-export function auditRoutes(app: OperatorApp, { config, aside, now }: ConsoleParts): void {
+export function auditRoutes(app: GuardedApp, { config, aside, now }: ConsoleParts): void {
   const file = databaseFile(config.settings);
+  const canBackUp = (session: Session) => file !== undefined && can(session, "backup.download");
   app.get(
     "/audit",
-    operatorOnly((c, { csrfToken }) =>
-      page(c, <AuditPage page={pageOf(c)} csrf={csrfToken} canBackUp={file !== undefined} />)
+    may(
+      "audit.run",
+      (c, session) =>
+        page(
+          c,
+          <AuditPage page={pageOf(c)} csrf={session.csrfToken} canBackUp={canBackUp(session)} />,
+        ),
     ),
   );
   app.post(
     "/audit",
-    operatorOnly(async (c, { csrfToken }) => {
+    may("audit.run", async (c, session) => {
       const startedTick = performance.now();
       const report = await aside((database) => audit(database));
       const tookMs = performance.now() - startedTick;
@@ -28,17 +35,17 @@ export function auditRoutes(app: OperatorApp, { config, aside, now }: ConsolePar
         c,
         <AuditPage
           page={pageOf(c)}
-          csrf={csrfToken}
+          csrf={session.csrfToken}
           report={report}
           tookMs={tookMs}
-          canBackUp={file !== undefined}
+          canBackUp={canBackUp(session)}
         />,
       );
     }),
   );
   app.post(
     "/backup",
-    operatorOnly(async (c) => {
+    may("backup.download", async (c) => {
       if (file === undefined) return await notFound(c);
       const copy = `${file}.download-${randomText(8)}`;
       await aside((database) => backUp(database, copy));

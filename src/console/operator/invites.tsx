@@ -3,13 +3,13 @@ import { Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
-import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+import { type GuardedApp, may } from "../guard.ts";
 
 /** Invitations of all accounts. */
-export function invitesRoutes(app: OperatorApp, { registration }: ConsoleParts): void {
+export function invitesRoutes(app: GuardedApp, { registration }: ConsoleParts): void {
   app.get(
     "/invites",
-    operatorOnly(async (c) => {
+    may("invites.read", async (c) => {
       const inviters = await registration.inviters();
       return await page(c, <InvitesPage page={pageOf(c)} inviters={inviters} />);
     }),

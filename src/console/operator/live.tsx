@@ -4,20 +4,20 @@ import { count, duration } from "../format.ts";
 import { Layout } from "../layout.tsx";
 import { type ConsoleParts, pageOf } from "../request.tsx";
 import { livePage } from "./live_page.tsx";
-import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+import { type GuardedApp, may } from "../guard.ts";
 
 /** The page of in-flight requests. */
-export function liveRoutes(app: OperatorApp, parts: ConsoleParts): void {
+export function liveRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { liveRequests, now } = parts;
   app.get(
     "/live",
-    operatorOnly((c) =>
+    may("live.read", (c) =>
       livePage(c, parts, {
+        action: "live.read",
         everyMs: 2_000,
         part: async () => <LiveRequests inFlight={await liveRequests()} nowMs={now()} />,
         whole: (part) => <Layout page={pageOf(c)} title="Live requests">{part}</Layout>,
-      })
-    ),
+      })),
   );
 }
 

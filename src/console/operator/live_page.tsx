@@ -1,10 +1,12 @@
 import type { Child } from "@hono/hono/jsx";
+import { type Action, can, type Session } from "../../accounts/mod.ts";
 import { accepts, delay, ServerSentEventStream, STATUS_CODE } from "../../std/mod.ts";
 import { type ConsoleParts, page, type PageRequest } from "../request.tsx";
-import { isOperator } from "./operator_only.ts";
 
 /** A page with a part that changes while it is open. */
 export interface LivePageOptions {
+  /** The action that guards the page; checked again each time. */
+  readonly action: Action;
   readonly everyMs: number;
   readonly part: () => Promise<Child>;
   /** The whole page around the part. */
@@ -24,17 +26,18 @@ const EVENT_STREAM = {
 export async function livePage(
   c: PageRequest,
   { sessions, closing }: Pick<ConsoleParts, "sessions" | "closing">,
-  { everyMs, part, whole }: LivePageOptions,
+  { action, everyMs, part, whole }: LivePageOptions,
 ): Promise<Response> {
   if (accepts(c.req.raw, "text/html", "text/event-stream") !== "text/event-stream") {
     return await page(c, whole(<div data-live>{await part()}</div>));
   }
   const { token = "" } = c.var;
+  const isAllowed = (session: Session | undefined) => session !== undefined && can(session, action);
   async function* parts() {
     do {
       yield { data: String(await part()) };
       await delay(everyMs, { signal: closing }).catch(() => {});
-    } while (!closing.aborted && isOperator(await sessions.find(token)));
+    } while (!closing.aborted && isAllowed(await sessions.find(token)));
   }
   const events = ReadableStream.from(parts()).pipeThrough(new ServerSentEventStream());
   return c.body(events, STATUS_CODE.OK, EVENT_STREAM);

@@ -3,13 +3,13 @@ import { Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
-import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+import { type GuardedApp, may } from "../guard.ts";
 
 /** What is served, by which upstreams and for how much. */
-export function routeTableRoutes(app: OperatorApp, { catalog }: ConsoleParts): void {
+export function routeTableRoutes(app: GuardedApp, { catalog }: ConsoleParts): void {
   app.get(
     "/routes",
-    operatorOnly((c) => page(c, <RoutesPage page={pageOf(c)} routes={catalog().routes} />)),
+    may("routes.read", (c) => page(c, <RoutesPage page={pageOf(c)} routes={catalog().routes} />)),
   );
 }
 

@@ -2,19 +2,21 @@ import { Hono } from "@hono/hono";
 import type { ConsoleParts } from "../request.tsx";
 import { accountRoutes } from "./account_routes.tsx";
 import { accountsRoutes } from "./accounts.tsx";
+import { alertsRoutes } from "./alerts.tsx";
 import { auditRoutes } from "./audit.tsx";
 import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
-import type { OperatorApp } from "./operator_only.ts";
+import type { GuardedApp } from "../guard.ts";
 import { routeTableRoutes } from "./route_table.tsx";
 import { settingsRoutes } from "./settings.tsx";
 import { upstreamsRoutes } from "./upstreams.tsx";
 
 /** Pages for operators; for everybody else they are not there. */
-export function operatorRoutes(parts: ConsoleParts): OperatorApp {
-  const app: OperatorApp = new Hono();
+export function operatorRoutes(parts: ConsoleParts): GuardedApp {
+  const app: GuardedApp = new Hono();
   accountsRoutes(app, parts);
   accountRoutes(app, parts);
+  alertsRoutes(app, parts);
   liveRoutes(app, parts);
   upstreamsRoutes(app, parts);
   routeTableRoutes(app, parts);

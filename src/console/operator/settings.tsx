@@ -3,13 +3,13 @@ import { Table } from "../components.tsx";
 import { dateTime } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, type LastReload, page, pageOf } from "../request.tsx";
-import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+import { type GuardedApp, may } from "../guard.ts";
 
 /** The settings, and where each came from. */
-export function settingsRoutes(app: OperatorApp, { config, reloads }: ConsoleParts): void {
+export function settingsRoutes(app: GuardedApp, { config, reloads }: ConsoleParts): void {
   app.get(
     "/settings",
-    operatorOnly((c) =>
+    may("settings.read", (c) =>
       page(
         c,
         <SettingsPage
@@ -17,8 +17,7 @@ export function settingsRoutes(app: OperatorApp, { config, reloads }: ConsolePar
           settings={effectiveSettings(config)}
           reload={reloads()}
         />,
-      )
-    ),
+      )),
   );
 }
 

@@ -4,10 +4,10 @@ import { duration, relative } from "../format.ts";
 import { Layout } from "../layout.tsx";
 import { type ConsoleParts, pageOf } from "../request.tsx";
 import { livePage } from "./live_page.tsx";
-import { type OperatorApp, operatorOnly } from "./operator_only.ts";
+import { type GuardedApp, may } from "../guard.ts";
 
 /** How upstreams have been doing. */
-export function upstreamsRoutes(app: OperatorApp, parts: ConsoleParts): void {
+export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { upstreamStates, config, now } = parts;
   const hosts = Object.fromEntries(
     Object.entries(configuredUpstreams(config.settings)).map((
@@ -16,8 +16,9 @@ export function upstreamsRoutes(app: OperatorApp, parts: ConsoleParts): void {
   );
   app.get(
     "/upstreams",
-    operatorOnly((c) =>
+    may("upstreams.read", (c) =>
       livePage(c, parts, {
+        action: "upstreams.read",
         everyMs: 5_000,
         part: async () => (
           <UpstreamTable upstreams={await upstreamStates()} hosts={hosts} nowMs={now()} />
@@ -30,8 +31,7 @@ export function upstreamsRoutes(app: OperatorApp, parts: ConsoleParts): void {
             </p>
           </Layout>
         ),
-      })
-    ),
+      })),
   );
 }
 

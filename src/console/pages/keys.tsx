@@ -1,18 +1,39 @@
 import { type Key, newKeyId } from "../../accounts/mod.ts";
 import { type Budget, budgetText } from "../../ledger/mod.ts";
 import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
-import { relative } from "../format.ts";
+import { count, number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { snippets } from "../snippets.ts";
 
 /** An account's keys, and a form to create one. */
 export function KeysPage(
-  { page, csrf, keys, budgets, lastUse, models, made, address, error, done, nowMs }: {
+  {
+    page,
+    csrf,
+    keys,
+    budgets,
+    lastUse,
+    spent,
+    teams,
+    mayChange,
+    models,
+    made,
+    address,
+    error,
+    done,
+    nowMs,
+  }: {
     page: PageContext;
     csrf: string;
     keys: readonly Key[];
     budgets: ReadonlyMap<string, readonly Budget[]>;
     lastUse: ReadonlyMap<string, number>;
+    /** Credits by key ID. */
+    spent: ReadonlyMap<string, number>;
+    /** Names of teams by ID; `undefined` if no key is a team's. */
+    teams: ReadonlyMap<string, string> | undefined;
+    /** Whether the visitor may rename and rotate a key. */
+    mayChange: (key: Key) => boolean;
     models: readonly string[];
     /** Secret of the key that was just created. */
     made?: string | undefined;
@@ -29,9 +50,12 @@ export function KeysPage(
         keys={keys}
         budgets={budgets}
         lastUse={lastUse}
+        spent={spent}
+        teams={teams}
         csrf={csrf}
         nowMs={nowMs}
         action="/console/keys"
+        mayChange={mayChange}
       />
       <h2>Create a key</h2>
       <Form action="/console/keys" csrf={csrf} class="card narrow">
@@ -102,31 +126,69 @@ export function NewKey(
   );
 }
 
-/** Keys with their state. Forms to revoke them post below the path `action`. */
-export function KeyTable(
-  { keys, budgets, lastUse, csrf, nowMs, action }: {
-    keys: readonly Key[];
-    /** Budgets of the keys, by key ID. */
-    budgets: ReadonlyMap<string, readonly Budget[]>;
-    lastUse: ReadonlyMap<string, number>;
-    csrf: string;
-    nowMs: number;
-    action: string;
-  },
+/** What a table of keys shows besides the keys. */
+interface KeyTableProps {
+  readonly keys: readonly Key[];
+  /** Budgets of the keys, by key ID. */
+  readonly budgets: ReadonlyMap<string, readonly Budget[]>;
+  readonly lastUse: ReadonlyMap<string, number>;
+  /** Credits by key ID. */
+  readonly spent: ReadonlyMap<string, number>;
+  /** Names of teams by ID; without it, the table has no column for them. */
+  readonly teams?: ReadonlyMap<string, string> | undefined;
+  readonly csrf: string;
+  readonly nowMs: number;
+  /** Path below which forms post; `undefined` if the visitor may not change the keys. */
+  readonly action: string | undefined;
+  /** Whether the visitor may rename and rotate a key. */
+  readonly mayChange: (key: Key) => boolean;
+}
+
+/** Keys with their state; revoked and expired ones are folded away. */
+export function KeyTable({ keys, ...props }: KeyTableProps) {
+  const active = keys.filter((key) => isActive(key, props.nowMs));
+  const past = keys.filter((key) => !isActive(key, props.nowMs));
+  return (
+    <>
+      <KeyRows {...props} keys={active} caption="Keys" />
+      {past.length === 0 ? null : (
+        <details>
+          <summary>{count(past.length, "key")} revoked or expired</summary>
+          <KeyRows {...props} keys={past} caption="Revoked and expired keys" />
+        </details>
+      )}
+    </>
+  );
+}
+
+function KeyRows(
+  { keys, budgets, lastUse, spent, teams, csrf, nowMs, action, mayChange, caption }:
+    & KeyTableProps
+    & {
+      caption: string;
+    },
 ) {
   return (
     <Table<Key>
-      caption="Keys"
+      caption={caption}
       rows={keys}
       empty="No keys yet."
       columns={[
         { name: "name", cell: ({ name, id }) => name || id },
         { name: "key", cell: ({ hint }) => <code>{hint}</code> },
+        ...(teams === undefined ? [] : [{
+          name: "team",
+          cell: ({ teamId }: Key) =>
+            teamId === null
+              ? "–"
+              : <a href={`/console/teams/${teamId}`}>{teams.get(teamId) ?? teamId}</a>,
+        }]),
         { name: "state", cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
         {
           name: "last used",
           cell: ({ id }) => lastUse.has(id) ? relative(lastUse.get(id)!, nowMs) : "never",
         },
+        { name: "spent", numeric: true, cell: ({ id }) => number(spent.get(id) ?? 0) },
         {
           name: "expires",
           cell: ({ expiresAtMs }) =>
@@ -139,19 +201,15 @@ export function KeyTable(
         },
         {
           name: "",
-          cell: ({ id, name, hint, revokedAtMs }) =>
-            revokedAtMs !== null ? "" : (
-              <Form
-                action={`${action}/${id}/revoke`}
+          cell: (key) =>
+            key.revokedAtMs !== null || action === undefined ? "" : (
+              <KeyForms
+                value={key}
                 csrf={csrf}
-                confirm={`Revoke ${
-                  name || hint
-                }? Programs that use it stop working within a second.`}
-              >
-                <button type="submit" class="danger" aria-label={`Revoke ${name || hint}`}>
-                  Revoke
-                </button>
-              </Form>
+                path={`${action}/${key.id}`}
+                mayChange={mayChange(key)}
+                mayRevoke
+              />
             ),
         },
       ]}
@@ -159,7 +217,60 @@ export function KeyTable(
   );
 }
 
-function KeyState({ value, nowMs }: { value: Key; nowMs: number }) {
+/** Forms to rename, rotate and revoke a key, which post below a path. */
+export function KeyForms(
+  { value: { name, hint }, csrf, path, mayChange, mayRevoke }: {
+    value: Key;
+    csrf: string;
+    path: string;
+    mayChange: boolean;
+    mayRevoke: boolean;
+  },
+) {
+  const label = name || hint;
+  return (
+    <>
+      {!mayRevoke ? null : (
+        <Form
+          action={`${path}/revoke`}
+          csrf={csrf}
+          confirm={`Revoke ${label}? Programs that use it stop working within a second.`}
+        >
+          <button type="submit" class="danger" aria-label={`Revoke ${label}`}>Revoke</button>
+        </Form>
+      )}
+      {!mayChange ? null : (
+        <details>
+          <summary>Change</summary>
+          <Form action={`${path}/update`} csrf={csrf}>
+            <Field label="Name" name="name" maxlength={200} value={name} />
+            <button type="submit" class="plain">Rename</button>
+          </Form>
+          <Form action={`${path}/rotate`} csrf={csrf}>
+            <label class="field">
+              <span>The present secret stays valid</span>
+              <select name="hours">
+                <option value="0">not at all</option>
+                <option value="1">for an hour</option>
+                <option value="24" selected>for a day</option>
+                <option value="168">for a week</option>
+              </select>
+            </label>
+            <button type="submit" class="plain">Rotate</button>
+          </Form>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Whether a key is neither revoked nor expired. */
+export function isActive({ revokedAtMs, expiresAtMs }: Key, nowMs: number): boolean {
+  return revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs);
+}
+
+/** Whether a key is active, expired or revoked. */
+export function KeyState({ value, nowMs }: { value: Key; nowMs: number }) {
   if (value.revokedAtMs !== null) return <Badge tone="bad">revoked</Badge>;
   const expired = value.expiresAtMs !== null && value.expiresAtMs <= nowMs;
   return expired ? <Badge tone="warn">expired</Badge> : <Badge tone="good">active</Badge>;

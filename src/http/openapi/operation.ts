@@ -1,4 +1,4 @@
-import { chatErrorWords, messagesErrorWords, responsesErrorWords } from "../../dialects/mod.ts";
+import { messagesErrorWords, openAiErrorWords } from "../../dialects/mod.ts";
 import { type Reason, REASONS } from "../../refusal.ts";
 import type { SchemaName } from "./schemas.ts";
 
@@ -179,7 +179,7 @@ export function errors(shape: Shape, reasons: readonly Reason[]): Json {
 
 function said(shape: Shape, reason: Reason): string {
   if (shape === "messages") return `\`${messagesErrorWords[reason]}\``;
-  const { code, type } = (shape === "chat" ? chatErrorWords : responsesErrorWords)[reason];
+  const { code, type } = openAiErrorWords[reason];
   return `\`${code}\` (\`${type}\`)`;
 }
 

@@ -23,6 +23,10 @@ const QUARTERS =
           select key_id, quarter_at_ms, sum(credits) from pruned_charges
           where key_id in (select key_id from budget_keys) group by 1, 2`;
 
+/** The team, and the account, of a member that has a budget. */
+const TEAM_OF_MEMBER = "substr(owner_id, 1, instr(owner_id, ':') - 1)";
+const ACCOUNT_OF_MEMBER = "substr(owner_id, instr(owner_id, ':') + 1)";
+
 /** Budgets, the keys that they apply to, and what was spent and is held in their periods. */
 export const BUDGETS: readonly Check[] = [
   // Each budget is its owner's; a key that is made with one has it.
@@ -43,7 +47,10 @@ export const BUDGETS: readonly Check[] = [
         budget_owner: [
           "owner_id",
           `case owner when 'key' then (select id from keys where id = owner_id)
-            when 'account' then (select id from accounts where id = owner_id) else owner_id end`,
+            when 'account' then (select id from accounts where id = owner_id)
+            when 'team' then (select id from teams where id = owner_id)
+            else (select teams.id || ':' || accounts.id from teams, accounts
+              where teams.id = ${TEAM_OF_MEMBER} and accounts.id = ${ACCOUNT_OF_MEMBER}) end`,
         ],
         allowed: [
           "iif(budgets.id is null or owner = 'key' and period = 'life', budgets.credits, null)",
@@ -53,7 +60,7 @@ export const BUDGETS: readonly Check[] = [
       from: "budgets full join allowed on allowed.budget_id = budgets.id",
     }),
   },
-  // A budget on a key or an account applies to exactly its keys, each of which says how many budgets it has.
+  // A budget applies to exactly the keys of its owner, each of which says how many budgets it has.
   {
     noun: "budget",
     name: "keys of budgets",
@@ -64,9 +71,12 @@ export const BUDGETS: readonly Check[] = [
           select keys.id, budgets.id from budgets join keys on keys.account_id = owner_id
           where owner = 'account'
           union all
-          select key_id, budget_id from budget_keys join budgets on budgets.id = budget_id
-            join keys on keys.id = key_id
-          where owner in ('team', 'member')
+          select keys.id, budgets.id from budgets join keys on keys.team_id = owner_id
+          where owner = 'team'
+          union all
+          select keys.id, budgets.id from budgets join keys
+            on keys.team_id = ${TEAM_OF_MEMBER} and keys.member_id = ${ACCOUNT_OF_MEMBER}
+          where owner = 'member'
         )`,
       id: `coalesce(budget_keys.key_id, expected.key_id) || ' '
         || coalesce(budget_keys.budget_id, expected.budget_id)`,

@@ -19,9 +19,13 @@ function tellKey(row: "new" | "old", credits: string): string {
       and budget_credits is not ${credits};`;
 }
 
+/** The team, or the account, of a member by whom a budget is owned: `team:account`. */
+const TEAM_OF_MEMBER = "substr(new.owner_id, 1, instr(new.owner_id, ':') - 1)";
+const ACCOUNT_OF_MEMBER = "substr(new.owner_id, instr(new.owner_id, ':') + 1)";
+
 /**
- * A budget on a key applies to that key, one on an account to all its keys; those of teams and members to the keys that
- * their makers name. From the moment that a budget applies to a key, what is lent of the key's account is recalled,
+ * A budget on a key applies to that key; one on an account to all keys that it pays for; one on a team to all its keys; one
+ * on a member to the keys of that team that are for the member. From the moment that a budget applies to a key, what is lent of the key's account is recalled,
  * what its requests spend and hold counts in the budget, and gateways know of it, as the key has changed.
  */
 export const APPLY_BUDGETS: Rule = {
@@ -31,7 +35,12 @@ export const APPLY_BUDGETS: Rule = {
     insert into budget_keys (key_id, budget_id)
     select id, new.id from keys where new.owner = 'key' and id = new.owner_id
     union all
-    select id, new.id from keys where new.owner = 'account' and account_id = new.owner_id;
+    select id, new.id from keys where new.owner = 'account' and account_id = new.owner_id
+    union all
+    select id, new.id from keys where new.owner = 'team' and team_id = new.owner_id
+    union all
+    select id, new.id from keys where new.owner = 'member' and team_id = ${TEAM_OF_MEMBER}
+      and member_id = ${ACCOUNT_OF_MEMBER};
     ${tellKey("new", "new.credits")}
   end`,
     `create trigger budgets_update_tells_key after update of credits on budgets begin

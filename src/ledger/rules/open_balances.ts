@@ -1,13 +1,16 @@
 import type { Rule } from "../../database/mod.ts";
 import { UNLIMITED } from "./fragments.ts";
 
-const ACCOUNT_BUDGETS = ["day", "week", "month", "life"].map((period) =>
-  `'account:' || new.account_id || ':${period}'`
-);
+/** IDs of all budgets that a new key's account, team and member can have; null for what it does not have. */
+const BUDGETS_OF_OTHERS = [
+  "'account:' || new.account_id",
+  "'team:' || new.team_id",
+  "'member:' || new.team_id || ':' || new.member_id",
+].flatMap((owner) => ["day", "week", "month", "life"].map((period) => `${owner} || ':${period}'`));
 
 /**
  * Each account has a balance from the moment it exists. A key that is made with a budget for life has that from then on, and
- * the budgets of its account apply to it.
+ * the budgets of its account, team and member apply to it.
  */
 export const OPEN_BALANCES: Rule = {
   name: "open_balances",
@@ -23,9 +26,9 @@ export const OPEN_BALANCES: Rule = {
     insert into period_openings (budget_id, at_ms, starts_at_ms, ends_at_ms)
     values ('key:' || new.id || ':life', 0, 0, ${UNLIMITED});
   end`,
-    `create trigger keys_insert_has_budgets_of_account after insert on keys begin
+    `create trigger keys_insert_has_budgets_of_others after insert on keys begin
     insert into budget_keys (key_id, budget_id)
-    select new.id, id from budgets where id in (${ACCOUNT_BUDGETS.join(", ")});
+    select new.id, id from budgets where id in (${BUDGETS_OF_OTHERS.join(", ")});
   end`,
   ],
 };

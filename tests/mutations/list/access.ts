@@ -3,6 +3,8 @@ import type { Mutation } from "../mutation.ts";
 const VISITOR = "src/console/visitor.ts";
 const FORWARDED = "tests/console/forwarded_test.ts";
 const DOORS = "tests/console/closed_doors_test.ts";
+const TEAMS = "tests/accounts/teams_test.ts";
+const TEAM_PAGES = "tests/console/teams_test.ts";
 const NAMES = "tests/accounts/names_test.ts";
 const SIMULATOR = "tests/upstreams/simulator_test.ts";
 const CLIENT_KEYS = "tests/cli/client_keys_test.ts";
@@ -219,7 +221,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "websockets-without-number",
-    file: "src/http/response_sockets.ts",
+    file: "src/http/places.ts",
     find: "const ofKey = keys.takeNow(keyId, 1);",
     replace: "const ofKey = keys.takeNow(keyId, 0);",
     tests: [{
@@ -227,5 +229,85 @@ export const ACCESS: readonly Mutation[] = [
       filter: "a key has at most 16 connections",
     }],
     why: "One key could take all descriptors with connections that do nothing.",
+  },
+  {
+    name: "stopped-member-keys",
+    file: "src/accounts/key_ring.ts",
+    find: "or stopped_at_ms is not null then 'member'",
+    replace: "then 'member'",
+    tests: [{ file: TEAMS, filter: "a stopped member's keys" }],
+    why: "A lead could not stop a member.",
+  },
+  {
+    name: "stop-noticed-late",
+    file: "src/ledger/rules/revise_keys.ts",
+    find: '["accounts", "keys", "teams", "team_members"]',
+    replace: '["accounts", "keys"]',
+    tests: [{ file: TEAMS, filter: "a stopped member's keys" }],
+    why: "A running gateway would go on with its copies of a stopped member's keys.",
+  },
+  {
+    name: "disabled-person-in-team",
+    file: "src/accounts/key_ring.ts",
+    find: "when members.disabled_at_ms is not null then 'person'",
+    replace: "",
+    tests: [{ file: TEAMS, filter: "a disabled person's keys" }],
+    why: "A disabled person would go on spending the pools of teams.",
+  },
+  {
+    name: "team-models-ignored",
+    file: "src/accounts/key_ring.ts",
+    find: "commonModels(modelsOf(row.models), modelsOf(row.team_models))",
+    replace: "modelsOf(row.models)",
+    tests: [{ file: TEAMS, filter: "a key of a team may use" }],
+    why: "Keys of a team could use models that it is not allowed.",
+  },
+  {
+    name: "rotated-secret-for-good",
+    file: "src/accounts/key_ring.ts",
+    find: "if (caller.secretUntilMs !== null && caller.secretUntilMs <= this.#now()) {",
+    replace: "if (false) {",
+    tests: [{ file: TEAMS, filter: "a rotated key" }],
+    why: "A secret that was rotated away would stay valid.",
+  },
+  {
+    name: "last-owner-demoted",
+    file: "src/accounts/accounts.ts",
+    find: "others.role = 'owner' and others.disabled_at_ms is null and others.id <> accounts.id",
+    replace: "others.role = 'owner'",
+    tests: [{ file: TEAMS, filter: "the last active owner" }],
+    why: "Nobody could give roles any more.",
+  },
+  {
+    name: "operator-acts-for-owner",
+    file: "src/console/operator/account_routes.tsx",
+    find: 'if (action === "account.manage") return "account.manage_owner";',
+    replace: "",
+    tests: [{ file: TEAM_PAGES, filter: "an operator can neither" }],
+    why: "An operator could sign in as the owner, by a link.",
+  },
+  {
+    name: "lead-of-any-team",
+    file: "src/accounts/permissions.ts",
+    find: "teamId === undefined ? undefined : teams.get(teamId)",
+    replace: "[...teams.values()][0]",
+    tests: [{ file: TEAM_PAGES, filter: "a lead's rights" }],
+    why: "The lead of one team could manage every team.",
+  },
+  {
+    name: "keys-of-other-teams",
+    file: "src/console/team_pages.tsx",
+    find: "const found = key?.teamId === team.id &&",
+    replace: "const found = key !== undefined &&",
+    tests: [{ file: TEAM_PAGES, filter: "a lead's rights" }],
+    why: "A lead could take over the keys of other teams by their IDs.",
+  },
+  {
+    name: "scope-unchecked",
+    file: "src/http/inference.ts",
+    find: 'checkScope(caller, "inference");',
+    replace: "",
+    tests: [{ file: TEAM_PAGES, filter: "without the scope inference" }],
+    why: "A key for reports could spend credits.",
   },
 ];

@@ -1,0 +1,148 @@
+import * as z from "zod";
+import type { Database, Value } from "../database/mod.ts";
+import { type Alert, ALERT_COLUMNS, readAlert } from "./alert.ts";
+
+const delivery = z.object({
+  receiver: z.string(),
+  state: z.enum(["waiting", "delivered", "given_up"]),
+  attempts: z.int(),
+  dueAtMs: z.int(),
+  deliveredAtMs: z.int().nullable(),
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+});
+
+/** The delivery of an alert to one receiver. */
+export type Delivery = z.output<typeof delivery>;
+
+/** An alert, and what became of its deliveries. */
+export interface Notice extends Alert {
+  readonly deliveries: readonly Delivery[];
+}
+
+/** An account that reads alerts of its own, and of the teams that it leads. */
+export interface Reader {
+  readonly accountId: string;
+  /** IDs of teams. */
+  readonly leads: readonly string[];
+}
+
+/** Which alerts are listed. */
+export interface NoticeFilter {
+  /** Only those of this reader. */
+  readonly reader?: Reader | undefined;
+  /** Only those that no operator has read. */
+  readonly isUnread?: boolean | undefined;
+  /** Only those with a delivery in this state. */
+  readonly state?: Delivery["state"] | undefined;
+  readonly limit: number;
+}
+
+const DELIVERIES = `(select json_group_array(json_object('receiver', receiver, 'state', state,
+    'attempts', attempts, 'dueAtMs', due_at_ms, 'deliveredAtMs', delivered_at_ms, 'status', status,
+    'error', error))
+  from alert_deliveries where alert_id = alerts.id) as deliveries`;
+
+const OF_READER = "(account_id = ? or team_id in (select value from json_each(?)))";
+
+/** Kinds whose marks carry a time, so that they are not reached again when they were forgotten. */
+const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'circuit_opened', 'circuit_closed',
+  'catalog_changed', 'disk_low'`;
+
+/**
+ * Lists alerts, newest first.
+ *
+ * @param database The database.
+ * @param filter Which ones, and how many at most.
+ * @returns The alerts, with their deliveries.
+ */
+export async function notices(database: Database, filter: NoticeFilter): Promise<Notice[]> {
+  const { reader, isUnread = false, state, limit } = filter;
+  const conditions: string[] = [];
+  const args: Value[] = [];
+  if (reader !== undefined) {
+    conditions.push(OF_READER);
+    args.push(reader.accountId, JSON.stringify(reader.leads));
+  }
+  if (isUnread) conditions.push("read_at_ms is null");
+  if (state !== undefined) {
+    conditions.push("alerts.id in (select alert_id from alert_deliveries where state = ?)");
+    args.push(state);
+  }
+  const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
+  const rows = await database.all(
+    `select ${ALERT_COLUMNS}, ${DELIVERIES} from alerts ${where}
+      order by alerts.created_at_ms desc, alerts.id desc limit ?`,
+    [...args, limit],
+  );
+  return rows.map((row) => ({
+    ...readAlert(row),
+    deliveries: z.array(delivery).parse(JSON.parse(String(row.deliveries))),
+  }));
+}
+
+/**
+ * Counts unread alerts, up to 100.
+ *
+ * @param reader Of this reader; undefined for operators, who see all.
+ */
+export async function unreadCount(database: Database, reader?: Reader): Promise<number> {
+  const [where, args] = reader === undefined
+    ? ["read_at_ms is null", []]
+    : [`${OF_READER} and account_read_at_ms is null`, [
+      reader.accountId,
+      JSON.stringify(reader.leads),
+    ]];
+  const row = await database.one(
+    `select count(*) as number from (select 1 from alerts where ${where} limit 100)`,
+    args,
+  );
+  return Number(row!.number);
+}
+
+/**
+ * Marks alerts as read.
+ *
+ * @param options Time of the newest that the reader has seen, the time now, and the reader: an account, or an operator
+ *   if undefined. A team's leads share what is read.
+ */
+export async function markRead(
+  database: Database,
+  { upToMs, nowMs, reader }: {
+    readonly upToMs: number;
+    readonly nowMs: number;
+    readonly reader?: Reader;
+  },
+): Promise<void> {
+  await database.batch([
+    reader === undefined
+      ? {
+        sql: "update alerts set read_at_ms = ? where read_at_ms is null and created_at_ms <= ?",
+        args: [nowMs, upToMs],
+      }
+      : {
+        sql: `update alerts set account_read_at_ms = ?
+          where account_read_at_ms is null and created_at_ms <= ? and ${OF_READER}`,
+        args: [nowMs, upToMs, reader.accountId, JSON.stringify(reader.leads)],
+      },
+  ]);
+}
+
+/**
+ * Deletes old alerts, up to a number of them. Those whose mark could be reached again are kept.
+ *
+ * @returns Whether there may be more.
+ */
+export async function pruneAlerts(
+  database: Database,
+  { beforeMs, limit }: { readonly beforeMs: number; readonly limit: number },
+): Promise<boolean> {
+  const old = `select id from alerts where created_at_ms < ?1 and kind in (${PRUNED_KINDS})
+    order by created_at_ms limit ?2`;
+  const args = [beforeMs, limit];
+  const [, gone] = await database.batch([
+    { sql: `delete from alert_deliveries where alert_id in (${old})`, args },
+    { sql: `delete from alerts where id in (${old}) returning 1 as gone`, args },
+  ]);
+  return gone!.length === limit;
+}

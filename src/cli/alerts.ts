@@ -1,0 +1,174 @@
+import type { Command } from "commander";
+import { type Notice, notices, Outbox, sendAlerts } from "../alerts/mod.ts";
+import { systemResolve } from "../images/mod.ts";
+import { newId } from "../platform/mod.ts";
+import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
+import { argument, defineCommand, option } from "./define_command.ts";
+import { parseCount, table, time } from "./format.ts";
+
+const MAX_LIMIT = 1_000;
+const STATES = { waiting: "waiting", delivered: "delivered", "given-up": "given_up" } as const;
+
+interface ListOptions {
+  readonly account?: string;
+  readonly unread?: true;
+  readonly state?: string;
+  readonly limit: string;
+}
+
+/** `sluice alerts …` */
+export function alertsCommand(program: Command, context: CommandContext): void {
+  const alerts = program.command("alerts").description("list, test and retry alerts");
+
+  defineCommand<ListOptions>(alerts, context, {
+    name: "list",
+    description: "list the latest alerts, and what became of their deliveries",
+    options: [
+      option("--account <email>", "only alerts of this account (default: all)"),
+      option("--unread", "only alerts that no operator has read in the console"),
+      option("--state <state>", `only alerts with a delivery that is ${known()}`),
+      option("--limit <n>", `max number of alerts, up to ${MAX_LIMIT}`, "20"),
+    ],
+    opens: "database",
+    async run({ options, parts: { database, accounts }, print }) {
+      const limit = parseCount(options.limit);
+      if (limit < 1 || limit > MAX_LIMIT) {
+        throw new UsageError(`invalid limit '${options.limit}': must be from 1 to ${MAX_LIMIT}`);
+      }
+      const { account, unread = false, state } = options;
+      const found = await notices(database, {
+        reader: account === undefined
+          ? undefined
+          : { accountId: (await accounts.get(account)).id, leads: [] },
+        isUnread: unread,
+        state: state === undefined ? undefined : stateOf(state),
+        limit,
+      });
+      print(found.map(plain), () => table(found.map(row)));
+    },
+  });
+
+  defineCommand<{ receiver?: string }>(alerts, context, {
+    name: "test",
+    description: "send a test alert to receivers, and print what they reply",
+    arguments: [argument("[receiver]", "name of the receiver (default: all)")],
+    help: "\nThe exit status is 1 if a delivery fails. A test alert is not kept, and not repeated.",
+    opens: "settings",
+    async run({ options: { receiver }, config, print }) {
+      const { receivers, allowPrivateHosts, timeoutMs } = config.settings.alerts;
+      const names = receiver === undefined ? Object.keys(receivers) : [receiver];
+      if (names.length === 0) {
+        throw new UsageError("no receivers: see alerts.receivers in docs/alerts.md");
+      }
+      const results = await Promise.all(names.map(async (name) => {
+        const settings = Object.hasOwn(receivers, name) ? receivers[name] : undefined;
+        if (settings === undefined) {
+          throw new UsageError(
+            `unknown receiver '${name}'. Receivers: ${Object.keys(receivers).join(", ") || "none"}`,
+          );
+        }
+        const nowMs = context.now();
+        const id = newId("alert");
+        const startedTick = performance.now();
+        const outcome = await sendAlerts(settings, [{
+          id,
+          mark: `test:${id}`,
+          kind: "test",
+          accountId: null,
+          teamId: null,
+          title: "Test alert",
+          text: "This is a test of the receiver, sent by sluice alerts test.",
+          data: {},
+          createdAtMs: nowMs,
+        }], {
+          allowPrivateHosts,
+          timeoutMs,
+          resolve: systemResolve,
+          nowMs,
+          deliveryId: id,
+          signal: new AbortController().signal,
+        });
+        const tookMs = Math.round(performance.now() - startedTick);
+        return { receiver: name, ok: outcome.error === null, ...outcome, took_ms: tookMs };
+      }));
+      print(results, () =>
+        table(results.map(({ receiver, ok, status, error, took_ms }) => ({
+          receiver,
+          result: ok ? `delivered (status ${status})` : error,
+          time: `${took_ms} ms`,
+        }))));
+      if (results.some(({ ok }) => !ok)) throw new CommandStatus(1);
+    },
+  });
+
+  defineCommand<{ id?: string; receiver?: string }>(alerts, context, {
+    name: "retry",
+    description: "deliver again what waits or was given up; a running gateway does so within 5 s",
+    arguments: [argument("[id]", "alert ID (alert_…) (default: all)")],
+    options: [option("--receiver <name>", "only deliveries to this receiver (default: all)")],
+    opens: "database",
+    async run({ options: { id, receiver }, parts: { database, clock }, print }) {
+      const outbox = new Outbox(database, clock.now);
+      const deliveries = await outbox.retry({
+        ...(id === undefined ? {} : { alertId: id }),
+        ...(receiver === undefined ? {} : { receiver }),
+      });
+      print(
+        { deliveries },
+        () => `${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} due now.\n`,
+      );
+    },
+  });
+}
+
+function known(): string {
+  return Object.keys(STATES).join(", ");
+}
+
+function stateOf(text: string): typeof STATES[keyof typeof STATES] {
+  const state = Object.entries(STATES).find(([name]) => name === text)?.[1];
+  if (state === undefined) {
+    throw new UsageError(`invalid state '${text}': choose from ${known()}`);
+  }
+  return state;
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+function plain(one: Notice) {
+  return {
+    id: one.id,
+    kind: one.kind,
+    mark: one.mark,
+    created_at: iso(one.createdAtMs),
+    read_at: iso(one.readAtMs),
+    account_id: one.accountId,
+    title: one.title,
+    text: one.text,
+    data: one.data,
+    deliveries: one.deliveries.map(({ receiver, state, attempts, status, error, ...times }) => ({
+      receiver,
+      state,
+      attempts,
+      status,
+      error,
+      next_at: state === "waiting" ? iso(times.dueAtMs) : null,
+      delivered_at: iso(times.deliveredAtMs),
+    })),
+  };
+}
+
+function row({ id, createdAtMs, kind, title, deliveries }: Notice) {
+  return {
+    id,
+    time: time(createdAtMs),
+    kind,
+    title,
+    deliveries:
+      deliveries.map(({ receiver, state, error }) =>
+        `${receiver}: ${state.replace("_", " ")}${error === null ? "" : ` (${error})`}`
+      ).join(", ") || null,
+  };
+}

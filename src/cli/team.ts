@@ -1,0 +1,311 @@
+import { type Command, Option } from "commander";
+import {
+  AccountError,
+  type Member,
+  type Team,
+  TEAM_ROLES,
+  type TeamRole,
+} from "../accounts/mod.ts";
+import {
+  balancesOf,
+  type Budget,
+  budgetsOf,
+  budgetsOfMembers,
+  budgetText,
+  describeBudget,
+} from "../ledger/mod.ts";
+import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
+import { argument, defineCommand, option, required } from "./define_command.ts";
+import { parseList, shellWord, table, time } from "./format.ts";
+import { routeIds } from "./key.ts";
+import { servedCatalog } from "./served_catalog.ts";
+
+const TEAM = argument("<team>", "name or ID of the team");
+const MODELS = "comma-separated model IDs that keys of the team may use";
+
+interface UpdateOptions extends BudgetOptions {
+  readonly team: string;
+  readonly name?: string;
+  readonly models?: string;
+  readonly member?: string;
+}
+
+/** `sluice team …` */
+export function teamCommand(program: Command, context: CommandContext): void {
+  const team = program.command("team").description("manage teams and their members");
+
+  defineCommand<{ name: string; membersPay?: boolean; models?: string }>(team, context, {
+    name: "create",
+    description: "create a team",
+    options: [
+      required("--name <name>", "display name; identifies the team in other commands"),
+      option("--members-pay", "members pay for their own keys (default: a shared pool pays)"),
+      option("--models <ids>", `${MODELS} (default: all)`),
+    ],
+    help: "\nExample:\n  sluice team create --name Platform --models svc-k2,svc-k3\n" +
+      "  sluice credits grant --team Platform --credits 10000",
+    opens: "new database",
+    async run({ options: { name, membersPay = false, models }, parts, config, print }) {
+      const made = await parts.teams.create({
+        name,
+        pool: !membersPay,
+        models: models === undefined
+          ? null
+          : routeIds(parseList(models), await servedCatalog(config, context)),
+      });
+      print(
+        await plain(parts, made),
+        (value) =>
+          `Created ${value.name} (${value.id}). Next: sluice team add ${shellWord(value.name)} ` +
+          "--account <email>\n",
+      );
+    },
+  });
+
+  defineCommand(team, context, {
+    name: "list",
+    description: "list all teams",
+    opens: "database",
+    async run({ parts, print }) {
+      const all = await parts.teams.list();
+      const counts = await parts.members.counts();
+      const found = await Promise.all(all.map(async (one) => ({
+        ...await plain(parts, one),
+        members: counts.get(one.id) ?? 0,
+      })));
+      print(found, (rows) => table(rows.map((one) => ({ ...row(one), members: one.members }))));
+    },
+  });
+
+  defineCommand<{ team: string }>(team, context, {
+    name: "show",
+    description: "show a team with its members",
+    arguments: [TEAM],
+    opens: "database",
+    async run({ options, parts, print }) {
+      const found = await parts.teams.get(options.team);
+      const keys = await parts.teamKeys.list(found);
+      const { database, clock } = parts;
+      const budgets = await budgetsOf(
+        database,
+        { owner: "team", ownerId: found.id },
+        clock.now(),
+      );
+      const ofMembers = await budgetsOfMembers(database, found.id, clock.now());
+      const members = (await parts.members.list(found)).map((one) => ({
+        ...plainMember(one),
+        keys: keys.filter(({ memberId, revokedAtMs }) =>
+          memberId === one.accountId && revokedAtMs === null
+        ).length,
+        budgets: ofMembers.get(one.accountId) ?? [],
+      }));
+      print(
+        {
+          ...await plain(parts, found),
+          budgets: budgets.map(describeBudget),
+          members: members.map((one) => ({ ...one, budgets: one.budgets.map(describeBudget) })),
+        },
+        (value) =>
+          `${table([{ ...row(value), budget: budgets.map(budgetText).join("; ") || "–" }])}\n${
+            table(members.map(memberRow))
+          }`,
+      );
+    },
+  });
+
+  defineCommand<UpdateOptions>(team, context, {
+    name: "update",
+    description: "change a team's name, models or budgets, or the budgets of a member",
+    arguments: [TEAM],
+    options: [
+      option("--name <name>", "display name"),
+      option("--models <ids>", `${MODELS}; 'all'`),
+      option("--member <email>", "change this member's budgets instead of the team's"),
+      ...CHANGED_BUDGET,
+    ],
+    help: "\nExamples:\n  sluice team update Platform --budget 20000 --reset monthly\n" +
+      "  sluice team update Platform --member bob@example.com --budget 500 --reset weekly",
+    opens: "database",
+    async run({ options, parts, config, print }) {
+      const { name, models, member } = options;
+      const found = await parts.teams.get(options.team);
+      if (member !== undefined) {
+        if (name !== undefined || models !== undefined) {
+          throw new UsageError("--member goes with options of budgets only");
+        }
+        const one = await memberOf(parts, found, member);
+        const budgets = await changeBudget(parts, memberOwner(one), options);
+        return print(
+          { ...plainMember(one), budgets: budgets.map(describeBudget) },
+          () => table([{ member: one.email, budget: budgets.map(budgetText).join("; ") || "–" }]),
+        );
+      }
+      const changed = await parts.teams.change(found, {
+        name,
+        models: models === undefined
+          ? undefined
+          : models === "all"
+          ? null
+          : routeIds(parseList(models), await servedCatalog(config, context)),
+      });
+      const owner = { owner: "team", ownerId: changed.id } as const;
+      const budgets = await changeBudget(parts, owner, options);
+      print(
+        { ...await plain(parts, changed), budgets: budgets.map(describeBudget) },
+        (value) => table([{ ...row(value), budget: budgets.map(budgetText).join("; ") || "–" }]),
+      );
+    },
+  });
+
+  for (
+    const [name, disabled, description] of [
+      ["disable", true, "reject all keys of a team"],
+      ["enable", false, "accept a disabled team's keys again"],
+    ] as const
+  ) {
+    defineCommand<{ team: string }>(team, context, {
+      name,
+      description,
+      arguments: [TEAM],
+      opens: "database",
+      async run({ options, parts, print }) {
+        const changed = await parts.teams.change(await parts.teams.get(options.team), { disabled });
+        print(
+          await plain(parts, changed),
+          (value) =>
+            disabled
+              ? `Disabled ${value.name}. A running gateway rejects its keys within a second.\n`
+              : `Enabled ${value.name}.\n`,
+        );
+      },
+    });
+  }
+
+  memberCommands(team, context);
+}
+
+/** `sluice team add`, `stop`, `start` and `remove` */
+function memberCommands(team: Command, context: CommandContext): void {
+  const ACCOUNT = required("--account <email>", "account email of the member");
+
+  defineCommand<{ team: string; account: string; role: TeamRole }>(team, context, {
+    name: "add",
+    description: "add a member to a team, or change the role of one",
+    arguments: [TEAM],
+    options: [
+      ACCOUNT,
+      new Option("--role <role>", "role in the team").choices(TEAM_ROLES).default("member"),
+    ],
+    help: "\nExample:\n  sluice team add Platform --account ada@example.com --role lead",
+    opens: "database",
+    async run({ options, parts, print }) {
+      const found = await parts.teams.get(options.team);
+      const account = await parts.accounts.get(options.account);
+      print(
+        plainMember(await parts.members.add(found, account, options.role)),
+        ({ email, role }) => `${email} is ${role} in ${found.name}.\n`,
+      );
+    },
+  });
+
+  const said = {
+    stop: (email: string, name: string) =>
+      `Stopped ${email} in ${name}. A running gateway rejects their keys of the team within a second.\n`,
+    start: (email: string, name: string) => `Started ${email} in ${name} again.\n`,
+    remove: (email: string, name: string) =>
+      `Removed ${email} from ${name}. Their keys of the team are revoked.\n`,
+  };
+  for (
+    const [name, description] of [
+      ["stop", "reject a member's keys of a team; others go on"],
+      ["start", "accept a stopped member's keys again"],
+      ["remove", "remove a member from a team and revoke its keys of the team"],
+    ] as const
+  ) {
+    defineCommand<{ team: string; account: string }>(team, context, {
+      name,
+      description,
+      arguments: [TEAM],
+      options: [ACCOUNT],
+      opens: "database",
+      async run({ options, parts, print }) {
+        const found = await parts.teams.get(options.team);
+        const account = await parts.accounts.get(options.account);
+        print(
+          plainMember(await parts.members[name](found, account)),
+          ({ email }) => said[name](email, found.name),
+        );
+      },
+    });
+  }
+}
+
+async function plain({ accounts, database }: CommandParts, team: Team) {
+  const { poolId } = team;
+  const pool = poolId === null ? undefined : await accounts.byId(poolId);
+  const balance = poolId === null
+    ? null
+    : (await balancesOf(database, [poolId])).get(poolId)?.balance ?? 0;
+  return {
+    id: team.id,
+    name: team.name,
+    /** Account that pays; null where members pay. */
+    pool: pool?.email ?? null,
+    credits: balance,
+    models: team.models,
+    created_at: new Date(team.createdAtMs).toISOString(),
+    disabled_at: team.disabledAtMs === null ? null : new Date(team.disabledAtMs).toISOString(),
+  };
+}
+
+function row({ name, credits, models, created_at, disabled_at, id }: Awaited<
+  ReturnType<typeof plain>
+>) {
+  return {
+    name,
+    state: disabled_at === null ? "active" : "disabled",
+    pool: credits ?? "members pay",
+    models: models ?? "all",
+    created: time(Date.parse(created_at)),
+    id,
+  };
+}
+
+function plainMember(member: Member) {
+  return {
+    account_id: member.accountId,
+    email: member.email,
+    name: member.name,
+    role: member.role,
+    state: member.disabledAtMs !== null
+      ? "disabled"
+      : member.stoppedAtMs !== null
+      ? "stopped"
+      : "active",
+    added_at: new Date(member.addedAtMs).toISOString(),
+  };
+}
+
+function memberRow(
+  { email, role, state, keys, budgets }: ReturnType<typeof plainMember> & {
+    keys: number;
+    budgets: readonly Budget[];
+  },
+) {
+  return { member: email, role, state, keys, budget: budgets.map(budgetText).join("; ") || "–" };
+}
+
+async function memberOf(
+  { accounts, members }: CommandParts,
+  team: Team,
+  email: string,
+): Promise<Member> {
+  const member = await members.find(team, await accounts.get(email));
+  if (member !== undefined) return member;
+  throw new AccountError(`${email} is not in team ${team.name}`);
+}
+
+function memberOwner({ teamId, accountId }: Member) {
+  return { owner: "member", ownerId: `${teamId}:${accountId}` } as const;
+}

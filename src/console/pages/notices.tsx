@@ -1,0 +1,70 @@
+import type { Delivery, Notice } from "../../alerts/mod.ts";
+import { Badge, Form, Table, Time } from "../components.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
+
+const TONES = { waiting: "warn", delivered: "good", given_up: "bad" } as const;
+
+/** Alerts, newest first, for an account or for operators. */
+export function NoticesPage(
+  { page, title, action, csrf, notices, nowMs, isRead, shows }: {
+    page: PageContext;
+    title: string;
+    /** Where the form that marks them as read is sent. */
+    action: string;
+    csrf: string;
+    notices: readonly Notice[];
+    nowMs: number;
+    isRead: (notice: Notice) => boolean;
+    /** Whether deliveries are shown. */
+    shows: "deliveries" | "nothing else";
+  },
+) {
+  const newest = notices[0]?.createdAtMs ?? nowMs;
+  return (
+    <Layout page={page} title={title}>
+      {notices.every(isRead) ? null : (
+        <Form action={action} csrf={csrf}>
+          <input type="hidden" name="up_to" value={String(newest)} />
+          <button type="submit">Mark all as read</button>
+        </Form>
+      )}
+      <Table<Notice>
+        caption="Alerts, newest first"
+        rows={notices}
+        empty="No alerts."
+        columns={[
+          { name: "time", cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
+          {
+            name: "alert",
+            cell: (one) => (
+              <>
+                <strong>{one.title}</strong> {isRead(one) ? null : <Badge tone="warn">new</Badge>}
+                <br />
+                {one.text}
+              </>
+            ),
+          },
+          ...(shows === "deliveries"
+            ? [{
+              name: "deliveries",
+              cell: ({ deliveries }: Notice) => <Deliveries all={deliveries} />,
+            }]
+            : []),
+        ]}
+      />
+    </Layout>
+  );
+}
+
+function Deliveries({ all }: { all: readonly Delivery[] }) {
+  return (
+    <>
+      {all.map(({ receiver, state, attempts, error }) => (
+        <div>
+          {receiver} <Badge tone={TONES[state]}>{state.replace("_", " ")}</Badge>
+          {error === null ? null : ` ${error}, attempt ${attempts}`}
+        </div>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,313 @@
+import {
+  type Account,
+  AccountError,
+  type Action,
+  can,
+  DuplicateKey,
+  type Key,
+  type Session,
+  type Team,
+  TEAM_ROLES,
+} from "../accounts/mod.ts";
+import { balancesOf } from "../ledger/mod.ts";
+import { STATUS_CODE } from "../std/mod.ts";
+import { monthStart, teamReport } from "../usage/mod.ts";
+import { type GuardedApp, may } from "./guard.ts";
+import { TeamPage } from "./pages/team.tsx";
+import { TeamsPage } from "./pages/teams.tsx";
+import {
+  addressOf,
+  type ConsoleParts,
+  doneOf,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "./request.tsx";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** What a page shows besides the team: an error, or a key that was just made. */
+interface More {
+  readonly error?: string;
+  readonly made?: string;
+}
+
+type TeamHandler = (c: PageRequest, session: Session, team: Team) => Promise<Response>;
+type TeamWrite = (c: PageRequest, team: Team, session: Session) => Promise<string>;
+
+/** Pages about teams: for operators all of them, for others their own. */
+export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  const { accounts, catalog, config, database, keys, members, now, teamKeys, teams } = parts;
+
+  const list = async (c: PageRequest, session: Session, error?: string) => {
+    const all = await teams.list();
+    const shown = can(session, "team.list") ? all : all.filter(({ id }) => session.teams.has(id));
+    const pools = shown.flatMap(({ poolId }) => poolId === null ? [] : [poolId]);
+    const balances = await balancesOf(database, pools);
+    const counts = await members.counts();
+    const content = (
+      <TeamsPage
+        page={pageOf(c)}
+        csrf={session.csrfToken}
+        rows={shown.map((team) => ({
+          team,
+          members: counts.get(team.id) ?? 0,
+          balance: team.poolId === null ? null : balances.get(team.poolId)?.balance ?? 0,
+          role: session.teams.get(team.id),
+        }))}
+        models={catalog().routes.map(({ id }) => id)}
+        mayCreate={can(session, "team.create")}
+        error={error}
+      />
+    );
+    return await page(c, content, error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest);
+  };
+
+  /** The page of a team, as far as the visitor may see it: a member sees their own part. */
+  const show = async (c: PageRequest, session: Session, team: Team, more: More = {}) => {
+    const allowed = (action: Action) => can(session, action, { teamId: team.id });
+    const seesAll = allowed("team.usage");
+    const [allKeys, allMembers, lastUse] = await Promise.all([
+      teamKeys.list(team),
+      members.list(team),
+      keys.lastUse(team),
+    ]);
+    const isOwn = (id: string | null) => id === session.account.id;
+    const shownKeys = allowed("team.keys")
+      ? allKeys
+      : allKeys.filter(({ memberId }) => isOwn(memberId));
+    const sinceMs = monthStart(now());
+    const reported = seesAll ? allKeys : shownKeys;
+    const [usage, byKey] = await Promise.all([
+      teamReport(database, { team, keys: reported, by: "member", sinceMs }),
+      teamReport(database, { team, keys: reported, by: "key", sinceMs }),
+    ]);
+    const balances = await balancesOf(database, team.poolId === null ? [] : [team.poolId]);
+    const names = new Map(allMembers.map(({ accountId, email }) => [accountId, email]));
+    for (const { memberId } of reported) { // members who were removed
+      if (memberId === null || names.has(memberId)) continue;
+      names.set(memberId, (await accounts.byId(memberId))?.email ?? memberId);
+    }
+    const content = (
+      <TeamPage
+        page={pageOf(c)}
+        csrf={session.csrfToken}
+        team={team}
+        balance={team.poolId === null ? null : balances.get(team.poolId)?.balance ?? 0}
+        members={seesAll ? allMembers : allMembers.filter(({ accountId }) => isOwn(accountId))}
+        names={names}
+        keys={shownKeys.toReversed()}
+        mayChange={(key) => can(session, ...actionOnKey(team, key, session))}
+        mayRevoke={(key) => can(session, ...actionOnKey(team, key, session, true))}
+        lastUse={lastUse}
+        usage={usage}
+        spent={new Map(byKey.map(({ group, credits }) => [group, credits]))}
+        self={session.teams.has(team.id) ? session.account : undefined}
+        may={allowed}
+        models={catalog().routes.map(({ id }) => id)}
+        address={addressOf(c, config)}
+        done={doneOf(c)}
+        nowMs={now()}
+        {...more}
+      />
+    );
+    const status = more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest;
+    return await page(c, content, status);
+  };
+
+  /** For pages about one team. */
+  const about = (action: Action, handler: TeamHandler) =>
+    may(action, async (c, session) => {
+      const team = await teams.byId(c.req.param("team") ?? "");
+      return team === undefined ? await notFound(c) : await handler(c, session, team);
+    });
+
+  /** A write about one team; errors are shown on the team's page. */
+  const write = (action: Action, work: TeamWrite) =>
+    about(action, async (c, session, team) => {
+      try {
+        return seeOther(c, `/console/teams/${team.id}?done=${await work(c, team, session)}`);
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await show(c, session, team, { error: `${error.message}.` });
+      }
+    });
+
+  /** Models of the form that are served, or that the team has already: they may be served again. */
+  const chosenModels = ({ var: { form } }: PageRequest, team?: Team) => {
+    const chosen = form.all("models").filter((id) =>
+      catalog().find(id) !== undefined || (team?.models?.includes(id) ?? false)
+    );
+    return chosen.length === 0 ? null : chosen;
+  };
+
+  /** What an owner pays for is changed by owners only. */
+  const checkPayer = async (session: Session, accountId: string) => {
+    if (accountId === session.account.id || can(session, "account.manage_owner")) return;
+    if ((await accounts.byId(accountId))?.role === "owner") {
+      throw new AccountError("Only an owner can change keys that an owner pays for");
+    }
+  };
+
+  /** The member in the path. */
+  const memberOf = (c: PageRequest) => ({ id: c.req.param("account") ?? "" });
+
+  /** The key in the path, if it is the team's and the visitor may change or revoke it. */
+  const keyOf = async (c: PageRequest, session: Session, team: Team, isRevoked = false) => {
+    const key = await keys.byId(c.req.param("key") ?? "");
+    const found = key?.teamId === team.id &&
+      can(session, ...actionOnKey(team, key, session, isRevoked));
+    if (!found) throw new AccountError("Key not found in this team");
+    if (!isRevoked) await checkPayer(session, key.accountId);
+    return key;
+  };
+
+  app.get("/console/teams", may("self.use", (c, session) => list(c, session)));
+  app.post(
+    "/console/teams",
+    may("team.create", async (c, session) => {
+      const { form } = c.var;
+      try {
+        const made = await teams.create({
+          name: form.text("name"),
+          pool: form.text("pool") !== "no",
+          models: chosenModels(c),
+        });
+        return seeOther(c, `/console/teams/${made.id}`);
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await list(c, session, `${error.message}.`);
+      }
+    }),
+  );
+  app.get("/console/teams/:team", about("team.read", (c, session, team) => show(c, session, team)));
+  app.post(
+    "/console/teams/:team",
+    write("team.update", async (c, team) => {
+      await teams.change(team, { name: c.var.form.text("name"), models: chosenModels(c, team) });
+      return "team";
+    }),
+  );
+  for (const [word, disabled] of [["disable", true], ["enable", false]] as const) {
+    app.post(
+      `/console/teams/:team/${word}`,
+      write("team.update", async (_c, team) => {
+        await teams.change(team, { disabled });
+        return disabled ? "team-disabled" : "team-enabled";
+      }),
+    );
+  }
+  app.post(
+    "/console/teams/:team/members",
+    write("team.members", async ({ var: { form } }, team) => {
+      await members.add(team, await accounts.get(form.text("email")), roleOf(form.text("role")));
+      return "member-added";
+    }),
+  );
+  for (const word of ["stop", "start", "remove"] as const) {
+    app.post(
+      `/console/teams/:team/members/:account/${word}`,
+      write("team.members", async (c, team) => {
+        await members[word](team, memberOf(c));
+        return `member-${word}`;
+      }),
+    );
+  }
+  app.post(
+    "/console/teams/:team/members/:account/role",
+    write("team.members", async (c, team) => {
+      await members.setRole(team, memberOf(c), roleOf(c.var.form.text("role")));
+      return "role";
+    }),
+  );
+  app.post(
+    "/console/teams/:team/keys",
+    about("team.own_keys", async (c, session, team) => {
+      const { form } = c.var;
+      try {
+        const member = await memberForKey(parts, team, form.text("member"));
+        const payerId = team.poolId ?? member?.id ?? null;
+        const asked = { memberId: member?.id ?? null, accountId: payerId ?? "" };
+        if (!can(session, ...actionOnKey(team, asked, session))) {
+          throw new AccountError("You may create keys only for yourself");
+        }
+        await checkPayer(session, asked.accountId);
+        const days = form.count("expires");
+        const { secret } = await teamKeys.issue(team, member, {
+          id: form.text("id") || undefined,
+          name: form.text("name").slice(0, 200),
+          models: chosenModels(c) ?? undefined,
+          expiresAtMs: days === undefined ? undefined : now() + days * DAY_MS,
+        });
+        return await show(c, session, team, { made: secret });
+      } catch (error) {
+        // the page that shows a key was loaded again: it has been made, and is not shown twice
+        if (error instanceof DuplicateKey) return seeOther(c, `/console/teams/${team.id}`);
+        if (!(error instanceof AccountError)) throw error;
+        return await show(c, session, team, { error: `${error.message}.` });
+      }
+    }),
+  );
+  app.post(
+    "/console/teams/:team/keys/:key/revoke",
+    write("team.own_keys", async (c, team, session) => {
+      await keys.revoke((await keyOf(c, session, team, true)).id);
+      return "revoked";
+    }),
+  );
+  app.post(
+    "/console/teams/:team/keys/:key/update",
+    write("team.own_keys", async (c, team, session) => {
+      const key = await keyOf(c, session, team);
+      await keys.change(key.id, { name: c.var.form.text("name") });
+      return "key";
+    }),
+  );
+  app.post(
+    "/console/teams/:team/keys/:key/rotate",
+    about("team.own_keys", async (c, session, team) => {
+      try {
+        const key = await keyOf(c, session, team);
+        const hours = c.var.form.count("hours") ?? 0;
+        const { secret } = await keys.rotate(key.id, hours * HOUR_MS);
+        return await show(c, session, team, { made: secret });
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await show(c, session, team, { error: `${error.message}.` });
+      }
+    }),
+  );
+}
+
+/** The action, and what it is about, that changing a key of a team is; revoking it takes less. */
+function actionOnKey(
+  team: Team,
+  { memberId, accountId }: Pick<Key, "memberId" | "accountId">,
+  { account }: Session,
+  isRevoked = false,
+): [Action, { teamId: string }] {
+  const about = { teamId: team.id };
+  if (memberId === account.id) return ["team.own_keys", about];
+  return [isRevoked || accountId === team.poolId ? "team.keys" : "team.members_paid_keys", about];
+}
+
+/** The member that a new key is for; null for the whole team. */
+async function memberForKey(
+  { accounts, members }: Pick<ConsoleParts, "accounts" | "members">,
+  team: Team,
+  id: string,
+): Promise<Account | null> {
+  if (id === "") return null;
+  const account = await members.find(team, { id }) && await accounts.byId(id);
+  if (account === undefined) throw new AccountError("Select a member of the team");
+  return account;
+}
+
+function roleOf(text: string) {
+  const role = TEAM_ROLES.find((one) => one === text);
+  if (role === undefined) throw new AccountError("Select a role");
+  return role;
+}
