@@ -4,6 +4,7 @@ import { Assets } from "./assets.ts";
 import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
 import { AccountPages } from "./account_pages.tsx";
+import { BUDGET_FORMS } from "./budget_form.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
@@ -116,6 +117,12 @@ export class Console {
     app.post("/console/keys/:id/revoke", own((c, session) => pages.revokeKey(c, session)));
     app.post("/console/keys/:id/update", own((c, session) => pages.updateKey(c, session)));
     app.post("/console/keys/:id/rotate", own((c, session) => pages.rotateKey(c, session)));
+    for (const form of Object.keys(BUDGET_FORMS)) {
+      app.post(
+        `/console/keys/:id/${form}`,
+        own((c, session) => pages.budgetOfKey(c, session, form)),
+      );
+    }
     app.get("/console/usage", own((c, session) => pages.usage(c, session)));
     app.get("/console/usage.csv", own((c, session) => pages.usageCsv(c, session)));
     app.get("/console/requests", own((c, session) => pages.requests(c, session)));
