@@ -9,7 +9,7 @@
  */
 
 export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } from "./accounts.ts";
-export { invitedBy, inviterIdOf, isActive } from "./invitations.ts";
+export { invitedBy, isActive } from "./invitations.ts";
 export {
   DuplicateKey,
   isImportableKey,

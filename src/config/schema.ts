@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { DIALECT_NAMES, EFFORTS } from "../dialects/mod.ts";
 import { MAX_DIMENSIONS } from "../embeddings/mod.ts";
+import { checkPrices, paymentSettings } from "./payment_settings.ts";
 import { Secret } from "./secret.ts";
 
 /** One of the wire formats. */
@@ -189,6 +190,9 @@ const creditPackage = z.strictObject({
   ),
   validDays: z.int().positive().nullable().describe(
     "Lifetime of the credits in days; null: never expires.",
+  ),
+  prices: z.record(z.string().regex(/^[a-z]{3}$/), z.number().nonnegative()).optional().describe(
+    'Prices in other currencies, by their codes in lower case, such as `{ "eur": 4.59 }`.',
   ),
 });
 
@@ -451,14 +455,19 @@ export const settings = z.strictObject({
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
     "When a client disconnects: abort the upstream request, or drain it for its usage.",
   ),
-  payments: z.strictObject({}).optional(),
+  payments: paymentSettings.prefault({}).describe("Buying packages."),
   retention: z.strictObject({
     requestDays: z.int().positive().default(90).describe("Days to keep request records."),
     requestRows: z.int().positive().default(5_000_000).describe(
       "Maximum number of request records to keep.",
     ),
   }).prefault({}).describe("How long request records are kept. Hourly roll-ups are kept always."),
-});
+}).superRefine((all, context) =>
+  checkPrices(
+    all,
+    (path, message) => context.addIssue({ code: "custom", path: [...path], message }),
+  )
+);
 
 /** Settings as an operator writes them. */
 export type SettingsInput = z.input<typeof settings>;

@@ -2,7 +2,10 @@ import { type Config, leaves, type Origin } from "./load.ts";
 import { maskAddress, Secret } from "./secret.ts";
 
 /** Settings that may contain secrets, besides those of type `Secret`. */
-const PRIVATE_PATHS: readonly RegExp[] = [/^upstreams\.[^.]+\.headers\./, /^payments\./];
+const PRIVATE_PATHS: readonly RegExp[] = [
+  /^upstreams\.[^.]+\.headers\./,
+  /^payments\.stripe\.(?:secretKey|webhookSecret)$/,
+];
 
 /** An effective setting with its dotted path and origin. */
 export interface EffectiveSetting {

@@ -12,6 +12,7 @@ import { REASONS } from "./migrations/0010_reasons.ts";
 import { LOANS } from "./migrations/0011_loans.ts";
 import { KEPT_ITEMS } from "./migrations/0012_kept_items.ts";
 import { BUDGETS } from "./migrations/0013_budgets.ts";
+import { PAYMENTS } from "./migrations/0014_payments.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: "loans", statements: LOANS },
   { version: 12, name: "kept items", statements: KEPT_ITEMS },
   { version: 13, name: "budgets", statements: BUDGETS },
+  { version: 14, name: "payments", statements: PAYMENTS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

@@ -25,7 +25,7 @@ export function randomText(length: number): string {
 }
 
 /** A new id, such as `acc_h3KxTq8mPw2Nc5Ry`: 16 characters, 93 bits. */
-export function newId(prefix: "acc" | "key" | "loan"): string {
+export function newId(prefix: "acc" | "key" | "loan" | "ord" | "code" | "refund"): string {
   return `${prefix}_${randomText(16)}`;
 }
 
