@@ -5,14 +5,17 @@ import { Secret } from "./secret.ts";
 /** A variable of the environment that is not set, where settings are not for serving. */
 const UNSET = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 /** What stands for a secret in examples. */
-const PLACEHOLDER = /(.)\1{7}|placeholder|changeme|replaceme|example|yoursecret|yourkey|x{4}/i;
+const PLACEHOLDER = /(.)\1{7}|placeholder|changeme|replaceme|example|yoursecret|yourkey|x{6}/i;
 
 /** A secret of Stripe's, by its prefix. Trimmed, since secrets read from files often end with a line break. */
 function stripeSecret(pattern: RegExp, shape: string) {
   return z.string().trim()
-    .refine((text) => UNSET.test(text) || pattern.test(text), `must be ${shape}`)
+    .refine((text) => UNSET.test(text) || pattern.test(text), {
+      error: `must be ${shape}`,
+      abort: true,
+    })
     .refine(
-      (text) => UNSET.test(text) || !pattern.test(text) || !PLACEHOLDER.test(text),
+      (text) => UNSET.test(text) || !PLACEHOLDER.test(text),
       "is a placeholder: insert the secret from Stripe's dashboard",
     )
     .transform((text) => new Secret(text));
@@ -35,11 +38,10 @@ const stripeSettings = z.strictObject({
     (text) => text.startsWith("https://") || LOOPBACK.test(text),
     "must be an https:// URL, or one of this machine",
   ).default("https://api.stripe.com").describe("Base URL of Stripe's API; tests set their own."),
-  currency: z.string().trim().regex(
-    /^[a-z]{3}$/,
-    "must be a currency code in lower case, such as usd",
+  currency: z.string().trim().refine(
+    (code) => decimalsOf(code) !== undefined,
+    "must be a currency that Stripe knows, in lower case, such as usd",
   )
-    .refine((code) => decimalsOf(code) !== undefined, "is not a currency that Stripe knows")
     .default("usd").describe(
       "Currency that packages are sold in. Packages have `priceUsd`, and `prices` for others.",
     ),

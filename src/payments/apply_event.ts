@@ -110,7 +110,11 @@ function bearerOf({ id, type, livemode, created, data }: StripeEvent, nowMs: num
     record: (outcome, orderId): Statement => ({
       sql: `insert into payment_events (id, type, object_id, livemode, order_id, outcome,
           created_at_ms, received_at_ms)
-        values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
+        select ?1, ?2, ?3, ?4, ?5, iif(
+          ?6 in ('applied', 'review') and not exists (
+            select 1 from order_events where event_id = ?1
+          ), 'repeated', ?6), ?7, ?8
+        where true on conflict (id) do nothing`,
       args: [
         id,
         type,

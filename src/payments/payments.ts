@@ -60,8 +60,13 @@ export class Payments {
   constructor(parts: PaymentsParts) {
     this.#parts = parts;
     const { stripe } = parts.settings;
-    this.#client = stripe && new StripeClient({ ...stripe, closing: parts.closing });
-    this.livemode = /^(?:sk|rk)_live_/.test(stripe?.secretKey.reveal() ?? "sk_live_");
+    const key = stripe?.secretKey.reveal() ?? "";
+    // a command may run without the variable that the key comes from
+    const isKnown = /^(?:sk|rk)_(?:test|live)_/.test(key);
+    this.#client = stripe && isKnown
+      ? new StripeClient({ ...stripe, closing: parts.closing })
+      : undefined;
+    this.livemode = !/^(?:sk|rk)_test_/.test(key);
   }
 
   /** Whether packages are sold online. */

@@ -126,7 +126,7 @@ const LOTS = lotsOf(NEW);
 const SPENT = spent(NEW);
 
 /** What each account's part in an order comes to: the credits that are to be gone, of how many. */
-const PARTS = `
+export const PARTS = `
     select orders.id as order_id, 'purchase' as role, orders.account_id, ${TARGET} as target,
       orders.credits as size, lots.expires_at_ms
     from orders join lots on lots.id = orders.lot_id
