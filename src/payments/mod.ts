@@ -9,6 +9,7 @@
  */
 
 export { buyerStatus, type Checkout, type PackageOffer } from "./checkout.ts";
+export { type CodeRequest, Codes, type RedemptionCode } from "./codes.ts";
 export {
   creditsOfOrder,
   debtOf,
