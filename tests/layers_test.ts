@@ -6,6 +6,7 @@ const LAYERS = [
   ["http", "console", "cli"],
   ["relay", "importers", "alerts"],
   ["admission", "upstreams", "images", "billing", "usage"],
+  ["payments"],
   ["catalog", "ledger", "accounts", "kept_items"],
   ["config"],
   ["simulator", "sealing"],

@@ -10,7 +10,7 @@
 
 export { type ExpiringKey, expiringKeys } from "./expiring_keys.ts";
 export { type Account, AccountError, Accounts, checkAccount, mustNotMislead } from "./accounts.ts";
-export { invitedBy, inviterIdOf, isActive } from "./invitations.ts";
+export { invitedBy, isActive } from "./invitations.ts";
 export {
   DuplicateKey,
   isImportableKey,

@@ -7,6 +7,7 @@ import type { Console } from "../console/mod.ts";
 import { App, openApiDocument, type Pages, type ResponseSockets } from "../http/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
 import { KeptItems } from "../kept_items/mod.ts";
+import type { Payments } from "../payments/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
 import type { InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import type { BoundCipher, Sealing } from "../sealing/mod.ts";
@@ -23,6 +24,7 @@ import {
   type UpstreamState,
 } from "../upstreams/mod.ts";
 import type { Bounds } from "./bounds.ts";
+import { openPayments } from "./payments.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
 import type { Reload } from "./servings.ts";
 import { openUpstreams } from "./upstreams.ts";
@@ -73,6 +75,7 @@ export interface Serving extends AsyncDisposable {
   readonly heardLists: (news: ListsNews) => void;
   readonly upstreams: Upstreams;
   readonly app: App;
+  readonly payments: Payments;
   /** The console. */
   readonly pages: Pages;
 }
@@ -145,6 +148,13 @@ export async function openServing(
   const billing = {
     registration: new Registration(database, accounts, settings.credits),
     sales: new Sales(database, settings.packages, settings.credits, now),
+    payments: openPayments(settings, {
+      database,
+      now,
+      log,
+      counted: (outcome) => parts.metrics.paymentWebhook(outcome),
+      closing: parts.closing,
+    }),
   };
   const console = lazily(async () => {
     const { Console } = await import("../console/mod.ts");
@@ -158,8 +168,10 @@ export async function openServing(
   });
   const pages: Pages = parts.pages ??
     { fetch: async (request, peer) => await (await console()).fetch(request, peer) };
+  const { payments } = billing;
   const app = new App({
     ...own,
+    webhook: (request) => payments.webhook(request),
     images: new Images({
       limits: settings.images,
       fetcher: new ImageFetcher({ ...settings.images, resolve }),
@@ -185,6 +197,7 @@ export async function openServing(
     heardLists: (news) => toldLists?.heard(news),
     upstreams,
     app,
+    payments,
     pages,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

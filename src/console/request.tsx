@@ -16,6 +16,7 @@ import type { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
+import type { Codes, Payments } from "../payments/mod.ts";
 import type { InFlightRequest } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
@@ -37,6 +38,8 @@ export interface ConsoleParts {
   readonly sessions: Sessions;
   readonly registration: Registration;
   readonly sales: Sales;
+  readonly payments: Payments;
+  readonly codes: Codes;
   /** The models that are served now. */
   readonly catalog: () => Catalog;
   readonly admission: Admission;

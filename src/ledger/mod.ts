@@ -57,12 +57,13 @@ export {
   type Grant,
   grantStatements,
   idOfReference,
-  isGranted,
+  isNotGranted,
   keptGrants,
   lotStatement,
   newLotId,
 } from "./grants.ts";
 export {
+  awaitReturns,
   isRecalled,
   lend,
   type LentRequest,

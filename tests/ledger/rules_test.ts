@@ -14,6 +14,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   5: "4828e030f844db1d92a7943803d77f73d92349def5cce5281bfa540e846b524a",
   6: "4d25161d5938a663990a47ca171ae518beaddc5f2f7c97221bd710288d755db1",
   7: "7747dc811d95c8ef042937e2cabca3d234fd69d19c526472bffb655833d02862",
+  8: "7ef5a20b7aae9a082cf159cbc121193f27996a833f7e611e0d98bc9853d86c37",
 };
 
 Deno.test("rules that change get the next revision", () => {
