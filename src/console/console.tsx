@@ -4,6 +4,7 @@ import { Assets } from "./assets.ts";
 import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
 import { AccountPages } from "./account_pages.tsx";
+import { paymentRoutes } from "./payment_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
@@ -18,6 +19,7 @@ import {
   type PageRequest,
   seeOther,
 } from "./request.tsx";
+import { contentPolicy } from "./content_policy.ts";
 import { until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toText } from "../std/mod.ts";
 import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
@@ -31,9 +33,7 @@ const PLAYGROUND_KEY_MS = 3_600_000;
 
 /** Forbid inline scripts and styles, and anything from other hosts. */
 const SECURITY_HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "content-security-policy": contentPolicy([]),
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "same-origin",
@@ -116,6 +116,7 @@ export class Console {
     app.get("/console/requests", own((c, session) => pages.requests(c, session)));
     app.get("/console/requests/:id", own((c, session) => pages.request(c, session)));
     app.get("/console/credits", own((c, session) => pages.credits(c, session)));
+    paymentRoutes(app, own, this.#parts, pages);
     app.get(
       "/console/playground",
       own((c, session) =>

@@ -130,6 +130,9 @@ const DONE: Readonly<Record<string, string>> = {
   recorded: "Package recorded.",
   "taken-back": "Credits taken back.",
   enabled: "Account enabled.",
+  redeemed: "Code redeemed. The credits are in your balance.",
+  "top-up": "Automatic top-up saved.",
+  "top-up-off": "Automatic top-up is off. The payment method was removed.",
   disabled: "Account disabled. Its keys stop working within a second.",
 };
 

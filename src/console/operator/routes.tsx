@@ -6,6 +6,7 @@ import { auditRoutes } from "./audit.tsx";
 import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
 import type { OperatorApp } from "./operator_only.ts";
+import { paymentsRoutes } from "./payments.tsx";
 import { routeTableRoutes } from "./route_table.tsx";
 import { settingsRoutes } from "./settings.tsx";
 import { upstreamsRoutes } from "./upstreams.tsx";
@@ -20,6 +21,7 @@ export function operatorRoutes(parts: ConsoleParts): OperatorApp {
   routeTableRoutes(app, parts);
   settingsRoutes(app, parts);
   invitesRoutes(app, parts);
+  paymentsRoutes(app, parts);
   auditRoutes(app, parts);
   return app;
 }
