@@ -165,7 +165,7 @@ export function paymentRoutes(
   );
 }
 
-/** The start of a month, or of one so many months later, in UTC. */
+/** The start of a month in UTC, moved by a number of months. */
 function monthAt(month: string, later: number): number {
   const [year, number] = month.split("-").map(Number) as [number, number];
   return Date.UTC(year, number - 1 + later, 1);
