@@ -150,6 +150,7 @@ export async function openServing(
     sales: new Sales(database, settings.packages, settings.credits, now),
     payments: openPayments(settings, {
       database,
+      accounts,
       now,
       log,
       counted: (outcome) => parts.metrics.paymentWebhook(outcome),

@@ -113,7 +113,7 @@ export async function openStore(
     owner: () => registration.owner(settings.owner.email),
     sales: new Sales(database, settings.packages, settings.credits, now),
     codes: new Codes(database, now),
-    payments: openPayments(settings, { database, now, log: SILENT }),
+    payments: openPayments(settings, { database, accounts, now, log: SILENT }),
     passwords: new Passwords(database, now, passwordCost),
     sessions: new Sessions(database, now),
     [Symbol.asyncDispose]: () => database.close(),

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type Account, AccountError } from "../accounts/mod.ts";
 import { newReference } from "../billing/mod.ts";
+import { minorUnits } from "../config/mod.ts";
 import { creditsOf } from "../ledger/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option, required } from "./define_command.ts";
@@ -21,6 +22,8 @@ interface GrantOptions {
   readonly note?: string;
   readonly package?: string;
   readonly paid?: boolean;
+  readonly amount?: string;
+  readonly currency?: string;
   readonly reference?: string;
 }
 
@@ -54,6 +57,8 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         "--paid",
         "mark the package as paid: an account's first payment earns its inviter a bonus",
       ),
+      option("--amount <number>", "what was paid, e.g. 1200.00 (default: the package's price)"),
+      option("--currency <code>", "currency of --amount", "usd"),
       REFERENCE,
     ],
     help:
@@ -81,6 +86,12 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         if (options.paid && options.package === undefined) {
           throw new UsageError("--paid requires --package");
         }
+        if (options.amount !== undefined && !options.paid) {
+          throw new UsageError("--amount requires --paid");
+        }
+        const price = options.amount === undefined
+          ? undefined
+          : priceOf(options.amount, options.currency ?? "usd");
         const account = await payerOf(parts, options);
         const amount = options.credits === undefined ? undefined : parseCount(options.credits);
         const reference = options.reference ?? newReference();
@@ -99,6 +110,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
               : sales.sell(account, sales.package(options.package), {
                 paid: options.paid ?? false,
                 credits: amount,
+                price,
                 note: options.note,
                 reference,
               }),
@@ -177,6 +189,16 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         );
       }),
   });
+}
+
+/** An amount of money in minor units. */
+function priceOf(given: string, currency: string): { amount: number; currency: string } {
+  try {
+    return { amount: minorUnits(Number(given), currency), currency };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`invalid amount '${given}': ${error.message}`);
+  }
 }
 
 /**

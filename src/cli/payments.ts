@@ -118,7 +118,6 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       if (options.id !== undefined) {
         const order = await orderOf(parts, options.id);
         const after = await parts.payments.refresh(order);
-        if (after.needsLook !== "") await parts.payments.looked(after);
         return print(
           { order: order.id, before: order.state, state: after.state },
           ({ before, state }) => before === state ? `Still ${state}.\n` : `Now ${state}.\n`,
@@ -135,6 +134,18 @@ export function paymentsCommand(program: Command, context: CommandContext): void
         ({ faults, ...counts }) => table([counts]) + faults.map((one) => `${one}\n`).join(""),
       );
       if (found.faults.length > 0) throw new Error("Some orders could not be asked about");
+    },
+  });
+
+  defineCommand<{ id: string }>(payments, context, {
+    name: "dismiss",
+    description: "note that you have looked at an order whose payment differs from it",
+    arguments: [argument("<id>", "order ID (ord_…)")],
+    opens: "database",
+    async run({ options, parts, print }) {
+      const order = await orderOf(parts, options.id);
+      await parts.payments.looked(order);
+      print({ order: order.id, dismissed: order.needsLook || null }, () => "Noted.\n");
     },
   });
 

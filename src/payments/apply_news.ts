@@ -258,15 +258,11 @@ async function toReview(
   },
 ): Promise<Applied> {
   const detail = `${id} differs from the order: ${faults.join(", ")}`.slice(0, 500);
-  log.error("payment needs a look: it differs from its order", {
-    order: order.id,
-    object: id,
-    differs: faults.join(", "),
-  });
-  await database.batch([
+  const [noticed] = await database.batch([
     {
       sql: `insert into order_events (id, kind, cause_id, order_id, event_id, detail, at_ms)
-        values (?, 'review', ?, ?, ?, ?, cast(? as integer)) on conflict (id) do nothing`,
+        values (?, 'review', ?, ?, ?, ?, cast(? as integer)) on conflict (id) do nothing
+        returning id`,
       args: [
         `review:${order.id}/${id}`,
         `${order.id}/${id}`,
@@ -285,6 +281,14 @@ async function toReview(
     },
     ...bearer === undefined ? [] : [bearer.record("review", order.id)],
   ]);
+  if (noticed!.length > 0) {
+    // once, however often it is swept
+    log.error("payment needs a look: it differs from its order", {
+      order: order.id,
+      object: id,
+      differs: faults.join(", "),
+    });
+  }
   return { outcome: "review", order: await orderById(database, order.id) };
 }
 

@@ -310,7 +310,7 @@ export async function isDisputed(database: Database, accountId: string): Promise
   return await database.one(sql, [accountId]) !== undefined;
 }
 
-/** Lists open orders of Checkout, made between two times, that were not asked about for longest. */
+/** Lists open orders that were made between two times, in no order. */
 export async function openOrders(
   database: Database,
   { livemode, fromMs, untilMs, limit }: {
@@ -323,7 +323,7 @@ export async function openOrders(
   const rows = await database.all(
     `${SELECT} where state = 'open' and provider = 'stripe' and livemode = ?
         and created_at_ms >= ? and created_at_ms < ?
-      order by created_at_ms, id limit ?`,
+      order by random() limit ?`, // so that none waits behind others that stay open for days
     [livemode ? 1 : 0, fromMs, untilMs, limit],
   );
   return rows.map((row) => orderRow.parse(row));

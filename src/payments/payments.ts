@@ -1,4 +1,4 @@
-import { type Account, AccountError } from "../accounts/mod.ts";
+import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
 import type { PaymentSettings } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
@@ -10,11 +10,13 @@ import { refundOrder, type RefundRequest } from "./refund.ts";
 import { collectReleased } from "./settle_payment.ts";
 import { StripeClient, StripeError } from "./stripe_client.ts";
 import { stripeEvent } from "./stripe_objects.ts";
+import { logStopped, runTopUps, type TopUp, topUpOf, turnOff, turnOn } from "./top_up.ts";
 import { respondToWebhook, type WebhookOutcome } from "./webhook.ts";
 
 /** Dependencies of {@linkcode Payments}. */
 export interface PaymentsParts {
   readonly database: Database;
+  readonly accounts: Pick<Accounts, "byId">;
   readonly settings: PaymentSettings;
   readonly packages: readonly PackageOffer[];
   /** For the inviter of an account that pays for the first time. */
@@ -114,13 +116,7 @@ export class Payments {
     packageId: string,
     options: Parameters<typeof startCheckout>[3],
   ): Promise<Checkout> {
-    const offer = this.#parts.packages.find(({ id }) => id === packageId);
-    if (offer === undefined) {
-      const known = this.#parts.packages.map(({ id }) => id).join(", ");
-      throw new AccountError(
-        `Unknown package ${JSON.stringify(packageId.slice(0, 40))}. Available packages: ${known}`,
-      );
-    }
+    const offer = this.#offer(packageId);
     const client = this.#mustBeOnline();
     return await startCheckout(
       { ...this.#news, client, currency: this.currency },
@@ -226,6 +222,62 @@ export class Payments {
       },
       { sql: "update orders set needs_look = '' where id = ?", args: [order.id] },
     ]);
+  }
+
+  /** Gets an account's automatic purchases; `undefined` if they were never on. */
+  async topUp(account: Account): Promise<TopUp | undefined> {
+    return await topUpOf(this.#parts.database, account.id);
+  }
+
+  /**
+   * Turns an account's automatic purchases on. They begin when a payment method was saved, by a checkout that does so.
+   *
+   * @throws {AccountError} If the package is not sold, or a number is out of range.
+   */
+  async turnOnTopUp(
+    account: Account,
+    { belowCredits, packageId, maxPerMonth }: {
+      readonly belowCredits: number;
+      readonly packageId: string;
+      readonly maxPerMonth: number;
+    },
+  ): Promise<TopUp | undefined> {
+    this.#mustBeOnline();
+    const offer = this.#offer(packageId);
+    if (this.priceOf(offer) === null) {
+      throw new AccountError(`Package ${offer.id} is not sold online`);
+    }
+    await turnOn(this.#news, account, { belowCredits, offer, maxPerMonth });
+    return await this.topUp(account);
+  }
+
+  /** Turns an account's automatic purchases off, and forgets its payment method. */
+  async turnOffTopUp(account: Account): Promise<void> {
+    await turnOff(this.#parts.database, account, this.#parts.now());
+  }
+
+  /** Buys for the accounts whose balance is low. @returns How many purchases were paid. */
+  async runTopUps(): Promise<number> {
+    if (this.#client === undefined) return 0;
+    const { accounts, packages, log } = this.#parts;
+    return await runTopUps({
+      ...this.#news,
+      accounts,
+      packages,
+      client: this.#client,
+      currency: this.currency,
+      stopped: logStopped(log),
+    });
+  }
+
+  #offer(packageId: string): PackageOffer {
+    const { packages } = this.#parts;
+    const offer = packages.find(({ id }) => id === packageId);
+    if (offer !== undefined) return offer;
+    const known = packages.map(({ id }) => id).join(", ");
+    throw new AccountError(
+      `Unknown package ${JSON.stringify(packageId.slice(0, 40))}. Available packages: ${known}`,
+    );
   }
 
   async #ask(order: Order): Promise<Order> {

@@ -2,12 +2,17 @@ import { DatabaseError } from "../database/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import type { Payments } from "./payments.ts";
 
-const EVERY_MS = 3 * 60_000;
+const EVERY_MS = 60_000;
+/** Each so many minutes webhooks are swept after. */
+const SWEEP_EVERY = 3;
 /** Each so many sweeps the events of the last day are read too. */
 const EVENTS_EVERY = 20;
 const EVENTS_MS = 26 * 3_600_000;
 
-/** Looks for what webhooks have lost, every three minutes. Several gateways may do so: nothing takes effect twice. */
+/**
+ * Looks for what webhooks have lost, every three minutes, and makes automatic purchases, every minute. Several gateways may
+ * do so: nothing takes effect twice.
+ */
 export class PaymentSweep implements AsyncDisposable {
   readonly #payments: () => Payments;
   readonly #log: Log;
@@ -15,6 +20,7 @@ export class PaymentSweep implements AsyncDisposable {
   #timer: ReturnType<typeof setInterval> | undefined;
   #running: Promise<void> = Promise.resolve();
   #isOver = false;
+  #minutes = 0;
   #count = 0;
 
   /** @param payments The payments of the settings in use. */
@@ -29,12 +35,27 @@ export class PaymentSweep implements AsyncDisposable {
 
   /** Starts. */
   start(): void {
-    this.#timer = setInterval(() => this.sweep(), EVERY_MS);
+    this.#timer = setInterval(() => {
+      void this.topUp();
+      if (++this.#minutes % SWEEP_EVERY === 0) void this.sweep();
+    }, EVERY_MS);
   }
 
   /** Sweeps now, after the sweep in progress. Failures are logged. */
   sweep(): Promise<void> {
     return this.#running = this.#running.then(() => this.#sweep());
+  }
+
+  /** Makes automatic purchases now, after what is in progress. Failures are logged. */
+  topUp(): Promise<void> {
+    return this.#running = this.#running.then(async () => {
+      if (this.#isOver) return;
+      try {
+        await this.#payments().runTopUps();
+      } catch (error) {
+        this.#log.error("automatic top-ups failed", { error: String(error) });
+      }
+    });
   }
 
   async #sweep(): Promise<void> {

@@ -34,6 +34,8 @@ export interface FakeStripe extends AsyncDisposable {
   down: boolean;
   /** Whether automatic charges are declined. */
   declines: boolean;
+  /** Called when a customer pays on the page of Checkout, before the redirect. */
+  onPaid: ((event: StripeObject) => Promise<unknown>) | undefined;
   /** Makes an event of an object. Nothing is sent. */
   event(type: string, object: StripeObject, more?: Record<string, unknown>): StripeObject;
   /** A customer pays in Checkout. Returns the event. */
@@ -283,9 +285,24 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
     async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       const body = await request.text();
+      if (pathname === "/favicon.ico") return new Response(null, { status: 204 });
       if (pathname.startsWith("/pay/")) {
-        return new Response("<!doctype html><title>Pay</title><h1>Fake checkout</h1>", {
-          headers: { "content-type": "text/html" },
+        const [, , id, act] = pathname.split("/");
+        const session = sessions.get(id!)!;
+        if (act === undefined) {
+          return new Response(
+            `<!doctype html><title>Pay</title><h1>Fake checkout</h1>
+              <a href="/pay/${id}/paid">Pay</a> <a href="${session.cancel_url}">Back</a>`,
+            { headers: { "content-type": "text/html" } },
+          );
+        }
+        const event = fake.pay(id!);
+        await fake.onPaid?.(event);
+        return new Response(null, {
+          status: 303,
+          headers: {
+            location: String(session.success_url).replace("{CHECKOUT_SESSION_ID}", id!),
+          },
         });
       }
       calls.push(`${request.method} ${pathname}`);
@@ -341,6 +358,7 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
     faults,
     down: false,
     declines: false,
+    onPaid: undefined,
     event(type, object, more = {}) {
       const event: StripeObject = {
         id: newId("evt"),

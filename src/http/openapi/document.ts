@@ -24,6 +24,7 @@ import {
 } from "./operation.ts";
 import { responsesPaths } from "./responses_paths.ts";
 import { jsonSchemas } from "./schemas.ts";
+import { webhookPaths } from "./webhook_paths.ts";
 
 /**
  * Describes all endpoints.
@@ -197,6 +198,7 @@ function paths(): Json {
         },
       },
     },
+    ...webhookPaths(),
     "/healthz": {
       get: {
         operationId: "getHealth",
