@@ -35,4 +35,16 @@ export {
   requestRecord,
   requestRecords,
 } from "./records.ts";
+export { BOUND_WORDS, readRange, ReportError, type UsageRange } from "./range.ts";
 export { Retention, type RetentionLimits, type RetentionOptions } from "./retention.ts";
+export { type Dimension, DIMENSIONS, type UsageQuery, usageQuery } from "./usage_query.ts";
+export {
+  type ComparedFigures,
+  reportUsage,
+  type UsageChange,
+  type UsageFigures,
+  type UsageParts,
+  type UsageReport,
+  type UsageRow,
+  type UsageScope,
+} from "./usage_report.ts";
