@@ -49,7 +49,7 @@ export {
   type Lot,
   type LotSource,
 } from "./credits.ts";
-export { entriesOf, entriesOfCause, type Entry } from "./entries.ts";
+export { entriesBetween, entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export {
   type Grant,
   grantStatements,

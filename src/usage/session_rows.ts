@@ -11,6 +11,8 @@ const page = z.object({
   started_at_ms: z.int(),
   request_id: z.string(),
   session: z.string().nullable(),
+  key_id: z.string(),
+  route: z.string(),
   sums: z.string(),
 });
 const sums = z.array(z.int()).length(SUMS.length);
@@ -39,10 +41,8 @@ export async function sessionRows(
     let last: readonly [number, string] = [range.sinceMs, ""];
     while (true) {
       const args: Value[] = [accountId, ...last, range.untilMs];
-      if (keyIds !== undefined) args.push(JSON.stringify(keyIds));
-      if (model !== undefined) args.push(model);
       const rows = (await database.all(
-        `select started_at_ms, request_id, tags ->> '$.session' as session, json_array(
+        `select started_at_ms, request_id, key_id, route, tags ->> '$.session' as session, json_array(
             1, ending <> 'complete', input_tokens, cached_tokens, output_tokens, duration_ms,
             charged_credits, coalesce(min(
               cached_tokens * max(input_price - cached_price, 0), 1000000000000000
@@ -50,8 +50,6 @@ export async function sessionRows(
           ) as sums
           from usage_records
           where account_id = ? and (started_at_ms, request_id) > (?, ?) and started_at_ms < ?
-            ${keyIds === undefined ? "" : "and key_id in (select value from json_each(?))"}
-            ${model === undefined ? "" : "and route = ?"}
           order by started_at_ms, request_id limit ${PAGE_RECORDS}`,
         args,
       )).map((row) => page.parse(row));
@@ -63,7 +61,8 @@ export async function sessionRows(
           }. Choose a shorter range.`,
         );
       }
-      for (const { session, sums: text } of rows) {
+      for (const { session, key_id: keyId, route, sums: text } of rows) {
+        if (keyIds?.includes(keyId) === false || (model ?? route) !== route) continue;
         const own = sums.parse(JSON.parse(text));
         const before = sessions.get(session ?? "");
         if (before === undefined) sessions.set(session ?? "", own);

@@ -3,11 +3,11 @@ import { BOUND_WORDS } from "./range.ts";
 
 /** What a report can be grouped by, besides `tag:NAME`. */
 export const DIMENSIONS = [
-  "hour",
   "day",
-  "month",
+  "hour",
   "model",
   "key",
+  "month",
   "account",
   "member",
   "team",
@@ -15,6 +15,9 @@ export const DIMENSIONS = [
 ] as const;
 /** A grouping of a report: a noun, or `tag:NAME`. */
 export type Dimension = typeof DIMENSIONS[number] | `tag:${string}`;
+
+/** Groupings by time. */
+export const TIMES: readonly Dimension[] = ["hour", "day", "month"];
 
 const TAG_NAME = /^[a-z0-9_.-]{1,32}$/;
 const MAX_TOP = 1_000;

@@ -1,67 +1,11 @@
-import {
-  AccountError,
-  type Accounts,
-  type OwnedKey,
-  type OwnedKeyFilter,
-  ownersOfKeys,
-  type Teams,
-} from "../accounts/mod.ts";
 import type { Database } from "../database/mod.ts";
+import { type ComparedFigures, figures, type Group, total } from "./figures.ts";
+import { nameOfGroup, namesOf } from "./group_names.ts";
 import { periodsOf, readRange, ReportError, timeText, type UsageRange } from "./range.ts";
-import { cacheHitRate } from "./report.ts";
-import {
-  type Column,
-  type RowsQuery,
-  type SummedRow,
-  summedRows,
-  SUMS,
-  type Sums,
-} from "./rows.ts";
+import { type Column, type RowsQuery, type SummedRow, summedRows } from "./rows.ts";
+import { select, type Selected, type UsageParts, type UsageScope } from "./selection.ts";
 import { sessionRows } from "./session_rows.ts";
-import type { Dimension, UsageQuery } from "./usage_query.ts";
-
-/** What reports are made of. */
-export interface UsageParts {
-  readonly database: Database;
-  readonly accounts: Pick<Accounts, "get" | "byIds">;
-  readonly teams: Pick<Teams, "get" | "list">;
-  readonly now: () => number;
-}
-
-/** What a reader may see: the keys that an account pays for, or those of a team; all without either. */
-export interface UsageScope {
-  readonly accountId?: string | undefined;
-  readonly teamId?: string | undefined;
-}
-
-/** Sums of requests. */
-export interface UsageFigures {
-  readonly requests: number;
-  readonly errors: number;
-  readonly input_tokens: number;
-  /** Input tokens that upstreams had in their caches, and their share of the input, from 0 to 1. */
-  readonly cached_tokens: number;
-  readonly cache_hit_rate: number;
-  readonly output_tokens: number;
-  /** What cached input saved by the prices of each charge, rounded down. */
-  readonly saved_credits: number;
-  readonly credits: number;
-  /** Mean duration of a request. */
-  readonly average_ms: number;
-}
-
-/** Percentages by which figures grew; null where the period before had none. */
-export type UsageChange = Readonly<
-  Record<"requests" | "errors" | "input_tokens" | "output_tokens" | "credits", number | null>
->;
-
-/** Figures, with those of the period before and the change if they are compared. */
-export interface ComparedFigures extends UsageFigures {
-  /** Failed requests by reason; not known by tag. */
-  readonly failures?: Readonly<Record<string, number>> | undefined;
-  readonly previous?: UsageFigures | undefined;
-  readonly change?: UsageChange | undefined;
-}
+import { type Dimension, TIMES, type UsageQuery } from "./usage_query.ts";
 
 /** One group of a report. */
 export interface UsageRow extends ComparedFigures {
@@ -92,8 +36,7 @@ export interface UsageReport {
 /** Rows of a report. */
 const MAX_ROWS = 10_000;
 const HOUR_MS = 3_600_000;
-const TIMES: readonly Dimension[] = ["hour", "day", "month"];
-/** What has IDs: only its names are known to people. */
+/** Reported from records. */
 const SESSION = "tag:session";
 
 /**
@@ -158,14 +101,6 @@ export async function reportUsage(
   };
 }
 
-/** Which keys and accounts a report is of. */
-interface Selected {
-  readonly accountIds: readonly string[] | undefined;
-  readonly keyIds: readonly string[] | undefined;
-  /** Teams or members of keys, if the report is grouped by them. */
-  readonly owners: Readonly<Partial<Record<"team" | "member", ReadonlyMap<string, string>>>>;
-}
-
 function checkGroupings({ by, tag, top }: UsageQuery): void {
   if (new Set(by).size < by.length) throw new ReportError(`Cannot group by ${by[0]} twice.`);
   if (by.filter((one) => TIMES.includes(one)).length > 1) {
@@ -190,63 +125,6 @@ function checkGroupings({ by, tag, top }: UsageQuery): void {
   if (top !== undefined && by.every((one) => TIMES.includes(one))) {
     throw new ReportError(`Cannot show the top groups by ${by[0]}: group by a noun as well.`);
   }
-}
-
-/** @throws {ReportError} If a noun does not exist. */
-async function select(
-  { database, accounts, teams }: UsageParts,
-  { by, account, key, team, member }: UsageQuery,
-  scope: UsageScope,
-): Promise<Selected> {
-  const found = async <T>(search: Promise<T>): Promise<T> => {
-    try {
-      return await search;
-    } catch (error) {
-      if (error instanceof AccountError) throw new ReportError(`${error.message}.`);
-      throw error;
-    }
-  };
-  const [paying, ofTeam, ofMember] = await Promise.all([
-    account === undefined ? undefined : found(accounts.get(account)),
-    team === undefined ? undefined : found(teams.get(team)),
-    member === undefined ? undefined : found(accounts.get(member)),
-  ]);
-  const filters: OwnedKeyFilter[] = [
-    ...key === undefined ? [] : [{ keyIds: [key] }],
-    ...ofTeam === undefined ? [] : [{ teamId: ofTeam.id }],
-    ...ofMember === undefined ? [] : [{ memberId: ofMember.id }],
-    ...scope.teamId === undefined ? [] : [{ teamId: scope.teamId }],
-  ];
-  const lists = await Promise.all(filters.map((filter) => ownersOfKeys(database, filter)));
-  const accountIds = [paying?.id, scope.accountId].filter((id) => id !== undefined);
-  const [first, ...others] = lists;
-  const keys = first?.filter(({ id, accountId }) =>
-    others.every((list) => list.some((one) => one.id === id)) &&
-    accountIds.every((one) => one === accountId)
-  );
-  const isGrouped = by.includes("team") || by.includes("member");
-  const owned = isGrouped ? keys ?? await ownersOfKeys(database, { inTeam: true }) : [];
-  return {
-    keyIds: keys?.map(({ id }) => id),
-    accountIds: keys !== undefined
-      ? [...new Set(keys.map(({ accountId }) => accountId))]
-      : new Set(accountIds).size > 1
-      ? [] // an account that the reader may not see
-      : accountIds.length === 0
-      ? undefined
-      : accountIds.slice(0, 1),
-    owners: {
-      ...by.includes("team") ? { team: ownersBy(owned, ({ teamId }) => teamId) } : {},
-      ...by.includes("member") ? { member: ownersBy(owned, ({ memberId }) => memberId) } : {},
-    },
-  };
-}
-
-function ownersBy(
-  keys: readonly OwnedKey[],
-  ownerOf: (key: OwnedKey) => string | null,
-): ReadonlyMap<string, string> {
-  return new Map(keys.map((key) => [key.id, ownerOf(key) ?? ""]));
 }
 
 async function firstDay(database: Database): Promise<number> {
@@ -292,11 +170,6 @@ function tagOf({ by, tag }: UsageQuery): RowsQuery["tag"] {
   if (tag === undefined) return undefined;
   const at = tag.indexOf("=");
   return { name: tag.slice(0, at), value: tag.slice(at + 1) };
-}
-
-/** A group with why its requests failed, as far as that is known. */
-interface Group extends SummedRow {
-  readonly failures?: Readonly<Record<string, number>>;
 }
 
 /** Reads the groups of a range. */
@@ -385,61 +258,6 @@ async function topGroups(
   return rows.map(({ group }) => String(group[0] ?? ""));
 }
 
-function total(rows: readonly Group[]): Group {
-  const sums = Object.fromEntries(
-    SUMS.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]),
-  ) as Sums;
-  const isKnown = rows.some(({ failures }) => failures !== undefined);
-  if (!isKnown) return { ...sums, group: [] };
-  const failures: Record<string, number> = {};
-  for (const row of rows) {
-    for (const [reason, count] of Object.entries(row.failures ?? {})) {
-      failures[reason] = (failures[reason] ?? 0) + count;
-    }
-  }
-  return { ...sums, failures, group: [] };
-}
-
-const NONE: Sums = Object.fromEntries(SUMS.map((name) => [name, 0])) as Sums;
-
-function figures(row: Group, before: Sums | undefined, isCompared: boolean): ComparedFigures {
-  const now = figuresOf(row);
-  const compared = { ...now, ...row.failures && { failures: row.failures } };
-  if (!isCompared) return compared;
-  const previous = figuresOf(before ?? NONE);
-  return {
-    ...compared,
-    previous,
-    change: {
-      requests: percentOf(now.requests, previous.requests),
-      errors: percentOf(now.errors, previous.errors),
-      input_tokens: percentOf(now.input_tokens, previous.input_tokens),
-      output_tokens: percentOf(now.output_tokens, previous.output_tokens),
-      credits: percentOf(now.credits, previous.credits),
-    },
-  };
-}
-
-function figuresOf(sums: Sums): UsageFigures {
-  const { requests, errors, input_tokens, cached_tokens, output_tokens, credits } = sums;
-  return {
-    requests,
-    errors,
-    input_tokens,
-    cached_tokens,
-    cache_hit_rate: cacheHitRate(sums),
-    output_tokens,
-    saved_credits: Math.floor(sums.saved_millionths / 1_000_000),
-    credits,
-    average_ms: requests === 0 ? 0 : Math.round(sums.duration_ms / requests),
-  };
-}
-
-/** To a tenth of a percent. */
-function percentOf(now: number, before: number): number | null {
-  return before === 0 ? null : Math.round((now - before) / before * 1_000) / 10;
-}
-
 /** The beginnings of all periods of a grouping by time. */
 function labelsOf(by: readonly Dimension[], zone: string, range: UsageRange): readonly number[] {
   const unit = by.find((one) => TIMES.includes(one));
@@ -467,77 +285,4 @@ function matching(
     );
     return [JSON.stringify(group), row];
   }));
-}
-
-function nameOfGroup(
-  dimension: Dimension,
-  value: string | number | null | undefined,
-  zone: string,
-): string {
-  if (value === null || value === undefined) return "others";
-  if (!TIMES.includes(dimension)) return String(value);
-  const ms = Number(value);
-  if (zone === "UTC") {
-    const chars = dimension === "hour" ? 13 : dimension === "day" ? 10 : 7;
-    const text = new Date(ms).toISOString().slice(0, chars);
-    return dimension === "hour" ? `${text}:00Z` : text;
-  }
-  return zonedText(dimension, ms, zone);
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** A time in a zone: `2026-11-05T10:00+01:00`, `2026-11-05` or `2026-11`. */
-function zonedText(dimension: Dimension, ms: number, zone: string): string {
-  let format = formats.get(zone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat("en-US", {
-      timeZone: zone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "2-digit",
-      day: "2-digit",
-      hour: "2-digit",
-      minute: "2-digit",
-      timeZoneName: "longOffset",
-    });
-    formats.set(zone, format);
-  }
-  const parts = Object.fromEntries(
-    format.formatToParts(ms).map(({ type, value }) => [type, value]),
-  );
-  const month = `${parts.year}-${parts.month}`;
-  if (dimension === "month") return month;
-  if (dimension === "day") return `${month}-${parts.day}`;
-  const offset = parts.timeZoneName!.replace("GMT", "") || "+00:00";
-  return `${month}-${parts.day}T${parts.hour}:${parts.minute}${offset}`;
-}
-
-/** Names of keys, accounts, members and teams, by grouping and ID. */
-async function namesOf(
-  { database, accounts, teams }: UsageParts,
-  by: readonly Dimension[],
-  rows: readonly SummedRow[],
-): Promise<ReadonlyMap<string, string>> {
-  const names = new Map<string, string>();
-  for (const [at, dimension] of by.entries()) {
-    const ids = [...new Set(rows.map(({ group }) => group[at]))]
-      .filter((id) => typeof id === "string" && id !== "") as string[];
-    if (ids.length === 0) continue;
-    if (dimension === "key") {
-      const keys = await ownersOfKeys(database, { keyIds: ids });
-      const shared = Map.groupBy(keys, ({ name }) => name);
-      for (const { id, name } of keys) {
-        const isShared = shared.get(name)!.length > 1;
-        names.set(`key ${id}`, isShared ? `${name} (${id})` : name);
-      }
-    } else if (dimension === "account" || dimension === "member") {
-      for (const [id, { email }] of await accounts.byIds(ids)) {
-        names.set(`${dimension} ${id}`, email);
-      }
-    } else if (dimension === "team") {
-      for (const { id, name } of await teams.list()) names.set(`team ${id}`, name);
-    }
-  }
-  return names;
 }
