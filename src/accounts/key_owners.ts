@@ -16,6 +16,8 @@ const ownedKey = z.object({
   memberId: row.member_id,
   /** Its name, or its hint if it has none. */
   name: displayed(row.name) || row.hint,
+  /** First and last characters of the key. */
+  hint: row.hint,
 }));
 
 /** Whose a key is: none of it ever changes, but for the name. */

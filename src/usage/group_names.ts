@@ -62,9 +62,9 @@ export async function namesOf(
     if (dimension === "key") {
       const keys = await ownersOfKeys(database, { keyIds: ids });
       const shared = Map.groupBy(keys, ({ name }) => name);
-      for (const { id, name } of keys) {
+      for (const { id, name, hint } of keys) {
         const isShared = shared.get(name)!.length > 1;
-        names.set(`key ${id}`, isShared ? `${name} (${id})` : name);
+        names.set(`key ${id}`, isShared ? `${name} (${hint})` : name);
       }
     } else if (dimension === "account" || dimension === "member") {
       for (const [id, { email }] of await accounts.byIds(ids)) {

@@ -7,10 +7,10 @@ const FIGURES = [
   "errors",
   "input_tokens",
   "cached_tokens",
-  "cache_hit_rate",
   "output_tokens",
   "saved_credits",
   "credits",
+  "cache_hit_rate",
   "average_ms",
 ] as const satisfies (keyof UsageFigures)[];
 
