@@ -21,6 +21,7 @@ export {
   type Scope,
   SCOPES,
 } from "./key.ts";
+export { type OwnedKey, type OwnedKeyFilter, ownersOfKeys } from "./key_owners.ts";
 export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts";
 export { Keys } from "./keys.ts";
 export { type Member, Members } from "./members.ts";

@@ -1,11 +1,4 @@
-import {
-  type Account,
-  AccountError,
-  can,
-  DuplicateKey,
-  type Key,
-  type Session,
-} from "../accounts/mod.ts";
+import { AccountError, can, DuplicateKey, type Key, type Session } from "../accounts/mod.ts";
 import { markRead, notices, type Reader } from "../alerts/mod.ts";
 import {
   type Budget,
@@ -15,15 +8,7 @@ import {
   entriesOf,
   entriesOfCause,
 } from "../ledger/mod.ts";
-import {
-  daysSince,
-  type Grouping,
-  GROUPINGS,
-  requestRecord,
-  requestRecords,
-  spentByKey,
-  usageReport,
-} from "../usage/mod.ts";
+import { daysSince, requestRecord, requestRecords, spentByKey, usageReport } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { BUDGET_FORMS, budgetOfForm } from "./budget_form.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
@@ -34,7 +19,6 @@ import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
 import { RequestPage, RequestsPage } from "./pages/requests.tsx";
-import { PERIODS, usageCsv, UsagePage } from "./pages/usage.tsx";
 import {
   addressOf,
   type ConsoleParts,
@@ -233,29 +217,6 @@ export class AccountPages {
     }
   }
 
-  async #report(c: PageRequest, account: Account) {
-    const asked = c.req.query("by");
-    const by: Grouping = GROUPINGS.find((one) => one === asked) ?? "day";
-    const { database, keys, now } = this.#parts;
-    const sinceMs = PERIODS[by].since(now());
-    const rows = await usageReport(database, { accountId: account.id, by, sinceMs });
-    const names = by === "key" ? keyNames(await keys.list(account)) : new Map<string, string>();
-    return { by, rows, names };
-  }
-
-  async usage(c: PageRequest, { account }: Session): Promise<Response> {
-    const report = await this.#report(c, account);
-    return await page(c, <UsagePage page={pageOf(c)} {...report} nowMs={this.#parts.now()} />);
-  }
-
-  async usageCsv(c: PageRequest, { account }: Session): Promise<Response> {
-    const { by, rows, names } = await this.#report(c, account);
-    return c.body(usageCsv(by, rows, names), STATUS_CODE.OK, {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": `attachment; filename="usage-by-${by}.csv"`,
-    });
-  }
-
   async requests(c: PageRequest, { account }: Session): Promise<Response> {
     const { database, catalog, keys } = this.#parts;
     const [model, key, ending] = ["model", "key", "ending"].map((name) =>
@@ -389,17 +350,6 @@ function mayBudget(session: Session, key: Key): boolean {
   if (!mayChange(session, key)) return false;
   return key.accountId === session.account.id || key.teamId === null ||
     can(session, "team.budgets", { teamId: key.teamId });
-}
-
-/** Returns the names of keys by ID. Duplicate names are followed by the key's hint. */
-function keyNames(keys: readonly Key[]): Map<string, string> {
-  const shared = Map.groupBy(keys, ({ name }) => name);
-  return new Map(
-    keys.map(({ id, name, hint }) => [
-      id,
-      name === "" ? hint : shared.get(name)!.length > 1 ? `${name} (${hint})` : name,
-    ]),
-  );
 }
 
 /** Reads where the previous page ended: time and IDs of its last row. */

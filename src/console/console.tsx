@@ -3,6 +3,7 @@ import type { Session } from "../accounts/mod.ts";
 import { Assets } from "./assets.ts";
 import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
+import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
 import { BUDGET_FORMS } from "./budget_form.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
@@ -123,8 +124,11 @@ export class Console {
         own((c, session) => pages.budgetOfKey(c, session, form)),
       );
     }
-    app.get("/console/usage", own((c, session) => pages.usage(c, session)));
-    app.get("/console/usage.csv", own((c, session) => pages.usageCsv(c, session)));
+    const usage = new UsagePages(this.#parts);
+    app.get("/console/usage", own((c, session) => usage.page(c, session)));
+    app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));
+    app.get("/console/usage/requests.csv", own((c, session) => usage.requestsCsv(c, session)));
+    app.get("/console/usage/entries.csv", own((c, session) => usage.entriesCsv(c, session)));
     app.get("/console/requests", own((c, session) => pages.requests(c, session)));
     app.get("/console/requests/:id", own((c, session) => pages.request(c, session)));
     app.get("/console/notices", own((c, session) => pages.notices(c, session)));

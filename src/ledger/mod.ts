@@ -52,7 +52,7 @@ export {
   type Lot,
   type LotSource,
 } from "./credits.ts";
-export { entriesOf, entriesOfCause, type Entry } from "./entries.ts";
+export { entriesBetween, entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export {
   type Grant,
   grantStatements,

@@ -6,6 +6,13 @@ const DAY_MS = 24 * HOUR_MS;
 /** A report that cannot be made of what was asked; the message says what to ask instead. */
 export class ReportError extends Error {
   override readonly name = "ReportError";
+  /** Whether a noun that it names does not exist; otherwise what was asked for makes no sense. */
+  readonly isMissing: boolean;
+
+  constructor(message: string, { isMissing = false }: { readonly isMissing?: boolean } = {}) {
+    super(message);
+    this.isMissing = isMissing;
+  }
 }
 
 /** Hours from `sinceMs` on and before `untilMs`. */

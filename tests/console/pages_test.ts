@@ -14,7 +14,10 @@ const OWN = [
   "/console/usage?by=hour",
   "/console/usage?by=model",
   "/console/usage?by=key",
+  "/console/usage?by=member,model&since=2026-01&compare=1&zone=Europe/Berlin&all=1",
   "/console/usage.csv",
+  "/console/usage/requests.csv",
+  "/console/usage/entries.csv",
   "/console/requests",
   "/console/credits",
   "/console/notices",
@@ -463,7 +466,8 @@ Deno.test("usage as CSV cannot make a spreadsheet compute", async () => {
   const [head, row] = csv.split("\r\n");
   assertEquals(
     head,
-    "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,saved_credits,credits",
+    "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,saved_credits,credits," +
+      "cache_hit_rate,average_ms",
   );
   assertStringIncludes(row!, `"'=cmd(""x""),1",${id},1,0,`);
 });
