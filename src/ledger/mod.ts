@@ -49,6 +49,7 @@ export {
   creditsReading,
   expireLots,
   expireLotsOf,
+  heldByKeyReading,
   type Lot,
   type LotSource,
 } from "./credits.ts";
