@@ -35,4 +35,9 @@ export {
   requestRecord,
   requestRecords,
 } from "./records.ts";
-export { Retention, type RetentionLimits, type RetentionOptions } from "./retention.ts";
+export {
+  type PruneStep,
+  Retention,
+  type RetentionLimits,
+  type RetentionOptions,
+} from "./retention.ts";

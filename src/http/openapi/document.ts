@@ -21,6 +21,7 @@ import {
   VERSIONS,
   WITH_BODY,
 } from "./operation.ts";
+import { adminPaths } from "./admin_paths.ts";
 import { responsesPaths } from "./responses_paths.ts";
 import { jsonSchemas } from "./schemas.ts";
 
@@ -45,6 +46,10 @@ export function openApiDocument(): Json {
     tags: [
       { name: "inference", description: "All dialects, and embeddings." },
       { name: "account", description: "The caller's own credits." },
+      {
+        name: "admin",
+        description: "The operator's API, for keys with the scope `admin` or `read`.",
+      },
       { name: "operation", description: "Health, metrics and API description, for operators." },
     ],
     paths: paths(),
@@ -196,6 +201,7 @@ function paths(): Json {
         },
       },
     },
+    ...adminPaths(),
     "/healthz": {
       get: {
         operationId: "getHealth",
