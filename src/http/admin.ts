@@ -113,7 +113,7 @@ export class Admin {
     return Response.json(await perform(parts, by, operation, input), { status: operation.status });
   }
 
-  /** Who sent a request: the account and key are read anew, as a permission may just have been taken away. */
+  /** Who sent a request: the account and key are read again, as a permission may just have been taken away. */
   async #identify(c: Context<Env>, operation: Operation): Promise<By> {
     const { keyRing, rate, operations: { accounts, keys } } = this.#parts;
     const request = c.req.raw;
@@ -131,10 +131,12 @@ export class Admin {
       accounts.byId(caller.accountId),
       keys.byId(caller.keyId),
     ]);
-    const isActive = account !== undefined && account.disabledAtMs === null &&
-      key !== undefined && key.revokedAtMs === null;
-    if (!isActive) {
+    if (account === undefined || key === undefined || key.revokedAtMs !== null) {
       throw new Refusal("key_invalid", "This API key has been revoked. Use another key.");
+    }
+    if (account.disabledAtMs !== null) {
+      const message = "The account of this API key is disabled. Contact the operator.";
+      throw new Refusal("permission_denied", message);
     }
     const allowed = operation.scopes.filter((scope): scope is Exclude<Scope, "inference"> =>
       scope !== "inference" && key.scopes.includes(scope)

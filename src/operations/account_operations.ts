@@ -110,10 +110,10 @@ export const ACCOUNT_GET = defineRead({
 
 export const ACCOUNT_CREATE = defineWrite({
   input: z.strictObject({
-    email: z.string().max(320),
+    email: z.string().meta({ maxLength: 254 }),
     name: nameInput.default(""),
     kind: z.enum(["person", "service"]).default("person"),
-    invite_code: z.string().max(100).optional().describe("Of the account that invited this one."),
+    invite_code: z.string().optional().describe("Of the account that invited this one."),
   }),
   output: accountShape,
 }, {

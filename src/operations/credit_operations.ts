@@ -17,10 +17,11 @@ const payer = {
   account: accountInput.optional().describe("Account ID or email address. Either this or `team`."),
   team: teamInput.optional().describe("Team whose pool it is, by ID or name."),
 };
-const reference = z.string().min(1).max(200).optional().describe(
+const reference = z.string().meta({ minLength: 1, maxLength: 200 }).optional().describe(
   "Identifies it for ever, e.g. an invoice number: the same reference never takes effect twice.",
 );
-const note = z.string().max(500);
+const note = z.string().meta({ maxLength: 500 });
+const amount = z.int().meta({ minimum: 1, maximum: 1e12 });
 
 /** Credits that are moved. */
 interface Move {
@@ -162,7 +163,7 @@ export const ENTRY_LIST = defineRead({
 export const CREDITS_GRANT = defineWrite({
   input: z.strictObject({
     ...payer,
-    credits: z.int().min(1).max(1e12),
+    credits: amount,
     expires_at: timeInput.nullable().default(null).describe("RFC 3339; `null`: never."),
     note: note.default(""),
     reference,
@@ -191,11 +192,11 @@ export const CREDITS_GRANT = defineWrite({
 export const CREDITS_SELL = defineWrite({
   input: z.strictObject({
     ...payer,
-    package: z.string().min(1).max(100).describe("ID of a package in the settings."),
+    package: z.string().describe("ID of a package in the settings."),
     paid: z.boolean().default(false).describe(
       "Whether the account paid: its first payment earns its inviter a bonus.",
     ),
-    credits: z.int().min(1).max(1e12).optional().describe(
+    credits: amount.optional().describe(
       "For a package without a fixed number of credits.",
     ),
     note: note.default(""),
@@ -225,9 +226,9 @@ export const CREDITS_SELL = defineWrite({
 export const CREDITS_TAKE_BACK = defineWrite({
   input: z.strictObject({
     ...payer,
-    lot: z.string().min(1).max(100),
-    credits: z.int().min(1).max(1e12).optional().describe("Default: all that remain."),
-    note: note.min(1).describe("Why, shown to the account."),
+    lot: z.string(),
+    credits: amount.optional().describe("Default: all that remain."),
+    note: note.describe("Why, shown to the account."),
     reference,
   }),
   output: z.strictObject({

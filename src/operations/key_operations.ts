@@ -153,7 +153,7 @@ export const KEY_CREATE = defineWrite({
       "Default: `inference`, the only one of a team's keys.",
     ),
     budgets: z.array(budgetInput).max(4).default([]),
-    id: z.string().max(40).optional().describe(
+    id: z.string().optional().describe(
       "`key_` and 16 letters and digits. Default: a new one.",
     ),
   }),
@@ -249,9 +249,10 @@ export const KEY_UPDATE = defineWrite({
 export const KEY_ROTATE = defineWrite({
   input: z.strictObject({
     key: keyInput,
-    keep_seconds: z.int().min(0).max(90 * DAY_MS / 1_000).default(0).describe(
-      "How long the present secret stays valid.",
-    ),
+    keep_seconds: z.number().meta({ type: "integer", minimum: 0, maximum: 90 * DAY_MS / 1_000 })
+      .default(0).describe(
+        "How long the present secret stays valid.",
+      ),
   }),
   output: keyShape,
   secrets: secret,

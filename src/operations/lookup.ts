@@ -16,8 +16,8 @@ export const timeInput = z.iso.datetime({ offset: true }).describe("RFC 3339.");
 export const modelsInput = z.array(z.string().min(1).max(200)).max(200).nullable().describe(
   "Model IDs; `null`: all.",
 );
-/** A name in the input. */
-export const nameInput = z.string().max(200);
+/** A name in the input; its limits are those of accounts, keys and teams, which say what is wrong. */
+export const nameInput = z.string().meta({ maxLength: 200 });
 /** Query parameters of lists. */
 export const pageInput = {
   limit: z.coerce.number<number>().int().min(1).max(500).default(100).describe(

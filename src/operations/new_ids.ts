@@ -11,6 +11,7 @@ const LIMIT_BYTE = 228;
  */
 export class NewIds {
   readonly #seed: Uint8Array | undefined;
+  readonly #made = new Map<string, string>();
 
   /** @param seed At least 32 bytes that nobody can guess; `undefined` for random IDs. */
   constructor(seed?: Uint8Array) {
@@ -27,8 +28,14 @@ export class NewIds {
     return `sk-${this.text("key secret", 43)}`;
   }
 
-  /** Makes letters and digits. @param purpose Texts for different purposes have nothing in common. */
+  /** Makes letters and digits, the same for a purpose whenever it is asked for. */
   text(purpose: string, length: number): string {
+    const made = this.#made.get(purpose) ?? this.#make(purpose, length);
+    this.#made.set(purpose, made);
+    return made;
+  }
+
+  #make(purpose: string, length: number): string {
     if (this.#seed === undefined) return randomText(length);
     const bytes = new Uint8Array(hkdfSync("sha256", this.#seed, "", purpose, length * 4));
     const letters = [...bytes].filter((byte) => byte < LIMIT_BYTE).slice(0, length);

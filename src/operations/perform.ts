@@ -160,7 +160,6 @@ class Write {
   /** @param also Statements for the transaction that notes how the object looks afterwards. */
   async carryOut(also: MoreStatements = () => []): Promise<Json> {
     const { parts, actor } = this.c;
-    const { database } = parts;
     const before = await this.#prepared.state();
     const entry = this.#entry(before);
     const log = logStatement(entry);

@@ -5,6 +5,7 @@ import {
   accountInput,
   accountOf,
   modelsInput,
+  nameInput,
   pageInput,
   pageOf,
   routeIds,
@@ -26,8 +27,6 @@ import {
   memberShape,
   teamShape,
 } from "./shapes/team.ts";
-
-const nameInput = z.string().min(1).max(200);
 
 async function found(c: OperationContext, named: string, action: Action): Promise<Found<Team>> {
   const target = await teamOf(c, named);
