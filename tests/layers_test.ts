@@ -4,6 +4,7 @@ import { assert, assertEquals } from "./assert.ts";
 const LAYERS = [
   ["assemble"],
   ["http", "console", "cli"],
+  ["operations"],
   ["relay", "importers", "alerts"],
   ["admission", "upstreams", "images", "billing", "usage"],
   ["payments"],

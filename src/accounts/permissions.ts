@@ -70,6 +70,7 @@ export const PERMISSIONS = {
   "settings.read": { does: "See settings", allowed: ["owner"] },
   "invites.read": { does: "See who invited whom", allowed: REPORTS },
   "audit.run": { does: "Run the audit", allowed: REPORTS },
+  "log.read": { does: "See the log of operations", allowed: OPERATORS },
   "backup.download": { does: "Download a backup", allowed: ["owner"] },
   "key.admin": { does: "Create own keys with the scope `admin`", allowed: OPERATORS },
   "key.read": { does: "Create own keys with the scope `read`", allowed: REPORTS },

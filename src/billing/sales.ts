@@ -1,6 +1,6 @@
 import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
 import { minorUnits } from "../config/mod.ts";
-import type { Database, Row } from "../database/mod.ts";
+import type { Database, Row, Statement } from "../database/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import {
   grantStatements,
@@ -191,11 +191,13 @@ export class Sales {
    */
   async takeBack(
     account: Account,
-    { lotId, credits, note, reference = newReference() }: {
+    { lotId, credits, note, reference = newReference(), also }: {
       readonly lotId: string;
       readonly credits?: number | undefined;
       readonly note: string;
       readonly reference?: string | undefined;
+      /** Returns statements to run in the same transaction, by the ID of the take-back. */
+      readonly also?: ((id: string) => readonly Statement[]) | undefined;
     },
   ): Promise<TakeBack & { readonly id: string; readonly reference: string }> {
     if (credits !== undefined && credits < 1) {
@@ -209,13 +211,22 @@ export class Sales {
     const accountId = account.id;
     const id = idOfReference("take_back", accountId, reference);
     const atMs = this.#now();
-    const taken = await takeBack(this.#database, { id, accountId, lotId, credits, note, atMs });
+    const taken = await takeBack(this.#database, {
+      id,
+      accountId,
+      lotId,
+      credits,
+      note,
+      atMs,
+      also: also?.(id),
+    });
     if (taken === undefined) throw await this.#notTaken(account, lotId);
     if (taken.lotId !== lotId || taken.wanted !== credits) {
       throw new AccountError(
         `Reference ${JSON.stringify(reference)} was already used to take back ${
           taken.wanted === undefined ? "all remaining credits" : plural(taken.wanted)
         } of ${taken.lotId}. Use another reference`,
+        { fault: "conflict" },
       );
     }
     return { ...taken, id, reference };
@@ -228,6 +239,7 @@ export class Sales {
         `${account.email} has no lot ${
           JSON.stringify(lotId.slice(0, 60))
         }. List lots with: sluice credits show`,
+        { fault: "missing" },
       );
     }
     return new AccountError(
@@ -235,6 +247,7 @@ export class Sales {
         ? `Nothing to take back: ${lotId} has no credits left`
         : `Nothing to take back: the remaining credits of ${lotId} are held by in-flight requests. ` +
           "Try again when they have ended",
+      { fault: "conflict" },
     );
   }
 
@@ -277,6 +290,7 @@ function mustBeSame(
     } of ${plural(Number(lot?.granted))}. Use another reference to ${
       source === "package" ? "record a package of" : "grant"
     } ${credits.toLocaleString("en-US")}`,
+    { fault: "conflict" },
   );
 }
 

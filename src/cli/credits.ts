@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { audit, creditsOf, type Lot } from "../ledger/mod.ts";
+import { audit, creditsOf } from "../ledger/mod.ts";
+import { describeLot } from "../operations/mod.ts";
 import { debtOf } from "../payments/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { creditMoveCommands } from "./credit_moves.ts";
@@ -38,7 +39,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
           consumed: own.consumed,
           requests: own.requests,
           owed: await debtOf(database, account.id),
-          lots: own.lots.map(plain),
+          lots: own.lots.map(describeLot),
         },
         ({ lots, ...sums }) => `${table([sums])}\n${table(lots.map(row))}`,
       );
@@ -88,19 +89,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
   });
 }
 
-function plain(lot: Lot) {
-  return {
-    id: lot.id,
-    source: lot.source,
-    note: lot.note,
-    granted: lot.granted,
-    remaining: lot.remaining,
-    created_at: new Date(lot.createdAtMs).toISOString(),
-    expires_at: lot.expiresAtMs === null ? null : new Date(lot.expiresAtMs).toISOString(),
-  };
-}
-
-function row({ created_at, expires_at, note, ...lot }: ReturnType<typeof plain>) {
+function row({ created_at, expires_at, note, ...lot }: ReturnType<typeof describeLot>) {
   return {
     ...lot,
     created: time(Date.parse(created_at)),

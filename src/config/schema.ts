@@ -403,6 +403,9 @@ export const settings = z.strictObject({
     unbilledBytesPerMinute: z.int().positive().default(256 * 1_048_576).describe(
       "Maximum bytes of rejected request bodies and count_tokens requests per API key and minute.",
     ),
+    adminRequestsPerMinute: z.int().positive().default(600).describe(
+      "Maximum number of requests to `/admin/v1` per account and minute.",
+    ),
     largeBodiesBytes: z.int().positive().default(256 * 1_048_576).describe(
       "Memory budget (bytes) for large bodies and fetched images in progress; further ones wait " +
         "up to `bodyIdleMs`.",
@@ -496,7 +499,10 @@ export const settings = z.strictObject({
     requestRows: z.int().positive().default(5_000_000).describe(
       "Maximum number of request records to keep.",
     ),
-  }).prefault({}).describe("How long request records are kept. Hourly roll-ups are kept always."),
+    logDays: z.int().positive().default(400).describe("Days to keep the log of operations."),
+  }).prefault({}).describe(
+    "How long request records and the log of operations are kept. Hourly roll-ups are kept always.",
+  ),
   tags: z.strictObject({
     fromClients: z.boolean().default(true).describe(
       "Record what coding tools and SDKs say of tool, session and user as tags of a request.",

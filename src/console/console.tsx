@@ -26,7 +26,7 @@ import { teamRoutes } from "./team_pages.tsx";
 import { contentPolicy } from "./content_policy.ts";
 import { until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toText } from "../std/mod.ts";
-import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
+import { isSameOrigin, TrustedProxies, visitorOf } from "../web/mod.ts";
 
 /** Max time to receive a form. */
 const FORM_MS = 10_000;

@@ -23,7 +23,7 @@ import type { Log } from "../telemetry/mod.ts";
 import type { UpstreamState } from "../upstreams/mod.ts";
 import type { PageContext } from "./layout.tsx";
 import { MessagePage } from "./pages/message.tsx";
-import type { Visitor } from "./visitor.ts";
+import type { Visitor } from "../web/mod.ts";
 
 /** Dependencies of the console. */
 export interface ConsoleParts {

@@ -16,6 +16,7 @@ import { TEAMS } from "./migrations/0014_teams.ts";
 import { ALERTS } from "./migrations/0015_alerts.ts";
 import { TAGS } from "./migrations/0016_tags.ts";
 import { PAYMENTS } from "./migrations/0017_payments.ts";
+import { OPERATIONS } from "./migrations/0018_operations.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 15, name: "alerts", statements: ALERTS },
   { version: 16, name: "tags", statements: TAGS },
   { version: 17, name: "payments", statements: PAYMENTS },
+  { version: 18, name: "operations", statements: OPERATIONS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

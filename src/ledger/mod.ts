@@ -92,7 +92,7 @@ export {
 } from "./settle.ts";
 export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { RULES } from "./rules/mod.ts";
-export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
+export { isTakenBack, takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type BalanceRange, type Tier, TierList } from "./tiers.ts";
 export {
   budgetUses,

@@ -32,6 +32,7 @@ import { KEEP_ORDERS } from "./keep_orders.ts";
 import { LEND } from "./lend.ts";
 import { LOAN } from "./loan.ts";
 import { KEEP_GRANTS } from "./keep_grants.ts";
+import { KEEP_LOG } from "./keep_log.ts";
 import { MARK_KEY_USE } from "./mark_key_use.ts";
 import { MOVE_CREDITS } from "./move_credits.ts";
 import { OPEN_BALANCES } from "./open_balances.ts";
@@ -45,13 +46,14 @@ import { TAKE_BACK } from "./take_back.ts";
 
 /** All rules. `tests/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 8,
+  revision: 9,
   rules: [
     REVISE_KEYS,
     OPEN_BALANCES,
     OPEN_PERIOD,
     APPLY_BUDGETS,
     KEEP_GRANTS,
+    KEEP_LOG,
     MOVE_CREDITS,
     APPEND_ONLY,
     HOLD,
