@@ -225,7 +225,7 @@ async function noteSession(
   ]);
 }
 
-/** Nobody needs so many at once; each is a call of the payment service. */
+/** Nobody needs more at once; each is a call of the payment service. */
 async function mustBeFew(database: Database, account: Account, nowMs: number): Promise<void> {
   const row = await database.one(
     `select count(*) as n from orders where account_id = ? and created_at_ms > ?

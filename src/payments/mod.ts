@@ -2,7 +2,7 @@
  * Sells packages of credits: orders, checkouts, webhooks, refunds and disputes.
  *
  * Promise: an order is stored before anybody is asked for money; it is paid once, by one payment, in one transaction with its
- * credits, whoever brings the news and however often; what does not fit its order gives no credits. Nothing takes effect that
+ * credits, however often its news comes; what does not fit its order gives no credits. Nothing takes effect that
  * is not signed. Leaves to others: how credits move (`ledger/rules/pay_order.ts`, `ledger/rules/adjust_order.ts`).
  *
  * @module

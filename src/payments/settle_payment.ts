@@ -2,7 +2,7 @@ import type { Database, Statement } from "../database/mod.ts";
 import { awaitReturns, recallLoans } from "../ledger/mod.ts";
 import { type Order, readOrder, selectOrder } from "./orders.ts";
 
-/** A payment of an order, whoever brings the news. */
+/** A payment of an order. */
 export interface Payment {
   readonly orderId: string;
   /** The payment's ID at its provider, or one that follows from the reference of a manual payment. */
@@ -15,7 +15,7 @@ export interface Payment {
   readonly eventId?: string | undefined;
   /** For the inviter of an account that pays for the first time. */
   readonly bonusCredits: number;
-  /** Whether money was paid; a gift is no payment. */
+  /** Whether money was paid; a gift is not a payment. */
   readonly isPayment: boolean;
   readonly atMs: number;
 }
@@ -61,7 +61,7 @@ export function paymentStatement(payment: Payment): Statement {
 }
 
 /**
- * Pays an order, once, whoever brings the news and however often.
+ * Pays an order, once, however often the news of its payment comes.
  *
  * @param more Statements of the same transaction.
  * @returns The order, and whether this call paid it.

@@ -5,7 +5,7 @@ import type { Payments } from "./payments.ts";
 const EVERY_MS = 60_000;
 /** Each so many minutes webhooks are swept after. */
 const SWEEP_EVERY = 3;
-/** Each so many sweeps the events of the last day are read too. */
+/** Sweeps after which the events of the last day are read too. */
 const EVENTS_EVERY = 20;
 const EVENTS_MS = 26 * 3_600_000;
 

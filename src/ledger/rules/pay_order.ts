@@ -44,7 +44,7 @@ const DEBTS = `(
 /**
  * An order is paid once, and a payment pays one order: its lot is granted, the inviter of an account that pays for the
  * first time gets a bonus, refunds and disputes that were known before are applied, and what the account owes from
- * earlier orders is paid off from the new lot. Whoever brings the news, and however often, changes nothing.
+ * earlier orders is paid off from the new lot. More news of the same payment changes nothing.
  */
 export const PAY_ORDER: Rule = {
   name: "pay_order",
