@@ -5,12 +5,14 @@ import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
+import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import type { Mutation } from "./mutation.ts";
 
 /** All mutations. */
 export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER,
+  ...TEAM_BUDGETS,
   ...AUDIT,
   ...RELAY,
   ...RESPONSES_DIALECT,
