@@ -122,7 +122,13 @@ function plain(record: RequestRecord, email: string) {
     credits: record.chargedCredits,
     first_token_ms: record.firstTokenMs,
     duration_ms: record.durationMs,
+    tags: record.tags ?? {},
   };
+}
+
+function tagsText(tags: RequestRecord["tags"]): string | null {
+  if (tags === undefined) return null;
+  return Object.entries(tags).map(([name, value]) => `${name}=${value}`).join(", ");
 }
 
 function facts(record: RequestRecord, email: string): string {
@@ -142,6 +148,7 @@ function facts(record: RequestRecord, email: string): string {
     ["duration", `${record.durationMs} ms`],
     ["tokens", `${record.inputTokens} in, ${record.outputTokens} out`],
     ["credits", record.chargedCredits],
+    ["tags", tagsText(record.tags)],
   ];
   const known = lines.filter(([, value]) => value !== null);
   const text = known.map(([name, value]) => `${name.padEnd(10)}${value}\n`).join("");

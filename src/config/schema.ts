@@ -493,6 +493,11 @@ export const settings = z.strictObject({
       "Maximum number of request records to keep.",
     ),
   }).prefault({}).describe("How long request records are kept. Hourly roll-ups are kept always."),
+  tags: z.strictObject({
+    fromClients: z.boolean().default(true).describe(
+      "Record what coding tools and SDKs say of tool, session and user as tags of a request.",
+    ),
+  }).prefault({}).describe("What requests are tagged with besides `X-Sluice-Tags`."),
   alerts: z.strictObject({
     receivers: z.record(identifier, receiver).default({}).describe(
       "Where alerts are delivered, by name. The console shows them in any case.",

@@ -14,6 +14,7 @@ import { KEPT_ITEMS } from "./migrations/0012_kept_items.ts";
 import { BUDGETS } from "./migrations/0013_budgets.ts";
 import { TEAMS } from "./migrations/0014_teams.ts";
 import { ALERTS } from "./migrations/0015_alerts.ts";
+import { TAGS } from "./migrations/0016_tags.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -50,6 +51,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, name: "budgets", statements: BUDGETS },
   { version: 14, name: "teams", statements: TEAMS },
   { version: 15, name: "alerts", statements: ALERTS },
+  { version: 16, name: "tags", statements: TAGS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

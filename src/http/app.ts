@@ -172,9 +172,10 @@ export class App {
     const path = pathOf(request.url);
     const clientRequestId = clientRequestIdOf(request.headers);
     const ids = { "x-request-id": clientRequestId ?? requestId, "request-id": requestId };
+    const own = this.#options.connections.isPressed ? { ...ids, connection: "close" } : ids;
     const headers = isApiPath(path)
-      ? { ...ids, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
-      : ids;
+      ? { ...own, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
+      : own;
     const header: HeaderLookup = (name) => request.headers.get(name);
     const isCodex = path.startsWith(RESPONSES) && isFromCodex(header);
     return { requestId, clientRequestId, path, headers, peer, header, isCodex };

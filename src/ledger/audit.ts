@@ -7,6 +7,7 @@ import { HOURS } from "./audit/hours.ts";
 import { checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
 import { LOTS } from "./audit/lots.ts";
 import { RECORDS } from "./audit/records.ts";
+import { TAGS } from "./audit/tags.ts";
 import { WINDOWS } from "./audit/windows.ts";
 
 export type { Mismatch, Noun } from "./audit/check.ts";
@@ -41,6 +42,7 @@ const CHECKS: readonly Check[] = [
   ...BUDGETS,
   ...HOLDS,
   ...HOURS,
+  ...TAGS,
   ...RECORDS,
   ...WINDOWS,
   ...LISTS,

@@ -10,6 +10,8 @@ const attempt = z.object({
   ms: z.number(),
 }).transform(({ ms: durationMs, ...rest }) => ({ ...rest, durationMs }));
 
+const tags = z.record(z.string(), z.string());
+
 const recordRow = z.object({
   request_id: z.string(),
   account_id: z.string(),
@@ -41,6 +43,7 @@ const recordRow = z.object({
   reason: z.string().nullable(),
   message: z.string().nullable(),
   attempt_list: z.string().nullable(),
+  tags: z.string().nullable(),
 }).transform((row) => ({
   requestId: row.request_id,
   accountId: row.account_id,
@@ -80,6 +83,8 @@ const recordRow = z.object({
   attemptList: row.attempt_list === null
     ? undefined
     : z.array(attempt).parse(JSON.parse(row.attempt_list)),
+  /** Values by name; `undefined` for none. */
+  tags: row.tags === null ? undefined : tags.parse(JSON.parse(row.tags)),
 }));
 
 /** Record of a request. Prices are in credits per million tokens, times in milliseconds. */

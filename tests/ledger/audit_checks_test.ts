@@ -70,6 +70,30 @@ const CHECKS: Readonly<
     sql: "update usage_hours set duration_ms = duration_ms + 1",
     kinds: ["hour_duration_ms"],
   },
+  "roll-ups by day": {
+    sql: "update usage_days set credits = credits + 1",
+    kinds: ["day_credits"],
+  },
+  "roll-ups by tag": {
+    sql: "update usage_tags set output_tokens = output_tokens + 1 where name <> ':reason'",
+    kinds: ["tag_output_tokens"],
+  },
+  "roll-ups by tag and day": {
+    sql: "update usage_tags set duration_ms = duration_ms + 1 where span_ms = 86400000",
+    kinds: ["tag_day_duration_ms"],
+  },
+  "reasons of failures": {
+    sql: "delete from usage_tags where name = ':reason'",
+    kinds: ["failures", "failure_errors"],
+  },
+  "values of tags": {
+    sql: "update tag_values set value = value || 'x'",
+    kinds: ["tag_value"],
+  },
+  "tags of roll-ups": {
+    sql: "delete from tag_values",
+    kinds: ["tag_told_apart"],
+  },
   "keys of roll-ups": {
     sql: "update keys set account_id = (select id from accounts where id <> account_id limit 1)",
     kinds: ["key_owner"],

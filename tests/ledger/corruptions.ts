@@ -129,7 +129,11 @@ export async function writeHistory(file: string): Promise<void> {
       prices: isCharged ? PRICES : null,
       admittedAtMs,
       ignored: "",
+      tags: { project: `p${count % 2}`, env: "ci", session: `s${count}` },
       settledAtMs: nowMs,
+      failure: isCharged || count % 3 === 0
+        ? undefined
+        : { reason: "upstream_unavailable", message: "No reply." },
     });
   };
   for (let day = 0; day < 12; day++) {
@@ -304,10 +308,13 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   revisions: "revision",
   schema_versions: "schema",
   settling: "settlement",
+  tag_values: "tag",
   take_backs: "entry",
   tiers: "tier",
+  usage_days: "day",
   usage_hours: "hour",
   usage_records: "record",
+  usage_tags: "tag",
   windows: "window",
 };
 
@@ -374,7 +381,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "usage_records.reasoning_tokens": "part of output_tokens; nothing else follows from it",
   "usage_records.first_token_ms": DESCRIPTION,
   "usage_records.ignored": DESCRIPTION,
-  "usage_records.reason": DESCRIPTION,
+  "usage_records.reason": "that of a failed request is in a roll-up, as a named corruption shows",
   "usage_records.message": DESCRIPTION,
   "usage_records.attempt_list": DESCRIPTION,
   "usage_records.balance_credits":
@@ -400,6 +407,11 @@ const CHANGES: Readonly<Record<string, string>> = {
   "usage_records.started_at_ms": `started_at_ms + ${HOUR}`,
   "usage_records.admitted_at_ms": `admitted_at_ms + 90000`,
   "usage_records.ending": "'client_left'",
+  "usage_records.tags": "json_set(tags, '$.env', 'prod')",
+  "usage_days.day_at_ms": `day_at_ms + ${DAY}`,
+  "usage_tags.at_ms": `at_ms + ${DAY}`,
+  "usage_tags.span_ms": `iif(span_ms = ${DAY}, ${HOUR}, ${DAY})`,
+  "tag_values.day_at_ms": `day_at_ms + ${DAY}`,
   "usage_records.usage_source": "null",
   "holds.created_at_ms": "created_at_ms + 120000",
   "pruned_charges.hour_at_ms": `hour_at_ms + ${30 * DAY}`,
@@ -456,6 +468,7 @@ const SHOWS_AS: Readonly<Record<string, Noun>> = {
   "usage_records.ending": "hour",
   "usage_records.started_at_ms": "hour",
   "usage_records.duration_ms": "hour",
+  "usage_records.tags": "tag",
   "usage_records.input_tokens": "hour",
   "usage_records.output_tokens": "hour",
   "pruned_hours.uncollected_requests": "pruned",
@@ -640,6 +653,18 @@ const HELD = "(select request_id from holds limit 1)";
 
 /** What an attacker, a bug or a helpful hand would do. */
 export const NAMED_CORRUPTIONS: readonly Corruption[] = [
+  {
+    name: "a failed request has another reason",
+    sql: ["update usage_records set reason = 'internal' where reason is not null"],
+    noun: "tag",
+  },
+  {
+    name: "a tag's requests are given to another value",
+    sql: [
+      "update usage_tags set value = 'p2' where name = 'project' and value = 'p1'",
+    ],
+    noun: "tag",
+  },
   {
     name: "a second grant entry on a lot, through the triggers",
     sql: [

@@ -18,6 +18,7 @@ import {
   period,
   RELAYED,
   STANDING,
+  TAGS,
   VERSIONS,
   WITH_BODY,
 } from "./operation.ts";
@@ -72,7 +73,7 @@ function paths(): Json {
         operationId: "createChatCompletion",
         summary: "Create a chat completion",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID],
+        parameters: [CLIENT_REQUEST_ID, TAGS],
         requestBody: jsonBody("ChatCompletionRequest"),
         responses: {
           200: {
@@ -91,7 +92,7 @@ function paths(): Json {
         operationId: "createMessage",
         summary: "Create a message",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID, ...VERSIONS],
+        parameters: [CLIENT_REQUEST_ID, TAGS, ...VERSIONS],
         requestBody: jsonBody("MessageRequest"),
         responses: {
           200: {
@@ -128,7 +129,7 @@ function paths(): Json {
         summary: "Create embeddings",
         description: "For models of kind `embeddings`. Charged by input tokens.",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID],
+        parameters: [CLIENT_REQUEST_ID, TAGS],
         requestBody: jsonBody("EmbeddingsRequest"),
         responses: {
           200: ok(

@@ -5,6 +5,7 @@ export type Noun =
   | "account"
   | "balance"
   | "budget"
+  | "day"
   | "decision"
   | "entry"
   | "hold"
@@ -17,6 +18,7 @@ export type Noun =
   | "revision"
   | "schema"
   | "settlement"
+  | "tag"
   | "tier"
   | "window";
 
