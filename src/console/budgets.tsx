@@ -120,7 +120,7 @@ export function Budgets(
         </>
       ))}
       {path === undefined || isKept || free.length === 0 ? null : (
-        <details>
+        <details class="budget-forms">
           <summary aria-label={`Set a budget of ${of}`}>Set a budget</summary>
           <Form action={`${path}/budget`} csrf={csrf}>
             <BudgetFields periods={free} isRequired />
@@ -144,7 +144,7 @@ function BudgetForms(
   const { period, zone, credits, marks, raise } = budget;
   const name = `${KINDS[period].toLowerCase()}, ${of}`;
   return (
-    <details>
+    <details class="budget-forms">
       <summary aria-label={`Change budget: ${name}`}>Change budget</summary>
       {isKept ? null : (
         <>

@@ -197,17 +197,6 @@ function KeyRows(
         },
         { name: "models", cell: ({ models }) => models === null ? "all" : models.join(", ") },
         {
-          name: "budget",
-          cell: (key) => (
-            <KeyBudgets
-              value={key}
-              budgets={budgets.get(key.id) ?? []}
-              csrf={csrf}
-              path={action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined}
-            />
-          ),
-        },
-        {
           name: "",
           cell: (key) =>
             key.revokedAtMs !== null || action === undefined ? "" : (
@@ -221,6 +210,17 @@ function KeyRows(
                 nowMs={nowMs}
               />
             ),
+        },
+        {
+          name: "budget",
+          cell: (key) => (
+            <KeyBudgets
+              value={key}
+              budgets={budgets.get(key.id) ?? []}
+              csrf={csrf}
+              path={action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined}
+            />
+          ),
         },
       ]}
     />

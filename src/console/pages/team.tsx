@@ -187,6 +187,17 @@ function MemberTable(
               .map(({ group, credits }) => `${group} ${number(credits)}`).join(", ") || "–",
         },
         {
+          name: "last used",
+          cell: (row) => lastUsed(row) === 0 ? "never" : relative(lastUsed(row), nowMs),
+        },
+        {
+          name: "",
+          cell: ({ member }) =>
+            member === undefined || !may("team.members")
+              ? ""
+              : <MemberForms team={team} member={member} csrf={csrf} base={base} />,
+        },
+        {
           name: "budget",
           cell: ({ id, member }) =>
             id === null ? "–" : (
@@ -198,17 +209,6 @@ function MemberTable(
                 isMember={member !== undefined}
               />
             ),
-        },
-        {
-          name: "last used",
-          cell: (row) => lastUsed(row) === 0 ? "never" : relative(lastUsed(row), nowMs),
-        },
-        {
-          name: "",
-          cell: ({ member }) =>
-            member === undefined || !may("team.members")
-              ? ""
-              : <MemberForms team={team} member={member} csrf={csrf} base={base} />,
         },
       ]}
     />
@@ -323,17 +323,6 @@ function TeamKeyTable(
         },
         { name: "models", cell: ({ models }) => models?.join(", ") ?? "the team's" },
         {
-          name: "budget",
-          cell: (key) => (
-            <KeyBudgets
-              value={key}
-              budgets={keyBudgets.get(key.id) ?? []}
-              csrf={csrf}
-              path={mayBudget(key) ? `${base}/keys/${key.id}` : undefined}
-            />
-          ),
-        },
-        {
           name: "",
           cell: (key) =>
             key.revokedAtMs !== null ? "" : (
@@ -347,6 +336,17 @@ function TeamKeyTable(
                 nowMs={nowMs}
               />
             ),
+        },
+        {
+          name: "budget",
+          cell: (key) => (
+            <KeyBudgets
+              value={key}
+              budgets={keyBudgets.get(key.id) ?? []}
+              csrf={csrf}
+              path={mayBudget(key) ? `${base}/keys/${key.id}` : undefined}
+            />
+          ),
         },
       ]}
     />
