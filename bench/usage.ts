@@ -112,6 +112,8 @@ async function write(): Promise<void> {
     select name, ${DAY}, at_ms / ${DAY} * ${DAY}, account_id, key_id, route, value, ${added}
     from usage_tags group by 1, 3, 4, 5, 6, 7`,
   );
+  driver.exec(`insert into usage_totals (hour_at_ms, route, ${SUMS})
+    select hour_at_ms, route, ${added} from usage_hours group by 1, 2`);
   driver.exec("commit; pragma wal_checkpoint(truncate)");
   driver.close();
 }

@@ -66,13 +66,13 @@ export interface SummedRow extends Sums {
 }
 
 /** Without a tag a day's roll-up is of all its hours, so that most of a range need not be read hour by hour. */
-function piecesOf({ periods, columns }: RowsQuery): Piece[] {
+function piecesOf({ periods, columns }: RowsQuery, isOfAll: boolean): Piece[] {
   const isHourly = columns.some(({ by }) => by === "hour");
   return periods.flatMap(({ sinceMs, untilMs, label }): Piece[] => {
     const [from, until] = [nearestDay(sinceMs), nearestDay(untilMs)];
     const hours = (a: number, b: number, sign: 1 | -1): Piece[] =>
       a < b ? [{ source: "hours", sinceMs: a, untilMs: b, sign, label }] : [];
-    if (isHourly || from >= until) return hours(sinceMs, untilMs, 1);
+    if (isHourly || isOfAll || from >= until) return hours(sinceMs, untilMs, 1);
     return [
       { source: "days", sinceMs: from, untilMs: until, sign: 1, label },
       ...hours(sinceMs, from, 1),
@@ -154,7 +154,10 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
   const listed = (values: readonly string[]) =>
     `(select value from json_each(${bind(JSON.stringify(values))}))`;
 
-  const pieces = piecesOf(query);
+  // hours of all accounts are few
+  const isOfAll = accountIds === undefined && keyIds === undefined && tag === undefined &&
+    columns.every(({ by }) => by !== "account" && by !== "key" && by !== "owner");
+  const pieces = piecesOf(query, isOfAll);
   const names = query.onlyRequests ? ["requests"] : SUMS;
   const isSigned = pieces.some(({ sign }) => sign < 0);
   const filters = [
@@ -191,6 +194,8 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
           and span_ms = ${source === "days" ? DAY_MS : HOUR_MS} and ${
         ofAccounts ? "at_ms = pieces.since_ms and account_id = wanted.value" : within("at_ms")
       }`
+      : isOfAll
+      ? `${given(source, false)} cross join usage_totals on ${within("hour_at_ms")}`
       : source === "hours"
       ? `${wanted()} cross join ${given(source, false)}
         cross join usage_hours on account_id = wanted.value and ${within("hour_at_ms")}`
