@@ -1,4 +1,4 @@
-import type { Budget, BudgetOwner, BudgetPeriod } from "../ledger/mod.ts";
+import { type Budget, type BudgetOwner, type BudgetPeriod, localTime } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { creditsText } from "./credits_text.ts";
 
@@ -43,14 +43,4 @@ export function budgetRefusal(budget: Budget, least: number): Refusal {
     } does not cover this request, which costs at least ` +
       `${creditsText(least)}: ${parts.join(", and ")}. ${renews} ${ADVICE[owner]}`,
   );
-}
-
-/** An instant in a time zone: `2026-12-01 00:00 (Europe/Berlin)`. */
-export function localTime(atMs: number, zone: string): string {
-  const text = new Date(atMs).toLocaleString("sv-SE", {
-    timeZone: zone,
-    dateStyle: "short",
-    timeStyle: "short",
-  });
-  return `${text} ${zone === "UTC" ? "UTC" : `(${zone})`}`;
 }

@@ -5,6 +5,7 @@ import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
 import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
+import { BUDGET_FORMS } from "./budget_form.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
@@ -117,6 +118,12 @@ export class Console {
     app.post("/console/keys/:id/revoke", own((c, session) => pages.revokeKey(c, session)));
     app.post("/console/keys/:id/update", own((c, session) => pages.updateKey(c, session)));
     app.post("/console/keys/:id/rotate", own((c, session) => pages.rotateKey(c, session)));
+    for (const form of Object.keys(BUDGET_FORMS)) {
+      app.post(
+        `/console/keys/:id/${form}`,
+        own((c, session) => pages.budgetOfKey(c, session, form)),
+      );
+    }
     const usage = new UsagePages(this.#parts);
     app.get("/console/usage", own((c, session) => usage.page(c, session)));
     app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));

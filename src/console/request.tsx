@@ -105,6 +105,11 @@ export class FormFields {
     return id === "" ? "" : `form ${id}`;
   }
 
+  /** Whether a field was sent, if only as an empty text. */
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
   all(name: string): string[] {
     return this.#fields.getAll(name);
   }
@@ -136,6 +141,10 @@ const DONE: Readonly<Record<string, string>> = {
   role: "Role saved.",
   key: "Key saved.",
   team: "Team saved.",
+  budget: "Budget saved.",
+  "budget-raised": "Budget raised.",
+  "budget-raise-ended": "The raise has been ended.",
+  "budget-removed": "Budget removed.",
   "team-disabled": "Team disabled. Its keys stop working within a second.",
   "team-enabled": "Team enabled.",
   "member-added": "Member added.",

@@ -19,9 +19,10 @@ export {
   budgetsOf,
   budgetsOfKeys,
   budgetsOfMembers,
+  budgetsOn,
   keyBudgetsReading,
 } from "./budgets.ts";
-export { budgetText, describeBudget } from "./describe_budget.ts";
+export { budgetText, describeBudget, localTime } from "./describe_budget.ts";
 export { openPeriods, openPeriodsOfKey } from "./open_periods.ts";
 export {
   budgetStatements,
@@ -34,7 +35,9 @@ export {
 export {
   BUDGET_PERIODS,
   type BudgetPeriod,
+  instantAt,
   isTimeZone,
+  localMinute,
   periodAt,
   type PeriodBounds,
 } from "./periods.ts";
