@@ -342,17 +342,6 @@ function mayBudget(session: Session, key: Key): boolean {
     can(session, "team.budgets", { teamId: key.teamId });
 }
 
-/** Returns the names of keys by ID. Duplicate names are followed by the key's hint. */
-function keyNames(keys: readonly Key[]): Map<string, string> {
-  const shared = Map.groupBy(keys, ({ name }) => name);
-  return new Map(
-    keys.map(({ id, name, hint }) => [
-      id,
-      name === "" ? hint : shared.get(name)!.length > 1 ? `${name} (${hint})` : name,
-    ]),
-  );
-}
-
 /** Reads where the previous page ended: time and IDs of its last row. */
 function cursorOf(c: PageRequest): [number, string | undefined, string | undefined] {
   const [time = "", first, second] = (c.req.query("before") ?? "").slice(0, 200).split(".");
