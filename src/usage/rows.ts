@@ -51,7 +51,7 @@ export interface RowsQuery {
   readonly models?: readonly string[] | undefined;
   /** Roll-ups of a tag instead of all; with a value only that. */
   readonly tag?: { readonly name: string; readonly value?: string | undefined } | undefined;
-  /** Groups of the first column that is no time; all others become one, whose name is null. */
+  /** Groups of the first column that is not a time; all others become one, whose name is null. */
   readonly top?: readonly string[] | undefined;
   /** Whether the groups of most credits come first. */
   readonly most?: boolean;
