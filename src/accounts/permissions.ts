@@ -58,6 +58,7 @@ export const PERMISSIONS = {
   },
   "account.role_owner": { does: "Give and take the role owner", allowed: ["owner"] },
   "credits.move": { does: "Grant credits, record packages, take credits back", allowed: OPERATORS },
+  "payments.read": { does: "See all orders and debts", allowed: REPORTS },
   "usage.read": { does: "See the usage and requests of all accounts", allowed: REPORTS },
   "live.read": { does: "See in-flight requests", allowed: OPERATORS },
   "alerts.read": {
@@ -69,6 +70,7 @@ export const PERMISSIONS = {
   "settings.read": { does: "See settings", allowed: ["owner"] },
   "invites.read": { does: "See who invited whom", allowed: REPORTS },
   "audit.run": { does: "Run the audit", allowed: REPORTS },
+  "log.read": { does: "See the log of operations", allowed: OPERATORS },
   "backup.download": { does: "Download a backup", allowed: ["owner"] },
   "key.admin": { does: "Create own keys with the scope `admin`", allowed: OPERATORS },
   "key.read": { does: "Create own keys with the scope `read`", allowed: REPORTS },

@@ -12,6 +12,8 @@ import { daysSince, requestRecord, requestRecords, spentByKey, usageReport } fro
 import { STATUS_CODE } from "../std/mod.ts";
 import { BUDGET_FORMS, budgetOfForm } from "./budget_form.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
+import { type Notice, noticeOf } from "./layout.tsx";
+import { mayLeaveTo, shopOf } from "./payment_pages.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
@@ -297,7 +299,12 @@ export class AccountPages {
     return seeOther(c, "/console/notices");
   }
 
-  async credits(c: PageRequest, { account }: Session): Promise<Response> {
+  async credits(
+    c: PageRequest,
+    session: Session,
+    notice: Notice | undefined = noticeOf({ done: doneOf(c) }),
+  ): Promise<Response> {
+    const { account } = session;
     const { database, accounts, registration, sales, config, now } = this.#parts;
     const [atMs, causeId, lotId] = cursorOf(c);
     const [{ balance }, entries, code, joined] = await Promise.all([
@@ -312,20 +319,23 @@ export class AccountPages {
     ]);
     const last = entries.at(-1);
     const link = `${addressOf(c, config)}/console/register?code=${code}`;
+    mayLeaveTo(c, this.#parts.payments.checkoutOrigins);
     return await page(
       c,
       <CreditsPage
         page={pageOf(c)}
         balance={balance}
         packages={sales.packages}
+        shop={await shopOf(this.#parts, session)}
+        notice={notice}
         entries={entries}
         invite={{ code, link }}
         joined={joined}
-        operator={config.settings.owner.email}
         more={entries.length < PAGE_ROWS
           ? undefined
           : `before=${last!.atMs}.${last!.causeId}.${last!.lotId}`}
       />,
+      notice?.tone === "bad" ? STATUS_CODE.BadRequest : STATUS_CODE.OK,
     );
   }
 }

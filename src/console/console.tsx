@@ -7,6 +7,7 @@ import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
 import { BUDGET_FORMS } from "./budget_form.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
+import { paymentRoutes } from "./payment_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
@@ -22,9 +23,10 @@ import {
   seeOther,
 } from "./request.tsx";
 import { teamRoutes } from "./team_pages.tsx";
+import { contentPolicy } from "./content_policy.ts";
 import { until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toText } from "../std/mod.ts";
-import { isSameOrigin, TrustedProxies, visitorOf } from "./visitor.ts";
+import { isSameOrigin, TrustedProxies, visitorOf } from "../web/mod.ts";
 
 /** Max time to receive a form. */
 const FORM_MS = 10_000;
@@ -33,9 +35,7 @@ const PLAYGROUND_KEY_MS = 3_600_000;
 
 /** Forbid inline scripts and styles, and anything from other hosts. */
 const SECURITY_HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "content-security-policy": contentPolicy([]),
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "same-origin",
@@ -134,6 +134,7 @@ export class Console {
     app.get("/console/notices", own((c, session) => pages.notices(c, session)));
     app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
     app.get("/console/credits", own((c, session) => pages.credits(c, session)));
+    paymentRoutes(app, own, this.#parts, pages);
     app.get(
       "/console/playground",
       own((c, session) =>

@@ -6,6 +6,7 @@ import { HOLDS } from "./audit/holds.ts";
 import { HOURS } from "./audit/hours.ts";
 import { checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
 import { LOTS } from "./audit/lots.ts";
+import { ORDERS } from "./audit/orders.ts";
 import { RECORDS } from "./audit/records.ts";
 import { TAGS } from "./audit/tags.ts";
 import { WINDOWS } from "./audit/windows.ts";
@@ -38,6 +39,7 @@ const CHECK_MS = 120_000;
 
 const CHECKS: readonly Check[] = [
   ...LOTS,
+  ...ORDERS,
   ...BALANCES,
   ...BUDGETS,
   ...HOLDS,

@@ -49,6 +49,7 @@ export {
   creditsReading,
   expireLots,
   expireLotsOf,
+  heldByKeyReading,
   type Lot,
   type LotSource,
 } from "./credits.ts";
@@ -57,12 +58,13 @@ export {
   type Grant,
   grantStatements,
   idOfReference,
-  isGranted,
+  isNotGranted,
   keptGrants,
   lotStatement,
   newLotId,
 } from "./grants.ts";
 export {
+  awaitReturns,
   isRecalled,
   lend,
   type LentRequest,
@@ -90,7 +92,7 @@ export {
 } from "./settle.ts";
 export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { RULES } from "./rules/mod.ts";
-export { takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
+export { isTakenBack, takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type BalanceRange, type Tier, TierList } from "./tiers.ts";
 export {
   budgetUses,

@@ -36,7 +36,12 @@ export {
   requestRecords,
 } from "./records.ts";
 export { BOUND_WORDS, readRange, ReportError, type UsageRange } from "./range.ts";
-export { Retention, type RetentionLimits, type RetentionOptions } from "./retention.ts";
+export {
+  type PruneStep,
+  Retention,
+  type RetentionLimits,
+  type RetentionOptions,
+} from "./retention.ts";
 export { type Dimension, DIMENSIONS, type UsageQuery, usageQuery } from "./usage_query.ts";
 export type { ComparedFigures, UsageChange, UsageFigures } from "./figures.ts";
 export type { UsageParts, UsageScope } from "./selection.ts";

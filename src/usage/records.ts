@@ -145,22 +145,32 @@ export async function requestRecords(
  */
 export async function latestRecords(
   database: Database,
-  { accountId, failed, limit }: {
+  { accountId, failed, after, limit }: {
     readonly accountId?: string | undefined;
     readonly failed: boolean;
+    /** ID of the last request of the page before. */
+    readonly after?: string | undefined;
     readonly limit: number;
   },
 ): Promise<RequestRecord[]> {
   const clauses = [
     ...(accountId === undefined ? [] : ["account_id = ?"]),
     ...(failed ? ["ending <> 'complete'"] : []),
+    ...(after === undefined ? [] : [
+      accountId === undefined ? "request_id < ?" : `(started_at_ms, request_id) <
+              (select started_at_ms, request_id from usage_records where request_id = ?)`,
+    ]),
   ];
   // IDs begin with their time; each order is that of an index
   const order = accountId === undefined ? "request_id desc" : "started_at_ms desc, request_id desc";
   const rows = await database.all(
     `select * from usage_records ${clauses.length === 0 ? "" : `where ${clauses.join(" and ")}`}
       order by ${order} limit ?`,
-    [...(accountId === undefined ? [] : [accountId]), limit],
+    [
+      ...(accountId === undefined ? [] : [accountId]),
+      ...(after === undefined ? [] : [after]),
+      limit,
+    ],
   );
   return rows.map((row) => recordRow.parse(row));
 }

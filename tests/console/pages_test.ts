@@ -21,6 +21,8 @@ const OWN = [
   "/console/requests",
   "/console/credits",
   "/console/notices",
+  "/console/statement",
+  "/console/statement.csv",
   "/console/playground",
   "/console/account",
 ];
@@ -31,6 +33,7 @@ const OPERATORS = [
   "upstreams",
   "routes",
   "invites",
+  "payments",
   "audit",
   "settings",
 ]
@@ -59,6 +62,8 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     ...OWN.map((path): Row => [path, 303, 200, 200, 200]),
     [`/console/requests/${request}`, 303, 200, 404, 200],
     [`/console/requests/req_nothing`, 303, 404, 404, 404],
+    ["/console/orders/ord_nothing", 303, 404, 404, 404],
+    ["/console/orders/ord_nothing/receipt", 303, 404, 404, 404],
     ...OPERATORS.map((path): Row => [path, 303, 404, 404, 200]),
     [account, 303, 404, 404, 200],
     ["/console/operator/accounts/acc_nobody", 303, 404, 404, 404],
@@ -79,6 +84,9 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     browser === visitors.nobody ? {} : { from: "/console/account" };
   const writes: Row[] = [
     [`/console/keys/${key}/revoke`, 303, 303, 404, 404],
+    ["/console/checkout", 303, 400, 400, 400],
+    ["/console/redeem", 303, 400, 400, 400],
+    ["/console/top-up", 303, 400, 400, 400],
     ["/console/operator/accounts", 303, 404, 404, 400],
     [`${account}/grant`, 303, 404, 404, 400],
     [`${account}/package`, 303, 404, 404, 400],

@@ -33,6 +33,52 @@ const CHECKS: Readonly<
     sql: "update accounts set invited_by = null",
     kinds: ["bonus"],
   },
+  "outcomes of orders": {
+    sql: "update orders set state = 'paid' where id = 'ord_disputed'",
+    kinds: ["order_state"],
+  },
+  "receipts": { sql: "update orders set receipt = receipt + 100", kinds: ["receipt"] },
+  "lots of orders": {
+    sql: "delete from order_credits where kind = 'returned'",
+    kinds: ["order_lot"],
+  },
+  "terms of orders": { sql: "update orders set valid_days = 31", kinds: ["expires"] },
+  "take-backs of orders": {
+    sql: "update order_credits set credits = credits + 1 where kind = 'taken'",
+    kinds: ["taken"],
+  },
+  "causes of credits": {
+    sql: "update order_credits set lot_id = null where kind = 'repaid'",
+    kinds: ["names_lot"],
+  },
+  "credits of refunds": {
+    sql: "update order_credits set credits = credits + 1 where kind = 'owed'",
+    kinds: ["not_returned"],
+  },
+  "refunds and disputes": {
+    sql: "update order_events set amount = 1 where kind = 'refunded'",
+    kinds: ["known_amount"],
+  },
+  "newest refunds and disputes": {
+    sql: "update payment_facts set rank = 3 where kind = 'dispute'",
+    kinds: ["newest"],
+  },
+  "payments of refunds": {
+    sql: "update payment_facts set currency = 'eur'",
+    kinds: ["payment_of"],
+  },
+  "events of orders": {
+    sql: "update order_events set event_id = 'evt_none' where event_id = 'evt_spent'",
+    kinds: ["event_source"],
+  },
+  "provider's events": {
+    sql: "update payment_events set order_id = null",
+    kinds: ["applied_to"],
+  },
+  "redemption codes": {
+    sql: "update redemption_codes set credits = credits + 1",
+    kinds: ["redeemed_credits"],
+  },
   "owners of lots": {
     sql: "update accounts set id = id || 'x'",
     kinds: ["account"],

@@ -77,7 +77,7 @@ Deno.test("each of 2,000 readings of credits under load adds up in itself", asyn
     rows.reduce((all, { credits }) => all + credits, 0);
   for (let at = 0; at < 2_000; at++) {
     const seen = await creditUsage(bench.database, {
-      caller: { ...caller, hasBudget: false },
+      caller: { ...caller, teamId: null, memberId: null, hasBudget: false },
       query: new URLSearchParams(),
       nowMs,
     });

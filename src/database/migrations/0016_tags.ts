@@ -39,16 +39,6 @@ export const TAGS = [
     select hour_at_ms / 86400000 * 86400000, account_id, key_id, route, ${ADDED}
     from usage_hours group by 1, 2, 3, 4`,
 
-  // Of all accounts: hours of them all are too many for a report by hour, or by days of another time zone.
-  `create table usage_totals (
-    hour_at_ms integer not null check (hour_at_ms % 3600000 = 0),
-    route text not null,
-    ${COLUMNS},
-    primary key (hour_at_ms, route)
-  ) strict, without rowid`,
-  `insert into usage_totals (hour_at_ms, route, ${SUMS.join(", ")})
-    select hour_at_ms, route, ${ADDED} from usage_hours group by 1, 2`,
-
   // Each tag of a request, in its hour and in its day. Why a request failed is kept as a tag named ':reason', a name that
   // no client can send.
   `create table usage_tags (

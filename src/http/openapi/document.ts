@@ -22,8 +22,10 @@ import {
   VERSIONS,
   WITH_BODY,
 } from "./operation.ts";
+import { adminPaths } from "./admin_paths.ts";
 import { responsesPaths } from "./responses_paths.ts";
 import { jsonSchemas } from "./schemas.ts";
+import { webhookPaths } from "./webhook_paths.ts";
 
 /**
  * Describes all endpoints.
@@ -46,6 +48,10 @@ export function openApiDocument(): Json {
     tags: [
       { name: "inference", description: "All dialects, and embeddings." },
       { name: "account", description: "The caller's own credits." },
+      {
+        name: "admin",
+        description: "The operator's API, for keys with the scope `admin` or `read`.",
+      },
       { name: "operation", description: "Health, metrics and API description, for operators." },
     ],
     paths: paths(),
@@ -197,6 +203,8 @@ function paths(): Json {
         },
       },
     },
+    ...webhookPaths(),
+    ...adminPaths(),
     "/healthz": {
       get: {
         operationId: "getHealth",
