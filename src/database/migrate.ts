@@ -17,6 +17,7 @@ import { ALERTS } from "./migrations/0015_alerts.ts";
 import { TAGS } from "./migrations/0016_tags.ts";
 import { PAYMENTS } from "./migrations/0017_payments.ts";
 import { OPERATIONS } from "./migrations/0018_operations.ts";
+import { USAGE_TOTALS } from "./migrations/0019_usage_totals.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: "tags", statements: TAGS },
   { version: 17, name: "payments", statements: PAYMENTS },
   { version: 18, name: "operations", statements: OPERATIONS },
+  { version: 19, name: "usage totals", statements: USAGE_TOTALS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

@@ -1,5 +1,5 @@
 import { cacheHitRate } from "./report.ts";
-import { type SummedRow, SUMS, type Sums } from "./rows.ts";
+import { NONE, type SummedRow, SUMS, type Sums } from "./rows.ts";
 
 /** Sums of requests. */
 export interface UsageFigures {
@@ -50,8 +50,6 @@ export function total(rows: readonly Group[]): Group {
   }
   return { ...sums, failures, group: [] };
 }
-
-const NONE: Sums = Object.fromEntries(SUMS.map((name) => [name, 0])) as Sums;
 
 /** The figures of a group, and of the group that it is compared with. */
 export function figures(

@@ -55,6 +55,8 @@ export interface RowsQuery {
   readonly top?: readonly string[] | undefined;
   /** Whether the groups of most credits come first. */
   readonly most?: boolean;
+  /** Whether requests are counted only: the other sums are 0. */
+  readonly onlyRequests?: boolean;
   readonly limit: number;
 }
 
@@ -64,13 +66,13 @@ export interface SummedRow extends Sums {
 }
 
 /** Without a tag a day's roll-up is of all its hours, so that most of a range need not be read hour by hour. */
-function piecesOf({ periods, columns }: RowsQuery): Piece[] {
+function piecesOf({ periods, columns }: RowsQuery, isOfAll: boolean): Piece[] {
   const isHourly = columns.some(({ by }) => by === "hour");
   return periods.flatMap(({ sinceMs, untilMs, label }): Piece[] => {
     const [from, until] = [nearestDay(sinceMs), nearestDay(untilMs)];
     const hours = (a: number, b: number, sign: 1 | -1): Piece[] =>
       a < b ? [{ source: "hours", sinceMs: a, untilMs: b, sign, label }] : [];
-    if (isHourly || from >= until) return hours(sinceMs, untilMs, 1);
+    if (isHourly || isOfAll || from >= until) return hours(sinceMs, untilMs, 1);
     return [
       { source: "days", sinceMs: from, untilMs: until, sign: 1, label },
       ...hours(sinceMs, from, 1),
@@ -97,6 +99,9 @@ function oneByOne(pieces: readonly Piece[]): Piece[] {
   });
 }
 
+/** Lookups of an account in an hour or a day, above which all accounts are read instead. */
+const MAX_LOOKUPS = 20_000;
+
 /** The value of a column in a roll-up; owners are put in for keys later. */
 function expressionOf({ by }: Column): string {
   switch (by) {
@@ -117,6 +122,9 @@ function expressionOf({ by }: Column): string {
   }
 }
 
+/** Sums of no requests. */
+export const NONE: Sums = Object.fromEntries(SUMS.map((name) => [name, 0])) as Sums;
+
 const sumsRow = z.object(
   Object.fromEntries(SUMS.map((name) => [name, z.int()])) as Record<
     typeof SUMS[number],
@@ -134,7 +142,7 @@ export async function summedRows(database: Database, query: RowsQuery): Promise<
   const { sql, args } = rowsStatement(query);
   const rows = await database.all(sql, args);
   return rows.map((row) => ({
-    ...sumsRow.parse(row),
+    ...sumsRow.parse({ ...NONE, ...row }),
     group: query.columns.map((_, at) => row[`group_${at}`] ?? null),
   }));
 }
@@ -146,15 +154,20 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
   const listed = (values: readonly string[]) =>
     `(select value from json_each(${bind(JSON.stringify(values))}))`;
 
-  const pieces = piecesOf(query);
+  // hours of all accounts are few
+  const isOfAll = accountIds === undefined && keyIds === undefined && tag === undefined &&
+    columns.every(({ by }) => by !== "account" && by !== "key" && by !== "owner");
+  const pieces = piecesOf(query, isOfAll);
+  const names = query.onlyRequests ? ["requests"] : SUMS;
   const isSigned = pieces.some(({ sign }) => sign < 0);
   const filters = [
-    ...keyIds === undefined ? [] : [`key_id in ${listed(keyIds)}`],
+    // the + keeps the index out of it, which would be searched for each key, hour by hour
+    ...keyIds === undefined ? [] : [`+key_id in ${listed(keyIds)}`],
     ...models === undefined ? [] : [`route in ${listed(models)}`],
     ...tag?.value === undefined ? [] : [`usage_tags.value = ${bind(tag.value)}`],
   ];
   const inner = columns.map((column, at) => `${expressionOf(column)} as raw_${at}`);
-  const sums = SUMS.map((name) => `sum(${isSigned ? "sign * " : ""}${name}) as ${name}`);
+  const sums = names.map((name) => `sum(${isSigned ? "sign * " : ""}${name}) as ${name}`);
   const given = (source: Piece["source"], isOneByOne: boolean) => {
     const own = pieces.filter((piece) => piece.source === source);
     const list = (isOneByOne ? oneByOne(own) : own)
@@ -169,7 +182,8 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
     return `(select distinct account_id as value from usage_days
         where day_at_ms >= ${bind(sinceMs)} and day_at_ms < ${bind(untilMs)}) as wanted`;
   };
-  const ofAccounts = accountIds !== undefined;
+  const steps = oneByOne(pieces).length;
+  const ofAccounts = accountIds !== undefined && accountIds.length * steps <= MAX_LOOKUPS;
   const within = (column: string) => `${column} >= pieces.since_ms and ${column} < pieces.until_ms`;
   const branches = (["days", "hours"] as const).filter((source) =>
     pieces.some((piece) => piece.source === source)
@@ -180,6 +194,8 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
           and span_ms = ${source === "days" ? DAY_MS : HOUR_MS} and ${
         ofAccounts ? "at_ms = pieces.since_ms and account_id = wanted.value" : within("at_ms")
       }`
+      : isOfAll
+      ? `${given(source, false)} cross join usage_totals on ${within("hour_at_ms")}`
       : source === "hours"
       ? `${wanted()} cross join ${given(source, false)}
         cross join usage_hours on account_id = wanted.value and ${within("hour_at_ms")}`
@@ -190,10 +206,13 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
           : within("day_at_ms")
       }`;
     const atMs = tag !== undefined ? "at_ms" : source === "hours" ? "hour_at_ms" : "day_at_ms";
+    const own = accountIds === undefined || ofAccounts || source === "hours" && tag === undefined
+      ? filters
+      : [...filters, `+account_id in ${listed(accountIds)}`];
     return [
       `select ${[...inner, ...sums].join(", ").replaceAll(/\bat_ms\b/g, atMs)}`,
       rows,
-      `${filters.length === 0 ? "" : `where ${filters.join(" and ")}`} ${
+      `${own.length === 0 ? "" : `where ${own.join(" and ")}`} ${
         columns.length === 0 ? "" : `group by ${columns.map((_, at) => at + 1).join(", ")}`
       }`,
     ];
@@ -217,7 +236,7 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
     return `${value} as group_${at}`;
   });
   const sql = `select ${
-    [...outer, ...SUMS.map((name) => `sum(${name}) as ${name}`)].join(", ")
+    [...outer, ...names.map((name) => `sum(${name}) as ${name}`)].join(", ")
   } from (${branches.join(" union all ")}) ${owners.join(" ")}
     ${columns.length === 0 ? "" : `group by ${columns.map((_, at) => at + 1).join(", ")}`}
     having sum(requests) > 0 ${most ? "order by sum(credits) desc, sum(requests) desc, 1" : ""}

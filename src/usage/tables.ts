@@ -3,6 +3,8 @@ export const TABLES = [
   "usage_records",
   "usage_hours",
   "usage_days",
+  /** Hours of all accounts. */
+  "usage_totals",
   /** Hours and days of tags, and of why requests failed. */
   "usage_tags",
   /** Tags, and values of each, that an account's roll-ups of a day tell apart. */

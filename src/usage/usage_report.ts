@@ -212,6 +212,7 @@ async function groups(
     ...rowsQuery,
     columns: [...rowsQuery.columns, { by: "value" }],
     tag: { name: ":reason" },
+    onlyRequests: true,
     limit: MAX_ROWS * 10,
   });
   const reasons = new Map<string, Record<string, number>>();

@@ -120,6 +120,10 @@ const CHECKS: Readonly<
     sql: "update usage_days set credits = credits + 1",
     kinds: ["day_credits"],
   },
+  "roll-ups of all accounts": {
+    sql: "update usage_totals set credits = credits + 1",
+    kinds: ["total_credits"],
+  },
   "roll-ups by tag": {
     sql: "update usage_tags set output_tokens = output_tokens + 1 where name <> ':reason'",
     kinds: ["tag_output_tokens"],

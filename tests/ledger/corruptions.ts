@@ -433,6 +433,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   usage_hours: "hour",
   usage_records: "record",
   usage_tags: "tag",
+  usage_totals: "hour",
   windows: "window",
 };
 
@@ -558,6 +559,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "usage_records.admitted_at_ms": `admitted_at_ms + 90000`,
   "usage_records.ending": "'client_left'",
   "usage_records.tags": "json_set(tags, '$.env', 'prod')",
+  "usage_totals.hour_at_ms": `hour_at_ms + ${HOUR}`,
   "usage_days.day_at_ms": `day_at_ms + ${DAY}`,
   "usage_tags.at_ms": `at_ms + ${DAY}`,
   "usage_tags.span_ms": `iif(span_ms = ${DAY}, ${HOUR}, ${DAY})`,

@@ -187,11 +187,11 @@ Deno.test("upgrading sums up days, and why requests failed as far as their recor
     { at_ms: 0, value: "rate_exceeded", requests: 1, errors: 1 },
     { at_ms: 0, value: "unknown", requests: 2, errors: 2 },
   ]);
-  const [days, hours] = await Promise.all(
-    ["usage_days", "usage_hours"].map((table) =>
+  const [days, totals, hours] = await Promise.all(
+    ["usage_days", "usage_totals", "usage_hours"].map((table) =>
       database.one(`select sum(requests) as n, sum(input_tokens) as input from ${table}`)
     ),
   );
-  assertEquals(days, hours);
+  assertEquals([days, totals], [hours, hours]);
   await database.close();
 });

@@ -67,6 +67,26 @@ export const HOURS: readonly Check[] = [
         and usage_days.route = summed.route`,
     }),
   },
+  // So is that of all accounts.
+  {
+    noun: "hour",
+    name: "roll-ups of all accounts",
+    sql: differences({
+      before: `with summed as materialized (
+          select hour_at_ms, route, ${COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ")}
+          from usage_hours group by 1, 2
+        )`,
+      id: `coalesce(usage_totals.hour_at_ms, summed.hour_at_ms) || ' '
+        || coalesce(usage_totals.route, summed.route)`,
+      pairs: Object.fromEntries(
+        COLUMNS.map((name) =>
+          [`total_${name}`, [`usage_totals.${name}`, `summed.${name}`]] as const
+        ),
+      ),
+      from: `summed full join usage_totals on usage_totals.hour_at_ms = summed.hour_at_ms
+        and usage_totals.route = summed.route`,
+    }),
+  },
   // The key of a roll-up, and so of each of its records, is its account's.
   {
     noun: "hour",

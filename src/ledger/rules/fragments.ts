@@ -242,7 +242,7 @@ export function rolledUp(credits: string, from?: string): string {
 }
 
 /**
- * Adds requests to the hours, and the days, of accounts, keys and routes.
+ * Adds requests to the hours, and the days, of accounts, keys and routes, and to the hours of all accounts.
  *
  * @param requests A subquery, {@linkcode rolledUp}.
  */
@@ -256,6 +256,11 @@ export function addToHours(requests: string): string {
     select started_at_ms / ${DAY_MS} * ${DAY_MS}, account_id, key_id, route, ${SUMMED}
     from ${requests} where true group by 1, 2, 3, 4
     on conflict (day_at_ms, account_id, key_id, route) do update set
+      ${ADD_SUMS};
+    insert into usage_totals (hour_at_ms, route, ${SUMS.join(", ")})
+    select started_at_ms / 3600000 * 3600000, route, ${SUMMED}
+    from ${requests} where true group by 1, 2
+    on conflict (hour_at_ms, route) do update set
       ${ADD_SUMS};`;
 }
 
