@@ -1,6 +1,7 @@
 import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
 import type { PaymentSettings } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
+import { RateLimit } from "../rate_limits/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { applyEvent, EVENT_TYPES } from "./apply_event.ts";
 import { applyIntent, applySession, closeOrder, type NewsParts } from "./apply_news.ts";
@@ -51,16 +52,22 @@ const SWEEP_ORDERS = 50;
 /** An order whose checkout was never made. */
 const ABANDONED_MS = 86_400_000;
 const COLLECT_ORDERS = 100;
+/** Calls of the payment service that the pages of one account may make within a minute. */
+const MAX_ASKED = 20;
+const ASKED_MS = 60_000;
 
 /** Sells packages: checkouts, webhooks, sweeps and refunds. All of them end in one way to pay an order. */
 export class Payments {
   readonly #parts: PaymentsParts;
   readonly #client: StripeClient | undefined;
+  /** Calls of the payment service that pages have made, by account. */
+  readonly #asked: RateLimit;
   /** Whether payments are real. */
   readonly livemode: boolean;
 
   constructor(parts: PaymentsParts) {
     this.#parts = parts;
+    this.#asked = new RateLimit({ limit: MAX_ASKED, windowMs: ASKED_MS, now: parts.now });
     const { stripe } = parts.settings;
     const key = stripe?.secretKey.reveal() ?? "";
     // a command may run without the variable that the key comes from
@@ -132,6 +139,10 @@ export class Payments {
    * @returns The order as it is then. If the service cannot be asked, as it was.
    */
   async refresh(order: Order): Promise<Order> {
+    if (order.state !== "open" || this.#client === undefined) return order;
+    // a page that is loaded again and again is no reason to call the service each time
+    if (this.#asked.waitMs(order.accountId) > 0) return order;
+    this.#asked.add(order.accountId);
     try {
       return await this.#ask(order);
     } catch (error) {

@@ -12,7 +12,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   3: "1f6766f70e300c4fa9bf690317b8aafcb1a2c990f3adb8c67b122e143511c25a",
   4: "6afcb2a4373c84fababbc1c0353fd7583695a136ce013db36b2235fc8f80928c",
   5: "4828e030f844db1d92a7943803d77f73d92349def5cce5281bfa540e846b524a",
-  6: "a3eb30d8ea8bc9a3d420f3aefa11b90209e741c3fb37fc2aea11f917a4af38a4",
+  6: "26f8658d85d37d5ec2fea4c5b7451e75ee31ef9e3f25f7bb04084493bfbf6904",
 };
 
 Deno.test("rules that change get the next revision", () => {

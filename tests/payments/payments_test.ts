@@ -510,3 +510,56 @@ Deno.test("a payment by hand is an order with a receipt, and is refunded by hand
   assertEquals([(await shop.again(order)).state, await shop.balance(ada)], ["refunded", 500]);
   await shop.assertClean();
 });
+
+Deno.test("credits that are lent to a gateway, and those that requests hold, go with a refund", async () => {
+  await using shop = await openShop();
+  const { stripe, gateway } = shop;
+  const { database, keys, payments } = gateway.gateway;
+  const ada = await shop.account();
+  const order = await shop.buy(ada);
+  const key = (await keys.issue(ada)).secret;
+  for (let at = 0; at < 4; at++) assertEquals((await gateway.chat("Hi", {}, { key })).status, 200);
+  const [lent] = await database.all(
+    "select sum(credits) as credits from loans where account_id = ?",
+    [
+      ada.id,
+    ],
+  );
+  assert(Number(lent?.credits) > 0, "something is lent");
+  const spent = 500 - await shop.balance(ada);
+  await shop.deliver(stripe.event("refund.created", stripe.refund(order.paymentId)));
+  assertEquals([await shop.balance(ada), await shop.debt(ada)], [0, spent]);
+  assertEquals((await gateway.chat("Hi", {}, { key })).status, 403);
+  await shop.assertClean();
+
+  const eve = await shop.account();
+  const second = await shop.buy(eve);
+  const [one, other] = [await shop.hold(eve, 120), await shop.hold(eve, 80)];
+  await shop.deliver(stripe.event("refund.created", stripe.refund(second.paymentId)));
+  assertEquals([await shop.balance(eve), await shop.debt(eve)], [200, 0]);
+  await shop.assertClean();
+  await shop.end(eve, one, 30); // of 120
+  await shop.end(eve, other, 80);
+  assertEquals((await payments.reconcile()).collected, 1);
+  assertEquals([await shop.balance(eve), await shop.debt(eve)], [0, 110]);
+  assertEquals((await payments.reconcile()).collected, 0);
+  await shop.assertClean();
+});
+
+Deno.test("a landing page that is loaded again and again does not ask Stripe each time", async () => {
+  await using shop = await openShop();
+  const ada = await shop.account();
+  const order = await shop.order(ada);
+  const { payments } = shop.gateway.gateway;
+  for (let at = 0; at < 60; at++) await payments.refresh(order);
+  assertEquals(shop.stripe.calls.filter((call) => call.startsWith("GET")).length, 20);
+  const checkout = (reference: string) =>
+    payments.checkout(ada, "starter", { origin: "console", reference, returnTo: "http://x" });
+  await assertRejects(() => checkout("x".repeat(151)), Error, "reference");
+  const before = shop.stripe.sessions.size;
+  const started = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, at) => checkout(`${at}`)),
+  );
+  assert(started.some(({ status }) => status === "rejected"), "checkouts are limited");
+  assert(shop.stripe.sessions.size - before < 40);
+});
