@@ -152,6 +152,21 @@ export class Payments {
     }
   }
 
+  /**
+   * Asks about an order that was not paid, also if it expired or failed.
+   *
+   * @returns The order as it is then.
+   * @throws {AccountError} If the payment service cannot be asked; the message says why.
+   */
+  async ask(order: Order): Promise<Order> {
+    try {
+      return await this.#ask(order);
+    } catch (error) {
+      if (!(error instanceof StripeError)) throw error;
+      throw new AccountError(error.message, { cause: error });
+    }
+  }
+
   /** Handles a call of the webhook; `undefined` if there is none, as payments are not configured. */
   webhook(request: Request): Promise<Response> | undefined {
     const { stripe } = this.#parts.settings;
@@ -294,7 +309,7 @@ export class Payments {
   async #ask(order: Order): Promise<Order> {
     const { database, now } = this.#parts;
     const client = this.#mustBeOnline();
-    if (order.state !== "open" || order.provider !== "stripe") return order;
+    if (order.paidAtMs !== null || order.provider !== "stripe") return order;
     if (order.livemode !== this.livemode) return order;
     if (order.origin === "top_up") return await this.#askIntent(client, order);
     if (order.sessionId === null) {

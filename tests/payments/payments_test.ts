@@ -563,3 +563,20 @@ Deno.test("a landing page that is loaded again and again does not ask Stripe eac
   assert(started.some(({ status }) => status === "rejected"), "checkouts are limited");
   assert(shop.stripe.sessions.size - before < 40);
 });
+
+Deno.test("an order that expired here and was paid there is found by asking about it", async () => {
+  await using shop = await openShop();
+  const { stripe, gateway } = shop;
+  const ada = await shop.account();
+  const order = await shop.order(ada);
+  await shop.deliver(stripe.expire(order.sessionId));
+  stripe.pay(order.sessionId);
+  const expired = await shop.again(order);
+  assertEquals((await gateway.gateway.payments.refresh(expired)).state, "expired");
+  assertEquals((await gateway.gateway.payments.ask(expired)).state, "paid");
+  assertEquals(await shop.balance(ada), 500);
+  const other = await shop.order(ada);
+  stripe.down = true;
+  await assertRejects(() => gateway.gateway.payments.ask(other), Error, "payment service");
+  await shop.assertClean();
+});
