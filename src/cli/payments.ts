@@ -108,7 +108,9 @@ export function paymentsCommand(program: Command, context: CommandContext): void
   defineCommand<{ since?: string; id?: string }>(payments, context, {
     name: "reconcile",
     description: "ask Stripe about open orders, and apply what no webhook has brought",
-    arguments: [argument("[id]", "one order (default: all that are open)")],
+    arguments: [
+      argument("[id]", "one order, also if it expired or failed (default: all that are open)"),
+    ],
     options: [
       option("--since <duration>", "how far back Stripe's events are read, up to 30d", "26h"),
     ],
@@ -117,7 +119,7 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     async run({ options, parts, print }) {
       if (options.id !== undefined) {
         const order = await orderOf(parts, options.id);
-        const after = await parts.payments.refresh(order);
+        const after = await parts.payments.ask(order);
         return print(
           { order: order.id, before: order.state, state: after.state },
           ({ before, state }) => before === state ? `Still ${state}.\n` : `Now ${state}.\n`,

@@ -1,6 +1,6 @@
-import { type Account, AccountError } from "../accounts/mod.ts";
+import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
 import { priceIn } from "../config/mod.ts";
-import type { Database } from "../database/mod.ts";
+import type { Condition, Database } from "../database/mod.ts";
 import { newId } from "../platform/mod.ts";
 import { closeOrder, type NewsParts } from "./apply_news.ts";
 import { orderMetadata } from "./check_session.ts";
@@ -32,6 +32,7 @@ const SESSION_MS = 60 * 60_000;
 const SESSION_FROM_MS = 25 * 60_000;
 /** Max open orders of an account within an hour. */
 const MAX_OPEN = 20;
+const MAX_REFERENCE = 150;
 
 /** A checkout that can be paid. */
 export interface Checkout {
@@ -116,6 +117,10 @@ export async function startCheckout(
   },
 ): Promise<Checkout> {
   const { database, client, currency, livemode, now } = parts;
+  if (reference === "" || reference.length > MAX_REFERENCE) {
+    throw new AccountError(`The reference must be 1 to ${MAX_REFERENCE} characters long`);
+  }
+  mustNotMislead("reference", reference);
   const terms = termsOf(account, offer, {
     provider: "stripe",
     origin,
@@ -129,10 +134,11 @@ export async function startCheckout(
       "A payment of this account is being disputed: no purchases until that is decided",
     );
   }
-  await mustBeFew(database, account, now());
-  await database.batch([orderStatement(terms)]);
+  await database.batch([orderStatement(terms, hasFewOpen(account, now()))]);
   const order = await orderOfReference(database, terms);
-  if (order === undefined) throw new AccountError("The order could not be made. Try again");
+  if (order === undefined) {
+    throw new AccountError("Too many checkouts were started within an hour. Try again later");
+  }
   if (order.packageId !== terms.packageId || order.amount !== terms.amount) {
     throw new AccountError(
       "This form was used for another package. Reload the page, and try again",
@@ -225,15 +231,13 @@ async function noteSession(
   ]);
 }
 
-/** Nobody needs more at once; each is a call of the payment service. */
-async function mustBeFew(database: Database, account: Account, nowMs: number): Promise<void> {
-  const row = await database.one(
-    `select count(*) as n from orders where account_id = ? and created_at_ms > ?
-      and state in ('open', 'failed')`,
-    [account.id, nowMs - SESSION_MS],
-  );
-  if (Number(row?.n ?? 0) < MAX_OPEN) return;
-  throw new AccountError("Too many checkouts were started within an hour. Try again later");
+/** Nobody needs many at once; each is a call of the payment service. */
+function hasFewOpen(account: Account, nowMs: number): Condition {
+  return {
+    sql: `(select count(*) from orders as others where others.account_id = ?
+      and others.created_at_ms > ? and others.state in ('open', 'failed')) < ${MAX_OPEN}`,
+    args: [account.id, nowMs - SESSION_MS],
+  };
 }
 
 /** Returns what an account has to know before it buys. */

@@ -1,6 +1,7 @@
 import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
 import type { PaymentSettings } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
+import { RateLimit } from "../rate_limits/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { applyEvent, EVENT_TYPES } from "./apply_event.ts";
 import { applyIntent, applySession, closeOrder, type NewsParts } from "./apply_news.ts";
@@ -51,16 +52,22 @@ const SWEEP_ORDERS = 50;
 /** An order whose checkout was never made. */
 const ABANDONED_MS = 86_400_000;
 const COLLECT_ORDERS = 100;
+/** Calls of the payment service that the pages of one account may make within a minute. */
+const MAX_ASKED = 20;
+const ASKED_MS = 60_000;
 
 /** Sells packages: checkouts, webhooks, sweeps and refunds. All of them end in one way to pay an order. */
 export class Payments {
   readonly #parts: PaymentsParts;
   readonly #client: StripeClient | undefined;
+  /** Calls of the payment service that pages have made, by account. */
+  readonly #asked: RateLimit;
   /** Whether payments are real. */
   readonly livemode: boolean;
 
   constructor(parts: PaymentsParts) {
     this.#parts = parts;
+    this.#asked = new RateLimit({ limit: MAX_ASKED, windowMs: ASKED_MS, now: parts.now });
     const { stripe } = parts.settings;
     const key = stripe?.secretKey.reveal() ?? "";
     // a command may run without the variable that the key comes from
@@ -132,12 +139,31 @@ export class Payments {
    * @returns The order as it is then. If the service cannot be asked, as it was.
    */
   async refresh(order: Order): Promise<Order> {
+    if (order.state !== "open" || this.#client === undefined) return order;
+    // a page that is loaded again and again is no reason to call the service each time
+    if (this.#asked.waitMs(order.accountId) > 0) return order;
+    this.#asked.add(order.accountId);
     try {
       return await this.#ask(order);
     } catch (error) {
       if (!(error instanceof StripeError)) throw error;
       this.#parts.log.warn("order not refreshed", { order: order.id, error: error.message });
       return order;
+    }
+  }
+
+  /**
+   * Asks about an order that was not paid, also if it expired or failed.
+   *
+   * @returns The order as it is then.
+   * @throws {AccountError} If the payment service cannot be asked; the message says why.
+   */
+  async ask(order: Order): Promise<Order> {
+    try {
+      return await this.#ask(order);
+    } catch (error) {
+      if (!(error instanceof StripeError)) throw error;
+      throw new AccountError(error.message, { cause: error });
     }
   }
 
@@ -283,7 +309,7 @@ export class Payments {
   async #ask(order: Order): Promise<Order> {
     const { database, now } = this.#parts;
     const client = this.#mustBeOnline();
-    if (order.state !== "open" || order.provider !== "stripe") return order;
+    if (order.paidAtMs !== null || order.provider !== "stripe") return order;
     if (order.livemode !== this.livemode) return order;
     if (order.origin === "top_up") return await this.#askIntent(client, order);
     if (order.sessionId === null) {

@@ -230,7 +230,7 @@ function parsed(text: string): unknown {
 }
 
 async function boundedText(response: Response, signal: AbortSignal): Promise<string> {
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
   const reader = response.body?.getReader();
   if (reader === undefined) return "";

@@ -73,14 +73,14 @@ export async function respondToWebhook(parts: WebhookParts, request: Request): P
 
 async function boundedBody(
   request: Request,
-): Promise<Uint8Array<ArrayBuffer> | "too long" | "incomplete"> {
+): Promise<Uint8Array | "too long" | "incomplete"> {
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) {
     await request.body?.cancel().catch(() => {}); // nobody reads it
     return "too long";
   }
   const reader = request.body?.getReader();
   if (reader === undefined) return "incomplete";
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
   const signal = AbortSignal.timeout(BODY_MS);
   try {

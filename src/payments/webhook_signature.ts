@@ -17,7 +17,7 @@ export type SignatureFault = "header" | "time" | "signature";
  * @throws {TypeError} If the secret is empty: then nothing can be valid.
  */
 export async function signatureFault(
-  body: Uint8Array<ArrayBuffer>,
+  body: Uint8Array,
   header: string | null,
   { secret, nowMs }: { readonly secret: string; readonly nowMs: number },
 ): Promise<SignatureFault | undefined> {

@@ -17,6 +17,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   8: "7ef5a20b7aae9a082cf159cbc121193f27996a833f7e611e0d98bc9853d86c37",
   9: "88571e4b820c261872175d7c7fa3d6d4ab1c522db6c494fb29218da274192daf",
   10: "7e80ea35e21a515c244cac2820b640cc0688c37c5b5a7ff3da25a7a6225ff3fe",
+  11: "ef2a459eed66910f2a3e8fd7d9ec9ef0d201faf37c26867d49891c663293c309",
 };
 
 Deno.test("rules that change get the next revision", () => {

@@ -80,10 +80,14 @@ Deno.test("random news with purchases and charges in between keep the ledger exa
   const { Random, rounds, testSeed } = await import("../fake/random.ts");
   const seed = testSeed();
   const random = new Random(seed);
-  await using shop = await openShop();
+  let skewMs = 0;
+  await using shop = await openShop({ now: () => Date.now() + skewMs });
   const { stripe } = shop;
+  const { database, sales, accounts } = shop.gateway.gateway;
   for (let round = 0; round < rounds(4, 40); round++) {
-    const ada = await shop.account();
+    const eve = await shop.account();
+    const ada = await shop.account(await accounts.inviteCode(eve));
+    const held: string[] = [];
     const pending: StripeObject[] = [];
     for (let step = 0; step < 40; step++) {
       const paid = [...stripe.sessions.values()].filter((one) =>
@@ -91,7 +95,7 @@ Deno.test("random news with purchases and charges in between keep the ledger exa
         one.payment_intent !== null
       );
       const intent = paid.length === 0 ? undefined : String(random.pick(paid).payment_intent);
-      switch (random.integer(0, 5)) {
+      switch (random.integer(0, 9)) {
         case 0:
           if (!await isBarred(shop, ada.id)) {
             const order = await shop.order(ada, random.pick(["starter", "standard"]));
@@ -120,6 +124,39 @@ Deno.test("random news with purchases and charges in between keep the ledger exa
           if (balance > 0) await shop.spend(ada, random.integer(1, balance));
           break;
         }
+        case 4: {
+          const balance = await shop.balance(eve);
+          if (balance > 0) await shop.spend(eve, random.integer(1, balance));
+          break;
+        }
+        case 5: // lots expire, and what is open is forgotten
+          skewMs += random.integer(0, 20) * 86_400_000;
+          stripe.clockMs = skewMs;
+          break;
+        case 6: {
+          const { lots } = await creditsOf(database, ada.id, Date.now() + skewMs);
+          const [lot] = lots;
+          if (lot !== undefined && random.integer(0, 1) === 0) {
+            await sales.takeBack(ada, {
+              lotId: lot.id,
+              credits: random.integer(1, lot.remaining),
+              note: "by hand",
+            }).catch((error) => {
+              if (!String(error).includes("Nothing to take back")) throw error;
+            });
+          }
+          break;
+        }
+        case 7: { // a request in flight, until it ends
+          const balance = await shop.balance(ada);
+          const open = held.pop();
+          if (open !== undefined) {
+            await shop.end(ada, open, random.integer(0, balance));
+          } else if (balance > 1) {
+            held.push(await shop.hold(ada, random.integer(1, balance)));
+          }
+          break;
+        }
         default: {
           const at = random.integer(0, Math.max(0, pending.length - 1));
           const [event] = pending.slice(at, at + 1);
@@ -129,10 +166,15 @@ Deno.test("random news with purchases and charges in between keep the ledger exa
       }
     }
     for (const event of pending) await shop.deliver(event);
+    for (const one of held) await shop.end(ada, one, random.integer(0, await shop.balance(ada)));
     await shop.gateway.gateway.payments.reconcile({ younger: true, eventsSinceMs: 0 });
     const { mismatches } = await audit(shop.gateway.gateway.database);
     assertEquals(mismatches, [], `SLUICE_TEST_SEED=${seed}, round ${round}`);
   }
+  const kinds = await database.all(
+    "select distinct kind from order_credits where kind <> 'granted'",
+  );
+  assert(kinds.length >= 3, `SLUICE_TEST_SEED=${seed}: ${kinds.length}`);
 });
 
 async function isBarred(shop: Shop, accountId: string): Promise<boolean> {

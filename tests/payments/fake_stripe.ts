@@ -30,6 +30,8 @@ export interface FakeStripe extends AsyncDisposable {
   readonly calls: string[];
   /** What the next calls get, one after the other. */
   readonly faults: Fault[];
+  /** How far its clock is ahead. */
+  clockMs: number;
   /** Whether every call fails. */
   down: boolean;
   /** Whether automatic charges are declined. */
@@ -151,7 +153,7 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
     `${prefix}_${String(++made).padStart(4, "0")}${
       crypto.randomUUID().replaceAll("-", "").slice(0, 12)
     }`;
-  const nowS = () => Math.floor(Date.now() / 1_000);
+  const nowS = () => Math.floor((Date.now() + fake.clockMs) / 1_000);
 
   const failure = (status: number, code: string, message: string, param?: string) => ({
     status,
@@ -356,6 +358,7 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
     events,
     calls,
     faults,
+    clockMs: 0,
     down: false,
     declines: false,
     onPaid: undefined,

@@ -3,6 +3,7 @@
 import { creditsOf } from "../../src/ledger/mod.ts";
 import { eventsOfOrder } from "../../src/payments/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
+import { statusOf } from "../fake/gateway.ts";
 import { send } from "./fake_stripe.ts";
 import { openShop } from "./shop.ts";
 
@@ -126,10 +127,11 @@ Deno.test("a refund that fails gives back what it took, with the expiry of the f
   const { lots } = await creditsOf(shop.gateway.gateway.database, ada.id, Date.now());
   assertEquals(lots.map(({ expiresAtMs }) => expiresAtMs), [first!.expiresAtMs]);
   // late news of the time before change nothing
-  await shop.deliver(
+  const late = await shop.deliver(
     stripe.event("refund.updated", { ...refund, status: "succeeded" }),
     stripe.event("refund.created", { ...refund, status: "pending" }),
   );
+  assertEquals(late, [200, 200]);
   assertEquals(await shop.balance(ada), 4_000);
   await shop.assertClean();
 });
@@ -424,7 +426,7 @@ Deno.test("with Stripe down, a checkout says so, nothing else is affected, and p
   stripe.down = true;
   const message = (await assertRejects(() => shop.order(ada), Error)).message;
   assertStringIncludes(message, "Nothing was charged");
-  assertEquals((await gateway.chat("Hi")).status, 200);
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
   stripe.pay(order.sessionId);
   assertEquals((await gateway.gateway.payments.refresh(order)).state, "open");
   const { faults } = await gateway.gateway.payments.reconcile({ younger: true });
@@ -508,5 +510,77 @@ Deno.test("a payment by hand is an order with a receipt, and is refunded by hand
   const refunded = await payments.refund(order, { reference: "back" });
   await payments.refund(refunded, { reference: "back" });
   assertEquals([(await shop.again(order)).state, await shop.balance(ada)], ["refunded", 500]);
+  await shop.assertClean();
+});
+
+Deno.test("credits that are lent to a gateway, and those that requests hold, go with a refund", async () => {
+  await using shop = await openShop();
+  const { stripe, gateway } = shop;
+  const { database, keys, payments } = gateway.gateway;
+  const ada = await shop.account();
+  const order = await shop.buy(ada);
+  const key = (await keys.issue(ada)).secret;
+  for (let at = 0; at < 4; at++) {
+    assertEquals(await statusOf(gateway.chat("Hi", {}, { key })), 200);
+  }
+  const [lent] = await database.all(
+    "select sum(credits) as credits from loans where account_id = ?",
+    [
+      ada.id,
+    ],
+  );
+  assert(Number(lent?.credits) > 0, "something is lent");
+  const spent = 500 - await shop.balance(ada);
+  await shop.deliver(stripe.event("refund.created", stripe.refund(order.paymentId)));
+  assertEquals([await shop.balance(ada), await shop.debt(ada)], [0, spent]);
+  assertEquals(await statusOf(gateway.chat("Hi", {}, { key })), 403);
+  await shop.assertClean();
+
+  const eve = await shop.account();
+  const second = await shop.buy(eve);
+  const [one, other] = [await shop.hold(eve, 120), await shop.hold(eve, 80)];
+  await shop.deliver(stripe.event("refund.created", stripe.refund(second.paymentId)));
+  assertEquals([await shop.balance(eve), await shop.debt(eve)], [200, 0]);
+  await shop.assertClean();
+  await shop.end(eve, one, 30); // of 120
+  await shop.end(eve, other, 80);
+  assertEquals((await payments.reconcile()).collected, 1);
+  assertEquals([await shop.balance(eve), await shop.debt(eve)], [0, 110]);
+  assertEquals((await payments.reconcile()).collected, 0);
+  await shop.assertClean();
+});
+
+Deno.test("a landing page that is loaded again and again does not ask Stripe each time", async () => {
+  await using shop = await openShop();
+  const ada = await shop.account();
+  const order = await shop.order(ada);
+  const { payments } = shop.gateway.gateway;
+  for (let at = 0; at < 60; at++) await payments.refresh(order);
+  assertEquals(shop.stripe.calls.filter((call) => call.startsWith("GET")).length, 20);
+  const checkout = (reference: string) =>
+    payments.checkout(ada, "starter", { origin: "console", reference, returnTo: "http://x" });
+  await assertRejects(() => checkout("x".repeat(151)), Error, "reference");
+  const before = shop.stripe.sessions.size;
+  const started = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, at) => checkout(`${at}`)),
+  );
+  assert(started.some(({ status }) => status === "rejected"), "checkouts are limited");
+  assert(shop.stripe.sessions.size - before < 40);
+});
+
+Deno.test("an order that expired here and was paid there is found by asking about it", async () => {
+  await using shop = await openShop();
+  const { stripe, gateway } = shop;
+  const ada = await shop.account();
+  const order = await shop.order(ada);
+  await shop.deliver(stripe.expire(order.sessionId));
+  stripe.pay(order.sessionId);
+  const expired = await shop.again(order);
+  assertEquals((await gateway.gateway.payments.refresh(expired)).state, "expired");
+  assertEquals((await gateway.gateway.payments.ask(expired)).state, "paid");
+  assertEquals(await shop.balance(ada), 500);
+  const other = await shop.order(ada);
+  stripe.down = true;
+  await assertRejects(() => gateway.gateway.payments.ask(other), Error, "payment service");
   await shop.assertClean();
 });

@@ -1,9 +1,16 @@
 import type { Account } from "../../src/accounts/mod.ts";
 import type { SettingsInput } from "../../src/config/mod.ts";
-import { audit, creditsOf } from "../../src/ledger/mod.ts";
+import { admit, audit, creditsOf, TierList } from "../../src/ledger/mod.ts";
 import { debtOf, type Order, orderById } from "../../src/payments/mod.ts";
 import { assertEquals } from "../assert.ts";
-import { type GatewayOptions, startGateway, type TestGateway } from "../fake/gateway.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
+import { settlePrice } from "../fake/ledger.ts";
+import {
+  type GatewayOptions,
+  startGateway,
+  type TestGateway,
+  WIDE_TIERS,
+} from "../fake/gateway.ts";
 import {
   type FakeStripe,
   fakeStripe,
@@ -29,6 +36,10 @@ export interface Shop extends AsyncDisposable {
   debt(account: Account): Promise<number>;
   /** Spends credits of an account, as requests do. */
   spend(account: Account, credits: number): Promise<void>;
+  /** Holds credits, as a request in flight does. Returns its ID. */
+  hold(account: Account, credits: number): Promise<string>;
+  /** Ends such a request at a price. */
+  end(account: Account, requestId: string, credits: number): Promise<void>;
   again(order: Order): Promise<Order>;
   /** Everything adds up. */
   assertClean(): Promise<void>;
@@ -51,17 +62,27 @@ export async function openShop(
   { settings, ...options }: GatewayOptions = {},
 ): Promise<Shop> {
   await using opened = new AsyncDisposableStack();
+  const { now = Date.now } = options;
   const stripe = opened.use(fakeStripe());
   const gateway = opened.use(
     await startGateway({ settings: { ...shopSettings(stripe), ...settings }, ...options }),
   );
   const owned = opened.move();
-  return shopOf(gateway, stripe, owned);
+  return shopOf(gateway, stripe, owned, now);
 }
 
 /** A shop over a gateway that runs. */
-export function shopOf(gateway: TestGateway, stripe: FakeStripe, owned: AsyncDisposable): Shop {
+export function shopOf(
+  gateway: TestGateway,
+  stripe: FakeStripe,
+  owned: AsyncDisposable,
+  now: () => number = Date.now,
+): Shop {
   const { database, registration, accounts } = gateway.gateway;
+  const keyOf = async (account: Account) => {
+    const [key] = await gateway.gateway.keys.list(account);
+    return (key ?? await gateway.gateway.keys.issue(account)).id;
+  };
   const shop: Shop = {
     gateway,
     stripe,
@@ -88,23 +109,41 @@ export function shopOf(gateway: TestGateway, stripe: FakeStripe, owned: AsyncDis
     },
     async deliver(...events) {
       const statuses = [];
-      for (const event of events) statuses.push(await send(gateway.url, event));
+      for (const event of events) {
+        statuses.push(
+          await send(gateway.url, event, { timestamp: Math.floor(now() / 1_000) }),
+        );
+      }
       return statuses;
     },
-    balance: async ({ id }) => (await creditsOf(database, id, Date.now())).balance,
+    balance: async ({ id }) => (await creditsOf(database, id, now())).balance,
     debt: ({ id }) => debtOf(database, id),
     async spend(account, credits) {
-      const { settlePrice } = await import("../fake/ledger.ts");
-      const keys = await gateway.gateway.keys.list(account);
-      const { id: keyId } = keys[0] ?? await gateway.gateway.keys.issue(account);
-      await settlePrice(database, {
-        requestId: `req_${Date.now().toString(16).padStart(12, "0")}${
-          crypto.randomUUID().replaceAll("-", "").slice(0, 16)
-        }`,
+      await shop.end(account, newRequestId(now()), credits);
+    },
+    async hold(account, credits) {
+      const requestId = newRequestId(now());
+      const { verdict } = await admit(database, {
         accountId: account.id,
-        keyId,
+        keyId: await keyOf(account),
+        requestId,
+        gatewayId: "test",
+        least: 1,
+        wanted: credits,
+        nowMs: now(),
+        leaseMs: 3_600_000,
+        tierListId: new TierList(WIDE_TIERS).id,
+      });
+      assertEquals(["admitted", "credits"].includes(verdict), true, verdict);
+      return requestId;
+    },
+    async end(account, requestId, credits) {
+      await settlePrice(database, {
+        requestId,
+        accountId: account.id,
+        keyId: await keyOf(account),
         price: credits,
-        nowMs: Date.now(),
+        nowMs: now(),
       });
     },
     again: async ({ id }) => (await orderById(database, id))!,

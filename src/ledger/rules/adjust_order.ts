@@ -213,7 +213,7 @@ export const ADJUST_ORDER: Rule = {
     ${expireFirst("'expiry_' || lower(hex(randomblob(8)))")}
     insert into order_credits (${COLUMNS})
     select ${
-      row("'take_back_' || new.cause || '_' || new.role || '_of_' || id", "taken", "taken", "id")
+      row("'take_back_' || new.role || '_' || new.cause || '_of_' || id", "taken", "taken", "id")
     }
     from (
       select id, min(remaining,
@@ -241,17 +241,17 @@ export const ADJUST_ORDER: Rule = {
 
     insert into lots (id, account_id, source, note, granted, remaining, created_at_ms,
       expires_at_ms)
-    select 'lot_' || new.cause || '_' || new.role, new.account_id,
+    select 'lot_' || new.role || '_' || new.cause, new.account_id,
       iif(new.role = 'bonus', 'grant', 'package'),
       iif(new.role = 'bonus', 'The payment that earned it came back', 'Payment came back'),
       gone - new.target, 0, new.at_ms, new.expires_at_ms
     from ${BOOKED} where gone > new.target;
     insert into order_credits (${COLUMNS})
     select ${row("id", "returned", "granted", "id")}
-    from lots where id = 'lot_' || new.cause || '_' || new.role;
+    from lots where id = 'lot_' || new.role || '_' || new.cause;
     insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
     select account_id, id, id, 'grant', granted, created_at_ms
-    from lots where id = 'lot_' || new.cause || '_' || new.role;
+    from lots where id = 'lot_' || new.role || '_' || new.cause;
   end`,
   ],
 };
