@@ -15,6 +15,7 @@ import {
   requestRecord,
   requestRecords,
   spentByKey,
+  usageOverTime,
   usageReport,
 } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
@@ -53,12 +54,12 @@ export class AccountPages {
   async home(c: PageRequest, { account }: Session): Promise<Response> {
     const { database, keys, admission, now } = this.#parts;
     const nowMs = now();
-    const [credits, days, own, lastUse] = await Promise.all([
+    const [credits, points, own, lastUse] = await Promise.all([
       creditsOf(database, account.id, nowMs),
-      usageReport(database, {
+      usageOverTime(database, {
         accountId: account.id,
-        by: "day",
-        sinceMs: daysSince(nowMs, 30),
+        span: "day",
+        sinceMs: daysSince(nowMs, 60),
       }),
       keys.list(account),
       keys.lastUse(account),
@@ -77,7 +78,7 @@ export class AccountPages {
       <HomePage
         page={pageOf(c)}
         credits={credits}
-        days={days}
+        points={points}
         limits={limits}
         keys={active.length}
         nowMs={nowMs}
@@ -198,8 +199,18 @@ export class AccountPages {
   }
 
   async usage(c: PageRequest, { account }: Session): Promise<Response> {
+    const { database, now } = this.#parts;
     const report = await this.#report(c, account);
-    return await page(c, <UsagePage page={pageOf(c)} {...report} nowMs={this.#parts.now()} />);
+    const nowMs = now();
+    const { span, count, since } = PERIODS[report.by];
+    const periodMs = count * (span === "day" ? DAY_MS : HOUR_MS);
+    const points = await usageOverTime(database, {
+      accountId: account.id,
+      by: report.by === "model" || report.by === "key" ? report.by : undefined,
+      span,
+      sinceMs: since(nowMs) - periodMs,
+    });
+    return await page(c, <UsagePage page={pageOf(c)} {...report} points={points} nowMs={nowMs} />);
   }
 
   async usageCsv(c: PageRequest, { account }: Session): Promise<Response> {

@@ -9,7 +9,7 @@ import {
   type RequestRecord,
   shortReasonOf,
 } from "../../usage/mod.ts";
-import { Badge, Table, Time } from "../components.tsx";
+import { Badge, Name, Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
@@ -73,14 +73,19 @@ export function RequestsPage(
               </a>
             ),
           },
-          { name: "model", cell: ({ route }) => route },
+          { name: "model", bare: true, cell: ({ route }) => route },
           { name: "key", cell: ({ keyId }) => names.get(keyId) ?? keyId },
-          { name: "outcome", cell: (record) => <OutcomeBadge record={record} /> },
-          { name: "reason", cell: (record) => shortReasonOf(record) ?? "" },
+          { name: "outcome", bare: true, cell: (record) => <OutcomeBadge record={record} /> },
+          { name: "reason", bare: true, cell: (record) => shortReasonOf(record) ?? "" },
           { name: "input", numeric: true, cell: ({ inputTokens }) => number(inputTokens) },
           { name: "output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
           { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
-          { name: "credits", numeric: true, cell: ({ chargedCredits }) => number(chargedCredits) },
+          {
+            name: "credits",
+            role: "figure",
+            numeric: true,
+            cell: ({ chargedCredits }) => number(chargedCredits),
+          },
         ]}
       />
       {more === undefined ? null : (
@@ -130,8 +135,8 @@ export function RequestPage(
     ...(email === undefined ? [] : [["Account", email] as [string, unknown]]),
     ["Started", <Time ms={record.startedAtMs} />],
     ["Dialect", `${record.dialect}${record.streamed ? ", streamed" : ""}`],
-    ["Model", record.route],
-    ["Key", keyName],
+    ["Model", <Name text={record.route} />],
+    ["Key", <Name text={keyName} />],
     ["Upstream", repliedBy(record)],
     ["Attempts", number(record.attempts)],
     ["Status", `${record.status} ${STATUS_TEXT[record.status] ?? ""}`],
@@ -164,7 +169,12 @@ export function RequestPage(
         columns={[
           { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
           { name: "lot", cell: ({ lotId }) => <code>{lotId}</code> },
-          { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
+          {
+            name: "credits",
+            role: "figure",
+            numeric: true,
+            cell: ({ credits }) => number(credits),
+          },
         ]}
       />
       <p>
@@ -197,7 +207,12 @@ function Attempts({ record: { attempts, attemptList = [] } }: { record: RequestR
           },
           { name: "model", cell: ({ model }) => model },
           { name: "outcome", cell: ({ outcome }) => outcome },
-          { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
+          {
+            name: "duration",
+            role: "figure",
+            numeric: true,
+            cell: ({ durationMs }) => duration(durationMs),
+          },
         ]}
       />
       {others > 0 ? <p class="quiet">{number(others)} more are not listed.</p> : null}
@@ -243,11 +258,12 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
         rows={lines}
         empty=""
         columns={[
-          { name: "", cell: ({ what }) => what },
+          { name: "part", cell: ({ what }) => what },
           { name: "tokens", numeric: true, cell: ({ tokens }) => number(tokens) },
           { name: "credits per million", numeric: true, cell: ({ rate }) => number(rate) },
           {
             name: "credits",
+            role: "figure",
             numeric: true,
             cell: ({ tokens, rate }) => (tokens * rate / 1e6).toFixed(6),
           },

@@ -8,8 +8,8 @@ import {
   TEAM_ROLES,
 } from "../../accounts/mod.ts";
 import type { TeamReportRow } from "../../usage/mod.ts";
-import { Badge, Field, Form, Stat, Table, Time } from "../components.tsx";
-import { count, number, relative } from "../format.ts";
+import { Badge, Field, Form, Names, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { count, number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { isActive, KeyForms, KeyState, NewKey } from "./keys.tsx";
 import { ModelChoice, TeamState } from "./teams.tsx";
@@ -143,6 +143,7 @@ function MemberTable(
         },
         {
           name: "state",
+          bare: true,
           cell: ({ id, member }) =>
             id === null
               ? ""
@@ -152,6 +153,7 @@ function MemberTable(
         },
         {
           name: "credits",
+          role: "figure",
           numeric: true,
           cell: (row) => number(own(row).reduce((sum, { credits }) => sum + credits, 0)),
         },
@@ -163,7 +165,8 @@ function MemberTable(
         },
         {
           name: "last used",
-          cell: (row) => lastUsed(row) === 0 ? "never" : relative(lastUsed(row), nowMs),
+          cell: (row) =>
+            lastUsed(row) === 0 ? "never" : <RelativeTime ms={lastUsed(row)} nowMs={nowMs} />,
         },
         {
           name: "",
@@ -248,27 +251,32 @@ function TeamKeyTable(
       empty="No keys yet."
       columns={[
         { name: "name", cell: ({ name, id }) => name || id },
-        { name: "key", cell: ({ hint }) => <code>{hint}</code> },
+        { name: "key", bare: true, cell: ({ hint }) => <code>{hint}</code> },
         {
           name: "member",
           cell: ({ memberId }) => memberId === null ? "–" : names.get(memberId) ?? memberId,
         },
-        { name: "state", cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
+        { name: "state", bare: true, cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
         {
           name: "this month",
+          role: "figure",
           numeric: true,
           cell: ({ id }) => number(spent.get(id) ?? 0),
         },
         {
           name: "last used",
-          cell: ({ id }) => lastUse.has(id) ? relative(lastUse.get(id)!, nowMs) : "never",
+          cell: ({ id }) =>
+            lastUse.has(id) ? <RelativeTime ms={lastUse.get(id)!} nowMs={nowMs} /> : "never",
         },
         {
           name: "expires",
           cell: ({ expiresAtMs }) =>
             expiresAtMs === null ? "never" : <Time ms={expiresAtMs} dayOnly />,
         },
-        { name: "models", cell: ({ models }) => models?.join(", ") ?? "the team's" },
+        {
+          name: "models",
+          cell: ({ models }) => models === null ? "the team's" : <Names all={models} />,
+        },
         {
           name: "",
           cell: (key) =>

@@ -5,10 +5,12 @@ import {
   GROUPINGS,
   hoursSince,
   type ReportRow,
+  type UsagePoint,
 } from "../../usage/mod.ts";
-import { BarChart, Stat, Table } from "../components.tsx";
+import { Chart, Stat, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
+import { usageChart } from "../usage_chart.ts";
 
 const EMPTY = {
   requests: 0,
@@ -20,33 +22,27 @@ const EMPTY = {
   credits: 0,
 };
 
-/** Adds empty rows for days without usage, so that a chart's time axis is even. */
-export function fillDays(rows: readonly ReportRow[], nowMs: number, days: number): ReportRow[] {
-  return fill(rows, days, (back) => new Date(nowMs - back * 86_400_000).toISOString().slice(0, 10));
-}
-
-function fillHours(rows: readonly ReportRow[], nowMs: number, hours: number): ReportRow[] {
-  return fill(
-    rows,
-    hours,
-    (back) => `${new Date(nowMs - back * 3_600_000).toISOString().slice(0, 13)}:00Z`,
-  );
-}
-
-function fill(rows: readonly ReportRow[], count: number, nameOf: (back: number) => string) {
-  const known = new Map(rows.map((row) => [row.group, row]));
-  return Array.from({ length: count }, (_, at) => nameOf(count - 1 - at))
-    .map((group) => known.get(group) ?? { group, ...EMPTY });
-}
-
 /** Period of a grouping. */
 interface Period {
   readonly since: (nowMs: number) => number;
   readonly words: string;
+  readonly span: "day" | "hour";
+  /** Number of days or hours. */
+  readonly count: number;
 }
 
-const DAYS: Period = { since: (nowMs) => daysSince(nowMs, 30), words: "30 days" };
-const HOURS: Period = { since: (nowMs) => hoursSince(nowMs, 48), words: "48 hours" };
+const DAYS: Period = {
+  since: (nowMs) => daysSince(nowMs, 30),
+  words: "30 days",
+  span: "day",
+  count: 30,
+};
+const HOURS: Period = {
+  since: (nowMs) => hoursSince(nowMs, 48),
+  words: "48 hours",
+  span: "hour",
+  count: 48,
+};
 
 /** Period of each grouping, in UTC days and hours as in `GET /user/credits`. */
 export const PERIODS: Readonly<Record<Grouping, Period>> = {
@@ -58,10 +54,12 @@ export const PERIODS: Readonly<Record<Grouping, Period>> = {
 
 /** An account's usage as a chart and a table. */
 export function UsagePage(
-  { page, by, rows, names, nowMs }: {
+  { page, by, rows, points, names, nowMs }: {
     page: PageContext;
     by: Grouping;
     rows: readonly ReportRow[];
+    /** The same over time, and that of the period before. */
+    points: readonly UsagePoint[];
     /** Names of keys by ID. */
     names: ReadonlyMap<string, string>;
     nowMs: number;
@@ -74,13 +72,9 @@ export function UsagePage(
     input_tokens: total("input_tokens"),
     cached_tokens: total("cached_tokens"),
   });
-  const shown = by === "day"
-    ? fillDays(rows, nowMs, 30)
-    : by === "hour"
-    ? fillHours(rows, nowMs, 48)
-    : rows;
+  const isTime = by === "day" || by === "hour";
   const name = (group: string) => names.get(group) ?? group;
-  const { words } = PERIODS[by];
+  const { words, span, count } = PERIODS[by];
   return (
     <Layout page={page} title="Usage">
       <nav class="tabs" aria-label="Grouping">
@@ -106,15 +100,19 @@ export function UsagePage(
         />
       </dl>
       {rows.length === 0 ? null : (
-        <BarChart
-          title={`Credits by ${by}, ${words}`}
-          unit="credits"
-          bars={shown.map(({ group, credits }) => ({ label: name(group), value: credits }))}
+        <Chart
+          {...usageChart(points, {
+            title: isTime ? `Credits by ${by}, ${words}` : `Credits by day and ${by}, ${words}`,
+            span,
+            count,
+            nowMs,
+            nameOf: isTime ? () => "credits" : name,
+          })}
         />
       )}
       <Table<ReportRow>
         caption={`Usage by ${by}, ${words}`}
-        rows={by === "day" || by === "hour" ? rows.toReversed() : rows}
+        rows={isTime ? rows.toReversed() : rows.toSorted((a, b) => b.credits - a.credits)}
         empty="No requests in this period."
         columns={[
           { name: by, cell: ({ group }) => name(group) },
@@ -130,7 +128,12 @@ export function UsagePage(
             cell: (row) =>
               number(Math.round((row.input_tokens + row.output_tokens) / row.requests)),
           },
-          { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
+          {
+            name: "credits",
+            role: "figure",
+            numeric: true,
+            cell: ({ credits }) => number(credits),
+          },
         ]}
       />
     </Layout>
