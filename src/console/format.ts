@@ -8,7 +8,7 @@ export function signed(value: number): string {
   return `${value > 0 ? "+" : ""}${number(value)}`;
 }
 
-const UNITS = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]] as const;
+const UNITS = [[1e15, "Q"], [1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]] as const;
 
 /** Formats a number for an axis, with up to four digits: `950`, `1.5k`, `20M`. */
 export function compact(value: number): string {
