@@ -8,7 +8,7 @@ import {
   totalOf,
 } from "./chart_scale.ts";
 import { compact, number, share } from "./format.ts";
-import { Name } from "./name.tsx";
+import { Name, shortened } from "./name.tsx";
 
 /*
  * Charts are drawn by the server, by no library: uPlot (50 KB) and Observable Plot (200 KB with d3) need scripts to show
@@ -222,7 +222,7 @@ function Values(
   { title, unit, span, slots, series, before, totals }: ChartProps & { totals: readonly number[] },
 ) {
   const last = slots.length - 1;
-  const [wide, narrow] = [MAX_LABELS, MAX_LABELS_NARROW]
+  const [wide, narrow] = [MAX_LABELS, span === "month" ? MAX_LABELS_NARROW - 1 : MAX_LABELS_NARROW]
     .map((max) => labelStep(slots.length, { span, max })) as [number, number];
   // a label narrower screens have is one that wider ones have, too
   const step = narrow % wide === 0 ? wide : narrow;
@@ -243,7 +243,7 @@ function Values(
             {series.length === 1
               ? null
               : series.map(({ name, values }) =>
-                values[at] ? <span>{name}: {number(values[at])}</span> : null
+                values[at] ? <span>{shortened(name)}: {number(values[at])}</span> : null
               )}
             {before === undefined
               ? null

@@ -70,7 +70,7 @@ export function topSeries(series: readonly Series[], max: number): readonly Seri
 const SPAN_STEPS: Readonly<Record<Span, readonly number[]>> = {
   hour: [1, 2, 3, 4, 6, 12, 24, 48, 72, 168],
   day: [1, 2, 7, 14, 28, 56, 91],
-  month: [1, 2, 3, 6, 12, 24],
+  month: [1, 2, 3, 4, 6, 12, 24],
 };
 
 /**

@@ -8,14 +8,18 @@ export { Name, Names } from "./name.tsx";
 export { type Column, type ColumnRole, Table } from "./table.tsx";
 export { RelativeTime, Time } from "./time.tsx";
 
+/** Longer figures are set smaller where they would not fit. */
+const LONG_FIGURE_CHARS = 9;
+
 /** A key figure with its name. */
 export function Stat(
   { name, value, note }: { name: string; value: number | string; note?: Child },
 ) {
+  const text = typeof value === "number" ? number(value) : value;
   return (
     <div class="stat">
       <dt>{name}</dt>
-      <dd>{typeof value === "number" ? number(value) : value}</dd>
+      <dd class={text.length > LONG_FIGURE_CHARS ? "long" : undefined}>{text}</dd>
       {note === undefined ? null : <dd class="note">{note}</dd>}
     </div>
   );

@@ -1,6 +1,6 @@
 import type { Child } from "@hono/hono/jsx";
 import { type Action, can, type Session } from "../accounts/mod.ts";
-import { Form, Name } from "./components.tsx";
+import { Form } from "./components.tsx";
 
 /** Context of a page. */
 export interface PageContext {
@@ -125,9 +125,7 @@ export function Layout(
           )}
         </header>
         <main id="main" tabindex={-1}>
-          <h1>
-            <Name text={title} />
-          </h1>
+          <h1>{title}</h1>
           {notice === undefined ? null : <Toast {...notice} />}
           {children}
         </main>

@@ -42,6 +42,14 @@ export function Name(
     : <a class={className} title={text} href={href}>{halves}</a>;
 }
 
+/** Shortens a long text in its middle, where the whole of it is nearby. */
+export function shortened(text: string): string {
+  const chars = [...text];
+  if (chars.length <= SHORT_CHARS) return text;
+  const start = chars.slice(0, SHORT_CHARS - END_CHARS - 1).join("");
+  return `${start}…${chars.slice(-END_CHARS).join("")}`;
+}
+
 /** Names that a list shows before the rest is folded away. */
 const NAMES_SHOWN = 3;
 

@@ -49,6 +49,13 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifts += entry.value;
 }).observe({ type: "layout-shift", buffered: true });`;
 
+/** What the next program must find. */
+const FAULTS: readonly (readonly [css: string, found: RegExp])[] = [
+  [".name { max-width: none !important; flex: none; }", /wider than the screen/],
+  ["td.figure { display: none !important; }", /hidden/],
+  ["td.primary { overflow: hidden; max-width: 2rem !important; }", /cut/],
+];
+
 /** Cells that are cut, hidden, or beyond the screen, and numbers that are not aligned. */
 const LOST = `(() => {
   const wrong = [];
@@ -116,6 +123,15 @@ onRichPages(
       await page.setViewportSize({ width: 375, height: 800 });
       if (email === OWNER) continue;
       await page.goto(`${rich.gateway.url}/console/usage?by=model`);
+      for (const [fault, found] of FAULTS) { // else the test would find nothing
+        await page.evaluate(`{
+          const sheet = new CSSStyleSheet();
+          sheet.replaceSync(${JSON.stringify(fault)});
+          document.adoptedStyleSheets = [sheet];
+        }`);
+        assertMatch(String(await page.evaluate(LOST)), found, fault);
+      }
+      await page.evaluate("document.adoptedStyleSheets = []");
       const name = page.locator("td .name").first();
       assertEquals(await name.getAttribute("title"), LONG_NAME);
       const short = (await name.boundingBox())!.height;

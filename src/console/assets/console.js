@@ -2,19 +2,22 @@
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** Reads or writes what the reader prefers; a browser that stores nothing forgets it. */
-const stored = (name, value) => {
+const preferences = new Map();
+
+/** Reads or writes what the reader prefers; a browser that stores nothing keeps it until the next page. */
+function preference(name, value) {
+  if (value !== undefined) preferences.set(name, value);
   try {
     if (value !== undefined) localStorage.setItem(name, value);
     return localStorage.getItem(name);
   } catch {
-    return null;
+    return preferences.get(name);
   }
-};
+}
 
 // Times: the server writes UTC, in the same format, so that nothing moves
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "local time";
-const isUtc = () => zone === "UTC" || stored("times") === "utc";
+const isUtc = () => zone === "UTC" || preference("times") === "utc";
 
 function showTimes(root) {
   const pad = (value) => String(value).padStart(2, "0");
@@ -41,7 +44,7 @@ function showZone() {
   button.className = "plain";
   button.textContent = isUtc() ? `Show ${zone}` : "Show UTC";
   button.addEventListener("click", () => {
-    stored("times", isUtc() ? "local" : "utc");
+    preference("times", isUtc() ? "local" : "utc");
     showTimes(document);
     showZone();
     place.querySelector("button").focus();
@@ -90,13 +93,15 @@ function help() {
     const label = document.createElement("label");
     const box = Object.assign(document.createElement("input"), {
       type: "checkbox",
-      checked: stored("shortcuts") !== "off",
+      checked: preference("shortcuts") !== "off",
     });
-    box.addEventListener("change", () => stored("shortcuts", box.checked ? "on" : "off"));
+    box.addEventListener("change", () => preference("shortcuts", box.checked ? "on" : "off"));
     label.append(box, "Single-key shortcuts");
     const form = document.createElement("form");
     form.method = "dialog";
-    form.append(Object.assign(document.createElement("button"), { textContent: "Close" }));
+    form.append(
+      Object.assign(document.createElement("button"), { textContent: "Close", autofocus: true }),
+    );
     dialog.append(title, list, label, form);
     document.body.append(dialog);
   }
@@ -115,7 +120,7 @@ document.addEventListener("keydown", (event) => {
     "input:not([type=checkbox]), select, textarea, [contenteditable]",
   );
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
-  if (document.querySelector("dialog[open]") !== null || stored("shortcuts") === "off") return;
+  if (document.querySelector("dialog[open]") !== null || preference("shortcuts") === "off") return;
   const link = event.timeStamp - afterG < 1500 ? letters.get(key) : undefined;
   afterG = 0;
   if (link !== undefined) {

@@ -35,7 +35,8 @@ function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Rout
             name: "in / cached / out",
             role: "figure",
             numeric: true,
-            cell: ({ prices }) => `${prices.input} / ${prices.cached} / ${prices.output}`,
+            cell: ({ prices }) =>
+              [prices.input, prices.cached, prices.output].map(number).join(" / "),
           },
           { name: "images", cell: ({ images }) => images },
           { name: "reasoning", cell: ({ reasoning }) => reasoning },

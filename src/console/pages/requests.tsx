@@ -9,7 +9,7 @@ import {
   type RequestRecord,
   shortReasonOf,
 } from "../../usage/mod.ts";
-import { Badge, Name, Table, Time } from "../components.tsx";
+import { Badge, Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
@@ -135,8 +135,8 @@ export function RequestPage(
     ...(email === undefined ? [] : [["Account", email] as [string, unknown]]),
     ["Started", <Time ms={record.startedAtMs} />],
     ["Dialect", `${record.dialect}${record.streamed ? ", streamed" : ""}`],
-    ["Model", <Name text={record.route} />],
-    ["Key", <Name text={keyName} />],
+    ["Model", record.route],
+    ["Key", keyName],
     ["Upstream", repliedBy(record)],
     ["Attempts", number(record.attempts)],
     ["Status", `${record.status} ${STATUS_TEXT[record.status] ?? ""}`],

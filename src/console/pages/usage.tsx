@@ -8,7 +8,7 @@ import {
   type UsagePoint,
 } from "../../usage/mod.ts";
 import { Chart, Stat, Table } from "../components.tsx";
-import { number } from "../format.ts";
+import { date, hour, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { usageChart } from "../usage_chart.ts";
 
@@ -73,7 +73,11 @@ export function UsagePage(
     cached_tokens: total("cached_tokens"),
   });
   const isTime = by === "day" || by === "hour";
-  const name = (group: string) => names.get(group) ?? group;
+  const name = (group: string) => {
+    if (!isTime) return names.get(group) ?? group;
+    const atMs = Date.parse(group);
+    return by === "day" ? date(atMs) : `${date(atMs)}, ${hour(atMs)} UTC`;
+  };
   const { words, span, count } = PERIODS[by];
   return (
     <Layout page={page} title="Usage">
