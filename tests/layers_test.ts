@@ -4,8 +4,10 @@ import { assert, assertEquals } from "./assert.ts";
 const LAYERS = [
   ["assemble"],
   ["http", "console", "cli"],
+  ["operations"],
   ["relay", "importers", "alerts"],
   ["admission", "upstreams", "images", "billing", "usage"],
+  ["payments"],
   ["catalog", "ledger", "accounts", "kept_items"],
   ["config"],
   ["simulator", "sealing"],

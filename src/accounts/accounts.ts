@@ -25,9 +25,20 @@ const accountRow = z.object({
 /** A person or service that uses the gateway, or the pool of a team: it has credits. Times are in milliseconds since the epoch. */
 export type Account = z.output<typeof accountRow>;
 
+/** Why something cannot be carried out: a value is invalid, what it is about does not exist, or its state forbids it. */
+export type AccountFault = "invalid" | "missing" | "conflict";
+
 /** Thrown if a command or form cannot be carried out. The message is shown to the user, without a final full stop. */
 export class AccountError extends Error {
   override readonly name = "AccountError";
+  readonly fault: AccountFault;
+
+  constructor(message: string, { fault = "invalid", ...options }: ErrorOptions & {
+    readonly fault?: AccountFault;
+  } = {}) {
+    super(message, options);
+    this.fault = fault;
+  }
 }
 
 const COLUMNS = "id, email, name, kind, role, created_at_ms, disabled_at_ms";
@@ -75,7 +86,9 @@ export class Accounts {
    * @throws {AccountError} If the email address or name is invalid, or the address is in use.
    */
   async create(
-    { email, name = "", kind = "person", role = "none", invitedBy = null }: {
+    { id = newId("acc"), email, name = "", kind = "person", role = "none", invitedBy = null }: {
+      /** Default: a new one. */
+      readonly id?: string | undefined;
       readonly email: string;
       readonly name?: string;
       readonly kind?: "person" | "service";
@@ -86,7 +99,7 @@ export class Accounts {
   ): Promise<Account> {
     checkAccount({ email, name });
     const account: Account = {
-      id: newId("acc"),
+      id,
       email: email.toLowerCase(),
       name,
       kind,
@@ -98,7 +111,10 @@ export class Accounts {
       await this.#database.batch([insertAccount(account, invitedBy), ...also(account)]);
     } catch (error) {
       if (error instanceof DatabaseError && error.isDuplicate) {
-        throw new AccountError(`Account ${account.email} already exists`, { cause: error });
+        throw new AccountError(`Account ${account.email} already exists`, {
+          cause: error,
+          fault: "conflict",
+        });
       }
       throw error;
     }
@@ -128,6 +144,7 @@ export class Accounts {
     if (account === undefined) {
       throw new AccountError(
         `Account ${JSON.stringify(email)} not found. List accounts with: sluice account list`,
+        { fault: "missing" },
       );
     }
     return account;
@@ -213,6 +230,7 @@ export class Accounts {
         : role === "owner"
         ? `Account ${account.email} is disabled: enable it first`
         : `${account.email} is the last owner: make another account an owner first`,
+      { fault: "conflict" },
     );
   }
 
@@ -224,6 +242,61 @@ export class Accounts {
   async byId(id: string): Promise<Account | undefined> {
     const row = await this.#database.one(`select ${COLUMNS} from accounts where id = ?`, [id]);
     return row === undefined ? undefined : readAccount(row);
+  }
+
+  /**
+   * Gives an account another display name.
+   *
+   * @returns The account.
+   * @throws {AccountError} If the name is invalid, or the account does not exist or is a team's pool.
+   */
+  async rename(email: string, name: string): Promise<Account> {
+    checkName(name);
+    const account = await this.get(email);
+    if (account.kind === "pool") {
+      throw new AccountError(`${account.email} is the pool of a team: rename the team instead`);
+    }
+    await this.#database.batch([
+      { sql: "update accounts set name = ? where id = ?", args: [name, account.id] },
+    ]);
+    return await this.get(email);
+  }
+
+  /**
+   * Lists accounts in the order in which they were created.
+   *
+   * @param filter Part of an email address or name (case does not matter), a role and a kind; the ID of the last account
+   *   of the page before; max number of accounts.
+   * @returns Accounts, oldest first, without pools of teams unless their kind is asked for.
+   */
+  async page(
+    { search = "", role, kind, disabled, after, limit }: {
+      readonly search?: string | undefined;
+      readonly role?: Role | undefined;
+      readonly kind?: Account["kind"] | undefined;
+      readonly disabled?: boolean | undefined;
+      readonly after?: string | undefined;
+      readonly limit: number;
+    },
+  ): Promise<Account[]> {
+    const clauses: [string, readonly (string | number)[]][] = [
+      ["instr(lower(email || ' ' || name), lower(?)) > 0", [search]],
+      ...(role === undefined ? [] : [["role = ?", [role]] as [string, string[]]]),
+      kind === undefined ? ["kind <> 'pool'", []] : ["kind = ?", [kind]],
+      ...(disabled === undefined
+        ? []
+        : [["(disabled_at_ms is not null) = ?", [disabled ? 1 : 0]] as [string, number[]]]),
+      ...(after === undefined ? [] : [[
+        `(created_at_ms, id) > (select created_at_ms, id from accounts where id = ?)`,
+        [after],
+      ] as [string, string[]]]),
+    ];
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts where ${clauses.map(([sql]) => sql).join(" and ")}
+        order by created_at_ms, id limit ?`,
+      [...clauses.flatMap(([, args]) => args), limit],
+    );
+    return rows.map(readAccount);
   }
 
   /**
@@ -300,6 +373,7 @@ export class Accounts {
     if (disabled.disabledAtMs !== null) return disabled;
     throw new AccountError(
       "The last owner's account cannot be disabled: revoke its keys instead, or make another account an owner first",
+      { fault: "conflict" },
     );
   }
 }

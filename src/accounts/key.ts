@@ -80,6 +80,8 @@ export function isImportableKey(secret: string): boolean {
 export interface KeyOptions {
   /** ID from {@linkcode newKeyId}, which makes issuing idempotent. Default: a new one. */
   readonly id?: string | undefined;
+  /** Default: a random one. */
+  readonly secret?: string | undefined;
   readonly name?: string | undefined;
   readonly expiresAtMs?: number | undefined;
   /** Route IDs that the key may use. Default: all. */
@@ -91,7 +93,11 @@ export interface KeyOptions {
 }
 
 /** Thrown if the ID of a new key is already in use. */
-export class DuplicateKey extends AccountError {}
+export class DuplicateKey extends AccountError {
+  constructor(message: string) {
+    super(message, { fault: "conflict" });
+  }
+}
 
 /** @throws {AccountError} If the ID, name or expiry of a key is invalid. */
 export function checkKeyOptions({ id, name = "", expiresAtMs }: KeyOptions, now: number): void {

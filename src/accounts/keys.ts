@@ -69,7 +69,7 @@ export class Keys {
     checkKeyOptions(options, this.#now());
     mustBePayer(account);
     checkScopes(account, options.scopes);
-    const secret = newSecret();
+    const { secret = newSecret() } = options;
     const key = newKey(account, secret, this.#now(), options);
     await insertKeys(this.#database, [insertKey(key, digestOf(secret), "issued"), ...also(key)]);
     return { ...key, secret };
@@ -93,7 +93,7 @@ export class Keys {
   ): Promise<Key> {
     checkKeyOptions({ name, expiresAtMs: expiresAtMs ?? undefined }, this.#now());
     const { revokedAtMs } = await this.#get(id);
-    if (revokedAtMs !== null) throw new AccountError(`Key ${id} is revoked: create another one`);
+    if (revokedAtMs !== null) throw revoked(id);
     const set = (value: unknown) => value === undefined ? 0 : 1;
     await this.#database.batch([{
       sql: UPDATE,
@@ -115,25 +115,33 @@ export class Keys {
    *
    * @param id ID of the key.
    * @param keepMs How long the present secret stays valid, up to 90 days. One that it replaced earlier ends at once.
+   * @param secret The new secret. Default: a random one.
    * @returns The key with its new `secret`, which cannot be read again.
    * @throws {AccountError} If the key does not exist, is revoked or comes from `SLUICE_OWNER_KEY`, or was rotated at the
    *   same time.
    */
-  async rotate(id: string, keepMs: number): Promise<Key & { secret: string }> {
+  async rotate(
+    id: string,
+    keepMs: number,
+    secret: string = newSecret(),
+  ): Promise<Key & { secret: string }> {
     if (!Number.isSafeInteger(keepMs) || keepMs < 0 || keepMs > LONGEST_OVERLAP_MS) {
       throw new AccountError("The previous secret may stay valid for up to 90 days");
     }
     const { revokedAtMs } = await this.#get(id);
-    if (revokedAtMs !== null) throw new AccountError(`Key ${id} is revoked: create another one`);
+    if (revokedAtMs !== null) throw revoked(id);
     const row = await this.#database.one("select digest, source from keys where id = ?", [id]);
     if (row?.source === "environment") {
-      throw new AccountError("This key comes from SLUICE_OWNER_KEY: set that to another key");
+      throw new AccountError("This key comes from SLUICE_OWNER_KEY: set that to another key", {
+        fault: "conflict",
+      });
     }
-    const secret = newSecret();
     const args = [this.#now() + keepMs, digestOf(secret), hintOf(secret), id, String(row?.digest)];
     const [rotated] = await this.#database.batch([{ sql: ROTATE, args }]);
     if (rotated!.length === 0) {
-      throw new AccountError(`Key ${id} was changed at the same time: look at it and try again`);
+      throw new AccountError(`Key ${id} was changed at the same time: look at it and try again`, {
+        fault: "conflict",
+      });
     }
     return { ...await this.#get(id), secret };
   }
@@ -143,6 +151,7 @@ export class Keys {
     if (key !== undefined) return key;
     throw new AccountError(
       `Key ${JSON.stringify(id)} not found. List keys with: sluice key list`,
+      { fault: "missing" },
     );
   }
 
@@ -194,6 +203,50 @@ export class Keys {
    */
   async list({ id }: Pick<Account, "id">): Promise<Key[]> {
     return (await this.#database.all(OF_ACCOUNT, [id, id])).map(readKey);
+  }
+
+  /**
+   * Lists keys of all accounts and teams in the order in which they were created.
+   *
+   * @param filter The account that pays or uses the key, the team, the member, whether revoked and expired keys are left
+   *   out; the ID of the last key of the page before; max number of keys.
+   * @returns Keys, oldest first.
+   */
+  async page(
+    { accountId, teamId, memberId, activeAtMs, after, limit }: {
+      readonly accountId?: string | undefined;
+      readonly teamId?: string | undefined;
+      readonly memberId?: string | undefined;
+      /** Only keys that are neither revoked nor expired at this time. */
+      readonly activeAtMs?: number | undefined;
+      readonly after?: string | undefined;
+      readonly limit: number;
+    },
+  ): Promise<Key[]> {
+    const clauses: [string, readonly (string | number)[]][] = [["true", []]];
+    if (accountId !== undefined) {
+      clauses.push(["(account_id = ? or member_id = ?)", [accountId, accountId]]);
+    }
+    if (teamId !== undefined) clauses.push(["team_id = ?", [teamId]]);
+    if (memberId !== undefined) clauses.push(["member_id = ?", [memberId]]);
+    if (activeAtMs !== undefined) {
+      clauses.push([
+        "revoked_at_ms is null and (expires_at_ms is null or expires_at_ms > ?)",
+        [activeAtMs],
+      ]);
+    }
+    if (after !== undefined) {
+      clauses.push([
+        "(created_at_ms, id) > (select created_at_ms, id from keys where id = ?)",
+        [after],
+      ]);
+    }
+    const rows = await this.#database.all(
+      `select ${KEY_COLUMNS} from keys where ${clauses.map(([sql]) => sql).join(" and ")}
+        order by created_at_ms, id limit ?`,
+      [...clauses.flatMap(([, args]) => args), limit],
+    );
+    return rows.map(readKey);
   }
 
   /**
@@ -255,6 +308,19 @@ export class Keys {
   }
 
   /**
+   * Reads when some keys were last used.
+   *
+   * @returns As {@linkcode lastUse}.
+   */
+  async lastUseOf(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.all(
+      "select key_id, last_used_at_ms from key_uses where key_id in (select value from json_each(?))",
+      [JSON.stringify(keyIds)],
+    );
+    return new Map(rows.map((row) => [String(row.key_id), Number(row.last_used_at_ms)]));
+  }
+
+  /**
    * Revokes a key permanently. Revoking it again changes nothing.
    *
    * @returns The key.
@@ -290,6 +356,10 @@ export class Keys {
     }
     await this.#database.batch(statements);
   }
+}
+
+function revoked(id: string): AccountError {
+  return new AccountError(`Key ${id} is revoked: create another one`, { fault: "conflict" });
 }
 
 /** @throws {AccountError} For the pool of a team, whose keys are the team's. */

@@ -176,7 +176,7 @@ export class Members {
   async #get(team: Team, account: Pick<Account, "id">): Promise<Member> {
     const member = await this.find(team, account);
     if (member !== undefined) return member;
-    throw new AccountError(`This account is not in team ${team.name}`);
+    throw new AccountError(`This account is not in team ${team.name}`, { fault: "missing" });
   }
 }
 

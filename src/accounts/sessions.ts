@@ -113,11 +113,12 @@ export class Sessions {
   /**
    * Creates a link that signs the account in once, within a day.
    *
+   * @param account The account.
+   * @param token The link's token. Default: a random one.
    * @returns The link's token.
    * @throws {AccountError} If the account is disabled or not a person's.
    */
-  async makeLink(account: Account): Promise<string> {
-    const token = randomText(TOKEN_LENGTH);
+  async makeLink(account: Account, token = randomText(TOKEN_LENGTH)): Promise<string> {
     const now = this.#now();
     const [, made] = await this.#database.batch([
       { sql: "delete from sign_in_links where expires_at_ms <= ?", args: [now] },
@@ -133,6 +134,7 @@ export class Sessions {
         account.kind === "person"
           ? `Cannot create a sign-in link: account ${account.email} is disabled`
           : `Cannot create a sign-in link: ${account.email} is not a person`,
+        { fault: "conflict" },
       );
     }
     return token;

@@ -58,7 +58,7 @@ export class TeamKeys {
         `Team ${team.name} has no pool: its keys are for a member, who pays for them`,
       );
     }
-    const secret = newSecret();
+    const { secret = newSecret() } = options;
     const key: Key = {
       ...newKey({ id: payerId }, secret, this.#now(), options),
       teamId: team.id,
@@ -82,6 +82,7 @@ export class TeamKeys {
         member === null
           ? `Team ${team.name} is disabled`
           : `Team ${team.name} is disabled, or ${member.email} is stopped, disabled or not in it`,
+        { fault: "conflict" },
       );
     }
     return { ...key, secret };

@@ -52,7 +52,10 @@ export class Teams {
    * @throws {AccountError} If the name is invalid or in use.
    */
   async create(
-    { name, pool, models = null }: {
+    { id = newId("team"), poolId = newId("acc"), name, pool, models = null }: {
+      /** IDs of the team and its pool. Default: new ones. */
+      readonly id?: string | undefined;
+      readonly poolId?: string | undefined;
       readonly name: string;
       readonly pool: boolean;
       readonly models?: readonly string[] | null | undefined;
@@ -60,8 +63,7 @@ export class Teams {
   ): Promise<Team> {
     checkTeamName(name);
     const createdAtMs = this.#now();
-    const id = newId("team");
-    const account = pool ? poolOf(id, name, createdAtMs) : undefined;
+    const account = pool ? poolOf({ id, poolId }, name, createdAtMs) : undefined;
     const team: Team = {
       id,
       name,
@@ -115,6 +117,7 @@ export class Teams {
     if (row !== undefined) return readTeam(row);
     throw new AccountError(
       `Team ${JSON.stringify(nameOrId.slice(0, 200))} not found. List teams with: sluice team list`,
+      { fault: "missing" },
     );
   }
 
@@ -151,7 +154,10 @@ export class Teams {
       await this.#database.batch(statements);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
-      throw new AccountError(`Team ${JSON.stringify(name)} already exists`, { cause: error });
+      throw new AccountError(`Team ${JSON.stringify(name)} already exists`, {
+        cause: error,
+        fault: "conflict",
+      });
     }
   }
 }
@@ -171,10 +177,14 @@ function checkTeamName(name: string): void {
 }
 
 /** The account of a team's pool. No address that somebody registers with is like its email address. */
-function poolOf(teamId: string, name: string, createdAtMs: number): Account {
+function poolOf(
+  { id, poolId }: { readonly id: string; readonly poolId: string },
+  name: string,
+  createdAtMs: number,
+): Account {
   return {
-    id: newId("acc"),
-    email: `${teamId.toLowerCase()}@pool`,
+    id: poolId,
+    email: `${id.toLowerCase()}@pool`,
     name: `Pool of ${name}`.slice(0, 200),
     kind: "pool",
     role: "none",

@@ -35,6 +35,8 @@ export interface NoticeFilter {
   readonly isUnread?: boolean | undefined;
   /** Only those with a delivery in this state. */
   readonly state?: Delivery["state"] | undefined;
+  /** ID of the last alert of the page before. */
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 
@@ -57,7 +59,7 @@ const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'circuit_opened', 'circuit
  * @returns The alerts, with their deliveries.
  */
 export async function notices(database: Database, filter: NoticeFilter): Promise<Notice[]> {
-  const { reader, isUnread = false, state, limit } = filter;
+  const { reader, isUnread = false, state, after, limit } = filter;
   const conditions: string[] = [];
   const args: Value[] = [];
   if (reader !== undefined) {
@@ -68,6 +70,12 @@ export async function notices(database: Database, filter: NoticeFilter): Promise
   if (state !== undefined) {
     conditions.push("alerts.id in (select alert_id from alert_deliveries where state = ?)");
     args.push(state);
+  }
+  if (after !== undefined) {
+    conditions.push(
+      "(alerts.created_at_ms, alerts.id) < (select created_at_ms, id from alerts where id = ?)",
+    );
+    args.push(after);
   }
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   const rows = await database.all(

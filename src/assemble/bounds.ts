@@ -62,6 +62,8 @@ export class Bounds implements Disposable {
   readonly counts: RateLimit;
   /** Bytes of rejected bodies and count_tokens requests of each key, per minute. */
   readonly unbilledBytes: RateLimit;
+  /** Requests of each account to the operator's API, which one thread serves, per minute. */
+  readonly adminRequests: RateLimit;
 
   constructor(settings: Settings, { now, timers, threads }: BoundsOptions) {
     const { limits } = settings;
@@ -98,6 +100,11 @@ export class Bounds implements Disposable {
       });
     this.counts = perMinute("counts", limits.countsPerMinute);
     this.unbilledBytes = perMinute("unbilledBytes", limits.unbilledBytesPerMinute);
+    this.adminRequests = new RateLimit({
+      limit: limits.adminRequestsPerMinute,
+      windowMs: MINUTE_MS,
+      now,
+    });
   }
 
   /** Applies new settings. Requests that hold more than a new bound keep it. */
@@ -113,6 +120,7 @@ export class Bounds implements Disposable {
     this.openSockets.keys.resize(sizes.keySockets);
     this.counts.limit = limits.countsPerMinute;
     this.unbilledBytes.limit = limits.unbilledBytesPerMinute;
+    this.adminRequests.limit = limits.adminRequestsPerMinute;
   }
 
   #sizes({ limits, images, responses }: Settings): Record<Pool, FairShareSize> {

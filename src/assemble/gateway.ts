@@ -16,7 +16,9 @@ import {
 } from "../database/mod.ts";
 import type { App, Server } from "../http/mod.ts";
 import { type Resolve, systemResolve } from "../images/mod.ts";
+import { PaymentSweep } from "../payments/mod.ts";
 import type { InFlightRequests } from "../relay/mod.ts";
+import { pruneLog, pruneRequests } from "../operations/mod.ts";
 import { sealKey } from "../sealing/mod.ts";
 import { delay } from "../std/mod.ts";
 import { guardProcess, type Log, Metrics, sumOfMetrics, type Tracing } from "../telemetry/mod.ts";
@@ -41,6 +43,7 @@ const QUIET_MS = 3_000;
 const LISTENING_MS = 60_000;
 /** Interval of looks at whether the other process still runs. */
 const LOOK_MS = 500;
+const DAY_MS = 86_400_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Max threads, and with a libSQL server: sqld 0.24 stops answering when eight write batches are in flight. */
 const MAX_WORKERS = 64;
@@ -79,6 +82,7 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
   readonly admission: Admission;
   readonly retention: Retention;
   readonly alerts: Alerts;
+  readonly paymentSweep: PaymentSweep;
   /** The key created at the first start; shown once, undefined from then on. */
   readonly firstKey: string | undefined;
   readonly owner: Account;
@@ -143,7 +147,19 @@ export async function assemble(config: Config, environment: Environment): Promis
   const { owner, firstKey } = await ensureOwner(store);
 
   const retention = built.adopt(
-    new Retention({ database, log, now, ...retentionLimits(settings) }),
+    new Retention({
+      database,
+      log,
+      now,
+      ...retentionLimits(settings),
+      others: [
+        (options) => pruneRequests(database, options),
+        ({ nowMs, limit, limits: { logDays } }) =>
+          logDays === undefined
+            ? Promise.resolve(false)
+            : pruneLog(database, { beforeMs: nowMs - logDays * DAY_MS, limit }),
+      ],
+    }),
     (one) => one.close(),
   );
   retention.start();
@@ -239,6 +255,9 @@ export async function assemble(config: Config, environment: Environment): Promis
   }
   alerts.start();
 
+  const sweep = built.use(new PaymentSweep(() => servings.current.payments, { log, now }));
+  sweep.start();
+
   const owned = built.move();
   let server: Server | undefined;
   let watching: ReturnType<typeof setInterval> | undefined;
@@ -280,6 +299,10 @@ export async function assemble(config: Config, environment: Environment): Promis
     get app() {
       return servings.current.app;
     },
+    get payments() {
+      return servings.current.payments;
+    },
+    paymentSweep: sweep,
     get catalog() {
       return servings.current.catalog();
     },

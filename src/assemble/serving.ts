@@ -4,9 +4,18 @@ import { Registration, Sales } from "../billing/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
 import type { Console } from "../console/mod.ts";
-import { App, openApiDocument, type Pages, type ResponseSockets } from "../http/mod.ts";
+import {
+  Admin,
+  App,
+  isAdminPath,
+  openApiDocument,
+  type Pages,
+  type ResponseSockets,
+} from "../http/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
 import { KeptItems } from "../kept_items/mod.ts";
+import type { Payments } from "../payments/mod.ts";
+import { Requests } from "../operations/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
 import type { InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import type { BoundCipher, Sealing } from "../sealing/mod.ts";
@@ -23,6 +32,7 @@ import {
   type UpstreamState,
 } from "../upstreams/mod.ts";
 import type { Bounds } from "./bounds.ts";
+import { openPayments } from "./payments.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
 import type { Reload } from "./servings.ts";
 import { openUpstreams } from "./upstreams.ts";
@@ -43,6 +53,8 @@ export interface LastingParts {
   /** What the choice of targets and keys remembers. */
   readonly routing: RoutingMemory;
   readonly sealing: Sealing;
+  /** The key of the seals. */
+  readonly sealKey: Uint8Array;
   /** Encrypts kept items. */
   readonly itemsCipher: BoundCipher;
   /** How host names of images become addresses. */
@@ -59,7 +71,7 @@ export interface LastingParts {
   readonly liveRequests: () => Promise<readonly InFlightRequest[]>;
   /** How the upstreams have been doing, in all threads. */
   readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
-  /** The console, if another thread has it. */
+  /** The console and the operator's API, if another thread has them. */
   readonly pages?: Pages | undefined;
 }
 
@@ -73,6 +85,7 @@ export interface Serving extends AsyncDisposable {
   readonly heardLists: (news: ListsNews) => void;
   readonly upstreams: Upstreams;
   readonly app: App;
+  readonly payments: Payments;
   /** The console. */
   readonly pages: Pages;
 }
@@ -145,21 +158,49 @@ export async function openServing(
   const billing = {
     registration: new Registration(database, accounts, settings.credits),
     sales: new Sales(database, settings.packages, settings.credits, now),
+    payments: openPayments(settings, {
+      database,
+      accounts,
+      now,
+      log,
+      counted: (outcome) => parts.metrics.paymentWebhook(outcome),
+      closing: parts.closing,
+    }),
   };
+  const aside = <T>(work: (database: Store["database"]) => Promise<T>) =>
+    workAside(config, store, storeOptions, work);
+  const gateway = {
+    upstreamStates: parts.upstreamStates,
+    aside,
+    requests: new Requests(database, { secret: parts.sealKey, now }),
+  };
+  const operations = { ...store, ...billing, config, catalog: own.catalog, now, gateway };
   const console = lazily(async () => {
     const { Console } = await import("../console/mod.ts");
     return new Console({
       ...store,
       ...own,
       ...billing,
-      aside: (work) => workAside(config, store, storeOptions, work),
+      aside,
       openApi: openApiDocument(),
     });
   });
-  const pages: Pages = parts.pages ??
-    { fetch: async (request, peer) => await (await console()).fetch(request, peer) };
+  const admin = new Admin({
+    operations,
+    keyRing: parts.keyRing,
+    rate: bounds.adminRequests,
+    log,
+  });
+  const pages: Pages = parts.pages ?? {
+    fetch: async (request, peer) =>
+      isAdminPath(new URL(request.url).pathname)
+        ? await admin.fetch(request, peer)
+        : await (await console()).fetch(request, peer),
+  };
+  const { payments } = billing;
   const app = new App({
     ...own,
+    webhook: (request) => payments.webhook(request),
     images: new Images({
       limits: settings.images,
       fetcher: new ImageFetcher({ ...settings.images, resolve }),
@@ -185,6 +226,7 @@ export async function openServing(
     heardLists: (news) => toldLists?.heard(news),
     upstreams,
     app,
+    payments,
     pages,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

@@ -250,7 +250,7 @@ export function admissionSettings({ tiers, limits }: Settings): AdmissionSetting
 
 /** What retention takes from the settings. */
 export function retentionLimits(
-  { retention: { requestDays, requestRows } }: Settings,
+  { retention: { requestDays, requestRows, logDays } }: Settings,
 ): RetentionLimits {
-  return { days: requestDays, rows: requestRows };
+  return { days: requestDays, rows: requestRows, logDays };
 }

@@ -27,8 +27,8 @@ function signupBonusOf(accountId: string): string {
   return `lot_invite_${accountId}`;
 }
 
-/** The lot that an account's first payment earns its inviter. The rule that takes it back knows it by its id. */
-export function paymentBonusOf(accountId: string): string {
+/** The lot that an account's first payment earns its inviter. The rules that make it and take it back know it by its id. */
+function paymentBonusOf(accountId: string): string {
   return `lot_payment_${accountId}`;
 }
 
@@ -52,7 +52,9 @@ export class Registration {
    * @throws {AccountError} If the address or name is invalid, the address in use, or the invite code unknown.
    */
   async register(
-    { email, name, kind = "person", inviteCode }: {
+    { id, email, name, kind = "person", inviteCode }: {
+      /** ID of the new account. Default: a new one. */
+      readonly id?: string | undefined;
       readonly email: string;
       readonly name?: string | undefined;
       readonly kind?: "person" | "service";
@@ -62,6 +64,7 @@ export class Registration {
     const inviter = await this.inviterOf(inviteCode);
     return await this.#accounts.create(
       {
+        id,
         email,
         kind,
         ...(name !== undefined && { name }),

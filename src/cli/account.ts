@@ -1,11 +1,20 @@
 import { Argument, type Command } from "commander";
-import { type Account, type Role, ROLES } from "../accounts/mod.ts";
+import { type Role, ROLES } from "../accounts/mod.ts";
 import { budgetsOf, budgetText, creditsOf, describeBudget } from "../ledger/mod.ts";
+import {
+  ACCOUNT_CREATE,
+  ACCOUNT_DISABLE,
+  ACCOUNT_ENABLE,
+  ACCOUNT_LINK,
+  ACCOUNT_ROLE,
+  describeAccount,
+} from "../operations/mod.ts";
 import { gatewayAddress, refuseOther } from "./address.ts";
 import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
 import type { CommandContext } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { table, time } from "./format.ts";
+import { operate } from "./operate.ts";
 import { activeAccount } from "./settings.ts";
 
 const EMAIL = argument("<email>", "email address of the account");
@@ -28,11 +37,17 @@ export function accountCommand(program: Command, context: CommandContext): void 
       ],
       help: "\nExample:\n  sluice account create --email ada@example.com --name Ada",
       opens: "new database",
-      async run({ options, parts: { registration }, print }) {
+      async run({ options, parts, config, print }) {
         const { email, name, service = false, invite } = options;
         const kind = service ? "service" : "person";
+        await operate({ context, parts, config }, ACCOUNT_CREATE, {
+          email,
+          name,
+          kind,
+          ...(invite === undefined ? {} : { invite_code: invite }),
+        });
         print(
-          plain(await registration.register({ email, name, kind, inviteCode: invite })),
+          describeAccount(await parts.accounts.get(email)),
           (made) => `Created ${made.email}. Next: sluice key create --account ${made.email}\n`,
         );
       },
@@ -44,7 +59,7 @@ export function accountCommand(program: Command, context: CommandContext): void 
     description: "list all accounts",
     opens: "database",
     async run({ parts: { accounts }, print }) {
-      print((await accounts.list()).map(plain), (all) => table(all.map(row)));
+      print((await accounts.list()).map(describeAccount), (all) => table(all.map(row)));
     },
   });
 
@@ -62,7 +77,7 @@ export function accountCommand(program: Command, context: CommandContext): void 
       const budgets = await budgetsOf(database, owner, clock.now());
       print(
         {
-          ...plain(found),
+          ...describeAccount(found),
           credits: balance,
           keys: own.length,
           active_keys: active,
@@ -86,12 +101,12 @@ export function accountCommand(program: Command, context: CommandContext): void 
     options: CHANGED_BUDGET,
     help: "\nExample:\n  sluice account update ada@example.com --budget 2000 --reset monthly",
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
       const found = await parts.accounts.get(options.email);
       const owner = { owner: "account", ownerId: found.id } as const;
-      const budgets = await changeBudget(parts, owner, options);
+      const budgets = await changeBudget({ context, parts, config }, owner, options);
       print(
-        { ...plain(found), budgets: budgets.map(describeBudget) },
+        { ...describeAccount(found), budgets: budgets.map(describeBudget) },
         (value) => table([{ ...row(value), budget: budgets.map(budgetText).join("; ") || null }]),
       );
     },
@@ -107,8 +122,12 @@ export function accountCommand(program: Command, context: CommandContext): void 
       description,
       arguments: [EMAIL],
       opens: "database",
-      async run({ options, parts: { accounts }, print }) {
-        print(plain(await accounts[name](options.email)), (value) => said(value.email));
+      async run({ options, parts, config, print }) {
+        const { id: account } = await parts.accounts.get(options.email);
+        const operation = name === "disable" ? ACCOUNT_DISABLE : ACCOUNT_ENABLE;
+        await operate({ context, parts, config }, operation, { account });
+        const changed = await parts.accounts.get(options.email);
+        print(describeAccount(changed), (value) => said(value.email));
       },
     });
   change(
@@ -126,9 +145,11 @@ export function accountCommand(program: Command, context: CommandContext): void 
       "\nowner: everything; operator: everything but owners and settings; finance: reads usage and " +
       "credits.\n\nExample:\n  sluice account role ada@example.com operator",
     opens: "database",
-    async run({ options: { email, role }, parts: { accounts }, print }) {
+    async run({ options: { email, role }, parts, config, print }) {
+      const { id: account } = await parts.accounts.get(email);
+      await operate({ context, parts, config }, ACCOUNT_ROLE, { account, role });
       print(
-        plain(await accounts.setRole(email, role)),
+        describeAccount(await parts.accounts.get(email)),
         (value) => `${value.email} has the role ${value.role}.\n`,
       );
     },
@@ -141,30 +162,17 @@ export function accountCommand(program: Command, context: CommandContext): void 
     opens: "database",
     async run({ options, parts, config, print }) {
       const found = await activeAccount(parts, options.email);
-      const address = await gatewayAddress(config);
-      refuseOther(address, config);
-      const { url } = address;
-      const link = `${url}/console/link/${await parts.sessions.makeLink(found)}`;
+      refuseOther(await gatewayAddress(config), config);
+      const made = await operate({ context, parts, config }, ACCOUNT_LINK, { account: found.id });
+      const link = String(made.link);
       print({ account: found.email, link }, () => `${link}\n`);
     },
   });
 }
 
-function plain(account: Account) {
-  return {
-    id: account.id,
-    email: account.email,
-    name: account.name,
-    kind: account.kind,
-    role: account.role,
-    created_at: new Date(account.createdAtMs).toISOString(),
-    disabled_at: account.disabledAtMs === null
-      ? null
-      : new Date(account.disabledAtMs).toISOString(),
-  };
-}
-
-function row({ email, name, kind, role, created_at, disabled_at, id }: ReturnType<typeof plain>) {
+function row(
+  { email, name, kind, role, created_at, disabled_at, id }: ReturnType<typeof describeAccount>,
+) {
   return {
     email,
     name: name || null,

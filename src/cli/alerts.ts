@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { type Notice, notices, Outbox, sendAlerts } from "../alerts/mod.ts";
-import { systemResolve } from "../images/mod.ts";
-import { newId } from "../platform/mod.ts";
+import { type Notice, notices } from "../alerts/mod.ts";
+import { ALERT_RETRY, describeAlert, testReceivers } from "../operations/mod.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseCount, table, time } from "./format.ts";
+import { operate } from "./operate.ts";
 
 const MAX_LIMIT = 1_000;
 const STATES = { waiting: "waiting", delivered: "delivered", "given-up": "given_up" } as const;
@@ -44,7 +44,7 @@ export function alertsCommand(program: Command, context: CommandContext): void {
         state: state === undefined ? undefined : stateOf(state),
         limit,
       });
-      print(found.map(plain), () => table(found.map(row)));
+      print(found.map(describeAlert), () => table(found.map(row)));
     },
   });
 
@@ -55,42 +55,20 @@ export function alertsCommand(program: Command, context: CommandContext): void {
     help: "\nThe exit status is 1 if a delivery fails. A test alert is not kept, and not repeated.",
     opens: "settings",
     async run({ options: { receiver }, config, print }) {
-      const { receivers, allowPrivateHosts, timeoutMs } = config.settings.alerts;
+      const { receivers } = config.settings.alerts;
       const names = receiver === undefined ? Object.keys(receivers) : [receiver];
       if (names.length === 0) {
         throw new UsageError("no receivers: see alerts.receivers in docs/alerts.md");
       }
-      const results = await Promise.all(names.map(async (name) => {
-        const settings = Object.hasOwn(receivers, name) ? receivers[name] : undefined;
-        if (settings === undefined) {
-          throw new UsageError(
-            `unknown receiver '${name}'. Receivers: ${Object.keys(receivers).join(", ") || "none"}`,
-          );
-        }
-        const nowMs = context.now();
-        const id = newId("alert");
-        const startedTick = performance.now();
-        const outcome = await sendAlerts(settings, [{
-          id,
-          mark: `test:${id}`,
-          kind: "test",
-          accountId: null,
-          teamId: null,
-          title: "Test alert",
-          text: "This is a test of the receiver, sent by sluice alerts test.",
-          data: {},
-          createdAtMs: nowMs,
-        }], {
-          allowPrivateHosts,
-          timeoutMs,
-          resolve: systemResolve,
-          nowMs,
-          deliveryId: id,
-          signal: new AbortController().signal,
-        });
-        const tookMs = Math.round(performance.now() - startedTick);
-        return { receiver: name, ok: outcome.error === null, ...outcome, took_ms: tookMs };
-      }));
+      const unknown = names.find((name) => !Object.hasOwn(receivers, name));
+      if (unknown !== undefined) {
+        throw new UsageError(
+          `unknown receiver '${unknown}'. Receivers: ${
+            Object.keys(receivers).join(", ") || "none"
+          }`,
+        );
+      }
+      const results = await testReceivers({ config, now: context.now }, names);
       print(results, () =>
         table(results.map(({ receiver, ok, status, error, took_ms }) => ({
           receiver,
@@ -107,12 +85,12 @@ export function alertsCommand(program: Command, context: CommandContext): void {
     arguments: [argument("[id]", "alert ID (alert_…) (default: all)")],
     options: [option("--receiver <name>", "only deliveries to this receiver (default: all)")],
     opens: "database",
-    async run({ options: { id, receiver }, parts: { database, clock }, print }) {
-      const outbox = new Outbox(database, clock.now);
-      const deliveries = await outbox.retry({
-        ...(id === undefined ? {} : { alertId: id }),
+    async run({ options: { id, receiver }, parts, config, print }) {
+      const reply = await operate({ context, parts, config }, ALERT_RETRY, {
+        ...(id === undefined ? {} : { alert: id }),
         ...(receiver === undefined ? {} : { receiver }),
       });
+      const deliveries = Number(reply.deliveries);
       print(
         { deliveries },
         () => `${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} due now.\n`,
@@ -131,33 +109,6 @@ function stateOf(text: string): typeof STATES[keyof typeof STATES] {
     throw new UsageError(`invalid state '${text}': choose from ${known()}`);
   }
   return state;
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
-function plain(one: Notice) {
-  return {
-    id: one.id,
-    kind: one.kind,
-    mark: one.mark,
-    created_at: iso(one.createdAtMs),
-    read_at: iso(one.readAtMs),
-    account_id: one.accountId,
-    title: one.title,
-    text: one.text,
-    data: one.data,
-    deliveries: one.deliveries.map(({ receiver, state, attempts, status, error, ...times }) => ({
-      receiver,
-      state,
-      attempts,
-      status,
-      error,
-      next_at: state === "waiting" ? iso(times.dueAtMs) : null,
-      delivered_at: iso(times.deliveredAtMs),
-    })),
-  };
 }
 
 function row({ id, createdAtMs, kind, title, deliveries }: Notice) {

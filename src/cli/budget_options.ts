@@ -1,19 +1,16 @@
 import { AccountError } from "../accounts/mod.ts";
-import type { Database, DatabaseClock, Statement } from "../database/mod.ts";
 import {
   type Budget,
   budgetId,
   type BudgetOwner,
   type BudgetPeriod,
   budgetsOf,
-  budgetStatements,
   isTimeZone,
-  raiseBudget,
-  removeBudget,
-  setBudget,
 } from "../ledger/mod.ts";
+import { BUDGET_RAISE, BUDGET_REMOVE, BUDGET_SET, type Json } from "../operations/mod.ts";
 import { UsageError } from "./context.ts";
 import { option } from "./define_command.ts";
+import { operate } from "./operate.ts";
 import { parseCount, parseDuration, parseList } from "./format.ts";
 
 /** Options of commands that set a budget. */
@@ -25,6 +22,9 @@ export interface BudgetOptions {
   readonly raise?: string;
   readonly until?: string;
 }
+
+const MAX_MARKS = 10;
+const MAX_MARK = 1_000;
 
 const PERIODS: Readonly<Record<string, BudgetPeriod>> = {
   daily: "day",
@@ -53,31 +53,30 @@ export const CHANGED_BUDGET = [
   option("--until <duration>", "how long the raise lasts, e.g. 12h, 7d"),
 ];
 
-/** Statements that give a new key its budget, for the transaction that makes it. */
-export function newBudget(
-  owner: { readonly owner: BudgetOwner; readonly ownerId: string },
-  { budget, reset = "never", zone, marks }: BudgetOptions,
-  nowMs: number,
-): Statement[] {
+/** The budget of a new key, as its operation takes it. */
+export function newBudget({ budget, reset = "never", zone, marks }: BudgetOptions): Json[] {
   if (budget === undefined) {
     if (reset !== "never" || zone !== undefined || marks !== undefined) {
       throw new UsageError("--reset, --zone and --marks need --budget");
     }
     return [];
   }
-  const terms = { ...owner, period: parsePeriod(reset), credits: parseCount(budget) };
-  return checked(() =>
-    budgetStatements({ ...terms, zone: parseZone(zone), marks: parseMarks(marks) }, { nowMs })
-  );
+  return [{
+    period: parsePeriod(reset),
+    credits: parseCount(budget),
+    ...(zone === undefined ? {} : { time_zone: parseZone(zone) }),
+    ...(marks === undefined ? {} : { marks: checkedMarks(marks) }),
+  }];
 }
 
 /** Sets, changes, raises or removes a budget of an owner, as the options say. */
 export async function changeBudget(
-  { database, clock }: { readonly database: Database; readonly clock: DatabaseClock },
+  open: Parameters<typeof operate>[0],
   owner: { readonly owner: BudgetOwner; readonly ownerId: string },
   options: BudgetOptions,
 ): Promise<readonly Budget[]> {
   const { budget, reset, raise, until } = options;
+  const { database, clock } = open.parts;
   const nowMs = clock.now();
   const known = await budgetsOf(database, owner, nowMs);
   if (!Object.keys(options).some((name) => NAMES.includes(name))) return known;
@@ -87,25 +86,38 @@ export async function changeBudget(
   if (budget === "none") {
     const period = reset === undefined ? undefined : parsePeriod(reset);
     for (const one of known) {
-      if (period === undefined || one.period === period) await removeBudget(database, one);
+      if (period === undefined || one.period === period) {
+        await operate(open, BUDGET_REMOVE, { budget: one.id });
+      }
     }
     return await budgetsOf(database, owner, nowMs);
   }
   const name = { ...owner, period: periodOf(reset, known, budget !== undefined) };
   const before = known.find(({ id }) => id === budgetId(name));
   const zone = parseZone(options.zone);
-  const marks = parseMarks(options.marks);
+  const marks = options.marks === undefined ? undefined : checkedMarks(options.marks);
   const credits = budget === undefined ? before?.credits : parseCount(budget);
   if (credits === undefined) {
     throw new AccountError(`No such budget yet: set one with --budget${list(known)}`);
   }
   if (budget !== undefined || zone !== undefined || marks !== undefined) {
-    await checkedAsync(() => setBudget(database, { ...name, credits, zone, marks }, { nowMs }));
+    await operate(open, BUDGET_SET, {
+      owner: name.owner,
+      owner_id: name.ownerId,
+      period: name.period,
+      credits,
+      ...(zone === undefined ? {} : { time_zone: zone }),
+      ...(marks === undefined ? {} : { marks }),
+    });
   }
   if (raise !== undefined) {
-    const untilMs = until === undefined ? 0 : nowMs + parseDuration(until);
-    const extra = parseCount(raise);
-    await checkedAsync(() => raiseBudget(database, name, { credits: extra, untilMs, nowMs }));
+    await operate(open, BUDGET_RAISE, {
+      budget: budgetId(name),
+      credits: parseCount(raise),
+      ...(until === undefined
+        ? {}
+        : { until: new Date(nowMs + parseDuration(until)).toISOString() }),
+    });
   }
   return await budgetsOf(database, owner, nowMs);
 }
@@ -149,23 +161,12 @@ function parseZone(text: string | undefined): string | undefined {
   );
 }
 
-function parseMarks(text: string | undefined): number[] | undefined {
-  return text === undefined ? undefined : parseList(text).map(parseCount);
-}
-
-/** What the ledger does not take is a wrong option. */
-function checked<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw error instanceof RangeError ? new UsageError(error.message) : error;
-  }
-}
-
-async function checkedAsync<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof RangeError ? new UsageError(error.message) : error;
-  }
+function checkedMarks(text: string): number[] {
+  const marks = parseList(text).map(parseCount);
+  const isValid = marks.length <= MAX_MARKS &&
+    marks.every((mark) => mark > 0 && mark <= MAX_MARK);
+  if (isValid) return marks;
+  throw new UsageError(
+    `Invalid marks: use up to ${MAX_MARKS} whole percentages from 1 to ${MAX_MARK}`,
+  );
 }

@@ -1,10 +1,14 @@
 import type { Command } from "commander";
 import { type Account, AccountError } from "../accounts/mod.ts";
+import type { Config } from "../config/mod.ts";
 import { newReference } from "../billing/mod.ts";
+import { minorUnits } from "../config/mod.ts";
 import { creditsOf } from "../ledger/mod.ts";
+import { CREDITS_GRANT, CREDITS_SELL, CREDITS_TAKE_BACK } from "../operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option, required } from "./define_command.ts";
 import { parseCount, parseDuration } from "./format.ts";
+import { operate } from "./operate.ts";
 import {
   checkPayer,
   payerOf,
@@ -21,6 +25,8 @@ interface GrantOptions {
   readonly note?: string;
   readonly package?: string;
   readonly paid?: boolean;
+  readonly amount?: string;
+  readonly currency?: string;
   readonly reference?: string;
 }
 
@@ -54,6 +60,8 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         "--paid",
         "mark the package as paid: an account's first payment earns its inviter a bonus",
       ),
+      option("--amount <number>", "what was paid, e.g. 1200.00 (default: the package's price)"),
+      option("--currency <code>", "currency of --amount", "usd"),
       REFERENCE,
     ],
     help:
@@ -62,7 +70,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       "    --reference INV-2031",
     opens: "place",
     run: ({ options, print }) =>
-      moving(context, options, "granted", async (parts, moved) => {
+      moving(context, options, "granted", async (parts, moved, config) => {
         const { sales, database, clock } = parts;
         if (options.credits === undefined && options.package === undefined) {
           throw new UsageError("pass --credits or --package");
@@ -81,28 +89,40 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         if (options.paid && options.package === undefined) {
           throw new UsageError("--paid requires --package");
         }
+        if (options.amount !== undefined && !options.paid) {
+          throw new UsageError("--amount requires --paid");
+        }
+        const price = options.amount === undefined
+          ? undefined
+          : priceOf(options.amount, options.currency ?? "usd");
         const account = await payerOf(parts, options);
         const amount = options.credits === undefined ? undefined : parseCount(options.credits);
         const reference = options.reference ?? newReference();
-        const { lotId, isRepeated } = await repeatable(
+        const about = {
+          account: account.id,
           reference,
-          () =>
-            options.package === undefined
-              ? sales.grant(account, {
-                credits: amount!,
-                note: options.note,
-                expiresAtMs: options.expires === undefined
-                  ? null
-                  : clock.now() + parseDuration(options.expires),
-                reference,
-              })
-              : sales.sell(account, sales.package(options.package), {
-                paid: options.paid ?? false,
-                credits: amount,
-                note: options.note,
-                reference,
-              }),
+          ...(options.note === undefined ? {} : { note: options.note }),
+          ...(amount === undefined ? {} : { credits: amount }),
+        };
+        const operation = options.package === undefined ? CREDITS_GRANT : CREDITS_SELL;
+        const input = options.package === undefined
+          ? {
+            ...about,
+            expires_at: options.expires === undefined
+              ? null
+              : new Date(clock.now() + parseDuration(options.expires)).toISOString(),
+          }
+          : {
+            ...about,
+            package: options.package,
+            paid: options.paid ?? false,
+            ...(price === undefined ? {} : { price }),
+          };
+        const reply = await repeatable(
+          reference,
+          () => operate({ context, parts, config }, operation, input),
         );
+        const [lotId, isRepeated] = [String(reply.lot), reply.repeated === true];
         moved();
         const what = options.package === undefined
           ? `${amount!.toLocaleString("en-US")} credits`
@@ -140,17 +160,28 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       '--note "granted twice"',
     opens: "place",
     run: ({ options, print }) =>
-      moving(context, options, "taken back", async (parts, moved) => {
-        const { sales, database } = parts;
+      moving(context, options, "taken back", async (parts, moved, config) => {
+        const { database } = parts;
         const account = await payerOf(parts, options);
         const reference = options.reference ?? newReference();
-        const taken = await repeatable(reference, () =>
-          sales.takeBack(account, {
-            lotId: options.lot,
-            credits: options.credits === undefined ? undefined : parseCount(options.credits),
-            note: options.note,
-            reference,
-          }));
+        const reply = await repeatable(
+          reference,
+          () =>
+            operate({ context, parts, config }, CREDITS_TAKE_BACK, {
+              account: account.id,
+              lot: options.lot,
+              ...(options.credits === undefined ? {} : { credits: parseCount(options.credits) }),
+              note: options.note,
+              reference,
+            }),
+        );
+        const taken = {
+          lotId: String(reply.lot),
+          credits: Number(reply.taken),
+          bonusCredits: Number(reply.bonus_taken),
+          id: String(reply.entry),
+          isRepeated: reply.repeated === true,
+        };
         moved();
         print(
           {
@@ -177,6 +208,16 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         );
       }),
   });
+}
+
+/** An amount of money in minor units. */
+function priceOf(given: string, currency: string): { amount: number; currency: string } {
+  try {
+    return { amount: minorUnits(Number(given), currency), currency };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`invalid amount '${given}': ${error.message}`);
+  }
 }
 
 /**
@@ -208,12 +249,16 @@ async function moving(
   context: CommandContext,
   options: PlaceOptions & PayerOptions,
   done: "granted" | "taken back",
-  work: (parts: CommandParts, moved: () => void) => Promise<void>,
+  work: (parts: CommandParts, moved: () => void, config: Config) => Promise<void>,
 ): Promise<void> {
   checkPayer(options);
   let isMoved = false;
   try {
-    await withParts(context, options, (parts) => work(parts, () => isMoved = true));
+    await withParts(
+      context,
+      options,
+      (parts, config) => work(parts, () => isMoved = true, config),
+    );
   } catch (error) {
     if (!isMoved) throw error;
     const why = error instanceof Error ? error.message : String(error);

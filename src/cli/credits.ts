@@ -1,9 +1,12 @@
 import type { Command } from "commander";
-import { audit, creditsOf, type Lot } from "../ledger/mod.ts";
+import { audit, creditsOf } from "../ledger/mod.ts";
+import { describeLot } from "../operations/mod.ts";
+import { debtOf } from "../payments/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { creditMoveCommands } from "./credit_moves.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
+import { checkoutCommand } from "./payments.ts";
 import { progress } from "./progress.ts";
 import { accountOrOwner, payerOf } from "./settings.ts";
 
@@ -12,6 +15,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
   const credits = program.command("credits").description("manage prepaid credits");
 
   creditMoveCommands(credits, context);
+  checkoutCommand(credits, context);
 
   defineCommand<{ account?: string; team?: string }>(credits, context, {
     name: "show",
@@ -34,7 +38,8 @@ export function creditCommands(program: Command, context: CommandContext): void 
           held: own.held,
           consumed: own.consumed,
           requests: own.requests,
-          lots: own.lots.map(plain),
+          owed: await debtOf(database, account.id),
+          lots: own.lots.map(describeLot),
         },
         ({ lots, ...sums }) => `${table([sums])}\n${table(lots.map(row))}`,
       );
@@ -84,19 +89,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
   });
 }
 
-function plain(lot: Lot) {
-  return {
-    id: lot.id,
-    source: lot.source,
-    note: lot.note,
-    granted: lot.granted,
-    remaining: lot.remaining,
-    created_at: new Date(lot.createdAtMs).toISOString(),
-    expires_at: lot.expiresAtMs === null ? null : new Date(lot.expiresAtMs).toISOString(),
-  };
-}
-
-function row({ created_at, expires_at, note, ...lot }: ReturnType<typeof plain>) {
+function row({ created_at, expires_at, note, ...lot }: ReturnType<typeof describeLot>) {
   return {
     ...lot,
     created: time(Date.parse(created_at)),

@@ -1,16 +1,17 @@
 import type { Command } from "commander";
-import { type Key, type Scope, SCOPES } from "../accounts/mod.ts";
+import { AccountError, type Key, type Scope, SCOPES } from "../accounts/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
+import { type Budget, budgetsOf, budgetsOfKeys, budgetText } from "../ledger/mod.ts";
 import {
-  type Budget,
-  budgetsOf,
-  budgetsOfKeys,
-  budgetText,
-  describeBudget,
-} from "../ledger/mod.ts";
-import { spentByKey } from "../usage/mod.ts";
+  describeKey,
+  describeKeys,
+  KEY_CREATE,
+  KEY_REVOKE,
+  KEY_ROTATE,
+  KEY_UPDATE,
+} from "../operations/mod.ts";
 import { servedCatalog } from "./served_catalog.ts";
-import { type CommandContext, UsageError } from "./context.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import {
   type BudgetOptions,
@@ -20,6 +21,7 @@ import {
   newBudget,
 } from "./budget_options.ts";
 import { parseDuration, parseList, table, time } from "./format.ts";
+import { operate } from "./operate.ts";
 import { accountOrOwner, activeAccount } from "./settings.ts";
 
 interface CreateOptions extends BudgetOptions {
@@ -71,30 +73,30 @@ export function keyCommand(program: Command, context: CommandContext): void {
       if (team !== undefined && scopes !== undefined) {
         throw new UsageError("keys of a team have the scope inference: omit --scopes");
       }
-      const restrictions = {
-        name: options.name,
-        models,
-        expiresAtMs: options.expires === undefined
-          ? undefined
-          : context.now() + parseDuration(options.expires),
-      };
       const nowMs = parts.clock.now();
-      const also = ({ id }: Key) => newBudget({ owner: "key", ownerId: id }, options, nowMs);
-      const made = team === undefined
-        ? await parts.keys.issue(await activeAccount(parts, options.account), {
-          ...restrictions,
-          scopes: scopes === undefined ? undefined : parseScopes(scopes),
-        }, also)
-        : await parts.teamKeys.issue(
-          await parts.teams.get(team),
-          options.member === undefined ? null : await parts.accounts.get(options.member),
-          restrictions,
-          also,
-        );
+      const whose = team === undefined
+        ? {
+          account: (await activeAccount(parts, options.account)).id,
+          ...(scopes === undefined ? {} : { scopes: parseScopes(scopes) }),
+        }
+        : {
+          team: (await parts.teams.get(team)).id,
+          ...(options.member === undefined
+            ? {}
+            : { member: (await parts.accounts.get(options.member)).id }),
+        };
+      const reply = await operate({ context, parts, config }, KEY_CREATE, {
+        ...whose,
+        name: options.name,
+        models: models ?? null,
+        expires_at: expiryOf(options.expires, context.now()) ?? null,
+        budgets: newBudget(options),
+      });
+      const made = (await parts.keys.byId(String(reply.id)))!;
       const owner = { owner: "key", ownerId: made.id } as const;
       const budgets = await budgetsOf(parts.database, owner, nowMs);
       print(
-        { ...plain(made, budgets), key: made.secret },
+        { ...describeKey(made, budgets), key: String(reply.key) },
         (value) =>
           `${value.key}\n\nCopy the key now: you won't be able to see it again. Its ID is ${value.id}.\n`,
       );
@@ -119,13 +121,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const whose = team ?? await accountOrOwner(parts, options.account);
       const found = team === undefined ? await keys.list(whose) : await teamKeys.list(team);
       const shown = options.all ? found : found.filter((one) => isActive(one, context.now()));
-      const lastUse = await keys.lastUse(whose);
-      const payers = [...new Set(shown.map(({ accountId }) => accountId))];
-      const spent = new Map(
-        (await Promise.all(payers.map((id) => spentByKey(database, id)))).flatMap((
-          one,
-        ) => [...one]),
-      );
+      const described = await describeKeys({ keys, database, nowMs: parts.clock.now() }, shown);
       const budgets = await budgetsOfKeys(
         database,
         shown.map(({ id }) => id),
@@ -133,16 +129,13 @@ export function keyCommand(program: Command, context: CommandContext): void {
       );
       const hidden = found.length - shown.length;
       print(
-        shown.map((one) => ({
-          ...plain(one, budgets.get(one.id)),
-          last_used_at: iso(lastUse.get(one.id) ?? null),
-          spent: spent.get(one.id) ?? 0,
-        })),
+        described,
         () =>
-          table(shown.map((one) => ({
-            ...row(one, budgets.get(one.id), lastUse.get(one.id) ?? null, context.now()),
-            spent: spent.get(one.id) ?? 0,
-          }))) +
+          table(shown.map((one, at) => {
+            const { last_used_at: used, spent } = described[at]!;
+            const usedAtMs = used === null ? null : Date.parse(used);
+            return { ...row(one, budgets.get(one.id), usedAtMs, context.now()), spent };
+          })) +
           (hidden === 0 ? "" : `\n${hidden} revoked or expired: sluice key list --all\n`),
       );
     },
@@ -164,23 +157,25 @@ export function keyCommand(program: Command, context: CommandContext): void {
     opens: "database",
     async run({ options, parts, config, print }) {
       const { id, name, models, expires } = options;
-      const changed = await parts.keys.change(id, {
+      const known = await keyOf(parts, id);
+      const changes = {
         name,
         models: models === undefined
           ? undefined
           : models === "all"
           ? null
           : routeIds(parseList(models), await servedCatalog(config, context)),
-        expiresAtMs: expires === undefined
-          ? undefined
-          : expires === "never"
-          ? null
-          : context.now() + parseDuration(expires),
-      });
+        expires_at: expiryOf(expires, context.now()),
+      };
+      const isChanged = Object.values(changes).some((one) => one !== undefined);
+      if (isChanged || known.revokedAtMs !== null) {
+        await operate({ context, parts, config }, KEY_UPDATE, { key: id, ...changes });
+      }
+      const changed = await keyOf(parts, id);
       const owner = { owner: "key", ownerId: changed.id } as const;
-      const budgets = await changeBudget(parts, owner, options);
+      const budgets = await changeBudget({ context, parts, config }, owner, options);
       print(
-        plain(changed, budgets),
+        describeKey(changed, budgets),
         () => table([row(changed, budgets, null, context.now())]),
       );
     },
@@ -200,15 +195,17 @@ export function keyCommand(program: Command, context: CommandContext): void {
       "\nThe key's ID, restrictions, budgets and usage stay. Only one previous secret is kept: a second rotation" +
       "\nends an earlier one at once.\n\nExample:\n  sluice key rotate key_… --keep 24h",
     opens: "database",
-    async run({ options: { id, keep }, parts, print }) {
-      const { secret, ...rotated } = await parts.keys.rotate(
-        id,
-        keep === undefined ? 0 : parseDuration(keep),
-      );
+    async run({ options: { id, keep }, parts, config, print }) {
+      await keyOf(parts, id);
+      const { key: secret } = await operate({ context, parts, config }, KEY_ROTATE, {
+        key: id,
+        keep_seconds: keep === undefined ? 0 : parseDuration(keep) / 1_000,
+      });
+      const rotated = await keyOf(parts, id);
       const owner = { owner: "key", ownerId: id } as const;
       const budgets = await budgetsOf(parts.database, owner, parts.clock.now());
       print(
-        { ...plain(rotated, budgets), key: secret },
+        { ...describeKey(rotated, budgets), key: String(secret) },
         (value) =>
           `${value.key}\n\nCopy the key now: you won't be able to see it again. The previous one ` +
           (keep === undefined
@@ -223,13 +220,29 @@ export function keyCommand(program: Command, context: CommandContext): void {
     description: "revoke a key permanently",
     arguments: [argument("<id>", "key ID (key_…)")],
     opens: "database",
-    async run({ options: { id }, parts: { keys }, print }) {
+    async run({ options: { id }, parts, config, print }) {
+      await keyOf(parts, id);
+      await operate({ context, parts, config }, KEY_REVOKE, { key: id });
       print(
-        plain(await keys.revoke(id), undefined),
+        describeKey(await keyOf(parts, id), undefined),
         (value) => `Revoked ${value.id}. A running gateway rejects it within a second.\n`,
       );
     },
   });
+}
+
+/** @throws {AccountError} If there is no such key. */
+async function keyOf({ keys }: CommandParts, id: string): Promise<Key> {
+  const key = await keys.byId(id);
+  if (key !== undefined) return key;
+  throw new AccountError(`Key ${JSON.stringify(id)} not found. List keys with: sluice key list`);
+}
+
+/** When a lifetime ends; `null` for one that never does. */
+function expiryOf(text: string | undefined, nowMs: number): string | null | undefined {
+  if (text === undefined) return undefined;
+  if (text === "never") return null;
+  return new Date(nowMs + parseDuration(text)).toISOString();
 }
 
 function parseScopes(text: string): Scope[] {
@@ -256,30 +269,6 @@ export function routeIds(names: readonly string[], catalog: Catalog): string[] {
     }
     return route.id;
   });
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
-function plain(key: Key, budgets: readonly Budget[] = []) {
-  return {
-    id: key.id,
-    account_id: key.accountId,
-    team_id: key.teamId,
-    member_id: key.memberId,
-    scopes: key.scopes,
-    name: key.name,
-    hint: key.hint,
-    models: key.models,
-    // for the key's life; `budgets` has all
-    budget: budgets.find(({ period }) => period === "life")?.credits ?? key.budgetCredits,
-    budgets: budgets.map(describeBudget),
-    created_at: iso(key.createdAtMs),
-    expires_at: iso(key.expiresAtMs),
-    revoked_at: iso(key.revokedAtMs),
-    previous_valid_until: iso(key.previousUntilMs),
-  };
 }
 
 function row(

@@ -7,6 +7,7 @@ import {
   requestRecord,
   shortReasonOf,
 } from "../usage/mod.ts";
+import { describeRequest } from "../operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseCount, table } from "./format.ts";
@@ -40,7 +41,7 @@ export function requestsCommand(program: Command, context: CommandContext): void
         const emails = await emailsOf(records, parts);
         const emailOf = (one: RequestRecord) => emails.get(one.accountId) ?? one.accountId;
         print(
-          records.map((one) => plain(one, emailOf(one))),
+          records.map((one) => describeRequest(one, emailOf(one))),
           () => table(records.map((one) => row(one, emailOf(one)))),
         );
       },
@@ -61,7 +62,7 @@ export function requestsCommand(program: Command, context: CommandContext): void
         );
       }
       const email = (await emailsOf([record], parts)).get(record.accountId) ?? record.accountId;
-      print(plain(record, email), () => facts(record, email));
+      print(describeRequest(record, email), () => facts(record, email));
     },
   });
 }
@@ -96,33 +97,9 @@ function row(record: RequestRecord, email: string) {
   };
 }
 
-function plain(record: RequestRecord, email: string) {
-  return {
-    id: record.requestId,
-    account: email,
-    key_id: record.keyId,
-    started_at: new Date(record.startedAtMs).toISOString(),
-    dialect: record.dialect,
-    streamed: record.streamed,
-    model: record.route,
-    outcome: outcomeOf(record),
-    status: record.status,
-    reason: record.reason,
-    message: record.message,
-    upstream: record.upstream,
-    upstream_model: record.upstreamModel,
-    attempts: record.attempts,
-    /** `null` if every attempt got a reply, and in records from before schema 10. */
-    attempt_list:
-      record.attemptList?.map(({ durationMs, ...one }) => ({ ...one, ms: durationMs })) ??
-        null,
-    input_tokens: record.inputTokens,
-    cached_tokens: record.cachedTokens,
-    output_tokens: record.outputTokens,
-    credits: record.chargedCredits,
-    first_token_ms: record.firstTokenMs,
-    duration_ms: record.durationMs,
-  };
+function tagsText(tags: RequestRecord["tags"]): string | null {
+  if (tags === undefined) return null;
+  return Object.entries(tags).map(([name, value]) => `${name}=${value}`).join(", ");
 }
 
 function facts(record: RequestRecord, email: string): string {
@@ -142,6 +119,7 @@ function facts(record: RequestRecord, email: string): string {
     ["duration", `${record.durationMs} ms`],
     ["tokens", `${record.inputTokens} in, ${record.outputTokens} out`],
     ["credits", record.chargedCredits],
+    ["tags", tagsText(record.tags)],
   ];
   const known = lines.filter(([, value]) => value !== null);
   const text = known.map(([name, value]) => `${name.padEnd(10)}${value}\n`).join("");

@@ -7,18 +7,30 @@ import {
   type TeamRole,
 } from "../accounts/mod.ts";
 import {
-  balancesOf,
   type Budget,
   budgetsOf,
   budgetsOfMembers,
   budgetText,
   describeBudget,
 } from "../ledger/mod.ts";
+import {
+  describeMember,
+  describeTeam,
+  MEMBER_ADD,
+  MEMBER_REMOVE,
+  MEMBER_START,
+  MEMBER_STOP,
+  TEAM_CREATE,
+  TEAM_DISABLE,
+  TEAM_ENABLE,
+  TEAM_UPDATE,
+} from "../operations/mod.ts";
 import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { parseList, shellWord, table, time } from "./format.ts";
 import { routeIds } from "./key.ts";
+import { operate } from "./operate.ts";
 import { servedCatalog } from "./served_catalog.ts";
 
 const TEAM = argument("<team>", "name or ID of the team");
@@ -47,15 +59,16 @@ export function teamCommand(program: Command, context: CommandContext): void {
       "  sluice credits grant --team Platform --credits 10000",
     opens: "new database",
     async run({ options: { name, membersPay = false, models }, parts, config, print }) {
-      const made = await parts.teams.create({
+      const { id } = await operate({ context, parts, config }, TEAM_CREATE, {
         name,
         pool: !membersPay,
         models: models === undefined
           ? null
           : routeIds(parseList(models), await servedCatalog(config, context)),
       });
+      const made = await parts.teams.get(String(id));
       print(
-        await plain(parts, made),
+        await describeTeam(parts, made),
         (value) =>
           `Created ${value.name} (${value.id}). Next: sluice team add ${shellWord(value.name)} ` +
           "--account <email>\n",
@@ -71,7 +84,7 @@ export function teamCommand(program: Command, context: CommandContext): void {
       const all = await parts.teams.list();
       const counts = await parts.members.counts();
       const found = await Promise.all(all.map(async (one) => ({
-        ...await plain(parts, one),
+        ...await describeTeam(parts, one),
         members: counts.get(one.id) ?? 0,
       })));
       print(found, (rows) => table(rows.map((one) => ({ ...row(one), members: one.members }))));
@@ -94,7 +107,7 @@ export function teamCommand(program: Command, context: CommandContext): void {
       );
       const ofMembers = await budgetsOfMembers(database, found.id, clock.now());
       const members = (await parts.members.list(found)).map((one) => ({
-        ...plainMember(one),
+        ...describeMember(one),
         keys: keys.filter(({ memberId, revokedAtMs }) =>
           memberId === one.accountId && revokedAtMs === null
         ).length,
@@ -102,7 +115,7 @@ export function teamCommand(program: Command, context: CommandContext): void {
       }));
       print(
         {
-          ...await plain(parts, found),
+          ...await describeTeam(parts, found),
           budgets: budgets.map(describeBudget),
           members: members.map((one) => ({ ...one, budgets: one.budgets.map(describeBudget) })),
         },
@@ -135,24 +148,28 @@ export function teamCommand(program: Command, context: CommandContext): void {
           throw new UsageError("--member goes with options of budgets only");
         }
         const one = await memberOf(parts, found, member);
-        const budgets = await changeBudget(parts, memberOwner(one), options);
+        const budgets = await changeBudget({ context, parts, config }, memberOwner(one), options);
         return print(
-          { ...plainMember(one), budgets: budgets.map(describeBudget) },
+          { ...describeMember(one), budgets: budgets.map(describeBudget) },
           () => table([{ member: one.email, budget: budgets.map(budgetText).join("; ") || "–" }]),
         );
       }
-      const changed = await parts.teams.change(found, {
+      const changes = {
         name,
         models: models === undefined
           ? undefined
           : models === "all"
           ? null
           : routeIds(parseList(models), await servedCatalog(config, context)),
-      });
+      };
+      if (Object.values(changes).some((one) => one !== undefined)) {
+        await operate({ context, parts, config }, TEAM_UPDATE, { team: found.id, ...changes });
+      }
+      const changed = await parts.teams.get(found.id);
       const owner = { owner: "team", ownerId: changed.id } as const;
-      const budgets = await changeBudget(parts, owner, options);
+      const budgets = await changeBudget({ context, parts, config }, owner, options);
       print(
-        { ...await plain(parts, changed), budgets: budgets.map(describeBudget) },
+        { ...await describeTeam(parts, changed), budgets: budgets.map(describeBudget) },
         (value) => table([{ ...row(value), budget: budgets.map(budgetText).join("; ") || "–" }]),
       );
     },
@@ -169,10 +186,13 @@ export function teamCommand(program: Command, context: CommandContext): void {
       description,
       arguments: [TEAM],
       opens: "database",
-      async run({ options, parts, print }) {
-        const changed = await parts.teams.change(await parts.teams.get(options.team), { disabled });
+      async run({ options, parts, config, print }) {
+        const { id: team } = await parts.teams.get(options.team);
+        const operation = disabled ? TEAM_DISABLE : TEAM_ENABLE;
+        await operate({ context, parts, config }, operation, { team });
+        const changed = await parts.teams.get(team);
         print(
-          await plain(parts, changed),
+          await describeTeam(parts, changed),
           (value) =>
             disabled
               ? `Disabled ${value.name}. A running gateway rejects its keys within a second.\n`
@@ -199,11 +219,13 @@ function memberCommands(team: Command, context: CommandContext): void {
     ],
     help: "\nExample:\n  sluice team add Platform --account ada@example.com --role lead",
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
       const found = await parts.teams.get(options.team);
       const account = await parts.accounts.get(options.account);
+      const input = { team: found.id, account: account.id, role: options.role };
+      await operate({ context, parts, config }, MEMBER_ADD, input);
       print(
-        plainMember(await parts.members.add(found, account, options.role)),
+        describeMember(await memberOf(parts, found, account.email)),
         ({ email, role }) => `${email} is ${role} in ${found.name}.\n`,
       );
     },
@@ -216,6 +238,7 @@ function memberCommands(team: Command, context: CommandContext): void {
     remove: (email: string, name: string) =>
       `Removed ${email} from ${name}. Their keys of the team are revoked.\n`,
   };
+  const operations = { stop: MEMBER_STOP, start: MEMBER_START, remove: MEMBER_REMOVE };
   for (
     const [name, description] of [
       ["stop", "reject a member's keys of a team; others go on"],
@@ -229,11 +252,16 @@ function memberCommands(team: Command, context: CommandContext): void {
       arguments: [TEAM],
       options: [ACCOUNT],
       opens: "database",
-      async run({ options, parts, print }) {
+      async run({ options, parts, config, print }) {
         const found = await parts.teams.get(options.team);
         const account = await parts.accounts.get(options.account);
+        const before = await parts.members.find(found, account);
+        await operate({ context, parts, config }, operations[name], {
+          team: found.id,
+          account: account.id,
+        });
         print(
-          plainMember(await parts.members[name](found, account)),
+          describeMember(await parts.members.find(found, account) ?? before!),
           ({ email }) => said[name](email, found.name),
         );
       },
@@ -241,26 +269,8 @@ function memberCommands(team: Command, context: CommandContext): void {
   }
 }
 
-async function plain({ accounts, database }: CommandParts, team: Team) {
-  const { poolId } = team;
-  const pool = poolId === null ? undefined : await accounts.byId(poolId);
-  const balance = poolId === null
-    ? null
-    : (await balancesOf(database, [poolId])).get(poolId)?.balance ?? 0;
-  return {
-    id: team.id,
-    name: team.name,
-    /** Account that pays; null where members pay. */
-    pool: pool?.email ?? null,
-    credits: balance,
-    models: team.models,
-    created_at: new Date(team.createdAtMs).toISOString(),
-    disabled_at: team.disabledAtMs === null ? null : new Date(team.disabledAtMs).toISOString(),
-  };
-}
-
 function row({ name, credits, models, created_at, disabled_at, id }: Awaited<
-  ReturnType<typeof plain>
+  ReturnType<typeof describeTeam>
 >) {
   return {
     name,
@@ -272,23 +282,8 @@ function row({ name, credits, models, created_at, disabled_at, id }: Awaited<
   };
 }
 
-function plainMember(member: Member) {
-  return {
-    account_id: member.accountId,
-    email: member.email,
-    name: member.name,
-    role: member.role,
-    state: member.disabledAtMs !== null
-      ? "disabled"
-      : member.stoppedAtMs !== null
-      ? "stopped"
-      : "active",
-    added_at: new Date(member.addedAtMs).toISOString(),
-  };
-}
-
 function memberRow(
-  { email, role, state, keys, budgets }: ReturnType<typeof plainMember> & {
+  { email, role, state, keys, budgets }: ReturnType<typeof describeMember> & {
     keys: number;
     budgets: readonly Budget[];
   },

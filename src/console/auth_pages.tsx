@@ -19,7 +19,7 @@ import {
   type PageRequest,
   seeOther,
 } from "./request.tsx";
-import type { Visitor } from "./visitor.ts";
+import type { Visitor } from "../web/mod.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
 

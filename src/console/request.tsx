@@ -16,13 +16,14 @@ import type { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
+import type { Codes, Payments } from "../payments/mod.ts";
 import type { InFlightRequest } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import type { UpstreamState } from "../upstreams/mod.ts";
 import type { PageContext } from "./layout.tsx";
 import { MessagePage } from "./pages/message.tsx";
-import type { Visitor } from "./visitor.ts";
+import type { Visitor } from "../web/mod.ts";
 
 /** Dependencies of the console. */
 export interface ConsoleParts {
@@ -37,6 +38,8 @@ export interface ConsoleParts {
   readonly sessions: Sessions;
   readonly registration: Registration;
   readonly sales: Sales;
+  readonly payments: Payments;
+  readonly codes: Codes;
   /** The models that are served now. */
   readonly catalog: () => Catalog;
   readonly admission: Admission;
@@ -105,6 +108,11 @@ export class FormFields {
     return id === "" ? "" : `form ${id}`;
   }
 
+  /** Whether a field was sent, if only as an empty text. */
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
   all(name: string): string[] {
     return this.#fields.getAll(name);
   }
@@ -136,12 +144,19 @@ const DONE: Readonly<Record<string, string>> = {
   role: "Role saved.",
   key: "Key saved.",
   team: "Team saved.",
+  budget: "Budget saved.",
+  "budget-raised": "Budget raised.",
+  "budget-raise-ended": "The raise has been ended.",
+  "budget-removed": "Budget removed.",
   "team-disabled": "Team disabled. Its keys stop working within a second.",
   "team-enabled": "Team enabled.",
   "member-added": "Member added.",
   "member-stop": "Member stopped. Their keys of the team stop working within a second.",
   "member-start": "Member started again.",
   "member-remove": "Member removed. Their keys of the team are revoked.",
+  redeemed: "Code redeemed. The credits are in your balance.",
+  "top-up": "Automatic top-up saved.",
+  "top-up-off": "Automatic top-up is off. The payment method was removed.",
   disabled: "Account disabled. Its keys stop working within a second.",
 };
 

@@ -14,6 +14,9 @@ import { KEPT_ITEMS } from "./migrations/0012_kept_items.ts";
 import { BUDGETS } from "./migrations/0013_budgets.ts";
 import { TEAMS } from "./migrations/0014_teams.ts";
 import { ALERTS } from "./migrations/0015_alerts.ts";
+import { TAGS } from "./migrations/0016_tags.ts";
+import { PAYMENTS } from "./migrations/0017_payments.ts";
+import { OPERATIONS } from "./migrations/0018_operations.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -50,6 +53,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, name: "budgets", statements: BUDGETS },
   { version: 14, name: "teams", statements: TEAMS },
   { version: 15, name: "alerts", statements: ALERTS },
+  { version: 16, name: "tags", statements: TAGS },
+  { version: 17, name: "payments", statements: PAYMENTS },
+  { version: 18, name: "operations", statements: OPERATIONS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

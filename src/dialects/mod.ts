@@ -9,6 +9,7 @@
  * @module
  */
 
+export { type ClientTags, clientTags } from "./client_tags.ts";
 export { openAiErrorWords } from "./error_words.ts";
 export { writeChatUsage } from "./chat/mod.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";

@@ -8,8 +8,11 @@ import { EMBEDDINGS_PATH } from "../embeddings/mod.ts";
 import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
+import { WEBHOOK_PATH } from "../payments/mod.ts";
 import type { RelayParts } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
+import { OPERATIONS } from "../operations/mod.ts";
+import { isAdminPath, routeOf } from "./admin.ts";
 import { Callers, type CallersParts } from "./callers.ts";
 import { codexModels, isCodex as isFromCodex } from "./codex.ts";
 import { creditUsage } from "./credits.ts";
@@ -28,8 +31,10 @@ import { describeWrongPath } from "./wrong_path.ts";
 /** What the door leads to. */
 export interface AppParts extends RelayParts, CallersParts {
   readonly sockets: Pick<ResponseSockets, "open">;
-  /** The console. */
+  /** The console and the operator's API. */
   readonly pages: Pages;
+  /** Handles a call of the payment webhook; `undefined` where payments are not configured. */
+  readonly webhook?: (request: Request) => Promise<Response> | undefined;
   /** Computes the answer to the challenge of a command that looks for the gateway of its data directory. */
   readonly prove: (challenge: string) => Promise<string>;
 }
@@ -78,7 +83,8 @@ export class App {
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
     const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
       .map((path) => ({ method: "POST", path }));
-    return [...relayed, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
+    const admin = OPERATIONS.map((one) => ({ method: one.method, path: routeOf(one) }));
+    return [...relayed, { method: "GET", path: RESPONSES }, ...admin, ...this.#hono.routes];
   }
 
   /** Resolves when no request to a model is in progress. For an app that gets no new ones. */
@@ -122,9 +128,10 @@ export class App {
     if (request.method === "POST" && state.path === EMBEDDINGS_PATH) {
       return this.#inference.embed(request, state).catch((error) => this.#fail(error, state));
     }
-    if (isConsolePath(state.path)) {
-      const { peer } = state;
-      return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
+    if (isConsolePath(state.path)) return this.#page(request, state);
+    if (isAdminPath(state.path)) {
+      if (this.#stopping) return this.#refuse(state, stopping());
+      return this.#admin(request, state).catch((error) => this.#fail(error, state));
     }
     return this.#hono.fetch(request, state);
   };
@@ -165,6 +172,17 @@ export class App {
     const caller = await this.#callers.identify(request, state);
     checkScope(caller, "inference");
     return this.#parts.sockets.open({ request, state, caller, settings });
+  }
+
+  #page(request: Request, { peer }: RequestState): Promise<Response> {
+    return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
+  }
+
+  /** The operator's API, which the thread of the console serves as well. */
+  async #admin(request: Request, state: RequestState): Promise<Response> {
+    const response = await this.#page(request, state);
+    for (const [name, value] of Object.entries(state.headers)) response.headers.set(name, value);
+    return response;
   }
 
   #stateOf(request: Request, peer: Deno.Addr | undefined): RequestState {
@@ -211,15 +229,19 @@ export class App {
       return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
     });
 
-    app.notFound((c) => {
-      const { publicUrl } = this.#options.settings;
-      const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.raw.url).origin;
-      const { method } = c.req;
-      const message = describeWrongPath({ method, path: c.env.path, base });
-      return this.#refuse(c.env, new Refusal("path_unknown", message));
-    });
+    app.post(WEBHOOK_PATH, (c) => this.#parts.webhook?.(c.req.raw) ?? this.#unknownPath(c));
+
+    app.notFound((c) => this.#unknownPath(c));
     app.onError((error, { env }) => this.#fail(error, env));
     return app;
+  }
+
+  #unknownPath(c: Context<Env>): Response {
+    const { publicUrl } = this.#options.settings;
+    const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.raw.url).origin;
+    const { method } = c.req;
+    const message = describeWrongPath({ method, path: c.env.path, base });
+    return this.#refuse(c.env, new Refusal("path_unknown", message));
   }
 
   /** The caller's credits, lots and recent use. */

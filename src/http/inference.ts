@@ -77,7 +77,7 @@ export class Inference {
       readonly isTurn?: boolean;
     } = {},
   ): Promise<Response> {
-    const { header, path } = state;
+    const { path } = state;
     return this.#exchange(request, state, (incoming, received) => {
       const { caller: { accountId, keyId }, body } = incoming;
       const { unbilledBytes, large } = this.#options;
@@ -90,7 +90,7 @@ export class Inference {
         body.detached.hold(await large.memory.take(accountId, bytes));
         await large.turn(accountId);
       };
-      return relay(this.#parts, { ...incoming, dialect, generates, makeRoom, path, header });
+      return relay(this.#parts, { ...incoming, dialect, generates, makeRoom, path });
     }, { isTurn });
   }
 
@@ -131,6 +131,7 @@ export class Inference {
         body,
         requestId,
         clientRequestId,
+        header: state.header,
         trace,
         leaving: disconnectWatcher(request, {
           timers: this.#parts.timers,

@@ -15,3 +15,4 @@ export { Connections, type ConnectionsOptions } from "./connections.ts";
 export { openRequestsFor, type Peer, Sockets } from "./sockets.ts";
 export { ResponseSockets } from "./response_sockets.ts";
 export { serve, type Server } from "./serve.ts";
+export { Admin, type AdminParts, isAdminPath } from "./admin.ts";

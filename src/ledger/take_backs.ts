@@ -1,4 +1,4 @@
-import type { Database } from "../database/mod.ts";
+import type { Condition, Database, Statement } from "../database/mod.ts";
 import { awaitReturns, recallLoans } from "./loans.ts";
 
 /** Credits that are to be taken back. */
@@ -13,6 +13,8 @@ export interface TakeBackRequest {
   readonly atMs: number;
   /** How long gateways have to return what they were lent; 2 s by default. */
   readonly patienceMs?: number;
+  /** Statements to run in the same transaction. */
+  readonly also?: readonly Statement[] | undefined;
 }
 
 /** Credits that were taken back. */
@@ -41,7 +43,7 @@ export interface Takeable {
  */
 export async function takeBack(
   database: Database,
-  { id, accountId, lotId, credits, note, atMs, patienceMs }: TakeBackRequest,
+  { id, accountId, lotId, credits, note, atMs, patienceMs, also = [] }: TakeBackRequest,
 ): Promise<TakeBack | undefined> {
   const isLent = await recallLoans(database, accountId);
   if (isLent) await awaitReturns(database, { accountId, patienceMs });
@@ -58,6 +60,7 @@ export async function takeBack(
         from take_backs where id = ?1`,
       args: [id],
     },
+    ...also,
   ]);
   const [row] = after!;
   return row === undefined ? undefined : {
@@ -83,4 +86,9 @@ export async function takeableOf(
     [lotId, accountId],
   );
   return row && { remaining: Number(row.remaining), free: Number(row.free) };
+}
+
+/** Holds for a take-back that has taken something. */
+export function isTakenBack(id: string): Condition {
+  return { sql: "exists (select 1 from take_backs where id = ?)", args: [id] };
 }

@@ -10,13 +10,22 @@ export interface RetentionLimits {
   readonly days: number;
   /** Max number of records. */
   readonly rows: number;
+  /** Max age of the log of operations, in days. */
+  readonly logDays?: number | undefined;
 }
+
+/** Deletes some of what is too old. @returns Whether there may be more. */
+export type PruneStep = (
+  options: { readonly nowMs: number; readonly limit: number; readonly limits: RetentionLimits },
+) => Promise<boolean>;
 
 /** Dependencies and first limits of {@linkcode Retention}. */
 export interface RetentionOptions extends RetentionLimits {
   readonly database: Database;
   readonly log: Log;
   readonly now: () => number;
+  /** What other folders prune at the same time. */
+  readonly others?: readonly PruneStep[];
 }
 
 const DAY_MS = 86_400_000;
@@ -95,6 +104,9 @@ export class Retention {
       }
       const beforeMs = now() - WINDOW_DAYS * DAY_MS;
       await this.#steps(() => pruneWindows(database, { beforeMs, limit: STEP_ROWS }));
+      for (const prune of this.#options.others ?? []) {
+        await this.#steps(() => prune({ nowMs: now(), limit: STEP_ROWS, limits: this.limits }));
+      }
       return gone;
     } catch (error) {
       log.warn("old records could not be pruned", { error: String(error) });

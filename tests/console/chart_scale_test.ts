@@ -9,7 +9,12 @@ import {
   totalOf,
 } from "../../src/console/chart_scale.ts";
 import { compact } from "../../src/console/format.ts";
-import { usageChart } from "../../src/console/usage_chart.ts";
+import {
+  reportChart,
+  spanFor,
+  type TimeReport,
+  usageChart,
+} from "../../src/console/usage_chart.ts";
 import { assert, assertEquals } from "../assert.ts";
 
 const counts = fc.oneof(fc.nat({ max: 20 }), fc.nat(), fc.maxSafeNat());
@@ -116,4 +121,85 @@ Deno.test("a chart of usage has this period, the one before, and nothing from el
     ["failed", 1, 1],
   ]);
   assertEquals(usageChart([], { ...options, nameOf: String }).before, undefined);
+});
+
+/** A report with rows of a time, and of a noun if it is given. */
+function reportOf(
+  { since, until, zone = "UTC", by }: Pick<TimeReport, "since" | "until" | "by"> & {
+    zone?: string;
+  },
+  rows: readonly (readonly [time: string, credits: number, name?: string])[],
+): TimeReport {
+  const [span, noun] = by as [string, string?];
+  const none = {
+    requests: 1,
+    errors: 0,
+    input_tokens: 0,
+    cached_tokens: 0,
+    cache_hit_rate: 0,
+    output_tokens: 0,
+    saved_credits: 0,
+    average_ms: 0,
+    names: {},
+    isOthers: false,
+  };
+  return {
+    since,
+    until,
+    zone,
+    by,
+    rows: rows.map(([time, credits, name = ""]) => ({
+      ...none,
+      credits,
+      group: { [span]: time, ...(noun === undefined ? {} : { [noun]: name }) },
+    })),
+  };
+}
+
+Deno.test("a chart of a report has a bar for each hour, day or month of its range, in its zone", () => {
+  const days = {
+    since: "2026-03-28T23:00Z",
+    until: "2026-03-31T22:00Z",
+    by: ["day", "model"],
+  } as const;
+  const chart = reportChart(
+    reportOf({ ...days, zone: "Europe/Berlin" }, [["2026-03-29", 5, "a"], ["2026-03-31", 7, "b"]]),
+    reportOf({
+      since: "2026-03-25T23:00Z",
+      until: "2026-03-28T23:00Z",
+      zone: "Europe/Berlin",
+      by: ["day"],
+    }, [["2026-03-26", 1], ["2026-03-28", 3]]),
+  )!;
+  assertEquals(chart.slots.map(({ label }) => label), ["29 Mar", "30 Mar", "31 Mar"]);
+  assertEquals(chart.series.map(({ name, values }) => [name, ...values]), [
+    ["b", 0, 0, 7],
+    ["a", 5, 0, 0],
+  ]);
+  assertEquals(chart.before?.values, [1, 0, 3]);
+  const hours = reportChart(
+    reportOf({ since: "2026-11-21T22:00Z", until: "2026-11-22T01:00Z", by: ["hour"] }, [
+      ["2026-11-21T23:00Z", 4],
+    ]),
+  )!;
+  assertEquals(hours.series[0]!.values, [0, 4, 0]);
+  const months = reportChart(
+    reportOf({ since: "2025-12-01T00:00Z", until: "2026-02-10T00:00Z", by: ["month"] }, [
+      ["2025-12", 1],
+      ["2026-02", 2],
+    ]),
+  )!;
+  assertEquals(months.slots.map(({ label }) => label), ["Dec 2025", "Jan 2026", "Feb 2026"]);
+  assertEquals(months.series[0]!.values, [1, 0, 2]);
+});
+
+Deno.test("what has no time, two nouns or too many bars has no chart", () => {
+  const range = { since: "2026-01-01T00:00Z", until: "2026-11-01T00:00Z" };
+  assertEquals(reportChart(reportOf({ ...range, by: ["model"] }, [])), undefined);
+  assertEquals(reportChart(reportOf({ ...range, by: ["day"] }, [])), undefined);
+  assertEquals(reportChart(reportOf({ ...range, by: ["day", "model", "key"] }, [])), undefined);
+  assertEquals(spanFor(range), "month");
+  assertEquals(spanFor({ since: "2026-01-01T00:00Z", until: "2026-01-03T00:00Z" }), "hour");
+  assertEquals(spanFor({ since: "2026-01-01T00:00Z", until: "2026-02-01T00:00Z" }), "day");
+  assertEquals(spanFor({ since: "1970-01-01T00:00Z", until: "2026-01-03T00:00Z" }), undefined);
 });

@@ -33,7 +33,7 @@ Deno.test("openapi.json names every endpoint, with each error that it can answer
   await using gateway = await startGateway();
   const { paths, components } = await (await fetch(`${gateway.url}/openapi.json`)).json();
   const served = gateway.gateway.app.endpoints.map(({ method, path }) =>
-    `${method.toLowerCase()} ${path.replace(/:(\w+)(\{.*\})?/, "{$1}")}`
+    `${method.toLowerCase()} ${path.replace(/:(\w+)(\{.*\})?/g, "{$1}")}`
   );
   const described = Object.entries(paths as Record<string, Record<string, unknown>>)
     .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));

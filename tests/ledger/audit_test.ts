@@ -85,8 +85,11 @@ Deno.test("audit: of a libSQL server finds rows and schema alike", async () => {
   const { mismatches } = await audit(bench.database);
   const found = new Set(mismatches.map(({ noun, id }) => `${noun} ${id}`));
   const hour = `hour ${caller.accountId} ${NOW} ${caller.keyId}`;
+  const day = `day ${NOW} ${caller.accountId} ${caller.keyId}`;
   assertEquals([...found].toSorted(), [
     `budget key:${caller.keyId}:life 0`,
+    `${day} svc-k2`,
+    `${day} svc-k3`,
     `${hour} svc-k2`,
     `${hour} svc-k3`,
     "schema index lots_by_expiry",

@@ -13,6 +13,9 @@ const REVISIONS: Readonly<Record<number, string>> = {
   4: "6afcb2a4373c84fababbc1c0353fd7583695a136ce013db36b2235fc8f80928c",
   5: "4828e030f844db1d92a7943803d77f73d92349def5cce5281bfa540e846b524a",
   6: "4d25161d5938a663990a47ca171ae518beaddc5f2f7c97221bd710288d755db1",
+  7: "7747dc811d95c8ef042937e2cabca3d234fd69d19c526472bffb655833d02862",
+  8: "7ef5a20b7aae9a082cf159cbc121193f27996a833f7e611e0d98bc9853d86c37",
+  9: "88571e4b820c261872175d7c7fa3d6d4ab1c522db6c494fb29218da274192daf",
 };
 
 Deno.test("rules that change get the next revision", () => {

@@ -3,6 +3,7 @@ import { AUDIT } from "./list/audit.ts";
 import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
+import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
@@ -12,6 +13,7 @@ import type { Mutation } from "./mutation.ts";
 export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER,
   ...AUDIT,
+  ...PAYMENTS_MUTATIONS,
   ...RELAY,
   ...RESPONSES_DIALECT,
   ...CARELESS_UPSTREAMS,

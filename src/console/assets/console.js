@@ -64,7 +64,7 @@ for (const link of document.querySelectorAll("a[data-letter]")) {
   letters.set(link.dataset.letter, link);
 }
 const helpButton = document.querySelector("[data-shortcuts]");
-let afterG = 0;
+let afterG = -Infinity;
 
 function help() {
   let dialog = document.getElementById("shortcuts");
@@ -122,7 +122,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
   if (document.querySelector("dialog[open]") !== null || preference("shortcuts") === "off") return;
   const link = event.timeStamp - afterG < 1500 ? letters.get(key) : undefined;
-  afterG = 0;
+  afterG = -Infinity;
   if (link !== undefined) {
     link.click();
   } else if (key === "g") {

@@ -8,7 +8,7 @@ import {
   ROLES,
   type Session,
 } from "../../accounts/mod.ts";
-import { budgetsOfKeys, creditsOf, entriesOf } from "../../ledger/mod.ts";
+import { budgetsOf, budgetsOfKeys, creditsOf, entriesOf } from "../../ledger/mod.ts";
 import { spentByKey } from "../../usage/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
 import {
@@ -21,6 +21,7 @@ import {
   type PageRequest,
   seeOther,
 } from "../request.tsx";
+import { BUDGET_FORMS } from "../budget_form.ts";
 import { AccountDetailPage } from "./account.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
@@ -62,6 +63,11 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         may={(action) => can(session, actionOn(account, action))}
         keys={own.toReversed()}
         budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
+        ownBudgets={await budgetsOf(
+          database,
+          { owner: "account", ownerId: account.id },
+          now(),
+        )}
         lastUse={await keys.lastUse(account)}
         spent={await spentByKey(database, account.id)}
         packages={sales.packages}
@@ -153,6 +159,15 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
       return "revoked";
     }),
   );
+  for (const [path, change] of Object.entries(BUDGET_FORMS)) {
+    app.post(
+      `/accounts/:id/${path}`,
+      write("account.budgets", async ({ var: { form } }, { id }) => {
+        const owner = { owner: "account", ownerId: id } as const;
+        return await change({ database, owner, form, nowMs: now() });
+      }),
+    );
+  }
   app.post(
     "/accounts/:id/role",
     write("account.role", async ({ var: { form } }, account, session) => {
@@ -197,6 +212,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
 function actionOn({ role }: Account, action: Action): Action {
   if (role !== "owner") return action;
   if (action === "account.manage") return "account.manage_owner";
+  if (action === "account.budgets") return "account.manage_owner";
   return action === "account.role" ? "account.role_owner" : action;
 }
 

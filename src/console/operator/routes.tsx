@@ -7,6 +7,7 @@ import { auditRoutes } from "./audit.tsx";
 import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
 import type { GuardedApp } from "../guard.ts";
+import { paymentsRoutes } from "./payments.tsx";
 import { routeTableRoutes } from "./route_table.tsx";
 import { settingsRoutes } from "./settings.tsx";
 import { upstreamsRoutes } from "./upstreams.tsx";
@@ -22,6 +23,7 @@ export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   routeTableRoutes(app, parts);
   settingsRoutes(app, parts);
   invitesRoutes(app, parts);
+  paymentsRoutes(app, parts);
   auditRoutes(app, parts);
   return app;
 }

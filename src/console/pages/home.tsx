@@ -1,6 +1,7 @@
-import type { AccountStatus, Credits, Lot } from "../../ledger/mod.ts";
+import type { AccountStatus, Budget, Credits, Lot } from "../../ledger/mod.ts";
 import type { Key } from "../../accounts/mod.ts";
 import type { UsagePoint } from "../../usage/mod.ts";
+import { BudgetBar } from "../budgets.tsx";
 import { Chart, Meter, RelativeTime, Stat, Table, Time } from "../components.tsx";
 import { count, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -8,12 +9,14 @@ import { usageChart } from "../usage_chart.ts";
 
 /** Overview of an account. */
 export function HomePage(
-  { page, credits, points, limits, keys, nowMs }: {
+  { page, credits, points, limits, budgets, keys, nowMs }: {
     page: PageContext;
     credits: Credits;
     /** Usage by day of the last 60 days. */
     points: readonly UsagePoint[];
     limits: readonly { key: Key; accountStatus: AccountStatus }[];
+    /** Budgets that apply to the account's active keys, with the names of their owners. */
+    budgets: readonly { budget: Budget; of: string }[];
     keys: number;
     nowMs: number;
   },
@@ -108,6 +111,12 @@ export function HomePage(
           )}
         </section>
       </div>
+      {budgets.length === 0 ? null : (
+        <section class="card">
+          <h2>Budgets of your keys</h2>
+          {budgets.map(({ budget, of }) => <BudgetBar budget={budget} of={of} />)}
+        </section>
+      )}
       <p class="quiet">
         Days and rate windows are in UTC. It is now <Time ms={nowMs} />.
       </p>

@@ -18,11 +18,14 @@ import {
   period,
   RELAYED,
   STANDING,
+  TAGS,
   VERSIONS,
   WITH_BODY,
 } from "./operation.ts";
+import { adminPaths } from "./admin_paths.ts";
 import { responsesPaths } from "./responses_paths.ts";
 import { jsonSchemas } from "./schemas.ts";
+import { webhookPaths } from "./webhook_paths.ts";
 
 /**
  * Describes all endpoints.
@@ -45,6 +48,10 @@ export function openApiDocument(): Json {
     tags: [
       { name: "inference", description: "All dialects, and embeddings." },
       { name: "account", description: "The caller's own credits." },
+      {
+        name: "admin",
+        description: "The operator's API, for keys with the scope `admin` or `read`.",
+      },
       { name: "operation", description: "Health, metrics and API description, for operators." },
     ],
     paths: paths(),
@@ -72,7 +79,7 @@ function paths(): Json {
         operationId: "createChatCompletion",
         summary: "Create a chat completion",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID],
+        parameters: [CLIENT_REQUEST_ID, TAGS],
         requestBody: jsonBody("ChatCompletionRequest"),
         responses: {
           200: {
@@ -91,7 +98,7 @@ function paths(): Json {
         operationId: "createMessage",
         summary: "Create a message",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID, ...VERSIONS],
+        parameters: [CLIENT_REQUEST_ID, TAGS, ...VERSIONS],
         requestBody: jsonBody("MessageRequest"),
         responses: {
           200: {
@@ -128,7 +135,7 @@ function paths(): Json {
         summary: "Create embeddings",
         description: "For models of kind `embeddings`. Charged by input tokens.",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID],
+        parameters: [CLIENT_REQUEST_ID, TAGS],
         requestBody: jsonBody("EmbeddingsRequest"),
         responses: {
           200: ok(
@@ -196,6 +203,8 @@ function paths(): Json {
         },
       },
     },
+    ...webhookPaths(),
+    ...adminPaths(),
     "/healthz": {
       get: {
         operationId: "getHealth",

@@ -1,6 +1,6 @@
 import type { Mutation } from "../mutation.ts";
 
-const VISITOR = "src/console/visitor.ts";
+const VISITOR = "src/web/visitor.ts";
 const FORWARDED = "tests/console/forwarded_test.ts";
 const DOORS = "tests/console/closed_doors_test.ts";
 const TEAMS = "tests/accounts/teams_test.ts";

@@ -1,0 +1,65 @@
+/**
+ * What operators do: every write of the API, the console and the commands is one definition here, and one executor carries
+ * all of them out.
+ *
+ * Promise: nobody writes what the table of permissions does not allow at that moment; what was changed is in the log, in the
+ * same transaction; a write with an `Idempotency-Key` takes effect once, whatever is repeated or crashes. Leaves to others: what
+ * keys, teams, budgets and credits are (`accounts/`, `ledger/`, `billing/`), and how requests arrive (`http/`, `console/`, `cli/`).
+ *
+ * @module
+ */
+
+import { ACCOUNT_OPERATIONS } from "./account_operations.ts";
+import { BUDGET_OPERATIONS } from "./budget_operations.ts";
+import { CREDIT_OPERATIONS } from "./credit_operations.ts";
+import { GATEWAY_OPERATIONS } from "./gateway_operations.ts";
+import { KEY_OPERATIONS } from "./key_operations.ts";
+import type { Operation } from "./operation.ts";
+import { REPORT_OPERATIONS } from "./report_operations.ts";
+import { TEAM_OPERATIONS } from "./team_operations.ts";
+
+/** All operations. */
+export const OPERATIONS: readonly Operation[] = [
+  ...ACCOUNT_OPERATIONS,
+  ...TEAM_OPERATIONS,
+  ...KEY_OPERATIONS,
+  ...BUDGET_OPERATIONS,
+  ...CREDIT_OPERATIONS,
+  ...REPORT_OPERATIONS,
+  ...GATEWAY_OPERATIONS,
+];
+
+export * from "./account_operations.ts";
+export * from "./budget_operations.ts";
+export * from "./credit_operations.ts";
+export * from "./gateway_operations.ts";
+export * from "./key_operations.ts";
+export * from "./report_operations.ts";
+export * from "./team_operations.ts";
+export {
+  type Actor,
+  type Door,
+  DOORS,
+  keyActor,
+  type Origin,
+  sessionActor,
+  shellActor,
+} from "./actor.ts";
+export { logEntries, type LogEntry, type LogFilter, pruneLog } from "./log.ts";
+export type { Json, Method, Operation, ReadOperation, WriteOperation } from "./operation.ts";
+export {
+  asOperationError,
+  OPERATION_ERRORS,
+  OperationError,
+  type OperationErrorCode,
+} from "./operation_error.ts";
+export type { GatewayParts, Nouns, OperationParts } from "./parts.ts";
+export { type By, errorBody, perform, performOnce, performRead } from "./perform.ts";
+export { pruneRequests, Requests, type StoredReply } from "./requests.ts";
+export { accountShape, describeAccount } from "./shapes/account.ts";
+export { alertShape, describeAlert } from "./shapes/alert.ts";
+export { describeEntry, describeLot } from "./shapes/credits.ts";
+export { describeKey } from "./shapes/key.ts";
+export { describeLogEntry } from "./shapes/log.ts";
+export { describeRequest } from "./shapes/request.ts";
+export { describeMember, describeTeam } from "./shapes/team.ts";

@@ -1,0 +1,63 @@
+import { Accounts, Keys, Members, Sessions, TeamKeys, Teams } from "../accounts/mod.ts";
+import { Registration, Sales } from "../billing/mod.ts";
+import type { Catalog } from "../catalog/mod.ts";
+import type { Config } from "../config/mod.ts";
+import type { Database } from "../database/mod.ts";
+import type { UpstreamState } from "../upstreams/mod.ts";
+import { LoggedDatabase, type LoggedStatements } from "./logged_database.ts";
+import type { Requests } from "./requests.ts";
+
+/** The nouns that operations work with. */
+export interface Nouns {
+  readonly database: Database;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly teams: Teams;
+  readonly members: Members;
+  readonly teamKeys: TeamKeys;
+  readonly sessions: Sessions;
+  readonly registration: Registration;
+  readonly sales: Sales;
+}
+
+/** What only a running gateway has. */
+export interface GatewayParts {
+  /** How the upstreams have been doing. */
+  readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
+  /** Runs long work on a separate database connection. */
+  readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
+  /** Replies to writes with an `Idempotency-Key`. */
+  readonly requests: Requests;
+}
+
+/** Dependencies of operations. */
+export interface OperationParts extends Nouns {
+  readonly config: Config;
+  /** The models that are served now. */
+  readonly catalog: () => Catalog | Promise<Catalog>;
+  /** Base URL of the console for links, without a trailing slash. */
+  readonly address: () => Promise<string>;
+  readonly now: () => number;
+  /** `undefined` in a command. */
+  readonly gateway?: GatewayParts | undefined;
+}
+
+/** The nouns on a database whose writes are in the log. */
+export function loggedNouns(
+  { database, config: { settings }, now }: Pick<OperationParts, "database" | "config" | "now">,
+  statements: LoggedStatements,
+): Nouns & { readonly database: LoggedDatabase } {
+  const logged = new LoggedDatabase(database, statements);
+  const accounts = new Accounts(logged, now);
+  return {
+    database: logged,
+    accounts,
+    keys: new Keys(logged, now),
+    teams: new Teams(logged, now),
+    members: new Members(logged, now),
+    teamKeys: new TeamKeys(logged, now),
+    sessions: new Sessions(logged, now),
+    registration: new Registration(logged, accounts, settings.credits),
+    sales: new Sales(logged, settings.packages, settings.credits, now),
+  };
+}

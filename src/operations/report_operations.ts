@@ -1,0 +1,158 @@
+import * as z from "zod";
+import {
+  cacheHitRate,
+  GROUPINGS,
+  latestRecords,
+  requestRecord,
+  usageReport,
+} from "../usage/mod.ts";
+import { DOORS } from "./actor.ts";
+import { logEntries } from "./log.ts";
+import {
+  accountInput,
+  accountOf,
+  flagInput,
+  msOf,
+  pageInput,
+  pageOf,
+  timeInput,
+} from "./lookup.ts";
+import { defineRead, type Operation, type OperationContext } from "./operation.ts";
+import { missing } from "./operation_error.ts";
+import { describeLogEntry, logShape } from "./shapes/log.ts";
+import { describeRequest, requestShape } from "./shapes/request.ts";
+
+const count = z.int();
+
+export const USAGE_REPORT = defineRead({
+  input: z.strictObject({
+    account: accountInput,
+    by: z.enum(GROUPINGS).default("day"),
+    since: timeInput.optional(),
+  }),
+  output: z.strictObject({
+    group: z.string().describe("UTC day or hour, model, or key ID."),
+    requests: count,
+    errors: count,
+    input_tokens: count,
+    cached_tokens: count,
+    cache_hit_rate: z.number(),
+    output_tokens: count,
+    saved_credits: count,
+    credits: count,
+  }),
+}, {
+  name: "usage.report",
+  method: "GET",
+  path: "/usage",
+  summary: "Report the usage of an account",
+  action: "usage.read",
+  isList: true,
+  async read(c, input) {
+    const rows = await usageRows(c, input);
+    return pageOf(rows, rows.length, ({ group }) => group);
+  },
+});
+
+/** The one place where the API gets reports from. */
+async function usageRows(
+  c: OperationContext,
+  { account, by, since }: {
+    readonly account: string;
+    readonly by: typeof GROUPINGS[number];
+    readonly since?: string | undefined;
+  },
+) {
+  const { id: accountId } = await accountOf(c, account);
+  const rows = await usageReport(c.parts.database, { accountId, by, sinceMs: msOf(since) ?? 0 });
+  return rows.map((row) => ({ ...row, cache_hit_rate: cacheHitRate(row) }));
+}
+
+export const REQUEST_LIST = defineRead({
+  input: z.strictObject({
+    account: accountInput.optional().describe("Account ID or email address. Default: all."),
+    failed: flagInput.optional().describe("`true`: only requests that were not complete."),
+    ...pageInput,
+  }),
+  output: requestShape,
+}, {
+  name: "request.list",
+  method: "GET",
+  path: "/requests",
+  summary: "List requests, newest first",
+  action: "usage.read",
+  isList: true,
+  async read(c, { account, failed, limit, after }) {
+    const { database, accounts } = c.parts;
+    const records = await latestRecords(database, {
+      accountId: account === undefined ? undefined : (await accountOf(c, account)).id,
+      failed: failed === "true",
+      after,
+      limit: limit + 1,
+    });
+    const known = await accounts.byIds([...new Set(records.map(({ accountId }) => accountId))]);
+    return pageOf(
+      records.map((one) => describeRequest(one, known.get(one.accountId)?.email ?? one.accountId)),
+      limit,
+      ({ id }) => id,
+    );
+  },
+});
+
+export const REQUEST_GET = defineRead({
+  input: z.strictObject({ request: z.string().min(1).max(100).describe("Request ID.") }),
+  output: requestShape,
+}, {
+  name: "request.get",
+  method: "GET",
+  path: "/requests/{request}",
+  summary: "Get a request",
+  action: "usage.read",
+  async read({ parts: { database, accounts } }, { request }) {
+    const record = await requestRecord(database, request);
+    if (record === undefined) throw missing("Request", request);
+    const email = (await accounts.byId(record.accountId))?.email ?? record.accountId;
+    return describeRequest(record, email);
+  },
+});
+
+export const LOG_LIST = defineRead({
+  input: z.strictObject({
+    since: timeInput.optional(),
+    until: timeInput.optional(),
+    by: z.string().min(1).max(320).optional().describe(
+      "Email address, account ID or key ID of the actor, or name of a user of the system.",
+    ),
+    about: z.string().min(1).max(400).optional().describe(
+      "ID of an account, a team, a key or another object.",
+    ),
+    operation: z.string().max(100).optional().describe("Such as `key.create`."),
+    door: z.enum(DOORS).optional(),
+    outcome: z.enum(["done", "failed"]).optional(),
+    ...pageInput,
+  }),
+  output: logShape,
+}, {
+  name: "log.list",
+  method: "GET",
+  path: "/log",
+  summary: "List the log of operations, newest first",
+  action: "log.read",
+  isList: true,
+  async read({ parts: { database } }, { since, until, limit, ...filter }) {
+    const entries = await logEntries(database, {
+      ...filter,
+      sinceMs: msOf(since),
+      untilMs: msOf(until),
+      limit: limit + 1,
+    });
+    return pageOf(entries.map(describeLogEntry), limit, ({ id }) => id);
+  },
+});
+
+export const REPORT_OPERATIONS: readonly Operation[] = [
+  USAGE_REPORT,
+  REQUEST_LIST,
+  REQUEST_GET,
+  LOG_LIST,
+];

@@ -1,0 +1,139 @@
+/** A gateway that dies at any of its calls to the database: what is repeated with the same key takes effect once. */
+
+import { type Database, DatabaseError } from "../../src/database/mod.ts";
+import { audit } from "../../src/ledger/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { adminClient, contentOf } from "../fake/admin_client.ts";
+import { startGateway } from "../fake/gateway.ts";
+
+/** What happens at a call: it is not carried out, or its answer is lost. */
+type Fault = "before" | "after";
+
+/** A database that fails at one call, and at all from then on until it is mended. */
+function failing(database: Database) {
+  let left = Infinity;
+  let fault: Fault = "before";
+  let isDead = false;
+  const calls = { count: 0 };
+  const around = async <T>(work: () => Promise<T>): Promise<T> => {
+    const died = () =>
+      new DatabaseError("SLUICE_TEST", "killed", { outcomeUnknown: fault === "after" });
+    if (isDead) throw died();
+    calls.count++;
+    if (--left > 0) return await work();
+    isDead = true;
+    if (fault === "after") await work();
+    throw died();
+  };
+  const wrapped: Database = {
+    get place() {
+      return database.place;
+    },
+    get waiting() {
+      return database.waiting;
+    },
+    // polls of the gateway are not those of the request
+    all: (sql, args, options) =>
+      isOwn(sql)
+        ? around(() => database.all(sql, args, options))
+        : database.all(sql, args, options),
+    one: (sql, args) =>
+      isOwn(sql) ? around(() => database.one(sql, args)) : database.one(sql, args),
+    batch: (statements) =>
+      statements.some(({ sql }) => isOwn(sql))
+        ? around(() => database.batch(statements))
+        : database.batch(statements),
+    write: (write, item) => database.write(write, item),
+    close: () => database.close(),
+    line: database.line?.bind(database),
+  };
+  return {
+    wrapped,
+    calls,
+    killAt(call: number, how: Fault) {
+      [left, fault, isDead] = [call, how, false];
+    },
+    mend() {
+      [left, isDead] = [Infinity, false];
+    },
+  };
+}
+
+/** Statements of jobs that run beside requests. */
+function isOwn(sql: string): boolean {
+  return !/from revisions|alert_jobs|alert_conditions|from loans|leases|gateways/.test(sql);
+}
+
+/** A write, and the words in it that stand for what is made for each attempt. */
+const WRITES: readonly (readonly [string, string, unknown])[] = [
+  ["POST", "/accounts", { email: "new-ACCOUNT" }],
+  ["POST", "/teams", { name: "New TEAM" }],
+  ["POST", "/keys", { account: "ACCOUNT", budgets: [{ period: "month", credits: 5 }] }],
+  ["POST", "/keys/KEY/rotate", { keep_seconds: 60 }],
+  ["POST", "/keys/KEY/revoke", {}],
+  ["POST", "/accounts/ACCOUNT/sign-in-link", {}],
+  ["PUT", "/budgets", { owner: "key", owner_id: "KEY", period: "day", credits: 7 }],
+  ["POST", "/credits/grants", { account: "ACCOUNT", credits: 70 }],
+  ["POST", "/credits/take-backs", { account: "ACCOUNT", lot: "LOT", note: "twice" }],
+  ["DELETE", "/teams/TEAM/members/ACCOUNT", {}],
+];
+
+for (const fault of ["before", "after"] as const) {
+  Deno.test(`a write that dies ${fault} any call to the database takes effect once`, async () => {
+    let control: ReturnType<typeof failing> | undefined;
+    let now = Date.now();
+    await using gateway = await startGateway({
+      lendFrom: 1e9,
+      now: () => now,
+      wrapDatabase: (database) => (control = failing(database)).wrapped,
+      settings: { limits: { adminRequestsPerMinute: 1e6 } },
+    });
+    const { accounts, keys, sales, teams, members, database, owner } = gateway.gateway;
+    const { secret } = await keys.issue(owner, { scopes: ["admin"] });
+    const client = adminClient(gateway.url, secret);
+    let number = 0;
+    for (const [method, template, body] of WRITES) {
+      for (let at = 1;; at++) {
+        const account = await accounts.create({ email: `ada${++number}@example.com` });
+        const key = await keys.issue(account);
+        const { lotId } = await sales.grant(account, { credits: 30 });
+        const team = await teams.create({ name: `Team ${number}`, pool: true });
+        await members.add(team, account);
+        const filled = (text: string) =>
+          text.replace("ACCOUNT", account.email).replace("KEY", key.id).replace("LOT", lotId)
+            .replace("TEAM", team.id);
+        const path = filled(template);
+        const request = { body: JSON.parse(filled(JSON.stringify(body))), once: `key ${number}` };
+        const logged = await database.all("select id from operation_log");
+        await client("GET", "/accounts"); // the key is known
+
+        control!.killAt(at, fault);
+        const first = await client(method, path, request);
+        const isOver = first.status < 300;
+        control!.mend();
+        assert(isOver || first.status === 503, `${path} ${at}: ${first.status} ${first.text}`);
+        now += 11_000; // the claim of the one that died has ended
+        const second = await client(method, path, request);
+        assert(second.status < 300, `${path} ${at}: ${second.status} ${second.text}`);
+        if (isOver) assertEquals(second.text, first.text);
+        const before = await contentOf(database);
+        const third = await client(method, path, request);
+        assertEquals([third.status, third.text], [second.status, second.text]);
+        assertEquals(await contentOf(database), before);
+
+        const all = await database.all("select id, outcome from operation_log");
+        const done = all.filter(({ outcome }) => outcome === "done").length;
+        assertEquals(done, number, `${path} ${at}: ${logged.length} before`);
+        const own = await keys.list(account);
+        assertEquals(own.length, template === "/keys" ? 2 : 1, `${path} ${at}`);
+        if (typeof second.json.key === "string") {
+          const found = await keys.bySecret(second.json.key);
+          assertEquals(found?.id, second.json.id, "the secret of the reply works");
+        }
+        if (isOver) break;
+      }
+    }
+    assert(number > 60, String(number));
+    assertEquals((await audit(database)).mismatches, []);
+  });
+}
