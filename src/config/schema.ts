@@ -301,6 +301,9 @@ export const settings = z.strictObject({
   registration: z.enum(["open", "invite", "closed"]).default("invite").describe(
     "Who may register in the console: anyone, people with an invite code, or nobody.",
   ),
+  consoleComponents: z.boolean().default(false).describe(
+    "Whether the console has the page /console/_components, which shows all of its components; for development.",
+  ),
   metricsToken: secret.optional().describe("Bearer token required for /metrics."),
   secret: sealSecret.optional().describe(
     "Seals what clients keep for the gateway, and items kept in the database: at least 32 characters, the same in all gateways " +

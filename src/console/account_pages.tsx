@@ -8,7 +8,13 @@ import {
   entriesOf,
   entriesOfCause,
 } from "../ledger/mod.ts";
-import { daysSince, requestRecord, requestRecords, spentByKey, usageReport } from "../usage/mod.ts";
+import {
+  daysSince,
+  requestRecord,
+  requestRecords,
+  spentByKey,
+  usageOverTime,
+} from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { BUDGET_FORMS, budgetOfForm } from "./budget_form.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
@@ -48,12 +54,12 @@ export class AccountPages {
     const { account } = session;
     const { database, keys, admission, now } = this.#parts;
     const nowMs = now();
-    const [credits, days, own, lastUse] = await Promise.all([
+    const [credits, points, own, lastUse] = await Promise.all([
       creditsOf(database, account.id, nowMs),
-      usageReport(database, {
+      usageOverTime(database, {
         accountId: account.id,
-        by: "day",
-        sinceMs: daysSince(nowMs, 30),
+        span: "day",
+        sinceMs: daysSince(nowMs, 60),
       }),
       keys.list(account),
       keys.lastUse(account),
@@ -72,7 +78,7 @@ export class AccountPages {
       <HomePage
         page={pageOf(c)}
         credits={credits}
-        days={days}
+        points={points}
         limits={limits}
         budgets={await this.#budgetsOn(active.filter((key) => mayChange(session, key)), session)}
         keys={active.length}

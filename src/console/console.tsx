@@ -8,6 +8,7 @@ import { AccountPages } from "./account_pages.tsx";
 import { BUDGET_FORMS } from "./budget_form.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
 import { paymentRoutes } from "./payment_pages.tsx";
+import { ComponentsPage } from "./pages/components.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
@@ -101,6 +102,12 @@ export class Console {
       "/console/models",
       (c) => page(c, <ModelsPage page={pageOf(c)} routes={this.#parts.catalog().routes} />),
     );
+    if (this.#parts.config.settings.consoleComponents) {
+      app.get(
+        "/console/_components",
+        (c) => page(c, <ComponentsPage page={pageOf(c)} nowMs={this.#parts.now()} />),
+      );
+    }
     app.get(
       "/console/sign-in",
       (c) => c.var.session === undefined ? entrance.signInPage(c) : seeOther(c, "/console/"),

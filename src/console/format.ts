@@ -1,27 +1,70 @@
-/** Formats a number: `12,345`. */
+/** Formats a number: `12,345`, `−5` with a proper minus sign. */
 export function number(value: number): string {
-  return value.toLocaleString("en-US");
+  return value.toLocaleString("en-US").replace("-", "−");
 }
 
-/** Formats a duration: `950 ms`, `1.2 s`, `3 min 20 s`. */
+/** Formats a change: `+12,345`, `−5`, `0`. */
+export function signed(value: number): string {
+  return `${value > 0 ? "+" : ""}${number(value)}`;
+}
+
+const UNITS = [[1e15, "Q"], [1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]] as const;
+
+/** Formats a number for an axis, with up to four digits: `950`, `1.5k`, `20M`. */
+export function compact(value: number): string {
+  const [size, unit] = UNITS.find(([size]) => Math.abs(value) >= size) ?? [1, ""];
+  return `${number(Number((value / size).toPrecision(4)))}${unit}`;
+}
+
+/** Formats a part of a whole: `37 %`, `<1 %`, `0 %` if the whole is 0. */
+export function share(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return "0 %";
+  const percent = 100 * part / whole;
+  return percent < 1 ? "<1 %" : `${Math.round(percent)} %`;
+}
+
+/** Formats a duration: `950 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1_000);
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${number(Math.floor(minutes / 60))} h ${minutes % 60} min`;
 }
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** Formats a UTC date: `21 Nov 2026`. */
-export function date(ms: number): string {
+/** Formats a UTC day without its year: `21 Nov`. */
+export function day(ms: number): string {
   const at = new Date(ms);
-  return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
+  return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
 }
 
-/** Formats a UTC time: `21 Nov 2026, 14:05 UTC`. */
+/** Formats a UTC month: `Nov 2026`. */
+export function month(ms: number): string {
+  const at = new Date(ms);
+  return `${MONTHS[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
+}
+
+/** Formats a UTC date: `21 Nov 2026`. */
+export function date(ms: number): string {
+  return `${new Date(ms).getUTCDate()} ${month(ms)}`;
+}
+
+/** Formats a UTC time of day: `14:05`. */
+export function hour(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 16);
+}
+
+/** Formats a UTC time: `21 Nov 2026, 14:05:33`. */
+export function dateAndTime(ms: number): string {
+  return `${date(ms)}, ${new Date(ms).toISOString().slice(11, 19)}`;
+}
+
+/** Formats a UTC time and says so: `21 Nov 2026, 14:05:33 UTC`. */
 export function dateTime(ms: number): string {
-  return `${date(ms)}, ${new Date(ms).toISOString().slice(11, 16)} UTC`;
+  return `${dateAndTime(ms)} UTC`;
 }
 
 /** Formats a time relative to now: `in 3 days`, `2 hours ago`. */

@@ -9,37 +9,40 @@ export interface PageContext {
   readonly path: string;
 }
 
-const TEAMS: [string, string] = ["/console/teams", "Teams"];
-const LINKS: readonly [string, string][] = [
-  ["/console/", "Home"],
-  ["/console/keys", "Keys"],
-  ["/console/usage", "Usage"],
-  ["/console/requests", "Requests"],
-  ["/console/credits", "Credits"],
-  ["/console/notices", "Notices"],
-  ["/console/playground", "Playground"],
-  ["/console/models", "Models"],
-  ["/docs", "API"],
+/** A page in the navigation, and the letter after `g` that leads there. */
+type PageLink = readonly [href: string, name: string, letter?: string];
+
+const TEAMS: PageLink = ["/console/teams", "Teams", "t"];
+const LINKS: readonly PageLink[] = [
+  ["/console/", "Home", "h"],
+  ["/console/keys", "Keys", "k"],
+  ["/console/usage", "Usage", "u"],
+  ["/console/requests", "Requests", "r"],
+  ["/console/credits", "Credits", "c"],
+  ["/console/notices", "Notices", "n"],
+  ["/console/playground", "Playground", "p"],
+  ["/console/models", "Models", "m"],
+  ["/docs", "API", "d"],
 ];
-const OPERATOR_LINKS: readonly [string, string, Action][] = [
-  ["/console/operator/accounts", "Accounts", "account.read"],
-  ["/console/operator/alerts", "Alerts", "alerts.read"],
-  ["/console/operator/live", "Live", "live.read"],
-  ["/console/operator/upstreams", "Upstreams", "upstreams.read"],
-  ["/console/operator/routes", "Routes", "routes.read"],
-  ["/console/operator/invites", "Invites", "invites.read"],
-  ["/console/operator/payments", "Payments", "payments.read"],
-  ["/console/operator/audit", "Audit", "audit.run"],
-  ["/console/operator/settings", "Settings", "settings.read"],
+const OPERATOR_LINKS: readonly (readonly [...Required<PageLink>, Action])[] = [
+  ["/console/operator/accounts", "Accounts", "a", "account.read"],
+  ["/console/operator/alerts", "Alerts", "e", "alerts.read"],
+  ["/console/operator/live", "Live", "l", "live.read"],
+  ["/console/operator/upstreams", "Upstreams", "s", "upstreams.read"],
+  ["/console/operator/routes", "Routes", "o", "routes.read"],
+  ["/console/operator/invites", "Invites", "i", "invites.read"],
+  ["/console/operator/payments", "Payments", "y", "payments.read"],
+  ["/console/operator/audit", "Audit", "x", "audit.run"],
+  ["/console/operator/settings", "Settings", "g", "settings.read"],
 ];
-const PUBLIC_LINKS: readonly [string, string][] = [
-  ["/console/models", "Models"],
-  ["/docs", "API"],
+const PUBLIC_LINKS: readonly PageLink[] = [
+  ["/console/models", "Models", "m"],
+  ["/docs", "API", "d"],
   ["/console/sign-in", "Sign in"],
 ];
 
 /** Links for an account; those who are in no team and see none need no link to teams. */
-function linksOf(session: Session): readonly (readonly [string, string])[] {
+function linksOf(session: Session): readonly PageLink[] {
   const hasTeams = session.teams.size > 0 || can(session, "team.list");
   return hasTeams ? LINKS.toSpliced(2, 0, TEAMS) : LINKS;
 }
@@ -72,9 +75,12 @@ export function Layout(
   },
 ) {
   const { session, path } = page;
-  const operatorLinks = session === undefined
+  const links = session === undefined ? PUBLIC_LINKS : linksOf(session);
+  const operatorLinks: readonly PageLink[] = session === undefined
     ? []
-    : OPERATOR_LINKS.filter(([, , action]) => can(session, action));
+    : OPERATOR_LINKS.filter(([, , , action]) => can(session, action))
+      .map(([href, name, letter]) => [href, name, letter]);
+  const current = [...links, ...operatorLinks].find(([href]) => isCurrent(href, path));
   return (
     <html lang="en">
       <head>
@@ -95,8 +101,15 @@ export function Layout(
         <a class="skip" href="#main">Skip to content</a>
         <header>
           <a class="brand" href="/console/">Sluice</a>
+          {/* beside what it opens, so that a wide screen shows that without a second copy */}
+          <details class="menu">
+            <summary>
+              <span class="unseen">Menu:</span>
+              {current?.[1] ?? title}
+            </summary>
+          </details>
           <nav aria-label="Main">
-            <Links links={session === undefined ? PUBLIC_LINKS : linksOf(session)} path={path} />
+            <Links links={links} path={path} />
           </nav>
           {session === undefined ? null : (
             <div class="who">
@@ -111,39 +124,59 @@ export function Layout(
               </Form>
             </div>
           )}
+          {operatorLinks.length === 0 ? null : (
+            <nav class="operator" aria-label="Operator">
+              <Links links={operatorLinks} path={path} />
+            </nav>
+          )}
         </header>
-        {operatorLinks.length === 0 ? null : (
-          <nav class="operator" aria-label="Operator">
-            <Links links={operatorLinks} path={path} />
-          </nav>
-        )}
-        <main id="main">
+        <main id="main" tabindex={-1}>
           <h1>{title}</h1>
-          {notice === undefined
-            ? null
-            : <p class={`notice ${notice.tone}`} role="status">{notice.text}</p>}
+          {notice === undefined ? null : <Toast {...notice} />}
           {children}
         </main>
+        <footer>
+          <span data-zone>Times are in UTC.</span>
+          <button type="button" class="plain" data-shortcuts hidden>Keyboard shortcuts</button>
+        </footer>
       </body>
     </html>
   );
 }
 
-function Links(
-  { links, path }: { links: readonly (readonly [string, string, ...unknown[]])[]; path: string },
-) {
+/** The result of a write. One that went well can be dismissed, also without scripts. */
+export function Toast({ tone, text }: Notice) {
+  return (
+    <div class={`notice ${tone}`}>
+      <p role="status">{text}</p>
+      {tone === "bad" ? null : (
+        <label class="dismiss">
+          <input type="checkbox" class="unseen" aria-label="Dismiss this message" />
+          <span aria-hidden="true">×</span>
+        </label>
+      )}
+    </div>
+  );
+}
+
+function Links({ links, path }: { links: readonly PageLink[]; path: string }) {
   return (
     <ul>
-      {links.map(([href, name]) => {
-        const current = href === "/console/"
-          ? path === href
-          : path === href || path.startsWith(`${href}/`);
-        return (
-          <li>
-            <a href={href} aria-current={current ? "page" : undefined}>{name}</a>
-          </li>
-        );
-      })}
+      {links.map(([href, name, letter]) => (
+        <li>
+          <a
+            href={href}
+            data-letter={letter}
+            aria-current={isCurrent(href, path) ? "page" : undefined}
+          >
+            {name}
+          </a>
+        </li>
+      ))}
     </ul>
   );
+}
+
+function isCurrent(href: string, path: string): boolean {
+  return path === href || (href !== "/console/" && path.startsWith(`${href}/`));
 }

@@ -13,7 +13,9 @@ import {
   type UsageScope,
 } from "../usage/mod.ts";
 import { type UsageChoices, UsagePage } from "./pages/usage.tsx";
+import type { ChartProps } from "./components.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
+import { reportChart, spanFor } from "./usage_chart.ts";
 
 const CSV = { "content-type": "text/csv; charset=utf-8" };
 const MAX_CHARS = 200;
@@ -36,14 +38,48 @@ export class UsagePages {
   async page(c: PageRequest, session: Session): Promise<Response> {
     const choices = choicesOf(c);
     const seesAll = can(session, "usage.read");
-    const show = (more: { report: UsageReport | undefined; error?: string }, status = 200) =>
+    const show = (
+      more: { report: UsageReport | undefined; chart?: ChartProps | undefined; error?: string },
+      status = 200,
+    ) =>
       page(c, <UsagePage page={pageOf(c)} choices={choices} seesAll={seesAll} {...more} />, status);
     try {
-      return await show({ report: await this.#report(wantedBy(choices, session)) });
+      const wanted = wantedBy(choices, session);
+      const report = await this.#report(wanted);
+      return await show({ report, chart: await this.#chart(wanted, report) });
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
       return await show({ report: undefined, error: error.message }, STATUS_CODE.BadRequest);
     }
+  }
+
+  /** Groups by time, too, what the page has by a noun only, and adds the period before if it is compared. */
+  async #chart(wanted: Wanted, report: UsageReport): Promise<ChartProps | undefined> {
+    const { by, previous } = report;
+    const named = by.find((one) => one === "hour" || one === "day" || one === "month");
+    if (by.length > 2 || (named === undefined && by.length > 1)) return undefined;
+    if (by.includes("tag:session")) return undefined; // sessions are only in the records
+    const span = named ?? spanFor(report);
+    if (span === undefined) return undefined;
+    const { query } = wanted;
+    const [overTime, before] = await Promise.all([
+      named !== undefined ? report : this.#report({
+        ...wanted,
+        query: { ...query, by: [span, ...by], compare: false },
+      }),
+      previous === undefined ? undefined : this.#report({
+        ...wanted,
+        query: {
+          ...query,
+          by: [span],
+          since: previous.since,
+          until: previous.until,
+          compare: false,
+          top: undefined,
+        },
+      }),
+    ]);
+    return reportChart(overTime, before);
   }
 
   async reportCsv(c: PageRequest, session: Session): Promise<Response> {

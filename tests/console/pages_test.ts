@@ -69,6 +69,7 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     ["/console/operator/accounts/acc_nobody", 303, 404, 404, 404],
     ["/console/operator", 404, 404, 404, 404],
     ["/console/nothing", 404, 404, 404, 404],
+    ["/console/_components", 404, 404, 404, 404], // unless the setting is on
   ];
   // signed in already: led to the first page
   reads.find(([path]) => path === "/console/sign-in")!.splice(2, 3, 303, 303, 303);

@@ -1,4 +1,169 @@
-// Script of all pages: copy buttons, confirmation of destructive forms, live updates.
+// Script of all pages: local times, keyboard shortcuts, charts by arrow keys, copy buttons, live parts. Pages work without it.
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+const preferences = new Map();
+
+/** Reads or writes what the reader prefers; a browser that stores nothing keeps it until the next page. */
+function preference(name, value) {
+  if (value !== undefined) preferences.set(name, value);
+  try {
+    if (value !== undefined) localStorage.setItem(name, value);
+    return localStorage.getItem(name);
+  } catch {
+    return preferences.get(name);
+  }
+}
+
+// Times: the server writes UTC, in the same format, so that nothing moves
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "local time";
+const isUtc = () => zone === "UTC" || preference("times") === "utc";
+
+function showTimes(root) {
+  const pad = (value) => String(value).padStart(2, "0");
+  for (const time of root.querySelectorAll("time[data-show]")) {
+    const at = new Date(time.dateTime);
+    const shifted = isUtc() ? at : new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
+    const day = `${shifted.getUTCDate()} ${
+      MONTHS[shifted.getUTCMonth()]
+    } ${shifted.getUTCFullYear()}`;
+    const full = `${day}, ${
+      [shifted.getUTCHours(), shifted.getUTCMinutes(), shifted.getUTCSeconds()].map(pad).join(":")
+    }`;
+    time.dataset.utc ??= time.title;
+    time.title = isUtc() ? time.dataset.utc : `${full} ${zone} (${time.dataset.utc})`;
+    if (time.dataset.show !== "title") time.textContent = time.dataset.show === "day" ? day : full;
+  }
+}
+
+function showZone() {
+  const place = document.querySelector("[data-zone]");
+  if (place === null || zone === "UTC") return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "plain";
+  button.textContent = isUtc() ? `Show ${zone}` : "Show UTC";
+  button.addEventListener("click", () => {
+    preference("times", isUtc() ? "local" : "utc");
+    showTimes(document);
+    showZone();
+    place.querySelector("button").focus();
+  });
+  place.replaceChildren(
+    `Times are in ${isUtc() ? "UTC" : zone}; days of usage are UTC days. `,
+    button,
+  );
+}
+
+showTimes(document);
+showZone();
+
+// Keyboard: single keys, unless somebody types or switched them off
+const letters = new Map();
+for (const link of document.querySelectorAll("a[data-letter]")) {
+  letters.set(link.dataset.letter, link);
+}
+const helpButton = document.querySelector("[data-shortcuts]");
+let afterG = -Infinity;
+
+function help() {
+  let dialog = document.getElementById("shortcuts");
+  if (dialog === null) {
+    dialog = document.createElement("dialog");
+    dialog.id = "shortcuts";
+    dialog.setAttribute("aria-labelledby", "shortcuts-title");
+    const title = document.createElement("h2");
+    title.id = "shortcuts-title";
+    title.textContent = "Keyboard shortcuts";
+    const list = document.createElement("dl");
+    list.className = "facts";
+    const rows = [["/", "Search or filter"], ["?", "This help"], [
+      "← →",
+      "Values of a chart that has the focus",
+    ]];
+    for (const [letter, link] of letters) rows.push([`g ${letter}`, link.textContent]);
+    for (const [keys, words] of rows) {
+      const [term, detail] = [document.createElement("dt"), document.createElement("dd")];
+      for (const key of keys.split(" ")) {
+        term.append(Object.assign(document.createElement("kbd"), { textContent: key }), " ");
+      }
+      detail.textContent = words;
+      list.append(term, detail);
+    }
+    const label = document.createElement("label");
+    const box = Object.assign(document.createElement("input"), {
+      type: "checkbox",
+      checked: preference("shortcuts") !== "off",
+    });
+    box.addEventListener("change", () => preference("shortcuts", box.checked ? "on" : "off"));
+    label.append(box, "Single-key shortcuts");
+    const form = document.createElement("form");
+    form.method = "dialog";
+    form.append(
+      Object.assign(document.createElement("button"), { textContent: "Close", autofocus: true }),
+    );
+    dialog.append(title, list, label, form);
+    document.body.append(dialog);
+  }
+  if (!dialog.open) dialog.showModal();
+}
+
+if (helpButton !== null) {
+  helpButton.hidden = false;
+  helpButton.addEventListener("click", help);
+}
+
+document.addEventListener("keydown", (event) => {
+  const { key, target } = event;
+  if (key === "Escape") document.querySelector(".menu[open]")?.removeAttribute("open");
+  const isTyping = target.closest?.(
+    "input:not([type=checkbox]), select, textarea, [contenteditable]",
+  );
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+  if (document.querySelector("dialog[open]") !== null || preference("shortcuts") === "off") return;
+  const link = event.timeStamp - afterG < 1500 ? letters.get(key) : undefined;
+  afterG = -Infinity;
+  if (link !== undefined) {
+    link.click();
+  } else if (key === "g") {
+    afterG = event.timeStamp;
+  } else if (key === "?") {
+    help();
+  } else if (key === "/") {
+    const search = document.querySelector(
+      "main [type=search], main form[method=get] :is(input, select)",
+    );
+    if (search === null) return;
+    search.focus();
+    search.select?.();
+  } else return;
+  event.preventDefault();
+});
+
+// Charts: one stop for the tab key, arrows between the values
+for (const values of document.querySelectorAll(".chart .slots")) {
+  const slots = [...values.children];
+  const choose = (at) => slots.forEach((slot, index) => slot.tabIndex = index === at ? 0 : -1);
+  choose(slots.length - 1);
+  values.addEventListener("focusin", ({ target }) => {
+    if (slots.includes(target)) choose(slots.indexOf(target));
+  });
+  values.addEventListener("keydown", (event) => {
+    const at = slots.indexOf(event.target);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: slots.length - 1 }[event.key];
+    if (event.key === "Escape") event.target.blur();
+    if (to === undefined || at === -1) return;
+    event.preventDefault();
+    slots[Math.min(slots.length - 1, Math.max(0, to))].focus();
+  });
+}
+
+// A message that was read does not come back when the page is loaded again
+if (new URLSearchParams(location.search).has("done")) {
+  const url = new URL(location.href);
+  url.searchParams.delete("done");
+  history.replaceState(null, "", url);
+}
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
@@ -28,7 +193,10 @@ for (const part of document.querySelectorAll("[data-live]")) {
     events?.close();
     if (document.hidden) return;
     events = new EventSource(location.href);
-    events.onmessage = ({ data }) => part.innerHTML = data;
+    events.onmessage = ({ data }) => {
+      part.innerHTML = data;
+      showTimes(part);
+    };
     events.onerror = () => events.readyState === EventSource.CLOSED && setTimeout(follow, 5000);
   };
   document.addEventListener("visibilitychange", follow);

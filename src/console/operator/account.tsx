@@ -2,8 +2,8 @@ import { type Account, type Action, type Key, newKeyId, ROLES } from "../../acco
 import type { CreditPackage } from "../../billing/mod.ts";
 import type { Budget, Credits, Entry, Lot } from "../../ledger/mod.ts";
 import { Budgets, TimeZones } from "../budgets.tsx";
-import { Copyable, Field, Form, FormId, Stat, Table } from "../components.tsx";
-import { number, relative } from "../format.ts";
+import { Copyable, Field, Form, FormId, RelativeTime, Stat, Table } from "../components.tsx";
+import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { EntryTable } from "../pages/credits.tsx";
 import { SOURCES } from "../pages/home.tsx";
@@ -241,10 +241,16 @@ function LotTable(
         { name: "lot", cell: ({ id }) => <code>{id}</code> },
         { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
         { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
-        { name: "remaining", numeric: true, cell: ({ remaining }) => number(remaining) },
+        {
+          name: "remaining",
+          role: "figure",
+          numeric: true,
+          cell: ({ remaining }) => number(remaining),
+        },
         {
           name: "expires",
-          cell: ({ expiresAtMs }) => expiresAtMs === null ? "never" : relative(expiresAtMs, nowMs),
+          cell: ({ expiresAtMs }) =>
+            expiresAtMs === null ? "never" : <RelativeTime ms={expiresAtMs} nowMs={nowMs} />,
         },
         {
           name: "",

@@ -1,7 +1,7 @@
 import { type Account, AccountError, can, type Session } from "../../accounts/mod.ts";
 import { balancesOf } from "../../ledger/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
-import { Badge, Field, Form, Table, Time } from "../components.tsx";
+import { Badge, Field, Form, Name, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest, seeOther } from "../request.tsx";
@@ -95,12 +95,17 @@ function AccountsPage(
           {
             name: "email",
             cell: ({ account }) => (
-              <a href={`/console/operator/accounts/${account.id}`}>{account.email}</a>
+              <Name href={`/console/operator/accounts/${account.id}`} text={account.email} />
             ),
           },
-          { name: "name", cell: ({ account }) => account.name || "–" },
-          { name: "state", cell: ({ account }) => <AccountState account={account} /> },
-          { name: "balance", numeric: true, cell: ({ balance }) => number(balance) },
+          { name: "name", bare: true, cell: ({ account }) => account.name || "–" },
+          { name: "state", bare: true, cell: ({ account }) => <AccountState account={account} /> },
+          {
+            name: "balance",
+            role: "figure",
+            numeric: true,
+            cell: ({ balance }) => number(balance),
+          },
           { name: "spent", numeric: true, cell: ({ consumed }) => number(consumed) },
           { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
           { name: "created", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },

@@ -39,7 +39,7 @@ function InvitesPage(
           { name: "invited by", cell: ({ inviter }) => inviter },
           { name: "invitee", cell: ({ email }) => email },
           { name: "time", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
-          { name: "earned", numeric: true, cell: ({ earned }) => number(earned) },
+          { name: "earned", role: "figure", numeric: true, cell: ({ earned }) => number(earned) },
         ]}
       />
     </Layout>

@@ -35,14 +35,15 @@ function LiveRequests(
         empty="No requests in flight."
         columns={[
           { name: "request", cell: ({ requestId }) => <code>{requestId}</code> },
-          { name: "account", cell: ({ email }) => email },
-          { name: "model", cell: ({ route }) => route },
+          { name: "account", bare: true, cell: ({ email }) => email },
+          { name: "model", bare: true, cell: ({ route }) => route },
           {
             name: "dialect",
             cell: ({ dialect, streamed }) => `${dialect}${streamed ? ", streamed" : ""}`,
           },
           {
             name: "duration",
+            role: "figure",
             numeric: true,
             cell: ({ startedAtMs }) => duration(nowMs - startedAtMs),
           },

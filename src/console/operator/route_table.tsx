@@ -1,5 +1,5 @@
 import { describeTargets, type Route } from "../../catalog/mod.ts";
-import { Table } from "../components.tsx";
+import { Name, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
@@ -22,7 +22,7 @@ function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Rout
         rows={routes}
         empty="No routes configured."
         columns={[
-          { name: "model", cell: ({ id }) => <code>{id}</code> },
+          { name: "model", cell: ({ id }) => <Name text={id} code /> },
           {
             name: "targets",
             cell: ({ targets }) => describeTargets(targets),
@@ -33,8 +33,10 @@ function RoutesPage({ page, routes }: { page: PageContext; routes: readonly Rout
           { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },
           {
             name: "in / cached / out",
+            role: "figure",
             numeric: true,
-            cell: ({ prices }) => `${prices.input} / ${prices.cached} / ${prices.output}`,
+            cell: ({ prices }) =>
+              [prices.input, prices.cached, prices.output].map(number).join(" / "),
           },
           { name: "images", cell: ({ images }) => images },
           { name: "reasoning", cell: ({ reasoning }) => reasoning },

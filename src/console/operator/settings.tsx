@@ -1,5 +1,5 @@
 import { type EffectiveSetting, effectiveSettings } from "../../config/mod.ts";
-import { Table } from "../components.tsx";
+import { Name, Table } from "../components.tsx";
 import { dateTime } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, type LastReload, page, pageOf } from "../request.tsx";
@@ -36,10 +36,15 @@ function SettingsPage(
         rows={settings}
         empty=""
         columns={[
-          { name: "setting", cell: ({ path }) => <code>{path}</code> },
+          { name: "setting", cell: ({ path }) => <Name text={path} code /> },
           {
             name: "value",
-            cell: ({ value }) => typeof value === "object" ? JSON.stringify(value) : String(value),
+            bare: true,
+            cell: ({ value }) => (
+              <span class="breaks">
+                {typeof value === "object" ? JSON.stringify(value) : String(value)}
+              </span>
+            ),
           },
           { name: "source", cell: ({ origin }) => origin },
         ]}

@@ -72,6 +72,7 @@ function UpstreamTable(
         { name: "dialect", cell: ({ dialect }) => dialect },
         {
           name: "state",
+          bare: true,
           cell: ({ resting, state }) => <StateBadge resting={resting} state={state} />,
         },
         {
@@ -80,6 +81,7 @@ function UpstreamTable(
         },
         {
           name: "last latency",
+          role: "figure",
           numeric: true,
           cell: ({ lastLatencyMs }) => lastLatencyMs === undefined ? "–" : duration(lastLatencyMs),
         },

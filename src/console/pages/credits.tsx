@@ -1,7 +1,7 @@
 import type { CreditPackage, Invitation } from "../../billing/mod.ts";
 import type { Entry } from "../../ledger/mod.ts";
 import { Copyable, Stat, Table, Time } from "../components.tsx";
-import { number } from "../format.ts";
+import { number, signed } from "../format.ts";
 import { Layout, type Notice, type PageContext } from "../layout.tsx";
 import { SOURCES } from "./home.tsx";
 import { Packages, type Shop } from "./payments.tsx";
@@ -50,7 +50,7 @@ export function CreditsPage(
         columns={[
           { name: "email", cell: ({ email }) => email },
           { name: "invitee", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
-          { name: "earned", numeric: true, cell: ({ earned }) => number(earned) },
+          { name: "earned", role: "figure", numeric: true, cell: ({ earned }) => number(earned) },
         ]}
       />
       <h2>History</h2>
@@ -72,12 +72,13 @@ export function EntryTable({ entries }: { entries: readonly Entry[] }) {
       rows={entries}
       empty="No entries yet."
       columns={[
-        { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
-        { name: "description", cell: (entry) => <What entry={entry} /> },
+        { name: "time", bare: true, cell: ({ atMs }) => <Time ms={atMs} /> },
+        { name: "description", role: "primary", cell: (entry) => <What entry={entry} /> },
         {
           name: "credits",
+          role: "figure",
           numeric: true,
-          cell: ({ credits }) => `${credits > 0 ? "+" : ""}${number(credits)}`,
+          cell: ({ credits }) => signed(credits),
         },
       ]}
     />

@@ -1,19 +1,19 @@
 import type { AccountStatus, Budget, Credits, Lot } from "../../ledger/mod.ts";
 import type { Key } from "../../accounts/mod.ts";
-import type { ReportRow } from "../../usage/mod.ts";
+import type { UsagePoint } from "../../usage/mod.ts";
 import { BudgetBar } from "../budgets.tsx";
-import { BarChart, Meter, Stat, Table, Time } from "../components.tsx";
-import { count, number, relative } from "../format.ts";
+import { Chart, Meter, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { count, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { fillDays } from "./usage.tsx";
+import { usageChart } from "../usage_chart.ts";
 
 /** Overview of an account. */
 export function HomePage(
-  { page, credits, days, limits, budgets, keys, nowMs }: {
+  { page, credits, points, limits, budgets, keys, nowMs }: {
     page: PageContext;
     credits: Credits;
-    /** Usage of the last 30 days. */
-    days: readonly ReportRow[];
+    /** Usage by day of the last 60 days. */
+    points: readonly UsagePoint[];
     limits: readonly { key: Key; accountStatus: AccountStatus }[];
     /** Budgets that apply to the account's active keys, with the names of their owners. */
     budgets: readonly { budget: Budget; of: string }[];
@@ -22,10 +22,12 @@ export function HomePage(
   },
 ) {
   const today = new Date(nowMs).toISOString().slice(0, 10);
-  const sum = (rows: readonly ReportRow[]) => rows.reduce((all, { credits }) => all + credits, 0);
-  const requests = (rows: readonly ReportRow[]) => rows.reduce((all, one) => all + one.requests, 0);
-  const ofToday = days.filter(({ group }) => group === today);
-  const ofMonth = days.filter(({ group }) => group.startsWith(today.slice(0, 7)));
+  const of = (prefix: string) =>
+    points.filter(({ atMs }) => new Date(atMs).toISOString().startsWith(prefix));
+  const sum = (some: readonly UsagePoint[]) => some.reduce((all, { credits }) => all + credits, 0);
+  const requests = (some: readonly UsagePoint[]) =>
+    some.reduce((all, one) => all + one.requests, 0);
+  const [ofToday, ofMonth] = [of(today), of(today.slice(0, 7))];
   return (
     <Layout page={page} title="Home">
       <dl class="stats">
@@ -43,14 +45,15 @@ export function HomePage(
         />
       </dl>
       {credits.requests === 0 ? <FirstSteps keys={keys} balance={credits.balance} /> : (
-        <BarChart
-          title="Requests, 30 days"
-          unit="requests"
-          bars={fillDays(days, nowMs, 30).map(({ group, requests, errors }) => ({
-            label: group,
-            value: requests,
-            bad: errors,
-          }))}
+        <Chart
+          {...usageChart(points, {
+            title: "Requests, 30 days",
+            unit: "requests",
+            span: "day",
+            count: 30,
+            nowMs,
+            nameOf: () => "succeeded",
+          })}
         />
       )}
       <div class="grid">
@@ -62,11 +65,16 @@ export function HomePage(
             empty="No credits. Ask your operator for a grant, or buy a package."
             columns={[
               { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
-              { name: "remaining", numeric: true, cell: ({ remaining }) => number(remaining) },
+              {
+                name: "remaining",
+                role: "figure",
+                numeric: true,
+                cell: ({ remaining }) => number(remaining),
+              },
               {
                 name: "expires",
                 cell: ({ expiresAtMs }) =>
-                  expiresAtMs === null ? "never" : relative(expiresAtMs, nowMs),
+                  expiresAtMs === null ? "never" : <RelativeTime ms={expiresAtMs} nowMs={nowMs} />,
               },
             ]}
           />

@@ -1,7 +1,17 @@
 import { type Key, newKeyId } from "../../accounts/mod.ts";
 import type { Budget } from "../../ledger/mod.ts";
 import { BudgetFields, Budgets, TimeZones } from "../budgets.tsx";
-import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
+import {
+  Badge,
+  Copyable,
+  Field,
+  Form,
+  Name,
+  Names,
+  RelativeTime,
+  Table,
+  Time,
+} from "../components.tsx";
 import { count, number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { snippets } from "../snippets.ts";
@@ -176,26 +186,32 @@ function KeyRows(
       empty="No keys yet."
       columns={[
         { name: "name", cell: ({ name, id }) => name || id },
-        { name: "key", cell: ({ hint }) => <code>{hint}</code> },
+        { name: "key", bare: true, cell: ({ hint }) => <code>{hint}</code> },
         ...(teams === undefined ? [] : [{
           name: "team",
           cell: ({ teamId }: Key) =>
             teamId === null
               ? "–"
-              : <a href={`/console/teams/${teamId}`}>{teams.get(teamId) ?? teamId}</a>,
+              : <Name href={`/console/teams/${teamId}`} text={teams.get(teamId) ?? teamId} />,
         }]),
-        { name: "state", cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
+        { name: "state", bare: true, cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
         {
           name: "last used",
-          cell: ({ id }) => lastUse.has(id) ? relative(lastUse.get(id)!, nowMs) : "never",
+          cell: ({ id }) =>
+            lastUse.has(id) ? <RelativeTime ms={lastUse.get(id)!} nowMs={nowMs} /> : "never",
         },
-        { name: "spent", numeric: true, cell: ({ id }) => number(spent.get(id) ?? 0) },
+        {
+          name: "spent",
+          role: "figure",
+          numeric: true,
+          cell: ({ id }) => number(spent.get(id) ?? 0),
+        },
         {
           name: "expires",
           cell: ({ expiresAtMs }) =>
             expiresAtMs === null ? "never" : <Time ms={expiresAtMs} dayOnly />,
         },
-        { name: "models", cell: ({ models }) => models === null ? "all" : models.join(", ") },
+        { name: "models", cell: ({ models }) => models === null ? "all" : <Names all={models} /> },
         {
           name: "",
           cell: (key) =>

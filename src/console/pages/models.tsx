@@ -1,5 +1,5 @@
 import type { Route } from "../../catalog/mod.ts";
-import { Table } from "../components.tsx";
+import { Name, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
@@ -21,8 +21,8 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
         rows={routes}
         empty="No models are available: the operator must add targets to at least one route."
         columns={[
-          { name: "model", cell: ({ id }) => <code>{id}</code> },
-          { name: "for", cell: ({ kind }) => KINDS[kind] },
+          { name: "model", cell: ({ id }) => <Name text={id} code /> },
+          { name: "for", bare: true, cell: ({ kind }) => KINDS[kind] },
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
           {
             name: "max output",
@@ -38,9 +38,19 @@ export function ModelsPage({ page, routes }: { page: PageContext; routes: readon
             cell: ({ kind, reasoning }) => kind === "embeddings" ? "–" : REASONING[reasoning],
           },
           { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },
-          { name: "input", numeric: true, cell: ({ prices }) => number(prices.input) },
+          {
+            name: "input",
+            role: "figure",
+            numeric: true,
+            cell: ({ prices }) => number(prices.input),
+          },
           { name: "cached", numeric: true, cell: ({ prices }) => number(prices.cached) },
-          { name: "output", numeric: true, cell: ({ prices }) => number(prices.output) },
+          {
+            name: "output",
+            role: "figure",
+            numeric: true,
+            cell: ({ prices }) => number(prices.output),
+          },
         ]}
       />
       <p>

@@ -33,9 +33,10 @@ export function NoticesPage(
         rows={notices}
         empty="No alerts."
         columns={[
-          { name: "time", cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
+          { name: "time", bare: true, cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
           {
             name: "alert",
+            role: "primary",
             cell: (one) => (
               <>
                 <strong>{one.title}</strong> {isRead(one) ? null : <Badge tone="warn">new</Badge>}

@@ -73,14 +73,19 @@ export function RequestsPage(
               </a>
             ),
           },
-          { name: "model", cell: ({ route }) => route },
+          { name: "model", bare: true, cell: ({ route }) => route },
           { name: "key", cell: ({ keyId }) => names.get(keyId) ?? keyId },
-          { name: "outcome", cell: (record) => <OutcomeBadge record={record} /> },
-          { name: "reason", cell: (record) => shortReasonOf(record) ?? "" },
+          { name: "outcome", bare: true, cell: (record) => <OutcomeBadge record={record} /> },
+          { name: "reason", bare: true, cell: (record) => shortReasonOf(record) ?? "" },
           { name: "input", numeric: true, cell: ({ inputTokens }) => number(inputTokens) },
           { name: "output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
           { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
-          { name: "credits", numeric: true, cell: ({ chargedCredits }) => number(chargedCredits) },
+          {
+            name: "credits",
+            role: "figure",
+            numeric: true,
+            cell: ({ chargedCredits }) => number(chargedCredits),
+          },
         ]}
       />
       {more === undefined ? null : (
@@ -168,7 +173,12 @@ export function RequestPage(
         columns={[
           { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
           { name: "lot", cell: ({ lotId }) => <code>{lotId}</code> },
-          { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
+          {
+            name: "credits",
+            role: "figure",
+            numeric: true,
+            cell: ({ credits }) => number(credits),
+          },
         ]}
       />
       <p>
@@ -201,7 +211,12 @@ function Attempts({ record: { attempts, attemptList = [] } }: { record: RequestR
           },
           { name: "model", cell: ({ model }) => model },
           { name: "outcome", cell: ({ outcome }) => outcome },
-          { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
+          {
+            name: "duration",
+            role: "figure",
+            numeric: true,
+            cell: ({ durationMs }) => duration(durationMs),
+          },
         ]}
       />
       {others > 0 ? <p class="quiet">{number(others)} more are not listed.</p> : null}
@@ -247,11 +262,12 @@ function Price({ record, route }: { record: RequestRecord; route: Route | undefi
         rows={lines}
         empty=""
         columns={[
-          { name: "", cell: ({ what }) => what },
+          { name: "part", cell: ({ what }) => what },
           { name: "tokens", numeric: true, cell: ({ tokens }) => number(tokens) },
           { name: "credits per million", numeric: true, cell: ({ rate }) => number(rate) },
           {
             name: "credits",
+            role: "figure",
             numeric: true,
             cell: ({ tokens, rate }) => (tokens * rate / 1e6).toFixed(6),
           },

@@ -10,8 +10,8 @@ import {
 import type { Budget } from "../../ledger/mod.ts";
 import type { TeamReportRow } from "../../usage/mod.ts";
 import { BudgetFields, Budgets, TimeZones } from "../budgets.tsx";
-import { Badge, Field, Form, Stat, Table, Time } from "../components.tsx";
-import { count, number, relative } from "../format.ts";
+import { Badge, Field, Form, Names, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { count, number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { isActive, KeyBudgets, KeyForms, KeyState, NewKey } from "./keys.tsx";
 import { ModelChoice } from "./model_choice.tsx";
@@ -168,6 +168,7 @@ function MemberTable(
         },
         {
           name: "state",
+          bare: true,
           cell: ({ id, member }) =>
             id === null
               ? ""
@@ -177,6 +178,7 @@ function MemberTable(
         },
         {
           name: "credits",
+          role: "figure",
           numeric: true,
           cell: (row) => number(own(row).reduce((sum, { credits }) => sum + credits, 0)),
         },
@@ -188,7 +190,8 @@ function MemberTable(
         },
         {
           name: "last used",
-          cell: (row) => lastUsed(row) === 0 ? "never" : relative(lastUsed(row), nowMs),
+          cell: (row) =>
+            lastUsed(row) === 0 ? "never" : <RelativeTime ms={lastUsed(row)} nowMs={nowMs} />,
         },
         {
           name: "",
@@ -301,27 +304,32 @@ function TeamKeyTable(
       empty="No keys yet."
       columns={[
         { name: "name", cell: ({ name, id }) => name || id },
-        { name: "key", cell: ({ hint }) => <code>{hint}</code> },
+        { name: "key", bare: true, cell: ({ hint }) => <code>{hint}</code> },
         {
           name: "member",
           cell: ({ memberId }) => memberId === null ? "–" : names.get(memberId) ?? memberId,
         },
-        { name: "state", cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
+        { name: "state", bare: true, cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
         {
           name: "this month",
+          role: "figure",
           numeric: true,
           cell: ({ id }) => number(spent.get(id) ?? 0),
         },
         {
           name: "last used",
-          cell: ({ id }) => lastUse.has(id) ? relative(lastUse.get(id)!, nowMs) : "never",
+          cell: ({ id }) =>
+            lastUse.has(id) ? <RelativeTime ms={lastUse.get(id)!} nowMs={nowMs} /> : "never",
         },
         {
           name: "expires",
           cell: ({ expiresAtMs }) =>
             expiresAtMs === null ? "never" : <Time ms={expiresAtMs} dayOnly />,
         },
-        { name: "models", cell: ({ models }) => models?.join(", ") ?? "the team's" },
+        {
+          name: "models",
+          cell: ({ models }) => models === null ? "the team's" : <Names all={models} />,
+        },
         {
           name: "",
           cell: (key) =>

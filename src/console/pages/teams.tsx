@@ -1,5 +1,5 @@
 import type { Team, TeamRole } from "../../accounts/mod.ts";
-import { Badge, Field, Form, Table } from "../components.tsx";
+import { Badge, Field, Form, Name, Names, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { ModelChoice } from "./model_choice.tsx";
@@ -34,17 +34,21 @@ export function TeamsPage(
         columns={[
           {
             name: "name",
-            cell: ({ team }) => <a href={`/console/teams/${team.id}`}>{team.name}</a>,
+            cell: ({ team }) => <Name href={`/console/teams/${team.id}`} text={team.name} />,
           },
-          { name: "state", cell: ({ team }) => <TeamState team={team} /> },
+          { name: "state", bare: true, cell: ({ team }) => <TeamState team={team} /> },
           { name: "your role", cell: ({ role }) => role ?? "–" },
           { name: "members", numeric: true, cell: ({ members }) => number(members) },
           {
             name: "pool",
+            role: "figure",
             numeric: true,
             cell: ({ balance }) => balance === null ? "members pay" : number(balance),
           },
-          { name: "models", cell: ({ team }) => team.models?.join(", ") ?? "all" },
+          {
+            name: "models",
+            cell: ({ team }) => team.models === null ? "all" : <Names all={team.models} />,
+          },
         ]}
       />
       {!mayCreate ? null : (

@@ -1,26 +1,7 @@
-import type { Dimension, ReportRow, UsageFigures, UsageReport, UsageRow } from "../../usage/mod.ts";
-import { BarChart, Field, Stat, Table } from "../components.tsx";
-import { number } from "../format.ts";
+import type { Dimension, UsageFigures, UsageReport, UsageRow } from "../../usage/mod.ts";
+import { Chart, type ChartProps, Field, Stat, Table } from "../components.tsx";
+import { number, signed as signedNumber } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-
-const EMPTY = {
-  requests: 0,
-  errors: 0,
-  input_tokens: 0,
-  cached_tokens: 0,
-  output_tokens: 0,
-  saved_credits: 0,
-  credits: 0,
-};
-
-/** Adds empty rows for days without usage, so that a chart's time axis is even. */
-export function fillDays(rows: readonly ReportRow[], nowMs: number, days: number): ReportRow[] {
-  const known = new Map(rows.map((row) => [row.group, row]));
-  return Array.from({ length: days }, (_, at) => {
-    const group = new Date(nowMs - (days - 1 - at) * 86_400_000).toISOString().slice(0, 10);
-    return known.get(group) ?? { group, ...EMPTY };
-  });
-}
 
 /** What the page was asked for, as its address says it. */
 export interface UsageChoices {
@@ -38,10 +19,6 @@ export interface UsageChoices {
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
 const OWN: readonly Dimension[] = ["day", "hour", "model", "key", "month", "reason"];
 const OF_ALL: readonly Dimension[] = [...OWN, "account", "team", "member"];
-/** Bars of a chart. */
-const MAX_BARS = 100;
-const STEP_MS: Readonly<Record<string, number>> = { day: 86_400_000, hour: 3_600_000 };
-
 /** Returns the query of the page with another grouping, or of its downloads. */
 function queryOf(choices: UsageChoices, more: Partial<UsageChoices> = {}): string {
   const all = { ...choices, ...more };
@@ -52,11 +29,13 @@ function queryOf(choices: UsageChoices, more: Partial<UsageChoices> = {}): strin
 
 /** Usage of a range as figures, a chart and a table. */
 export function UsagePage(
-  { page, choices, report, error, seesAll }: {
+  { page, choices, report, chart, error, seesAll }: {
     page: PageContext;
     choices: UsageChoices;
     /** Undefined if it could not be made. */
     report: UsageReport | undefined;
+    /** Its credits over time; undefined for what has no chart. */
+    chart?: ChartProps | undefined;
     error?: string | undefined;
     /** Whether the visitor may see the usage of all accounts. */
     seesAll: boolean;
@@ -87,7 +66,7 @@ export function UsagePage(
         <button type="submit" class="plain">Show</button>
       </form>
       {error === undefined ? null : <p class="error" role="alert">{error}</p>}
-      {report === undefined ? null : <Report report={report} choices={choices} />}
+      {report === undefined ? null : <Report report={report} chart={chart} choices={choices} />}
     </Layout>
   );
 }
@@ -100,7 +79,13 @@ function Check({ label, name, checked }: { label: string; name: string; checked:
   );
 }
 
-function Report({ report, choices }: { report: UsageReport; choices: UsageChoices }) {
+function Report(
+  { report, chart, choices }: {
+    report: UsageReport;
+    chart: ChartProps | undefined;
+    choices: UsageChoices;
+  },
+) {
   const { rows, totals, by, since, until, zone, rounded, previous } = report;
   const words = `${since} to ${until}${zone === "UTC" ? "" : `, days of ${zone}`}`;
   const { requests } = totals;
@@ -110,9 +95,6 @@ function Report({ report, choices }: { report: UsageReport; choices: UsageChoice
     return percentage === undefined ? "" : `; ${signed(percentage)} to before`;
   };
   const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
-  const nameOf = ({ group, names }: UsageRow) =>
-    by.map((one) => names[one] ?? (group[one] || "none")).join(", ");
-  const bars = by.length === 1 ? barsOf(report, nameOf) : [];
   const isByTime = BY_TIME.includes(by[0]!);
   return (
     <>
@@ -149,9 +131,7 @@ function Report({ report, choices }: { report: UsageReport; choices: UsageChoice
           Failed: {failed.map(([reason, count]) => `${reason} ${number(count)}`).join(", ")}.
         </p>
       )}
-      {bars.length === 0 || bars.length > MAX_BARS
-        ? null
-        : <BarChart title={`Credits by ${by[0]}, ${words}`} unit="credits" bars={bars} />}
+      {chart === undefined || rows.length === 0 ? null : <Chart {...chart} />}
       <Table<UsageRow>
         caption={`Usage by ${by.join(" and ")}, ${words}`}
         rows={isByTime && by.length === 1 ? rows.toReversed() : rows}
@@ -164,6 +144,7 @@ function Report({ report, choices }: { report: UsageReport; choices: UsageChoice
           ...FIGURES.map(([name, figure]) => ({
             name,
             numeric: true,
+            ...(name === "credits" ? { role: "figure" as const } : {}),
             cell: (row: UsageRow) => number(figure(row)),
           })),
           ...(previous === undefined ? [] : [
@@ -200,22 +181,7 @@ const FIGURES: readonly (readonly [name: string, figure: (row: UsageFigures) => 
   ["credits", ({ credits }) => credits],
 ];
 
-/** A bar for each row; days and hours of UTC without usage have one, too, so that the time axis is even. */
-function barsOf({ rows, by, since, until, zone }: UsageReport, nameOf: (row: UsageRow) => string) {
-  const bars = rows.map((row) => ({ label: nameOf(row), value: row.credits }));
-  const stepMs = STEP_MS[by[0]!];
-  if (stepMs === undefined || zone !== "UTC") return bars;
-  const known = new Map(bars.map(({ label, value }) => [label, value]));
-  const first = Math.floor(Date.parse(since) / stepMs) * stepMs;
-  const count = Math.min(Math.ceil((Date.parse(until) - first) / stepMs), MAX_BARS + 1);
-  return Array.from({ length: count }, (_, at) => {
-    const time = new Date(first + at * stepMs).toISOString();
-    const label = by[0] === "day" ? time.slice(0, 10) : `${time.slice(0, 13)}:00Z`;
-    return { label, value: known.get(label) ?? 0 };
-  });
-}
-
 function signed(percentage: number | null): string {
   if (percentage === null) return "new";
-  return `${percentage > 0 ? "+" : ""}${percentage} %`;
+  return `${signedNumber(percentage)} %`;
 }

@@ -1,0 +1,101 @@
+import { date, day, hour, month } from "./format.ts";
+
+/** One part of the bars of a chart: a value for each of its slots. */
+export interface Series {
+  readonly name: string;
+  readonly values: readonly number[];
+  /** `bad` for failures; others get the next colour. */
+  readonly tone?: "bad" | "others";
+}
+
+/** A bar's place on the time axis. */
+export interface Slot {
+  /** Short label for the axis. */
+  readonly label: string;
+  /** The whole time. */
+  readonly title: string;
+}
+
+/** Unit of a time axis. */
+export type Span = "hour" | "day" | "month";
+
+const MAX_STEPS = 5;
+
+/**
+ * Computes round marks for an axis from 0: up to six, evenly spaced, of which the last is at or above the highest value.
+ *
+ * @param highest Highest value, 0 or more.
+ * @param smallestStep Smallest distance between two marks; 1 for what is counted.
+ * @returns Marks in ascending order, at least 0 and one more.
+ */
+export function ticksFor(highest: number, smallestStep = 1): readonly number[] {
+  const rough = Math.max(highest / MAX_STEPS, smallestStep);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  // by division: 3 * 0.1 is not 0.3
+  const step = [1, 2, 5, 10].map((factor) => factor * power)
+    .find((one) => one >= smallestStep && highest <= one * MAX_STEPS)!;
+  const count = Math.max(1, Math.ceil(highest / step));
+  return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)));
+}
+
+/** Adds up a series. */
+export function totalOf({ values }: Pick<Series, "values">): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Adds up all series at each slot. */
+export function stackTotals(series: readonly Series[]): readonly number[] {
+  return (series[0]?.values ?? []).map((_, at) =>
+    series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)
+  );
+}
+
+/**
+ * Keeps the series with the highest totals, highest first, and adds up the rest as "others".
+ *
+ * @param series Series of one length.
+ * @param max Max number of series that keep their name.
+ * @returns Up to `max` series, followed by one for the rest if there is more than one of them.
+ */
+export function topSeries(series: readonly Series[], max: number): readonly Series[] {
+  const sorted = series.toSorted((a, b) => totalOf(b) - totalOf(a) || (a.name < b.name ? -1 : 1));
+  if (sorted.length <= max) return sorted;
+  const rest = sorted.slice(max);
+  return [
+    ...sorted.slice(0, max),
+    { name: `${rest.length} others`, values: stackTotals(rest), tone: "others" },
+  ];
+}
+
+const SPAN_STEPS: Readonly<Record<Span, readonly number[]>> = {
+  hour: [1, 2, 3, 4, 6, 12, 24, 48, 72, 168],
+  day: [1, 2, 7, 14, 28, 56, 91],
+  month: [1, 2, 3, 4, 6, 12, 24],
+};
+
+/**
+ * Computes which slots are labelled, counted from the last, which always is: every first, second, seventh and so on.
+ *
+ * @param count Number of slots.
+ * @param max Max number of labels.
+ * @returns Distance between two labels.
+ */
+export function labelStep(count: number, { span, max }: { span: Span; max: number }): number {
+  return SPAN_STEPS[span].find((step) => Math.ceil(count / step) <= max) ?? Math.ceil(count / max);
+}
+
+/** Makes the slots of a time axis from the starts of its hours, days or months, in UTC. */
+export function timeSlots(startsMs: readonly number[], span: Span): readonly Slot[] {
+  return startsMs.map((ms) => {
+    switch (span) {
+      case "hour": {
+        const time = hour(ms);
+        return { label: time === "00:00" ? day(ms) : time, title: `${date(ms)}, ${time} UTC` };
+      }
+      case "day":
+        return { label: day(ms), title: date(ms) };
+      case "month":
+        return { label: month(ms), title: month(ms) };
+    }
+  });
+}

@@ -1,0 +1,74 @@
+import type { Child } from "@hono/hono/jsx";
+import { Name } from "./name.tsx";
+
+/**
+ * What a column is for, which decides its place when rows become cards on a narrow screen: `primary` names the row and
+ * `figure` is its most important number; both are on the first line. `secondary` follows with its name, and an `action`
+ * has a line of its own.
+ */
+export type ColumnRole = "primary" | "figure" | "secondary" | "action";
+
+/** A column of a table. */
+export interface Column<Row> {
+  readonly name: string;
+  readonly numeric?: boolean;
+  /** Default: `action` without a name, `primary` for the first column if no other is, else `secondary`. */
+  readonly role?: ColumnRole;
+  /** Whether the value speaks for itself, such as a time or a state, so that a card omits the column's name. */
+  readonly bare?: boolean;
+  readonly cell: (row: Row) => Child;
+}
+
+/** A table whose rows become cards where it is too narrow; shows a message if there are no rows. */
+export function Table<Row>(
+  { caption, columns, rows, empty }: {
+    caption: string;
+    columns: readonly Column<Row>[];
+    rows: readonly Row[];
+    empty: Child;
+  },
+) {
+  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  const roles = rolesOf(columns);
+  const classes = columns.map(({ numeric, bare }, at) =>
+    [roles[at], numeric && "number", bare && "bare"].filter(Boolean).join(" ")
+  );
+  return (
+    <div class="table" role="region" aria-label={caption}>
+      <table class={`columns-${Math.min(columns.length, 10)}`}>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ name, numeric }) => (
+              <th scope="col" class={numeric ? "number" : undefined}>
+                {name === "" ? <span class="unseen">actions</span> : name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {columns.map(({ name, cell }, at) => {
+                const content = cell(row);
+                const isEmpty = content === "" || content === null || content === "–";
+                return (
+                  <td class={isEmpty ? `${classes[at]} none` : classes[at]} data-name={name}>
+                    {typeof content === "string" ? <Name text={content} /> : content}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function rolesOf<Row>(columns: readonly Column<Row>[]): readonly ColumnRole[] {
+  const first = columns.some(({ role }) => role === "primary") ? -1 : 0;
+  return columns.map(({ name, role }, at) =>
+    role ?? (name === "" && at > 0 ? "action" : at === first ? "primary" : "secondary")
+  );
+}

@@ -1,0 +1,287 @@
+import axe from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { assert, assertEquals, assertMatch } from "../assert.ts";
+import { browserProgram, startBrowser } from "../fake/browser.ts";
+import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { fillRichly, LONG_NAME, RICH_SETTINGS, type RichData } from "./rich.ts";
+
+const OWNER = "owner@localhost";
+const WIDTHS = [375, 768, 1280, 1920];
+
+/** A test in a browser, over a gateway with long names in it. */
+function onRichPages(
+  name: string,
+  work: (rich: {
+    gateway: TestGateway;
+    data: RichData;
+    signedIn: (email: string, options?: BrowserContextOptions) => Promise<Page>;
+  }) => Promise<void>,
+): void {
+  Deno.test(name, {
+    ignore: browserProgram === undefined,
+    sanitizeOps: false,
+    sanitizeResources: false,
+  }, async () => {
+    await using gateway = await startGateway({ settings: RICH_SETTINGS });
+    const data = await fillRichly(gateway);
+    await using started = await startBrowser();
+    const { browser }: { browser: Browser } = started;
+    const { accounts, sessions } = gateway.gateway;
+    await work({
+      gateway,
+      data,
+      signedIn: async (email, options = {}) => {
+        const context = await browser.newContext(options);
+        if (options.javaScriptEnabled !== false) {
+          await context.addInitScript({ content: `${axe.source};${WATCH_SHIFTS}` });
+        }
+        const page = await context.newPage();
+        const token = await sessions.makeLink(await accounts.get(email));
+        await page.goto(`${gateway.url}/console/link/${token}`);
+        return page;
+      },
+    });
+  });
+}
+
+const WATCH_SHIFTS = `globalThis.shifts = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifts += entry.value;
+}).observe({ type: "layout-shift", buffered: true });`;
+
+/** What the next program must find. */
+const FAULTS: readonly (readonly [css: string, found: RegExp])[] = [
+  [".name { max-width: none !important; flex: none; }", /wider than the screen/],
+  ["td.figure { display: none !important; }", /hidden/],
+  ["td.primary { overflow: hidden; max-width: 2rem !important; }", /cut/],
+];
+
+/** Cells that are cut, hidden, or beyond the screen, and numbers that are not aligned. */
+const LOST = `(() => {
+  const wrong = [];
+  const width = document.documentElement.clientWidth;
+  for (const table of document.querySelectorAll(".table table")) {
+    if (table.checkVisibility() === false) continue;
+    const isCards = getComputedStyle(table).display !== "table";
+    const heads = [...table.querySelectorAll("thead th")];
+    for (const row of table.querySelectorAll("tbody tr")) {
+      [...row.cells].forEach((cell, at) => {
+        const name = cell.dataset.name;
+        if (cell.matches(".none") && isCards) return;
+        const box = cell.getBoundingClientRect();
+        const what = name + ": " + cell.textContent.slice(0, 40);
+        if (box.width < 1 || box.height < 1) wrong.push("hidden " + what);
+        if (box.left < 0 || box.right > width + 0.5) wrong.push("outside " + what);
+        if (cell.scrollWidth > cell.clientWidth + 1) wrong.push("cut " + what);
+        if (cell.matches(".number") && !isCards) {
+          if (getComputedStyle(cell).textAlign !== "right") wrong.push("not aligned " + what);
+          if (Math.abs(heads[at].getBoundingClientRect().right - box.right) > 1) wrong.push("askew " + what);
+        }
+      });
+    }
+    for (const name of table.querySelectorAll(".name")) {
+      if (name.title !== name.textContent) wrong.push("without its whole text " + name.textContent);
+      if (name.querySelector(".end").getBoundingClientRect().right > width) wrong.push("end outside " + name.title);
+    }
+    if (table.querySelectorAll("tbody tr").length === 0) wrong.push("no rows");
+  }
+  const over = document.documentElement.scrollWidth - width;
+  if (over > 0) wrong.push("the page is wider than the screen by " + over);
+  return [...new Set(wrong)].slice(0, 8);
+})()`;
+
+onRichPages(
+  "every cell is whole and within the screen, at every width, with long names",
+  async (rich) => {
+    const pages: readonly (readonly [email: string, paths: readonly string[]])[] = [
+      [rich.data.email, [
+        "",
+        "keys",
+        "models",
+        "usage",
+        "usage?by=model",
+        "usage?by=key",
+        "requests",
+        "credits",
+      ]],
+      [
+        OWNER,
+        ["settings", "accounts", `accounts/${rich.data.accountId}`, "routes", "upstreams"]
+          .map((name) => `operator/${name}`),
+      ],
+    ];
+    for (const [email, paths] of pages) {
+      const page = await rich.signedIn(email);
+      for (const path of paths) {
+        await page.goto(`${rich.gateway.url}/console/${path}`);
+        assert(await page.locator(".table tbody td").count() > 0, path);
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 800 });
+          assertEquals(await page.evaluate(LOST), [], `${path} at ${width}`);
+        }
+      }
+      await page.setViewportSize({ width: 375, height: 800 });
+      if (email === OWNER) continue;
+      await page.goto(`${rich.gateway.url}/console/usage?by=model`);
+      for (const [fault, found] of FAULTS) { // else the test would find nothing
+        await page.evaluate(`{
+          const sheet = new CSSStyleSheet();
+          sheet.replaceSync(${JSON.stringify(fault)});
+          document.adoptedStyleSheets = [sheet];
+        }`);
+        assertMatch(String(await page.evaluate(LOST)), found, fault);
+      }
+      await page.evaluate("document.adoptedStyleSheets = []");
+      const name = page.locator("td .name").first();
+      assertEquals(await name.getAttribute("title"), LONG_NAME);
+      const short = (await name.boundingBox())!.height;
+      await name.focus();
+      assert((await name.boundingBox())!.height > 2 * short, "the whole name is shown on demand");
+      assertEquals(await page.evaluate(LOST), [], "with a whole name");
+    }
+  },
+);
+
+const AXE = `axe.run().then(({ violations }) => violations
+  .filter(({ impact }) => impact !== "minor" && impact !== null)
+  .map(({ id, nodes }) => id + ": " + nodes[0].html.slice(0, 200)))`;
+
+/** All that a page loads, uncompressed; what was cached counts, too. */
+const LOADED_BYTES =
+  `["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type))
+  .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)`;
+
+onRichPages(
+  "all components: axe in both schemes, no overflow, no layout shift, light pages",
+  async (rich) => {
+    const page = await rich.signedIn(rich.data.email);
+    await page.goto(`${rich.gateway.url}/console/_components`);
+    for (const width of [375, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        assertEquals(await page.evaluate(AXE), [], `${colorScheme} at ${width}`);
+      }
+      assertEquals(await page.evaluate(LOST), [], `components at ${width}`);
+    }
+    const other = await rich.signedIn(rich.data.email, { timezoneId: "Asia/Kolkata" });
+    for (const path of ["", "requests", "usage?by=model"]) {
+      await other.goto(`${rich.gateway.url}/console/${path}`, { waitUntil: "networkidle" });
+      const bytes = await other.evaluate<number>(LOADED_BYTES);
+      assert(bytes > 30_000 && bytes < 100_000, `${path}: ${bytes} bytes`);
+      const shifts = await other.evaluate<number>("globalThis.shifts");
+      assert(shifts < 0.01, `${path} shifts by ${shifts}`);
+    }
+  },
+);
+
+onRichPages("charts: by keyboard, by touch, without scripts, as a table", async (rich) => {
+  const seen = (page: Page) =>
+    page.evaluate<string[]>(`[...document.querySelectorAll(".tip")]
+      .filter((tip) => getComputedStyle(tip).opacity === "1").map((tip) => tip.textContent)`);
+  const path = `${rich.gateway.url}/console/usage?by=model`;
+  const page = await rich.signedIn(rich.data.email, { reducedMotion: "reduce" });
+  await page.goto(path);
+  const slots = page.locator(".slots > li");
+  assertEquals([await slots.count(), await page.locator(".slots > li[tabindex='0']").count()], [
+    30,
+    1,
+  ]);
+  await page.locator(".tabs a").last().focus();
+  await page.keyboard.press("Tab"); // the long name in the legend
+  while (await page.evaluate("document.activeElement.matches('.slots > li') === false")) {
+    await page.keyboard.press("Tab");
+  }
+  assertEquals((await seen(page)).length, 1);
+  const last = (await seen(page))[0]!;
+  assertMatch(last, /^\d+ \w+ \d{4}[\d,]+ credits/);
+  await page.keyboard.press("ArrowLeft");
+  const before = await seen(page);
+  assert(before.length === 1 && before[0] !== last);
+  await page.keyboard.press("Home");
+  assert(await slots.first().evaluate((one) => one === one.ownerDocument.activeElement));
+
+  const touched = await rich.signedIn(rich.data.email, {
+    hasTouch: true,
+    viewport: { width: 375, height: 800 },
+    reducedMotion: "reduce",
+    javaScriptEnabled: false,
+  });
+  await touched.goto(path);
+  assertEquals(await touched.locator(".slots > li[tabindex='0']").count(), 30);
+  await touched.locator(".slots > li").nth(20).tap();
+  const box = (await touched.locator(".slots > li:focus .tip").boundingBox())!;
+  assert(box.x >= 0 && box.x + box.width <= 375, "a touched bar's values are on the screen");
+  await touched.getByText("Values as a table").click();
+  assert(await touched.locator(".chart tbody tr").count() > 10);
+});
+
+onRichPages("navigation on a phone, shortcuts, times, messages", async (rich) => {
+  const { url } = rich.gateway;
+  const phone = await rich.signedIn(OWNER, {
+    viewport: { width: 375, height: 800 },
+    javaScriptEnabled: false,
+  });
+  await phone.goto(`${url}/console/operator/settings`);
+  const menu = phone.locator(".menu summary");
+  assertMatch((await menu.textContent())!, /Settings/);
+  assertEquals(await phone.locator("header nav a:visible").count(), 0);
+  await phone.keyboard.press("Tab");
+  assertEquals(
+    await phone.locator(".skip:focus").count(),
+    1,
+    "the first stop skips the navigation",
+  );
+  await menu.focus();
+  await phone.keyboard.press("Enter");
+  const link = phone.locator("header nav a", { hasText: "Requests" });
+  await link.click();
+  await phone.getByRole("heading", { name: "Requests" }).waitFor();
+  assertMatch((await menu.textContent())!, /Requests/);
+  await phone.goto(`${url}/console/operator/accounts/${rich.data.accountId}?done=granted`);
+  const message = phone.getByText("Credits granted.");
+  await message.waitFor();
+  await phone.locator(".dismiss").click();
+  assertEquals(await message.isVisible(), false);
+
+  const page = await rich.signedIn(OWNER, { timezoneId: "Asia/Kolkata" });
+  const ringsClipped = `[...document.querySelectorAll("header a, header summary, header button")]
+    .filter((one) => { for (let up = one.parentElement; up; up = up.parentElement) {
+      if (up !== document.documentElement && getComputedStyle(up).overflow !== "visible") return true;
+    } }).length`;
+  assertEquals(await page.evaluate(ringsClipped), 0);
+  await page.goto(`${url}/console/operator/accounts`);
+  await page.keyboard.press("/");
+  assertEquals(await page.locator("[type=search]:focus").count(), 1);
+  await page.keyboard.type("gk?"); // typing is no shortcut
+  assertEquals(await page.locator("[type=search]").inputValue(), "gk?");
+  await page.locator("h1").click();
+  await page.keyboard.press("?");
+  await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
+  assertEquals(await page.evaluate(AXE), []);
+  await page.keyboard.press("g");
+  await page.keyboard.press("k");
+  await page.keyboard.press("Escape");
+  assertMatch(page.url(), /accounts$/, "nothing behind the dialog moves");
+  await page.keyboard.press("g");
+  await page.keyboard.press("k");
+  await page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+  await page.keyboard.press("?");
+  await page.getByLabel("Single-key shortcuts").uncheck();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("g");
+  await page.keyboard.press("h");
+  await page.keyboard.press("?");
+  assertEquals(await page.locator("dialog[open]").count(), 0, "switched off");
+
+  await page.goto(`${url}/console/requests/${rich.data.requestId}`);
+  const time = page.locator("dd time").first();
+  const [iso, local] = [await time.getAttribute("datetime"), await time.textContent()];
+  const kolkata = new Date(Date.parse(iso!) + 5.5 * 3_600_000).toISOString();
+  assertEquals(local!.slice(-8), kolkata.slice(11, 19));
+  assertMatch((await time.getAttribute("title"))!, /Asia\/(Kolkata|Calcutta) \(.* UTC\)$/);
+  await page.getByRole("button", { name: "Show UTC" }).click();
+  assertEquals((await time.textContent())!.slice(-8), iso!.slice(11, 19));
+  await page.reload();
+  assertEquals((await time.textContent())!.slice(-8), iso!.slice(11, 19), "the choice is kept");
+});

@@ -1,0 +1,39 @@
+import { compact, duration, number, share, signed } from "../../src/console/format.ts";
+import { Name, shortened } from "../../src/console/name.tsx";
+import { assertEquals, assertStringIncludes } from "../assert.ts";
+
+Deno.test("numbers are grouped, have a proper minus sign, and fit an axis", () => {
+  assertEquals([0, 12_345, -5, -1_234_567].map(number), ["0", "12,345", "−5", "−1,234,567"]);
+  assertEquals([0, 7, -7].map(signed), ["0", "+7", "−7"]);
+  assertEquals([0, 950, 1_500, 20_000_000, 5e15].map(compact), ["0", "950", "1.5k", "20M", "5Q"]);
+  assertEquals([share(1, 3), share(1, 1_000), share(0, 5), share(0, 0), share(5, 5)], [
+    "33 %",
+    "<1 %",
+    "0 %",
+    "0 %",
+    "100 %",
+  ]);
+});
+
+Deno.test("durations never show 60 of a unit", () => {
+  assertEquals([0, 999, 1_000, 59_940, 59_960, 3_599_400, 3_600_000, 7_512_000].map(duration), [
+    "0 ms",
+    "999 ms",
+    "1.0 s",
+    "59.9 s",
+    "1 min 0 s",
+    "59 min 59 s",
+    "1 h 0 min",
+    "2 h 5 min",
+  ]);
+});
+
+Deno.test("a long name keeps its end, its whole text, and whole characters", () => {
+  const long = `${"a".repeat(40)}😀${"b".repeat(9)}`;
+  assertEquals(shortened(long), `${"a".repeat(17)}…😀${"b".repeat(9)}`);
+  assertEquals(shortened("short"), "short");
+  assertStringIncludes(String(Name({ text: long })), `>😀${"b".repeat(9)}<`);
+  const hostile = String(Name({ text: `"><script>${"x".repeat(40)}` }));
+  assertEquals(hostile.includes("<script>"), false);
+  assertEquals(String(Name({ text: "short", href: "/x" })), '<a href="/x">short</a>');
+});

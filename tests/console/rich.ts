@@ -1,0 +1,88 @@
+import { settle } from "../../src/ledger/mod.ts";
+import { newRequestId } from "../../src/platform/ids.ts";
+import type { SettingsInput } from "../../src/config/mod.ts";
+import type { TestGateway } from "../fake/gateway.ts";
+
+const DAY_MS = 86_400_000;
+
+/** A name of 120 characters. */
+export const LONG_NAME = `organisation.${"very-long-model-name.".repeat(5)}0-latest`.padEnd(
+  120,
+  "9",
+);
+
+/** Settings with many models, one of them with a long name. */
+export const RICH_SETTINGS: SettingsInput = {
+  consoleComponents: true,
+  tiers: [{ above: 0, minute: 500, hour: 15_000, day: 100_000 }],
+  routes: Object.fromEntries(
+    [LONG_NAME, ...Array.from({ length: 12 }, (_, at) => `model-${at + 1}`)]
+      .map((id) => [id, {
+        targets: [{ upstream: "simulator", model: id }],
+        prices: { input: 1_200, cached: 300, output: 12_345 },
+      }]),
+  ),
+};
+
+/** What a gateway with much in it was filled with. */
+export interface RichData {
+  readonly email: string;
+  readonly accountId: string;
+  readonly requestId: string;
+}
+
+/** Fills a gateway with keys of long names and two months of requests for many models. */
+export async function fillRichly(
+  { gateway: parts }: TestGateway,
+  { requests = 240, keys = 12 } = {},
+): Promise<RichData> {
+  const email = "ada.with-a-rather-long-address@department.of.example.com";
+  const account = await parts.registration.register({ email, name: "Ada Lovelace of Example" });
+  await parts.sales.sell(account, parts.sales.package("standard"), { paid: true });
+  const made = [];
+  for (let index = 0; index < keys; index++) {
+    const name = index === 0 ? LONG_NAME.replaceAll("model", "key") : `laptop ${index}`;
+    made.push(
+      await parts.keys.issue(account, {
+        name,
+        ...(index % 3 === 0 ? { budgetCredits: 5_000, models: [LONG_NAME, "model-1"] } : {}),
+      }),
+    );
+  }
+  const models = Object.keys(RICH_SETTINGS.routes!);
+  const now = Date.now();
+  let requestId = "";
+  for (let index = 0; index < requests; index++) {
+    const wave = 1 + Math.sin(index / 9);
+    const startedAtMs = now - 60_000 - Math.floor(58 * DAY_MS * (1 - (index + 1) / requests));
+    requestId = newRequestId(startedAtMs);
+    const failed = index % 17 === 0;
+    await settle(parts.database, {
+      requestId,
+      accountId: account.id,
+      keyId: made[index % 4 === 0 ? 0 : index % keys]!.id,
+      dialect: index % 2 === 0 ? "messages" : "chat",
+      route: models[index % 3 === 0 ? 0 : index % models.length]!,
+      upstream: "moonshot",
+      upstreamModel: "kimi-k3",
+      attempts: failed ? 2 : 1,
+      status: failed ? 503 : 200,
+      ending: failed ? "upstream_failed" : "complete",
+      streamed: index % 2 === 0,
+      usageSource: failed ? null : "upstream",
+      inputTokens: failed ? 0 : Math.round(40_000 + 300_000 * wave),
+      cachedTokens: failed ? 0 : Math.round(10_000 + 100_000 * wave),
+      outputTokens: failed ? 0 : Math.round(800 + 5_000 * wave),
+      reasoningTokens: 0,
+      startedAtMs,
+      firstTokenMs: failed ? null : 320 + index % 90,
+      durationMs: failed ? 60 : 900 + Math.round(17_000 * wave),
+      priceCredits: failed ? 0 : 3 + Math.round(4 * wave),
+      ignored: index % 2 === 0 ? "top_k, thinking" : "",
+      prices: failed ? null : { input: 100, cached: 25, output: 400, minimum: 1 },
+      admittedAtMs: startedAtMs,
+      settledAtMs: startedAtMs + 2_000,
+    });
+  }
+  return { email, accountId: account.id, requestId };
+}
