@@ -171,6 +171,7 @@ export async function openServing(
       ...own,
       ...billing,
       aside,
+      operations,
       openApi: openApiDocument(),
     });
   });

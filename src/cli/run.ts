@@ -16,6 +16,7 @@ import { environmentCommands } from "./environment.ts";
 import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { keyCommand } from "./key.ts";
+import { logCommand } from "./log.ts";
 import { reloadCommand } from "./reload.ts";
 import { reportCommands } from "./report.ts";
 import { requestsCommand } from "./requests.ts";
@@ -76,6 +77,7 @@ function build(context: CommandContext): Command {
   reportCommands(program, context);
   requestsCommand(program, context);
   alertsCommand(program, context);
+  logCommand(program, context);
   reloadCommand(program, context);
   configCommand(program, context);
   doctorCommand(program, context);

@@ -8,6 +8,7 @@ import {
 } from "../accounts/mod.ts";
 import { markRead, notices, type Reader } from "../alerts/mod.ts";
 import { budgetsOfKeys, creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
+import { isoOf, KEY_CREATE, KEY_REVOKE, KEY_ROTATE, KEY_UPDATE } from "../operations/mod.ts";
 import {
   daysSince,
   type Grouping,
@@ -18,7 +19,7 @@ import {
   usageReport,
 } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
-import { budgetOfForm } from "./budget_form.ts";
+import { budgetsOfForm } from "./budget_form.ts";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
@@ -30,6 +31,7 @@ import {
   type ConsoleParts,
   doneOf,
   notFound,
+  operate,
   page,
   pageOf,
   type PageRequest,
@@ -38,7 +40,7 @@ import {
 
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
+const HOUR_SECONDS = 3_600;
 /** Number of keys whose rate windows the home page shows. */
 const LIMITS_SHOWN = 3;
 
@@ -122,18 +124,20 @@ export class AccountPages {
   }
 
   async makeKey(c: PageRequest, session: Session): Promise<Response> {
-    const { keys, catalog, now } = this.#parts;
+    const { catalog, now } = this.#parts;
     const { form } = c.var;
     try {
       const chosen = form.all("models").filter((id) => catalog().find(id) !== undefined);
       const days = form.count("expires");
-      const made = await keys.issue(session.account, {
+      const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
+        account: session.account.id,
         id: form.text("id") || undefined,
         name: form.text("name").slice(0, 200),
-        models: chosen.length === 0 ? undefined : chosen,
-        expiresAtMs: days === undefined ? undefined : now() + days * DAY_MS,
-      }, ({ id }) => budgetOfForm(form, id, now()));
-      return await this.keys(c, session, { made: made.secret });
+        models: chosen.length === 0 ? null : chosen,
+        expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
+        budgets: budgetsOfForm(form),
+      }]);
+      return await this.keys(c, session, { made: String(key) });
     } catch (error) {
       // the page that shows a key was loaded again: it has been made, and is not shown twice
       if (error instanceof DuplicateKey) return seeOther(c, "/console/keys");
@@ -153,13 +157,14 @@ export class AccountPages {
   async revokeKey(c: PageRequest, session: Session): Promise<Response> {
     const key = await this.#ownKey(c, session);
     if (key === undefined) return notFound(c);
-    await this.#parts.keys.revoke(key.id);
+    await operate(c, this.#parts, session, [KEY_REVOKE, { key: key.id }]);
     return seeOther(c, "/console/keys?done=revoked");
   }
 
   async updateKey(c: PageRequest, session: Session): Promise<Response> {
     return await this.#changeKey(c, session, async (id) => {
-      await this.#parts.keys.change(id, { name: c.var.form.text("name") });
+      const input = { key: id, name: c.var.form.text("name") };
+      await operate(c, this.#parts, session, [KEY_UPDATE, input]);
       return seeOther(c, "/console/keys?done=key");
     });
   }
@@ -167,8 +172,9 @@ export class AccountPages {
   async rotateKey(c: PageRequest, session: Session): Promise<Response> {
     return await this.#changeKey(c, session, async (id) => {
       const hours = c.var.form.count("hours") ?? 0;
-      const { secret } = await this.#parts.keys.rotate(id, hours * HOUR_MS);
-      return await this.keys(c, session, { made: secret });
+      const input = { key: id, keep_seconds: hours * HOUR_SECONDS };
+      const { key } = await operate(c, this.#parts, session, [KEY_ROTATE, input]);
+      return await this.keys(c, session, { made: String(key) });
     });
   }
 

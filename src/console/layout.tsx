@@ -29,6 +29,7 @@ const OPERATOR_LINKS: readonly [string, string, Action][] = [
   ["/console/operator/routes", "Routes", "routes.read"],
   ["/console/operator/invites", "Invites", "invites.read"],
   ["/console/operator/audit", "Audit", "audit.run"],
+  ["/console/operator/log", "Log", "log.read"],
   ["/console/operator/settings", "Settings", "settings.read"],
 ];
 const PUBLIC_LINKS: readonly [string, string][] = [

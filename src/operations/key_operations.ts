@@ -50,6 +50,11 @@ async function changed(
 ): Promise<Found<Key>> {
   const target = await keyOf(c, id);
   const about = { target, objectId: target.id };
+  const self = c.actor.account?.id;
+  if (isRevoked && self !== undefined && [target.accountId, target.memberId].includes(self)) {
+    // also after having been stopped in the team
+    return { ...about, accountId: self, action: "self.use", sees: "self.use" };
+  }
   if (target.teamId === null) {
     const payer = (await c.parts.accounts.byId(target.accountId))!;
     return { ...about, ...actionOnAccountKey(c.actor, payer) };

@@ -151,6 +151,14 @@ export function pageOf<Item>(
   return { object: "list", data, has_more, next: has_more ? idOf(data.at(-1)!) : null };
 }
 
+/** The end of the years that JSON's times have. */
+const LATEST_MS = Date.UTC(9999, 11, 31);
+
+/** A point in time for the input of an operation. */
+export function isoOf(ms: number): string {
+  return new Date(Math.min(ms, LATEST_MS)).toISOString();
+}
+
 /** A point in time of the input, in milliseconds. */
 export function msOf(text: string): number;
 export function msOf(text: string | undefined): number | undefined;

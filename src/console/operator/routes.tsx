@@ -7,6 +7,7 @@ import { auditRoutes } from "./audit.tsx";
 import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
 import type { GuardedApp } from "../guard.ts";
+import { logRoutes } from "./log.tsx";
 import { routeTableRoutes } from "./route_table.tsx";
 import { settingsRoutes } from "./settings.tsx";
 import { upstreamsRoutes } from "./upstreams.tsx";
@@ -23,5 +24,6 @@ export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   settingsRoutes(app, parts);
   invitesRoutes(app, parts);
   auditRoutes(app, parts);
+  logRoutes(app, parts);
   return app;
 }
