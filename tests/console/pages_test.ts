@@ -29,6 +29,7 @@ const OPERATORS = [
   "routes",
   "invites",
   "audit",
+  "log",
   "settings",
 ]
   .map((name) => `/console/operator/${name}`);

@@ -1,5 +1,5 @@
 import { logEntries, type LogEntry } from "../../operations/mod.ts";
-import { Table, Time } from "../components.tsx";
+import { Field, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
@@ -54,13 +54,9 @@ function LogPage(
   return (
     <Layout page={page} title="Log">
       <form method="get" action="/console/operator/log" class="row" role="search">
-        <label>
-          By <input name="by" value={filter.by ?? ""} placeholder="ada@example.com" />
-        </label>
-        <label>
-          About <input name="about" value={filter.about ?? ""} placeholder="ID of an object" />
-        </label>
-        <button type="submit">Filter</button>
+        <Field label="By" name="by" type="search" value={filter.by ?? ""} />
+        <Field label="About (ID)" name="about" type="search" value={filter.about ?? ""} />
+        <button type="submit" class="plain">Filter</button>
       </form>
       <Table<LogEntry>
         caption="What operators changed, newest first"
