@@ -215,12 +215,12 @@ async function accountsOf(
   await using parts = await context.openParts(config);
   if (write) await parts.owner(); // a new database has its owner first
   const placed = await place(parts, () => parts.owner());
-  if (write) await record(parts, placed);
+  if (write) await recordImport(parts, placed);
   return placed;
 }
 
 /** Records an import in the log. */
-async function record(
+async function recordImport(
   { database, clock }: CommandParts,
   { accounts, keys }: PlacedAccounts,
 ): Promise<void> {

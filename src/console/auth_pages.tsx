@@ -17,7 +17,7 @@ import {
   page,
   pageOf,
   type PageRequest,
-  record,
+  recordInLog,
   seeOther,
 } from "./request.tsx";
 import type { Visitor } from "../web/mod.ts";
@@ -170,7 +170,7 @@ export class AuthPages {
         });
         await passwords.set(made, password);
         const session = { account: made, teams: new Map() };
-        await record(c, this.#parts, { session, operation: "account.register" });
+        await recordInLog(c, this.#parts, { session, operation: "account.register" });
       } else {
         await passwords.matches(undefined, password); // takes the same time
       }
@@ -232,7 +232,7 @@ export class AuthPages {
       return await this.accountPage(c, session, `${error.message}.`, STATUS_CODE.BadRequest);
     }
     await sessions.endAll(account, c.var.token);
-    await record(c, this.#parts, { session, operation: "account.password" });
+    await recordInLog(c, this.#parts, { session, operation: "account.password" });
     return seeOther(c, "/console/account?done=password");
   }
 }

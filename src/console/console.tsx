@@ -18,7 +18,7 @@ import {
   page,
   pageOf,
   type PageRequest,
-  record,
+  recordInLog,
   seeOther,
 } from "./request.tsx";
 import { isoOf, KEY_CREATE } from "../operations/mod.ts";
@@ -156,7 +156,7 @@ export class Console {
       "/console/account/sign-out-everywhere",
       own(async (c, session) => {
         await this.#parts.sessions.endAll(session.account);
-        await record(c, this.#parts, { session, operation: "account.sign_out_everywhere" });
+        await recordInLog(c, this.#parts, { session, operation: "account.sign_out_everywhere" });
         return entrance.signedOut(c, "signed-out-everywhere");
       }),
     );

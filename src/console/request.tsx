@@ -222,7 +222,7 @@ export async function operate(
 }
 
 /** Records what a session did that is not an operation. */
-export async function record(
+export async function recordInLog(
   c: PageRequest,
   { database, now }: Pick<ConsoleParts, "database" | "now">,
   { session, operation }: {

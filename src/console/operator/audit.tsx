@@ -7,7 +7,7 @@ import { STATUS_CODE } from "../../std/mod.ts";
 import { Form, Stat, Table } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, notFound, page, pageOf, record } from "../request.tsx";
+import { type ConsoleParts, notFound, page, pageOf, recordInLog } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 /** The audit, and a backup to download. */
@@ -48,7 +48,7 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/backup",
     may("backup.download", async (c, session) => {
       if (file === undefined) return await notFound(c);
-      await record(c, parts, { session, operation: "backup.download" });
+      await recordInLog(c, parts, { session, operation: "backup.download" });
       const copy = `${file}.download-${randomText(8)}`;
       await aside((database) => backUp(database, copy));
       const opened = await Deno.open(copy);
