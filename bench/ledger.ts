@@ -118,7 +118,7 @@ async function creditsMs(): Promise<number> {
   for (let tries = 0; tries < 21; tries++) {
     const began = performance.now();
     await creditUsage(database, {
-      caller: { ...callers[0]!, hasBudget: false },
+      caller: { ...callers[0]!, teamId: null, memberId: null, hasBudget: false },
       query: new URLSearchParams(),
       nowMs: Date.now(),
     });

@@ -7,6 +7,7 @@ const LAYERS = [
   ["operations"],
   ["relay", "importers", "alerts"],
   ["admission", "upstreams", "images", "billing", "usage"],
+  ["payments"],
   ["catalog", "ledger", "accounts", "kept_items"],
   ["config"],
   ["simulator", "sealing"],

@@ -3,10 +3,10 @@
 import ts from "typescript";
 import { TABLES as ACCOUNTS } from "../src/accounts/tables.ts";
 import { TABLES as ALERTS } from "../src/alerts/tables.ts";
-import { TABLES as BILLING } from "../src/billing/tables.ts";
 import { TABLES as DATABASE } from "../src/database/tables.ts";
 import { TABLES as KEPT_ITEMS } from "../src/kept_items/tables.ts";
 import { TABLES as LEDGER } from "../src/ledger/tables.ts";
+import { TABLES as PAYMENTS } from "../src/payments/tables.ts";
 import { TABLES as OPERATIONS } from "../src/operations/tables.ts";
 import { TABLES as SEALING } from "../src/sealing/tables.ts";
 import { TABLES as USAGE } from "../src/usage/tables.ts";
@@ -16,10 +16,10 @@ import { ledgerBench } from "./fake/ledger.ts";
 const OWNED = {
   accounts: ACCOUNTS,
   alerts: ALERTS,
-  billing: BILLING,
   database: DATABASE,
   kept_items: KEPT_ITEMS,
   ledger: LEDGER,
+  payments: PAYMENTS,
   operations: OPERATIONS,
   sealing: SEALING,
   usage: USAGE,

@@ -10,15 +10,6 @@ export async function invitedBy(database: Database, account: Account): Promise<A
   return rows.map(readAccount);
 }
 
-/** The id of the account whose invite code an account came with; undefined if it came without one. */
-export async function inviterIdOf(
-  database: Database,
-  account: Account,
-): Promise<string | undefined> {
-  const row = await database.one("select invited_by from accounts where id = ?", [account.id]);
-  return typeof row?.invited_by === "string" ? row.invited_by : undefined;
-}
-
 /** Holds for an account that exists and is not disabled. */
 export function isActive(accountId: string): Condition {
   return {

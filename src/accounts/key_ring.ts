@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Database } from "../database/mod.ts";
+import { displayed } from "../platform/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { digestOf, KEY_PATTERN, readScopes, type Scope } from "./key.ts";
 import { ROLES } from "./permissions.ts";
@@ -21,6 +22,8 @@ const callerRow = z.object({
   team_id: z.string().nullable(),
   member_id: z.string().nullable(),
   team_models: z.string().nullable(),
+  team_name: z.string().nullable(),
+  member_email: z.string().nullable(),
   closed: z.enum(["team", "member", "person"]).nullable(),
 }).transform((row) => ({
   accountId: row.account_id,
@@ -29,6 +32,10 @@ const callerRow = z.object({
   teamId: row.team_id,
   /** Account of the team's member that the key was made for. */
   memberId: row.member_id,
+  /** Name of the key's team, for messages. */
+  teamName: row.team_name === null ? null : displayed(row.team_name),
+  /** Email address of the member that the key was made for, for messages. */
+  memberEmail: row.member_email,
   /** Routes that the key may use; `null` allows all. */
   models: commonModels(modelsOf(row.models), modelsOf(row.team_models)),
   scopes: new Set(readScopes(row.scopes)),
@@ -96,7 +103,7 @@ const BY_DIGEST = `
   select keys.account_id, accounts.email, accounts.role, keys.id as key_id, keys.models,
          keys.budgets > 0 as has_budget, keys.expires_at_ms,
          keys.revoked_at_ms, accounts.disabled_at_ms, keys.scopes, keys.team_id, keys.member_id,
-         teams.models as team_models,
+         teams.models as team_models, teams.name as team_name, members.email as member_email,
          iif(keys.digest = ?, null, previous_until_ms) as secret_until_ms,
          case
            when keys.team_id is null then null

@@ -18,7 +18,7 @@ export {
   mustNotMislead,
 } from "./accounts.ts";
 export { type Authority, stillHas } from "./authority.ts";
-export { invitedBy, inviterIdOf, isActive } from "./invitations.ts";
+export { invitedBy, isActive } from "./invitations.ts";
 export {
   DuplicateKey,
   isImportableKey,
@@ -29,6 +29,7 @@ export {
   type Scope,
   SCOPES,
 } from "./key.ts";
+export { type OwnedKey, type OwnedKeyFilter, ownersOfKeys } from "./key_owners.ts";
 export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts";
 export { Keys } from "./keys.ts";
 export { type Member, Members } from "./members.ts";

@@ -44,13 +44,21 @@ export const PERMISSIONS = {
     does: "Disable and enable accounts, make sign-in links, create and revoke keys for them",
     allowed: OPERATORS,
   },
-  "account.manage_owner": { does: "The same for accounts of owners", allowed: ["owner"] },
+  "account.manage_owner": {
+    does: "The same for accounts of owners, and their budgets",
+    allowed: ["owner"],
+  },
+  "account.budgets": {
+    does: "Set, raise and remove budgets of accounts, except of owners",
+    allowed: OPERATORS,
+  },
   "account.role": {
     does: "Give and take the roles operator and finance",
     allowed: OPERATORS,
   },
   "account.role_owner": { does: "Give and take the role owner", allowed: ["owner"] },
   "credits.move": { does: "Grant credits, record packages, take credits back", allowed: OPERATORS },
+  "payments.read": { does: "See all orders and debts", allowed: REPORTS },
   "usage.read": { does: "See the usage and requests of all accounts", allowed: REPORTS },
   "live.read": { does: "See in-flight requests", allowed: OPERATORS },
   "alerts.read": {
@@ -79,6 +87,11 @@ export const PERMISSIONS = {
   },
   "team.members": {
     does: "Add, stop and remove members, and change their roles in the team",
+    allowed: [...OPERATORS, "lead"],
+  },
+  "team.budgets": {
+    does:
+      "Set, raise and remove budgets of a team, of its members, and of keys that its pool pays for",
     allowed: [...OPERATORS, "lead"],
   },
   "team.keys": {

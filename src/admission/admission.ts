@@ -218,7 +218,7 @@ export class Admission {
     const known = this.#loans.learn(caller, decision, nowMs);
     const windows = admitted ? known.map(counted) : decision.windows;
     onStatus({ balance: decision.balance, windows, budget: decision.budget });
-    if (!admitted) throw refusalOf(decision, least, nowMs);
+    if (!admitted) throw refusalOf(decision, { caller, least, nowMs });
     const output = permitted(asking.stream ? decision.balance : decision.credits);
     const place = this.#running.add(requestId);
     const hold = new Hold(
@@ -312,8 +312,11 @@ function counted({ of, span, limit, used }: WindowState): WindowState {
 
 function refusalOf(
   { verdict, balance, windows, budget }: Decision,
-  least: number,
-  nowMs: number,
+  { caller, least, nowMs }: {
+    readonly caller: Caller;
+    readonly least: number;
+    readonly nowMs: number;
+  },
 ): Refusal {
   if (verdict === "rate") {
     const { of, span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
@@ -333,7 +336,7 @@ function refusalOf(
       { retryAfterMs: UNCOLLECTED_RETRY_MS },
     );
   }
-  if (verdict === "budget") return budgetRefusal(budget!, least);
+  if (verdict === "budget") return budgetRefusal(budget!, { caller, least });
   if (verdict === "period") {
     return new Refusal("gateway_unavailable", "A budget cannot be renewed. Please try again.");
   }

@@ -1,4 +1,5 @@
-import type { Budget, BudgetOwner, BudgetPeriod } from "../ledger/mod.ts";
+import type { Caller } from "../accounts/mod.ts";
+import { type Budget, type BudgetOwner, type BudgetPeriod, localTime } from "../ledger/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { creditsText } from "./credits_text.ts";
 
@@ -7,13 +8,6 @@ const KINDS: Readonly<Record<BudgetPeriod, string>> = {
   week: "weekly",
   month: "monthly",
   life: "lifetime",
-};
-
-const OWNERS: Readonly<Record<BudgetOwner, string>> = {
-  key: "this API key",
-  member: "this team member",
-  team: "this team",
-  account: "this account",
 };
 
 const ADVICE: Readonly<Record<BudgetOwner, string>> = {
@@ -27,9 +21,16 @@ const ADVICE: Readonly<Record<BudgetOwner, string>> = {
  * Makes the refusal of a request that a budget does not cover. It names the budget, its owner and period, what is spent, and
  * when it renews.
  *
- * @param least Credits that the request costs at least.
+ * @param budget The budget with the least left.
+ * @param request Who sent the request, and the credits that it costs at least.
  */
-export function budgetRefusal(budget: Budget, least: number): Refusal {
+export function budgetRefusal(
+  budget: Budget,
+  { caller, least }: {
+    readonly caller: Pick<Caller, "teamName" | "memberEmail">;
+    readonly least: number;
+  },
+): Refusal {
   const { owner, period, credits, raise, spent, held, renewsAtMs, zone } = budget;
   const parts = [`${spent} of ${creditsText(credits + (raise?.credits ?? 0))} are spent`];
   if (held > 0) parts.push(`requests in progress hold ${held}`);
@@ -39,18 +40,19 @@ export function budgetRefusal(budget: Budget, least: number): Refusal {
   return new Refusal(
     "budget_spent",
     `The ${KINDS[period]} budget of ${
-      OWNERS[owner]
+      ownerText(owner, caller)
     } does not cover this request, which costs at least ` +
       `${creditsText(least)}: ${parts.join(", and ")}. ${renews} ${ADVICE[owner]}`,
   );
 }
 
-/** An instant in a time zone: `2026-12-01 00:00 (Europe/Berlin)`. */
-export function localTime(atMs: number, zone: string): string {
-  const text = new Date(atMs).toLocaleString("sv-SE", {
-    timeZone: zone,
-    dateStyle: "short",
-    timeStyle: "short",
-  });
-  return `${text} ${zone === "UTC" ? "UTC" : `(${zone})`}`;
+/** Whose budget it is; the key's team is the only one whose budgets apply to it. */
+function ownerText(
+  owner: BudgetOwner,
+  { teamName, memberEmail }: Pick<Caller, "teamName" | "memberEmail">,
+): string {
+  if (owner === "key") return "this API key";
+  if (owner === "account") return "this account";
+  const team = `the team ${teamName}`;
+  return owner === "team" ? team : `${memberEmail} in ${team}`;
 }

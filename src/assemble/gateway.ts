@@ -16,6 +16,7 @@ import {
 } from "../database/mod.ts";
 import type { App, Server } from "../http/mod.ts";
 import { type Resolve, systemResolve } from "../images/mod.ts";
+import { PaymentSweep } from "../payments/mod.ts";
 import type { InFlightRequests } from "../relay/mod.ts";
 import { pruneLog, pruneRequests } from "../operations/mod.ts";
 import { sealKey } from "../sealing/mod.ts";
@@ -81,6 +82,7 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
   readonly admission: Admission;
   readonly retention: Retention;
   readonly alerts: Alerts;
+  readonly paymentSweep: PaymentSweep;
   /** The key created at the first start; shown once, undefined from then on. */
   readonly firstKey: string | undefined;
   readonly owner: Account;
@@ -253,6 +255,9 @@ export async function assemble(config: Config, environment: Environment): Promis
   }
   alerts.start();
 
+  const sweep = built.use(new PaymentSweep(() => servings.current.payments, { log, now }));
+  sweep.start();
+
   const owned = built.move();
   let server: Server | undefined;
   let watching: ReturnType<typeof setInterval> | undefined;
@@ -294,6 +299,10 @@ export async function assemble(config: Config, environment: Environment): Promis
     get app() {
       return servings.current.app;
     },
+    get payments() {
+      return servings.current.payments;
+    },
+    paymentSweep: sweep,
     get catalog() {
       return servings.current.catalog();
     },

@@ -14,6 +14,7 @@ import {
 } from "../http/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
 import { KeptItems } from "../kept_items/mod.ts";
+import type { Payments } from "../payments/mod.ts";
 import { Requests } from "../operations/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
 import type { InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
@@ -31,6 +32,7 @@ import {
   type UpstreamState,
 } from "../upstreams/mod.ts";
 import type { Bounds } from "./bounds.ts";
+import { openPayments } from "./payments.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
 import type { Reload } from "./servings.ts";
 import { openUpstreams } from "./upstreams.ts";
@@ -83,6 +85,7 @@ export interface Serving extends AsyncDisposable {
   readonly heardLists: (news: ListsNews) => void;
   readonly upstreams: Upstreams;
   readonly app: App;
+  readonly payments: Payments;
   /** The console. */
   readonly pages: Pages;
 }
@@ -155,6 +158,14 @@ export async function openServing(
   const billing = {
     registration: new Registration(database, accounts, settings.credits),
     sales: new Sales(database, settings.packages, settings.credits, now),
+    payments: openPayments(settings, {
+      database,
+      accounts,
+      now,
+      log,
+      counted: (outcome) => parts.metrics.paymentWebhook(outcome),
+      closing: parts.closing,
+    }),
   };
   const aside = <T>(work: (database: Store["database"]) => Promise<T>) =>
     workAside(config, store, storeOptions, work);
@@ -187,8 +198,10 @@ export async function openServing(
         ? await admin.fetch(request, peer)
         : await (await console()).fetch(request, peer),
   };
+  const { payments } = billing;
   const app = new App({
     ...own,
+    webhook: (request) => payments.webhook(request),
     images: new Images({
       limits: settings.images,
       fetcher: new ImageFetcher({ ...settings.images, resolve }),
@@ -214,6 +227,7 @@ export async function openServing(
     heardLists: (news) => toldLists?.heard(news),
     upstreams,
     app,
+    payments,
     pages,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

@@ -22,6 +22,9 @@ import {
   refuseLinks,
 } from "../database/mod.ts";
 import { RULES } from "../ledger/mod.ts";
+import { Codes, type Payments } from "../payments/mod.ts";
+import { SILENT } from "../telemetry/mod.ts";
+import { openPayments } from "./payments.ts";
 
 /** How a database is opened. */
 export interface StoreOptions {
@@ -51,6 +54,8 @@ export interface Store extends AsyncDisposable {
   readonly teamKeys: TeamKeys;
   readonly registration: Registration;
   readonly sales: Sales;
+  readonly payments: Payments;
+  readonly codes: Codes;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   /** Resolves with the owner's account, created with its credits when there is none yet. */
@@ -107,6 +112,8 @@ export async function openStore(
     registration,
     owner: () => registration.owner(settings.owner.email),
     sales: new Sales(database, settings.packages, settings.credits, now),
+    codes: new Codes(database, now),
+    payments: openPayments(settings, { database, accounts, now, log: SILENT }),
     passwords: new Passwords(database, now, passwordCost),
     sessions: new Sessions(database, now),
     [Symbol.asyncDispose]: () => database.close(),

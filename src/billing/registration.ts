@@ -27,8 +27,8 @@ function signupBonusOf(accountId: string): string {
   return `lot_invite_${accountId}`;
 }
 
-/** The lot that an account's first payment earns its inviter. The rule that takes it back knows it by its id. */
-export function paymentBonusOf(accountId: string): string {
+/** The lot that an account's first payment earns its inviter. The rules that make it and take it back know it by its id. */
+function paymentBonusOf(accountId: string): string {
   return `lot_payment_${accountId}`;
 }
 

@@ -1,22 +1,17 @@
-import {
-  type Account,
-  AccountError,
-  inviterIdOf,
-  isActive,
-  mustNotMislead,
-} from "../accounts/mod.ts";
-import type { Condition, Database, Row, Statement } from "../database/mod.ts";
+import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
+import { minorUnits } from "../config/mod.ts";
+import type { Database, Row, Statement } from "../database/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import {
   grantStatements,
   idOfReference,
-  isGranted,
   lotStatement,
   takeableOf,
   type TakeBack,
   takeBack,
 } from "../ledger/mod.ts";
-import { type Bonuses, paymentBonusOf } from "./registration.ts";
+import { recordSale } from "../payments/mod.ts";
+import type { Bonuses } from "./registration.ts";
 
 /** A package of credits to buy (`packages` in the settings). */
 export interface CreditPackage {
@@ -27,6 +22,8 @@ export interface CreditPackage {
   readonly priceUsd: number | null;
   /** Days until the remaining credits expire; `null`: never. */
   readonly validDays: number | null;
+  /** Prices in other currencies. */
+  readonly prices?: Readonly<Record<string, number>> | undefined;
 }
 
 /** Result of a grant. */
@@ -139,16 +136,18 @@ export class Sales {
    * @param account The account to grant to.
    * @param bought The package.
    * @param sale Whether the account paid (its first payment earns its inviter a bonus), the number of credits if the
-   *   package has none of its own, the payment's ID as reference, and a note.
+   *   package has none of its own, what was paid if not its price, the payment's ID as reference, and a note.
    * @returns The new lot, or that of an earlier sale with the same reference.
    * @throws {AccountError} If a value is missing or invalid, or the reference was used for something else.
    */
   async sell(
     account: Account,
     bought: CreditPackage,
-    { paid, credits, reference = newReference(), note = "" }: {
+    { paid, credits, price, reference = newReference(), note = "" }: {
       readonly paid: boolean;
       readonly credits?: number | undefined;
+      /** What was paid, if not the package's price in US dollars. */
+      readonly price?: { readonly amount: number; readonly currency: string } | undefined;
       readonly reference?: string | undefined;
       readonly note?: string | undefined;
     },
@@ -161,14 +160,23 @@ export class Sales {
     const text = note === "" ? bought.name : `${bought.name}: ${note}`;
     checkNote(text);
     checkReference(reference);
-    return await this.#give({
+    const lotId = idOfReference("lot", account.id, reference);
+    const { lot, isRepeated } = await recordSale(this.#database, {
       accountId: account.id,
-      source: "package",
-      credits: amount,
-      expiresAtMs: bought.validDays === null ? null : this.#now() + bought.validDays * DAY_MS,
-      note: text,
       reference,
-    }, paid ? await inviterIdOf(this.#database, account) : "nobody");
+      lotId,
+      packageId: bought.id,
+      packageName: bought.name,
+      credits: amount,
+      validDays: bought.validDays,
+      ...priceOf(bought, price),
+      isPayment: paid,
+      note: text,
+      bonusCredits: this.#bonuses.inviteFirstPayment,
+      atMs: this.#now(),
+    });
+    mustBeSame(lot, { source: "package", credits: amount, reference });
+    return { lotId, reference, isRepeated };
   }
 
   /**
@@ -243,73 +251,60 @@ export class Sales {
     );
   }
 
-  /** @param payment For a payment: ID of the inviter, or `undefined` if there is none. */
   async #give(
     { reference, ...gift }: {
       readonly accountId: string;
-      readonly source: "grant" | "package";
+      readonly source: "grant";
       readonly credits: number;
       readonly expiresAtMs: number | null;
       readonly note: string;
       readonly reference: string;
     },
-    payment: string | undefined | "nobody" = "nobody",
   ): Promise<Granted> {
     const atMs = this.#now();
-    const { accountId } = gift;
-    const lotId = idOfReference("lot", accountId, reference);
-    const isSame = isGranted({ lotId, source: gift.source, credits: gift.credits });
+    const lotId = idOfReference("lot", gift.accountId, reference);
     const rows = await this.#database.batch([
       ...grantStatements({ lotId, ...gift, atMs }),
       // read in the same transaction, since a read after the commit could fail
       lotStatement(lotId),
-      ...payment === "nobody"
-        ? []
-        : this.#firstPayment(accountId, payment, { lotId, isSame, atMs }),
     ]);
     const [made, , [lot]] = rows as [Row[], Row[], [Row]];
-    if (lot.source !== gift.source || lot.granted !== gift.credits) {
-      throw new AccountError(
-        `Reference ${JSON.stringify(reference)} was already used for a ${
-          lot.source === "package" ? "package" : "grant"
-        } of ${plural(Number(lot.granted))}. Use another reference to ${
-          gift.source === "package" ? "record a package of" : "grant"
-        } ${gift.credits.toLocaleString("en-US")}`,
-        { fault: "conflict" },
-      );
-    }
+    mustBeSame(lot, { ...gift, reference });
     return { lotId, reference, isRepeated: made.length === 0 };
   }
+}
 
-  /** Returns statements that record an account's first payment and give its inviter the bonus. */
-  #firstPayment(
-    accountId: string,
-    inviter: string | undefined,
-    { lotId, isSame, atMs }: {
-      readonly lotId: string;
-      readonly isSame: Condition;
-      readonly atMs: number;
-    },
-  ): Statement[] {
-    const active = isActive(inviter ?? "");
-    const bonus = inviter === undefined ? [] : grantStatements({
-      lotId: paymentBonusOf(accountId),
-      accountId: inviter,
-      source: "invite_payment",
-      credits: this.#bonuses.inviteFirstPayment,
-      expiresAtMs: null,
-      atMs,
-      onlyIf: {
-        sql: `${active.sql} and ${isSame.sql}
-          and not exists (select 1 from first_payments where account_id = ?)`,
-        args: [...active.args, ...isSame.args, accountId],
-      },
-    });
-    return [...bonus, {
-      sql: `insert into first_payments (account_id, lot_id) select ?, ? where ${isSame.sql}
-        on conflict (account_id) do nothing`,
-      args: [accountId, lotId, ...isSame.args],
-    }];
+/** Rejects a reference that made something else before. */
+function mustBeSame(
+  lot: Row | undefined,
+  { source, credits, reference }: {
+    readonly source: "grant" | "package";
+    readonly credits: number;
+    readonly reference: string;
+  },
+): void {
+  if (lot?.source === source && lot.granted === credits) return;
+  throw new AccountError(
+    `Reference ${JSON.stringify(reference)} was already used for a ${
+      lot?.source === "package" ? "package" : "grant"
+    } of ${plural(Number(lot?.granted))}. Use another reference to ${
+      source === "package" ? "record a package of" : "grant"
+    } ${credits.toLocaleString("en-US")}`,
+    { fault: "conflict" },
+  );
+}
+
+/** What was paid for a package, in minor units; null if nobody said. */
+function priceOf(
+  { priceUsd }: CreditPackage,
+  price: { readonly amount: number; readonly currency: string } | undefined,
+): { readonly amount: number | null; readonly currency: string } {
+  if (price !== undefined) return price;
+  try {
+    return { amount: priceUsd === null ? null : minorUnits(priceUsd, "usd"), currency: "usd" };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { amount: null, currency: "usd" }; // a price that no payment service would take
   }
 }
 

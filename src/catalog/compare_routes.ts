@@ -2,7 +2,7 @@ import type { Settings } from "../config/mod.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Listings } from "./listings.ts";
 import type { Route, Target } from "./route.ts";
-import { targetFacts } from "./routes.ts";
+import { targetFacts } from "./route_defaults.ts";
 
 /** Prices that requests are charged by. */
 const ALL = ["input", "cached", "output"] as const;

@@ -1,5 +1,6 @@
 import { dirname } from "../std/mod.ts";
 import { clientEnvironment, type ClientGateway } from "./client_environment.ts";
+import { crushConfig, opencodeConfig, piExtension } from "./tool_files.ts";
 import type { ToolModel } from "./tool_models.ts";
 
 /** How a tool is started so that it talks to a gateway. */
@@ -17,7 +18,7 @@ interface ToolArguments {
 }
 
 /** A program that is known. */
-interface KnownTool {
+export interface KnownTool {
   readonly title: string;
   /** Names of its program. */
   readonly programs: readonly string[];
@@ -288,97 +289,6 @@ export const TOOLS_PAST_US: readonly (KnownTool & { readonly refused: string })[
   },
 ];
 
-/** Programs that run a package, and their subcommand that does so. */
-const LAUNCHERS: Readonly<Record<string, readonly string[]>> = {
-  npx: [],
-  bunx: [],
-  pnpx: [],
-  uvx: [],
-  npm: ["exec", "x"],
-  pnpm: ["dlx", "exec"],
-  yarn: ["dlx", "exec"],
-  bun: ["x"],
-  pipx: ["run"],
-};
-
-/** A program as it was recognised. */
-export interface RecognisedProgram {
-  /** Its name without directory, ending and version. */
-  readonly name: string;
-  readonly tool: CodingTool | undefined;
-  /** Why it is not started, if so. */
-  readonly refused: string | undefined;
-  /** Index of the tool's own first argument. */
-  readonly argsFrom: number;
-}
-
-/** Recognises a program, also if a launcher such as `npx` runs it. */
-export function recogniseProgram(program: string, args: readonly string[]): RecognisedProgram {
-  const name = programName(program);
-  const direct = known((one) =>
-    one.programs.includes(name) &&
-    (one.subcommand === undefined || firstWord(args) === one.subcommand)
-  );
-  if (direct !== undefined) return recognised(name, direct, 0);
-  const subcommands = LAUNCHERS[name];
-  if (subcommands === undefined) return recognised(name, undefined, 0);
-  const isWord = (from: number) => args.findIndex((one, at) => at >= from && !one.startsWith("-"));
-  let at = isWord(0);
-  if (subcommands.length > 0) {
-    if (at < 0 || !subcommands.includes(args[at]!)) return recognised(name, undefined, 0);
-    at = isWord(at + 1);
-  }
-  if (at < 0) return recognised(name, undefined, 0);
-  const called = args[at]!.replace(/(?<=.)@[^/]*$/, "");
-  const launched = known(({ packages = [], programs, subcommand }) =>
-    packages.includes(called) || subcommand === undefined && programs.includes(called)
-  );
-  if (launched === undefined) return recognised(name, undefined, 0);
-  // npx --package PACKAGE PROGRAM
-  const repeats = launched.programs.includes(args[at + 1] ?? "");
-  return recognised(launched.programs[0]!, launched, at + (repeats ? 2 : 1));
-}
-
-/**
- * The arguments that a tool is started with.
- *
- * @param args The user's own.
- */
-export function toolArguments(
-  { subcommands = [] }: CodingTool,
-  { args: ours = [] }: ToolSetup,
-  args: readonly string[],
-): readonly string[] {
-  if (subcommands.includes(args[0] ?? "")) return args;
-  const gives = (option: string) =>
-    args.some((one) => one === option || one.startsWith(`${option}=`));
-  return [...ours.flatMap(({ args, unless = [] }) => (unless.some(gives) ? [] : args)), ...args];
-}
-
-function known(matches: (tool: KnownTool) => boolean): KnownTool | CodingTool | undefined {
-  return CODING_TOOLS.find(matches) ?? TOOLS_PAST_US.find(matches);
-}
-
-function recognised(
-  name: string,
-  tool: KnownTool | CodingTool | undefined,
-  argsFrom: number,
-): RecognisedProgram {
-  const coding = tool !== undefined && "setUp" in tool ? tool : undefined;
-  return { name, tool: coding, refused: tool?.refused, argsFrom };
-}
-
-function programName(program: string): string {
-  return (program.split(/[/\\]/).at(-1) ?? program).toLowerCase().replace(
-    /\.(exe|cmd|bat|ps1)$/,
-    "",
-  );
-}
-
-function firstWord(args: readonly string[]): string | undefined {
-  return args.find((one) => !one.startsWith("-"));
-}
-
 function claudeEnvironment(gateway: ClientGateway): Record<string, string> {
   return {
     ...clientEnvironment(gateway),
@@ -403,71 +313,4 @@ function codexModel(model: ToolModel | undefined): string[] {
     `model=${JSON.stringify(id)}`,
     ...(contextTokens === undefined ? [] : [`model_context_window=${contextTokens}`]),
   ];
-}
-
-function opencodeConfig({ url, models: { all, main, small } }: ClientGateway) {
-  return {
-    ...(main !== undefined && { model: `sluice/${main.id}` }),
-    ...(small !== undefined && { small_model: `sluice/${small.id}` }),
-    enabled_providers: ["sluice"],
-    provider: {
-      sluice: {
-        npm: "@ai-sdk/openai-compatible",
-        name: "Sluice",
-        options: { baseURL: `${url}/v1`, apiKey: "{env:OPENAI_API_KEY}" },
-        models: Object.fromEntries(all.map(({ id, contextTokens, maxOutputTokens }) => [id, {
-          name: id,
-          ...(contextTokens !== undefined && maxOutputTokens !== undefined && {
-            limit: { context: contextTokens, output: maxOutputTokens },
-          }),
-        }])),
-      },
-    },
-  };
-}
-
-function crushConfig({ url, models: { all, main, small } }: ClientGateway) {
-  const chosen = (model: ToolModel | undefined) => ({ provider: "sluice", model: model?.id });
-  return {
-    options: { disable_default_providers: true, disable_provider_auto_update: true },
-    models: { large: chosen(main), small: chosen(small) },
-    providers: {
-      sluice: {
-        name: "Sluice",
-        type: "openai-compat",
-        base_url: `${url}/v1`,
-        api_key: "$OPENAI_API_KEY",
-        models: all.map(({ id, contextTokens = 128_000, maxOutputTokens = 32_000 }) => ({
-          id,
-          name: id,
-          context_window: contextTokens,
-          default_max_tokens: Math.min(maxOutputTokens, 32_000),
-        })),
-      },
-    },
-  };
-}
-
-/** Pi's own providers ignore the environment's addresses, so they are pointed at the gateway too. */
-function piExtension({ url, models: { all } }: ClientGateway): string {
-  const provider = {
-    baseUrl: `${url}/v1`,
-    apiKey: "OPENAI_API_KEY",
-    api: "openai-completions",
-    models: all.map(({ id, contextTokens = 128_000, maxOutputTokens = 32_000 }) => ({
-      id,
-      name: id,
-      reasoning: false,
-      input: ["text", "image"],
-      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-      contextWindow: contextTokens,
-      maxTokens: maxOutputTokens,
-    })),
-  };
-  return `export default function (pi) {
-  pi.registerProvider("sluice", ${JSON.stringify(provider)});
-  pi.registerProvider("openai", { baseUrl: ${JSON.stringify(`${url}/v1`)} });
-  pi.registerProvider("anthropic", { baseUrl: ${JSON.stringify(url)} });
-}
-`;
 }

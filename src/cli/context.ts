@@ -11,6 +11,7 @@ import type { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database, DatabaseClock } from "../database/mod.ts";
+import type { Codes, Payments } from "../payments/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 
 /** The nouns that commands work with. */
@@ -25,6 +26,8 @@ export interface CommandParts extends AsyncDisposable {
   readonly teamKeys: TeamKeys;
   readonly registration: Registration;
   readonly sales: Sales;
+  readonly payments: Payments;
+  readonly codes: Codes;
   readonly sessions: Sessions;
   /** The owner's account, made with its credits when there is none yet. */
   owner(): Promise<Account>;

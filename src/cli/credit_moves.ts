@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { type Account, AccountError } from "../accounts/mod.ts";
 import type { Config } from "../config/mod.ts";
 import { newReference } from "../billing/mod.ts";
+import { minorUnits } from "../config/mod.ts";
 import { creditsOf } from "../ledger/mod.ts";
 import { CREDITS_GRANT, CREDITS_SELL, CREDITS_TAKE_BACK, isoOf } from "../operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
@@ -24,6 +25,8 @@ interface GrantOptions {
   readonly note?: string;
   readonly package?: string;
   readonly paid?: boolean;
+  readonly amount?: string;
+  readonly currency?: string;
   readonly reference?: string;
 }
 
@@ -57,6 +60,8 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         "--paid",
         "mark the package as paid: an account's first payment earns its inviter a bonus",
       ),
+      option("--amount <number>", "what was paid, e.g. 1200.00 (default: the package's price)"),
+      option("--currency <code>", "currency of --amount", "usd"),
       REFERENCE,
     ],
     help:
@@ -84,6 +89,12 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         if (options.paid && options.package === undefined) {
           throw new UsageError("--paid requires --package");
         }
+        if (options.amount !== undefined && !options.paid) {
+          throw new UsageError("--amount requires --paid");
+        }
+        const price = options.amount === undefined
+          ? undefined
+          : priceOf(options.amount, options.currency ?? "usd");
         const account = await payerOf(parts, options);
         const amount = options.credits === undefined ? undefined : parseCount(options.credits);
         const reference = options.reference ?? newReference();
@@ -101,7 +112,12 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
               ? null
               : isoOf(clock.now() + parseDuration(options.expires)),
           }
-          : { ...about, package: options.package, paid: options.paid ?? false };
+          : {
+            ...about,
+            package: options.package,
+            paid: options.paid ?? false,
+            ...(price === undefined ? {} : { price }),
+          };
         const reply = await repeatable(
           reference,
           () => operate({ context, parts, config }, operation, input),
@@ -192,6 +208,16 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         );
       }),
   });
+}
+
+/** An amount of money in minor units. */
+function priceOf(given: string, currency: string): { amount: number; currency: string } {
+  try {
+    return { amount: minorUnits(Number(given), currency), currency };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`invalid amount '${given}': ${error.message}`);
+  }
 }
 
 /**

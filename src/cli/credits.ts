@@ -1,10 +1,12 @@
 import type { Command } from "commander";
 import { audit, creditsOf } from "../ledger/mod.ts";
 import { describeLot } from "../operations/mod.ts";
+import { debtOf } from "../payments/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { creditMoveCommands } from "./credit_moves.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
+import { checkoutCommand } from "./payments.ts";
 import { progress } from "./progress.ts";
 import { accountOrOwner, payerOf } from "./settings.ts";
 
@@ -13,6 +15,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
   const credits = program.command("credits").description("manage prepaid credits");
 
   creditMoveCommands(credits, context);
+  checkoutCommand(credits, context);
 
   defineCommand<{ account?: string; team?: string }>(credits, context, {
     name: "show",
@@ -35,6 +38,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
           held: own.held,
           consumed: own.consumed,
           requests: own.requests,
+          owed: await debtOf(database, account.id),
           lots: own.lots.map(describeLot),
         },
         ({ lots, ...sums }) => `${table([sums])}\n${table(lots.map(row))}`,

@@ -4,7 +4,7 @@ import { SILENT } from "../telemetry/mod.ts";
 import { checkKey, type GatewayAddress, gatewayAddress, refuseOther } from "./address.ts";
 import { clientEnvironment } from "./client_environment.ts";
 import { ClientKeys, type ClientKeyUse } from "./client_keys.ts";
-import { recogniseProgram, toolArguments } from "./coding_tools.ts";
+import { recogniseProgram, toolArguments } from "./recognise_program.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration, shellWord } from "./format.ts";

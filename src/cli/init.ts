@@ -11,7 +11,7 @@ import { type Discovered, discoverUpstreams, probeUpstream } from "../upstreams/
 import { type CommandContext, UsageError } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table } from "./format.ts";
-import { modelRow } from "./report.ts";
+import { modelRow } from "./models.ts";
 import { exists } from "./settings.ts";
 
 interface Options {

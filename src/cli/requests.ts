@@ -97,6 +97,11 @@ function row(record: RequestRecord, email: string) {
   };
 }
 
+function tagsText(tags: RequestRecord["tags"]): string | null {
+  if (tags === undefined) return null;
+  return Object.entries(tags).map(([name, value]) => `${name}=${value}`).join(", ");
+}
+
 function facts(record: RequestRecord, email: string): string {
   const lines: [string, string | number | null][] = [
     ["request", record.requestId],
@@ -114,6 +119,7 @@ function facts(record: RequestRecord, email: string): string {
     ["duration", `${record.durationMs} ms`],
     ["tokens", `${record.inputTokens} in, ${record.outputTokens} out`],
     ["credits", record.chargedCredits],
+    ["tags", tagsText(record.tags)],
   ];
   const known = lines.filter(([, value]) => value !== null);
   const text = known.map(([name, value]) => `${name.padEnd(10)}${value}\n`).join("");

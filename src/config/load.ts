@@ -73,6 +73,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_REGISTRATION: "registration",
   SLUICE_METRICS_TOKEN: "metricsToken",
   SLUICE_SECRET: "secret",
+  SLUICE_STRIPE_SECRET_KEY: "payments.stripe.secretKey",
+  SLUICE_STRIPE_WEBHOOK_SECRET: "payments.stripe.webhookSecret",
 };
 
 /** Parsers for environment variables that are not plain text. */

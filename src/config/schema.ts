@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { DIALECT_NAMES, EFFORTS } from "../dialects/mod.ts";
 import { MAX_DIMENSIONS } from "../embeddings/mod.ts";
+import { checkPrices, paymentSettings } from "./payment_settings.ts";
 import { Secret } from "./secret.ts";
 
 /** One of the wire formats. */
@@ -189,6 +190,9 @@ const creditPackage = z.strictObject({
   ),
   validDays: z.int().positive().nullable().describe(
     "Lifetime of the credits in days; null: never expires.",
+  ),
+  prices: z.record(z.string().regex(/^[a-z]{3}$/), z.number().nonnegative()).optional().describe(
+    'Prices in other currencies, by their codes in lower case, such as `{ "eur": 4.59 }`.',
   ),
 });
 
@@ -489,7 +493,7 @@ export const settings = z.strictObject({
   onClientDisconnect: z.enum(["abort", "drain"]).default("abort").describe(
     "When a client disconnects: abort the upstream request, or drain it for its usage.",
   ),
-  payments: z.strictObject({}).optional(),
+  payments: paymentSettings.prefault({}).describe("Buying packages."),
   retention: z.strictObject({
     requestDays: z.int().positive().default(90).describe("Days to keep request records."),
     requestRows: z.int().positive().default(5_000_000).describe(
@@ -499,6 +503,11 @@ export const settings = z.strictObject({
   }).prefault({}).describe(
     "How long request records and the log of operations are kept. Hourly roll-ups are kept always.",
   ),
+  tags: z.strictObject({
+    fromClients: z.boolean().default(true).describe(
+      "Record what coding tools and SDKs say of tool, session and user as tags of a request.",
+    ),
+  }).prefault({}).describe("What requests are tagged with besides `X-Sluice-Tags`."),
   alerts: z.strictObject({
     receivers: z.record(identifier, receiver).default({}).describe(
       "Where alerts are delivered, by name. The console shows them in any case.",
@@ -520,7 +529,12 @@ export const settings = z.strictObject({
       "Whether one gateway audits the credits once a day, as `sluice credits audit` does.",
     ),
   }).prefault({}).describe("Alerts: see docs/alerts.md."),
-});
+}).superRefine((all, context) =>
+  checkPrices(
+    all,
+    (path, message) => context.addIssue({ code: "custom", path: [...path], message }),
+  )
+);
 
 /** Settings as an operator writes them. */
 export type SettingsInput = z.input<typeof settings>;

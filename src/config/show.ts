@@ -4,8 +4,8 @@ import { maskAddress, Secret } from "./secret.ts";
 /** Settings that may contain secrets, besides those of type `Secret`. */
 const PRIVATE_PATHS: readonly RegExp[] = [
   /^upstreams\.[^.]+\.headers\./,
-  /^payments\./,
   /^alerts\.receivers\.[^.]+\.url$/,
+  /^payments\.stripe\.(?:secretKey|webhookSecret)$/,
 ];
 
 /** An effective setting with its dotted path and origin. */

@@ -1,31 +1,25 @@
-import {
-  type Account,
-  AccountError,
-  can,
-  DuplicateKey,
-  type Key,
-  type Session,
-} from "../accounts/mod.ts";
+import { AccountError, can, DuplicateKey, type Key, type Session } from "../accounts/mod.ts";
 import { markRead, notices, type Reader } from "../alerts/mod.ts";
-import { budgetsOfKeys, creditsOf, entriesOf, entriesOfCause } from "../ledger/mod.ts";
 import { isoOf, KEY_CREATE, KEY_REVOKE, KEY_ROTATE, KEY_UPDATE } from "../operations/mod.ts";
 import {
-  daysSince,
-  type Grouping,
-  GROUPINGS,
-  requestRecord,
-  requestRecords,
-  spentByKey,
-  usageReport,
-} from "../usage/mod.ts";
+  type Budget,
+  budgetsOfKeys,
+  budgetsOn,
+  creditsOf,
+  entriesOf,
+  entriesOfCause,
+} from "../ledger/mod.ts";
+import { daysSince, requestRecord, requestRecords, spentByKey, usageReport } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
-import { budgetsOfForm } from "./budget_form.ts";
+import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
+import { keyChanges, modelsOf } from "./key_form.ts";
+import { type Notice, noticeOf } from "./layout.tsx";
+import { mayLeaveTo, shopOf } from "./payment_pages.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage } from "./pages/home.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
 import { RequestPage, RequestsPage } from "./pages/requests.tsx";
-import { PERIODS, usageCsv, UsagePage } from "./pages/usage.tsx";
 import {
   addressOf,
   type ConsoleParts,
@@ -52,7 +46,8 @@ export class AccountPages {
     this.#parts = parts;
   }
 
-  async home(c: PageRequest, { account }: Session): Promise<Response> {
+  async home(c: PageRequest, session: Session): Promise<Response> {
+    const { account } = session;
     const { database, keys, admission, now } = this.#parts;
     const nowMs = now();
     const [credits, days, own, lastUse] = await Promise.all([
@@ -81,10 +76,32 @@ export class AccountPages {
         credits={credits}
         days={days}
         limits={limits}
+        budgets={await this.#budgetsOn(active.filter((key) => mayChange(session, key)), session)}
         keys={active.length}
         nowMs={nowMs}
       />,
     );
+  }
+
+  /** The budgets that apply to keys, with the names of their owners. */
+  async #budgetsOn(
+    keys: readonly Key[],
+    { account }: Session,
+  ): Promise<{ budget: Budget; of: string }[]> {
+    const { database, now, teams } = this.#parts;
+    const budgets = await budgetsOn(database, keys.map(({ id }) => id), now());
+    const teamNames = new Map<string, string>();
+    for (const teamId of new Set(keys.flatMap(({ teamId }) => teamId ?? []))) {
+      teamNames.set(teamId, (await teams.byId(teamId))?.name ?? teamId);
+    }
+    const keyOf = new Map(keys.map((key) => [key.id, key]));
+    const nameOf = ({ owner, ownerId }: Budget) => {
+      if (owner === "key") return `the key ${keyOf.get(ownerId)?.name || keyOf.get(ownerId)?.hint}`;
+      if (owner === "team") return `the team ${teamNames.get(ownerId)}`;
+      if (owner === "member") return `you in ${teamNames.get(ownerId.split(":")[0]!)}`;
+      return ownerId === account.id ? "this account" : "the team's pool";
+    };
+    return budgets.map((budget) => ({ budget, of: nameOf(budget) }));
   }
 
   async keys(
@@ -113,6 +130,7 @@ export class AccountPages {
         spent={new Map(spent.flatMap((one) => [...one]))}
         teams={inTeams ? new Map(names) : undefined}
         mayChange={(key) => mayChange(session, key)}
+        mayBudget={(key) => mayBudget(session, key)}
         models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, this.#parts.config)}
         done={doneOf(c)}
@@ -127,13 +145,12 @@ export class AccountPages {
     const { catalog, now } = this.#parts;
     const { form } = c.var;
     try {
-      const chosen = form.all("models").filter((id) => catalog().find(id) !== undefined);
       const days = form.count("expires");
       const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
         account: session.account.id,
         id: form.text("id") || undefined,
         name: form.text("name").slice(0, 200),
-        models: chosen.length === 0 ? null : chosen,
+        models: modelsOf(form, catalog()),
         expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
         budgets: budgetsOfForm(form),
       }]);
@@ -162,15 +179,33 @@ export class AccountPages {
   }
 
   async updateKey(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#changeKey(c, session, async (id) => {
-      const input = { key: id, name: c.var.form.text("name") };
-      await operate(c, this.#parts, session, [KEY_UPDATE, input]);
+    const { catalog, now } = this.#parts;
+    return await this.#changeKey(c, session, async (key) => {
+      const changes = keyChanges(c.var.form, key, { catalog: catalog(), nowMs: now() });
+      await operate(c, this.#parts, session, [KEY_UPDATE, { key: key.id, ...changes }]);
       return seeOther(c, "/console/keys?done=key");
     });
   }
 
+  /** Sets, raises or removes a budget of a key. */
+  async budgetOfKey(c: PageRequest, session: Session, form: string): Promise<Response> {
+    const { database, now } = this.#parts;
+    return await this.#changeKey(c, session, async (key) => {
+      if (!mayBudget(session, key)) return notFound(c);
+      const owner = { owner: "key", ownerId: key.id } as const;
+      const write = {
+        database,
+        owner,
+        form: c.var.form,
+        nowMs: now(),
+        carryOut: (change: Change) => operate(c, this.#parts, session, change),
+      };
+      return seeOther(c, `/console/keys?done=${await BUDGET_FORMS[form]!(write)}`);
+    });
+  }
+
   async rotateKey(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#changeKey(c, session, async (id) => {
+    return await this.#changeKey(c, session, async ({ id }) => {
       const hours = c.var.form.count("hours") ?? 0;
       const input = { key: id, keep_seconds: hours * HOUR_SECONDS };
       const { key } = await operate(c, this.#parts, session, [KEY_ROTATE, input]);
@@ -181,39 +216,16 @@ export class AccountPages {
   async #changeKey(
     c: PageRequest,
     session: Session,
-    work: (id: string) => Promise<Response>,
+    work: (key: Key) => Promise<Response>,
   ): Promise<Response> {
     const key = await this.#ownKey(c, session);
     if (key === undefined || !mayChange(session, key)) return notFound(c);
     try {
-      return await work(key.id);
+      return await work(key);
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
       return await this.keys(c, session, { error: `${error.message}.` }, STATUS_CODE.BadRequest);
     }
-  }
-
-  async #report(c: PageRequest, account: Account) {
-    const asked = c.req.query("by");
-    const by: Grouping = GROUPINGS.find((one) => one === asked) ?? "day";
-    const { database, keys, now } = this.#parts;
-    const sinceMs = PERIODS[by].since(now());
-    const rows = await usageReport(database, { accountId: account.id, by, sinceMs });
-    const names = by === "key" ? keyNames(await keys.list(account)) : new Map<string, string>();
-    return { by, rows, names };
-  }
-
-  async usage(c: PageRequest, { account }: Session): Promise<Response> {
-    const report = await this.#report(c, account);
-    return await page(c, <UsagePage page={pageOf(c)} {...report} nowMs={this.#parts.now()} />);
-  }
-
-  async usageCsv(c: PageRequest, { account }: Session): Promise<Response> {
-    const { by, rows, names } = await this.#report(c, account);
-    return c.body(usageCsv(by, rows, names), STATUS_CODE.OK, {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": `attachment; filename="usage-by-${by}.csv"`,
-    });
   }
 
   async requests(c: PageRequest, { account }: Session): Promise<Response> {
@@ -298,7 +310,12 @@ export class AccountPages {
     return seeOther(c, "/console/notices");
   }
 
-  async credits(c: PageRequest, { account }: Session): Promise<Response> {
+  async credits(
+    c: PageRequest,
+    session: Session,
+    notice: Notice | undefined = noticeOf({ done: doneOf(c) }),
+  ): Promise<Response> {
+    const { account } = session;
     const { database, accounts, registration, sales, config, now } = this.#parts;
     const [atMs, causeId, lotId] = cursorOf(c);
     const [{ balance }, entries, code, joined] = await Promise.all([
@@ -313,38 +330,37 @@ export class AccountPages {
     ]);
     const last = entries.at(-1);
     const link = `${addressOf(c, config)}/console/register?code=${code}`;
+    mayLeaveTo(c, this.#parts.payments.checkoutOrigins);
     return await page(
       c,
       <CreditsPage
         page={pageOf(c)}
         balance={balance}
         packages={sales.packages}
+        shop={await shopOf(this.#parts, session)}
+        notice={notice}
         entries={entries}
         invite={{ code, link }}
         joined={joined}
-        operator={config.settings.owner.email}
         more={entries.length < PAGE_ROWS
           ? undefined
           : `before=${last!.atMs}.${last!.causeId}.${last!.lotId}`}
       />,
+      notice?.tone === "bad" ? STATUS_CODE.BadRequest : STATUS_CODE.OK,
     );
   }
 }
 
-/** Whether the visitor may rename and rotate a key that it pays for or uses: not in a team where it was stopped. */
+/** Whether the visitor may change and rotate a key that it pays for or uses: not in a team where it was stopped. */
 function mayChange({ teams }: Session, { teamId, memberId }: Key): boolean {
   return teamId === null || memberId === null || teams.has(teamId);
 }
 
-/** Returns the names of keys by ID. Duplicate names are followed by the key's hint. */
-function keyNames(keys: readonly Key[]): Map<string, string> {
-  const shared = Map.groupBy(keys, ({ name }) => name);
-  return new Map(
-    keys.map(({ id, name, hint }) => [
-      id,
-      name === "" ? hint : shared.get(name)!.length > 1 ? `${name} (${hint})` : name,
-    ]),
-  );
+/** Whether the visitor may set budgets of a key that it may change: those that a pool pays for are the lead's. */
+function mayBudget(session: Session, key: Key): boolean {
+  if (!mayChange(session, key)) return false;
+  return key.accountId === session.account.id || key.teamId === null ||
+    can(session, "team.budgets", { teamId: key.teamId });
 }
 
 /** Reads where the previous page ended: time and IDs of its last row. */

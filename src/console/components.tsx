@@ -76,6 +76,7 @@ export function Field(
     minlength?: number;
     maxlength?: number;
     min?: number;
+    list?: string;
     autofocus?: boolean;
   },
 ) {

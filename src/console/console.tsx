@@ -3,8 +3,11 @@ import type { Session } from "../accounts/mod.ts";
 import { Assets } from "./assets.ts";
 import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
+import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
+import { BUDGET_FORMS } from "./budget_form.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
+import { paymentRoutes } from "./payment_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
@@ -23,6 +26,7 @@ import {
 } from "./request.tsx";
 import { isoOf, KEY_CREATE } from "../operations/mod.ts";
 import { teamRoutes } from "./team_pages.tsx";
+import { contentPolicy } from "./content_policy.ts";
 import { until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toText } from "../std/mod.ts";
 import { isSameOrigin, TrustedProxies, visitorOf } from "../web/mod.ts";
@@ -34,9 +38,7 @@ const PLAYGROUND_KEY_MS = 3_600_000;
 
 /** Forbid inline scripts and styles, and anything from other hosts. */
 const SECURITY_HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "content-security-policy": contentPolicy([]),
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "same-origin",
@@ -119,13 +121,23 @@ export class Console {
     app.post("/console/keys/:id/revoke", own((c, session) => pages.revokeKey(c, session)));
     app.post("/console/keys/:id/update", own((c, session) => pages.updateKey(c, session)));
     app.post("/console/keys/:id/rotate", own((c, session) => pages.rotateKey(c, session)));
-    app.get("/console/usage", own((c, session) => pages.usage(c, session)));
-    app.get("/console/usage.csv", own((c, session) => pages.usageCsv(c, session)));
+    for (const form of Object.keys(BUDGET_FORMS)) {
+      app.post(
+        `/console/keys/:id/${form}`,
+        own((c, session) => pages.budgetOfKey(c, session, form)),
+      );
+    }
+    const usage = new UsagePages(this.#parts);
+    app.get("/console/usage", own((c, session) => usage.page(c, session)));
+    app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));
+    app.get("/console/usage/requests.csv", own((c, session) => usage.requestsCsv(c, session)));
+    app.get("/console/usage/entries.csv", own((c, session) => usage.entriesCsv(c, session)));
     app.get("/console/requests", own((c, session) => pages.requests(c, session)));
     app.get("/console/requests/:id", own((c, session) => pages.request(c, session)));
     app.get("/console/notices", own((c, session) => pages.notices(c, session)));
     app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
     app.get("/console/credits", own((c, session) => pages.credits(c, session)));
+    paymentRoutes(app, own, this.#parts, pages);
     app.get(
       "/console/playground",
       own((c, session) =>

@@ -28,6 +28,7 @@ const OPERATOR_LINKS: readonly [string, string, Action][] = [
   ["/console/operator/upstreams", "Upstreams", "upstreams.read"],
   ["/console/operator/routes", "Routes", "routes.read"],
   ["/console/operator/invites", "Invites", "invites.read"],
+  ["/console/operator/payments", "Payments", "payments.read"],
   ["/console/operator/audit", "Audit", "audit.run"],
   ["/console/operator/log", "Log", "log.read"],
   ["/console/operator/settings", "Settings", "settings.read"],
@@ -60,10 +61,12 @@ export function noticeOf(
 
 /** A complete page. */
 export function Layout(
-  { page, title, notice, script, children }: {
+  { page, title, notice, script, refreshSeconds, children }: {
     page: PageContext;
     title: string;
     notice?: Notice | undefined;
+    /** Loads the page again after this time. */
+    refreshSeconds?: number;
     /** An additional script, besides the one of all pages. */
     script?: string;
     children?: Child;
@@ -80,6 +83,9 @@ export function Layout(
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
+        {refreshSeconds === undefined
+          ? null
+          : <meta http-equiv="refresh" content={String(refreshSeconds)} />}
         <title>{title} · Sluice</title>
         <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/console/assets/style.css" />

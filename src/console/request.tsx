@@ -25,6 +25,7 @@ import {
   sessionActor,
   type WriteOperation,
 } from "../operations/mod.ts";
+import type { Codes, Payments } from "../payments/mod.ts";
 import type { InFlightRequest } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
@@ -46,6 +47,8 @@ export interface ConsoleParts {
   readonly sessions: Sessions;
   readonly registration: Registration;
   readonly sales: Sales;
+  readonly payments: Payments;
+  readonly codes: Codes;
   /** The models that are served now. */
   readonly catalog: () => Catalog;
   readonly admission: Admission;
@@ -116,6 +119,11 @@ export class FormFields {
     return id === "" ? "" : `form ${id}`;
   }
 
+  /** Whether a field was sent, if only as an empty text. */
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
   all(name: string): string[] {
     return this.#fields.getAll(name);
   }
@@ -147,12 +155,19 @@ const DONE: Readonly<Record<string, string>> = {
   role: "Role saved.",
   key: "Key saved.",
   team: "Team saved.",
+  budget: "Budget saved.",
+  "budget-raised": "Budget raised.",
+  "budget-raise-ended": "The raise has been ended.",
+  "budget-removed": "Budget removed.",
   "team-disabled": "Team disabled. Its keys stop working within a second.",
   "team-enabled": "Team enabled.",
   "member-added": "Member added.",
   "member-stop": "Member stopped. Their keys of the team stop working within a second.",
   "member-start": "Member started again.",
   "member-remove": "Member removed. Their keys of the team are revoked.",
+  redeemed: "Code redeemed. The credits are in your balance.",
+  "top-up": "Automatic top-up saved.",
+  "top-up-off": "Automatic top-up is off. The payment method was removed.",
   disabled: "Account disabled. Its keys stop working within a second.",
 };
 

@@ -25,10 +25,18 @@ import {
   TEAM_ENABLE,
   TEAM_UPDATE,
 } from "../operations/mod.ts";
-import { balancesOf } from "../ledger/mod.ts";
+import {
+  balancesOf,
+  type BudgetOwner,
+  budgetsOf,
+  budgetsOfKeys,
+  budgetsOfMembers,
+} from "../ledger/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { monthStart, teamReport } from "../usage/mod.ts";
+import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { type GuardedApp, may } from "./guard.ts";
+import { keyChanges, modelsOf } from "./key_form.ts";
 import { TeamPage } from "./pages/team.tsx";
 import { TeamsPage } from "./pages/teams.tsx";
 import {
@@ -103,9 +111,15 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       teamReport(database, { team, keys: reported, by: "key", sinceMs }),
     ]);
     const balances = await balancesOf(database, team.poolId === null ? [] : [team.poolId]);
+    const [budgets, memberBudgets, keyBudgets] = await Promise.all([
+      budgetsOf(database, { owner: "team", ownerId: team.id }, now()),
+      budgetsOfMembers(database, team.id, now()),
+      budgetsOfKeys(database, shownKeys.map(({ id }) => id), now()),
+    ]);
     const names = new Map(allMembers.map(({ accountId, email }) => [accountId, email]));
-    for (const { memberId } of reported) { // members who were removed
-      if (memberId === null || names.has(memberId)) continue;
+    const removed = seesAll ? [...memberBudgets.keys()] : [];
+    for (const memberId of [...reported.map((key) => key.memberId), ...removed]) {
+      if (memberId === null || names.has(memberId)) continue; // the others were removed
       names.set(memberId, (await accounts.byId(memberId))?.email ?? memberId);
     }
     const content = (
@@ -117,6 +131,10 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         members={seesAll ? allMembers : allMembers.filter(({ accountId }) => isOwn(accountId))}
         names={names}
         keys={shownKeys.toReversed()}
+        budgets={budgets}
+        memberBudgets={memberBudgets}
+        keyBudgets={keyBudgets}
+        mayBudget={(key) => mayBudget(session, team, key)}
         mayChange={(key) => can(session, ...actionOnKey(team, key, session))}
         mayRevoke={(key) => can(session, ...actionOnKey(team, key, session, true))}
         lastUse={lastUse}
@@ -153,14 +171,6 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       }
     });
 
-  /** Models of the form that are served, or that the team has already: they may be served again. */
-  const chosenModels = ({ var: { form } }: PageRequest, team?: Team) => {
-    const chosen = form.all("models").filter((id) =>
-      catalog().find(id) !== undefined || (team?.models?.includes(id) ?? false)
-    );
-    return chosen.length === 0 ? null : chosen;
-  };
-
   /** What an owner pays for is changed by owners only. */
   const checkPayer = async (session: Session, accountId: string) => {
     if (accountId === session.account.id || can(session, "account.manage_owner")) return;
@@ -195,7 +205,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         const made = await operate(c, parts, session, [TEAM_CREATE, {
           name: form.text("name"),
           pool: form.text("pool") !== "no",
-          models: chosenModels(c),
+          models: modelsOf(form, catalog()),
         }]);
         return seeOther(c, `/console/teams/${made.id}`);
       } catch (error) {
@@ -211,7 +221,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       await operate(c, parts, session, [TEAM_UPDATE, {
         team: team.id,
         name: c.var.form.text("name"),
-        models: chosenModels(c, team),
+        models: modelsOf(c.var.form, catalog(), team.models),
       }]);
       return "team";
     }),
@@ -274,8 +284,9 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
           member: member?.id ?? null,
           id: form.text("id") || undefined,
           name: form.text("name").slice(0, 200),
-          models: chosenModels(c),
+          models: modelsOf(form, catalog()),
           expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
+          budgets: budgetsOfForm(form),
         }]);
         return await show(c, session, team, { made: String(key) });
       } catch (error) {
@@ -298,11 +309,48 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/console/teams/:team/keys/:key/update",
     write("team.own_keys", async (c, team, session) => {
       const key = await keyOf(c, session, team);
-      const input = { key: key.id, name: c.var.form.text("name") };
-      await operate(c, parts, session, [KEY_UPDATE, input]);
+      const changes = keyChanges(c.var.form, key, { catalog: catalog(), nowMs: now() });
+      await operate(c, parts, session, [KEY_UPDATE, { key: key.id, ...changes }]);
       return "key";
     }),
   );
+  for (const [path, change] of Object.entries(BUDGET_FORMS)) {
+    const base = "/console/teams/:team";
+    const work = (c: PageRequest, session: Session, owner: BudgetOwner, ownerId: string) =>
+      change({
+        database,
+        owner: { owner, ownerId },
+        form: c.var.form,
+        nowMs: now(),
+        carryOut: (one: Change) => operate(c, parts, session, one),
+      });
+    app.post(
+      `${base}/${path}`,
+      write("team.budgets", (c, team, session) => work(c, session, "team", team.id)),
+    );
+    app.post(
+      `${base}/members/:account/${path}`,
+      write("team.budgets", async (c, team, session) => {
+        const id = c.req.param("account") ?? "";
+        // a budget of somebody who was removed can be removed as well
+        const isMember = await members.find(team, { id }) !== undefined;
+        if (!isMember && path !== "budget/remove") {
+          throw new AccountError("This account is not in the team");
+        }
+        return await work(c, session, "member", `${team.id}:${id}`);
+      }),
+    );
+    app.post(
+      `${base}/keys/:key/${path}`,
+      write("team.own_keys", async (c, team, session) => {
+        const key = await keyOf(c, session, team);
+        if (!mayBudget(session, team, key)) {
+          throw new AccountError("Only a lead of the team can change budgets of this key");
+        }
+        return await work(c, session, "key", key.id);
+      }),
+    );
+  }
   app.post(
     "/console/teams/:team/keys/:key/rotate",
     about("team.own_keys", async (c, session, team) => {
@@ -330,6 +378,12 @@ function actionOnKey(
   const about = { teamId: team.id };
   if (memberId === account.id) return ["team.own_keys", about];
   return [isRevoked || accountId === team.poolId ? "team.keys" : "team.members_paid_keys", about];
+}
+
+/** Whether the visitor may set budgets of a key that it may change: of those that a pool pays for, only a lead may. */
+function mayBudget(session: Session, team: Team, key: Key): boolean {
+  return can(session, ...actionOnKey(team, key, session)) &&
+    (key.accountId !== team.poolId || can(session, "team.budgets", { teamId: team.id }));
 }
 
 /** The member that a new key is for; null for the whole team. */

@@ -14,7 +14,10 @@ import { KEPT_ITEMS } from "./migrations/0012_kept_items.ts";
 import { BUDGETS } from "./migrations/0013_budgets.ts";
 import { TEAMS } from "./migrations/0014_teams.ts";
 import { ALERTS } from "./migrations/0015_alerts.ts";
-import { OPERATIONS } from "./migrations/0016_operations.ts";
+import { TAGS } from "./migrations/0016_tags.ts";
+import { PAYMENTS } from "./migrations/0017_payments.ts";
+import { OPERATIONS } from "./migrations/0018_operations.ts";
+import { USAGE_TOTALS } from "./migrations/0019_usage_totals.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -51,7 +54,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, name: "budgets", statements: BUDGETS },
   { version: 14, name: "teams", statements: TEAMS },
   { version: 15, name: "alerts", statements: ALERTS },
-  { version: 16, name: "operations", statements: OPERATIONS },
+  { version: 16, name: "tags", statements: TAGS },
+  { version: 17, name: "payments", statements: PAYMENTS },
+  { version: 18, name: "operations", statements: OPERATIONS },
+  { version: 19, name: "usage totals", statements: USAGE_TOTALS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

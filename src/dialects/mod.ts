@@ -9,7 +9,9 @@
  * @module
  */
 
-export { chatErrorWords, writeChatUsage } from "./chat/mod.ts";
+export { type ClientTags, clientTags } from "./client_tags.ts";
+export { openAiErrorWords } from "./error_words.ts";
+export { writeChatUsage } from "./chat/mod.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
   AppliedReasoning,
@@ -55,7 +57,6 @@ export {
   connectionFault,
   errorFrame,
   readTurnFrame,
-  responsesErrorWords,
   turnBody,
   TurnEvents,
   type TurnFault,

@@ -8,6 +8,7 @@ import { EMBEDDINGS_PATH } from "../embeddings/mod.ts";
 import { Entity } from "../web/mod.ts";
 import { newRequestId } from "../platform/mod.ts";
 import { asRefusal, Refusal } from "../refusal.ts";
+import { WEBHOOK_PATH } from "../payments/mod.ts";
 import type { RelayParts } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { OPERATIONS } from "../operations/mod.ts";
@@ -32,6 +33,8 @@ export interface AppParts extends RelayParts, CallersParts {
   readonly sockets: Pick<ResponseSockets, "open">;
   /** The console and the operator's API. */
   readonly pages: Pages;
+  /** Handles a call of the payment webhook; `undefined` where payments are not configured. */
+  readonly webhook?: (request: Request) => Promise<Response> | undefined;
   /** Computes the answer to the challenge of a command that looks for the gateway of its data directory. */
   readonly prove: (challenge: string) => Promise<string>;
 }
@@ -187,9 +190,10 @@ export class App {
     const path = pathOf(request.url);
     const clientRequestId = clientRequestIdOf(request.headers);
     const ids = { "x-request-id": clientRequestId ?? requestId, "request-id": requestId };
+    const own = this.#options.connections.isPressed ? { ...ids, connection: "close" } : ids;
     const headers = isApiPath(path)
-      ? { ...ids, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
-      : ids;
+      ? { ...own, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
+      : own;
     const header: HeaderLookup = (name) => request.headers.get(name);
     const isCodex = path.startsWith(RESPONSES) && isFromCodex(header);
     return { requestId, clientRequestId, path, headers, peer, header, isCodex };
@@ -225,15 +229,19 @@ export class App {
       return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
     });
 
-    app.notFound((c) => {
-      const { publicUrl } = this.#options.settings;
-      const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.raw.url).origin;
-      const { method } = c.req;
-      const message = describeWrongPath({ method, path: c.env.path, base });
-      return this.#refuse(c.env, new Refusal("path_unknown", message));
-    });
+    app.post(WEBHOOK_PATH, (c) => this.#parts.webhook?.(c.req.raw) ?? this.#unknownPath(c));
+
+    app.notFound((c) => this.#unknownPath(c));
     app.onError((error, { env }) => this.#fail(error, env));
     return app;
+  }
+
+  #unknownPath(c: Context<Env>): Response {
+    const { publicUrl } = this.#options.settings;
+    const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.raw.url).origin;
+    const { method } = c.req;
+    const message = describeWrongPath({ method, path: c.env.path, base });
+    return this.#refuse(c.env, new Refusal("path_unknown", message));
   }
 
   /** The caller's credits, lots and recent use. */

@@ -33,8 +33,13 @@ const WATCH_MS = 250;
 const MIN_SWEEP_MS = 100;
 const MAX_SWEEP_MS = 1_000;
 const DESCRIPTORS_PER_MS = 40;
-/** Fraction of used descriptors above which connections without a request are closed sooner. */
+/**
+ * Fraction of used descriptors above which responses say that their connection closes. Clients then open another one: a
+ * connection that is closed while it is idle may be closed just when its client uses it again, and that request fails.
+ */
 const PRESSURE = 0.5;
+/** Fraction of used descriptors above which connections without a request are closed sooner. */
+const HIGH_PRESSURE = 0.75;
 const IDLE_UNDER_PRESSURE_MS = 250;
 /** Factor of the idle time while a client still has data to read. */
 const UNREAD_FACTOR = 10;
@@ -46,6 +51,8 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   /** Time after which idle client connections are closed, in milliseconds. */
   idleMs: number;
+  /** Whether descriptors are getting scarce, so that clients should not keep their connections. */
+  isPressed = false;
   readonly #watched = new SlotMap<Watched>();
   readonly #occupied = new SlotMap<Deno.Addr>();
   #dismissWatch: (() => void) | undefined;
@@ -91,10 +98,12 @@ export class Connections {
    */
   sweep(port: number, exhausted: () => void): void {
     const { sockets, threads } = this.#options;
-    if (sockets === undefined || threads?.sweeps === false) return;
+    if (sockets === undefined) return;
     let wasExhausted = false;
     this.#sweeping = setInterval(() => {
       const { used } = sockets;
+      this.isPressed = used > PRESSURE * sockets.limit;
+      if (threads?.sweeps === false) return;
       const isExhausted = used >= sockets.limit - NEARLY;
       this.#closeIdle(sockets, port, used);
       if (wasExhausted && !isExhausted) exhausted();
@@ -170,8 +179,9 @@ export class Connections {
   /** @param used Number of descriptors in use. */
   #closeIdle(sockets: Sockets, port: number, used: number): void {
     const busy = new Set(this.#occupied.all().map(peerFrom));
-    const pressed = used > PRESSURE * sockets.limit;
-    const idleMs = pressed ? Math.min(IDLE_UNDER_PRESSURE_MS, this.idleMs) : this.idleMs;
+    const idleMs = used > HIGH_PRESSURE * sockets.limit
+      ? Math.min(IDLE_UNDER_PRESSURE_MS, this.idleMs)
+      : this.idleMs;
     const idle: Connection[] = [];
     for (const connection of sockets.connections()) {
       const { descriptor, localPort, peer } = connection;

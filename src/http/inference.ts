@@ -10,7 +10,6 @@ import {
   text,
 } from "../dialects/mod.ts";
 import { MAX_INPUT_TOKENS, MAX_INPUTS } from "../embeddings/mod.ts";
-import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { RateLimit } from "../rate_limits/mod.ts";
 import { Refusal } from "../refusal.ts";
 import { embed, type EmbedRequest, relay, type RelayParts, type RelayReply } from "../relay/mod.ts";
@@ -20,6 +19,7 @@ import type { Callers } from "./callers.ts";
 import type { Connections } from "./connections.ts";
 import { disconnectWatcher } from "./disconnect_watcher.ts";
 import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
+import { type Places, takePlace } from "./places.ts";
 import type { RequestState } from "./request_state.ts";
 import { EVENT_STREAM, statusHeaders } from "./responses.ts";
 
@@ -29,7 +29,7 @@ export interface InferenceOptions {
   /** Memory and worker of large bodies. */
   readonly large: LargeBodies;
   /** Places for requests in progress, shared between accounts, and those of each key. */
-  readonly openRequests: { readonly accounts: FairShare; readonly keys: FairShare };
+  readonly openRequests: Places;
   /** count_tokens requests of each key, per minute. */
   readonly counts: RateLimit;
   /** Bytes of rejected bodies and count_tokens requests of each key, per minute. */
@@ -77,7 +77,7 @@ export class Inference {
       readonly isTurn?: boolean;
     } = {},
   ): Promise<Response> {
-    const { header, path } = state;
+    const { path } = state;
     return this.#exchange(request, state, (incoming, received) => {
       const { caller: { accountId, keyId }, body } = incoming;
       const { unbilledBytes, large } = this.#options;
@@ -90,7 +90,7 @@ export class Inference {
         body.detached.hold(await large.memory.take(accountId, bytes));
         await large.turn(accountId);
       };
-      return relay(this.#parts, { ...incoming, dialect, generates, makeRoom, path, header });
+      return relay(this.#parts, { ...incoming, dialect, generates, makeRoom, path });
     }, { isTurn });
   }
 
@@ -131,6 +131,7 @@ export class Inference {
         body,
         requestId,
         clientRequestId,
+        header: state.header,
         trace,
         leaving: disconnectWatcher(request, {
           timers: this.#parts.timers,
@@ -186,7 +187,10 @@ export class Inference {
       const caller = await this.#callers.identify(request, state);
       checkScope(caller, "inference");
       check(caller);
-      return { caller, over: this.#takePlace(state, caller) };
+      const { openRequests, connections } = this.#options;
+      const { peer } = state;
+      const released = () => this.#close();
+      return { caller, over: takePlace(caller, openRequests, { peer, connections, released }) };
     } catch (error) {
       this.#close();
       throw error;
@@ -195,28 +199,6 @@ export class Inference {
 
   #close(): void {
     if (--this.#open === 0) this.#onIdle?.();
-  }
-
-  #takePlace({ peer }: RequestState, { accountId, keyId }: Caller): () => void {
-    const { openRequests: { accounts, keys }, connections } = this.#options;
-    const ofKey = keys.takeNow(keyId, 1);
-    let ofAccount: Share;
-    try {
-      ofAccount = accounts.takeNow(accountId, 1);
-    } catch (error) {
-      ofKey.release();
-      throw error;
-    }
-    const freeConnection = peer && connections.occupy(peer);
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      ofKey.release();
-      ofAccount.release();
-      freeConnection?.();
-      this.#close();
-    };
   }
 
   /** Reads a body. Bytes of bodies that are rejected, and of those that are only counted, count in the key's quota. */

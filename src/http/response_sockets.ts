@@ -1,7 +1,6 @@
 import type { Caller } from "../accounts/mod.ts";
 import type { Settings } from "../config/mod.ts";
 import { connectionFault } from "../dialects/mod.ts";
-import type { FairShare, Share } from "../fair_share/mod.ts";
 import type { RateLimit } from "../rate_limits/mod.ts";
 import { invalid, Refusal } from "../refusal.ts";
 import { joinBytes } from "../platform/mod.ts";
@@ -10,6 +9,7 @@ import type { Log } from "../telemetry/mod.ts";
 import type { Connections } from "./connections.ts";
 import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
 import { RecentMemory, RecentResponses } from "./recent_responses.ts";
+import { type Places, takePlace } from "./places.ts";
 import type { RequestState } from "./request_state.ts";
 import { ResponseSocket } from "./response_socket.ts";
 
@@ -25,7 +25,7 @@ export interface ResponseSocketsOptions {
   readonly request: RequestTurn;
   readonly connections: Connections;
   /** Places for open connections, shared between accounts, and those of each key. */
-  readonly places: { readonly accounts: FairShare; readonly keys: FairShare };
+  readonly places: Places;
   /** Bytes of rejected frames count in the key's quota. */
   readonly unbilledBytes: RateLimit;
   readonly log: Log;
@@ -85,10 +85,10 @@ export class ResponseSockets {
    */
   open({ request, state, caller, settings }: SocketRequest): Response {
     if (this.#isDraining) throw draining();
-    const { log, unbilledBytes } = this.#options;
+    const { log, unbilledBytes, places, connections } = this.#options;
     checkQuota(unbilledBytes, caller.keyId, UNBILLED_BYTES);
     const turns = turnRequests(request); // the request cannot be read once it is upgraded
-    const release = this.#takePlace(state, caller);
+    const release = takePlace(caller, places, { peer: state.peer, connections });
     let upgraded: Deno.WebSocketUpgrade;
     try {
       upgraded = Deno.upgradeWebSocket(request, { idleTimeout: PING_S });
@@ -141,24 +141,6 @@ export class ResponseSockets {
     while (this.#open.size > 0 && performance.now() < untilTick) await delay(MIN_LOOK_MS);
     for (const { socket } of [...this.#open]) socket.abandon();
     this.#stopLooking();
-  }
-
-  #takePlace({ peer }: RequestState, { accountId, keyId }: Caller): () => void {
-    const { places: { accounts, keys }, connections } = this.#options;
-    const ofKey = keys.takeNow(keyId, 1);
-    let ofAccount: Share;
-    try {
-      ofAccount = accounts.takeNow(accountId, 1);
-    } catch (error) {
-      ofKey.release();
-      throw error;
-    }
-    const freeConnection = peer && connections.occupy(peer);
-    return () => {
-      ofKey.release();
-      ofAccount.release();
-      freeConnection?.();
-    };
   }
 
   /** Looks at all connections from time to time: each has two limits, and a timer for each would cost more. */

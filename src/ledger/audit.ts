@@ -6,7 +6,9 @@ import { HOLDS } from "./audit/holds.ts";
 import { HOURS } from "./audit/hours.ts";
 import { checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
 import { LOTS } from "./audit/lots.ts";
+import { ORDERS } from "./audit/orders.ts";
 import { RECORDS } from "./audit/records.ts";
+import { TAGS } from "./audit/tags.ts";
 import { WINDOWS } from "./audit/windows.ts";
 
 export type { Mismatch, Noun } from "./audit/check.ts";
@@ -37,10 +39,12 @@ const CHECK_MS = 120_000;
 
 const CHECKS: readonly Check[] = [
   ...LOTS,
+  ...ORDERS,
   ...BALANCES,
   ...BUDGETS,
   ...HOLDS,
   ...HOURS,
+  ...TAGS,
   ...RECORDS,
   ...WINDOWS,
   ...LISTS,

@@ -128,6 +128,21 @@ export async function budgetsOfMembers(
   return Map.groupBy(found, ({ ownerId }) => ownerId.slice(teamId.length + 1));
 }
 
+/** The budgets that apply to any of some keys: their own, and those of their members, teams and accounts. */
+export async function budgetsOn(
+  database: Database,
+  keyIds: readonly string[],
+  nowMs: number,
+): Promise<readonly Budget[]> {
+  if (keyIds.length === 0) return [];
+  return await budgetsWhere(database, {
+    sql: `budgets.id in (
+        select budget_id from budget_keys where key_id in (select value from json_each(?))
+      )`,
+    args: [JSON.stringify(keyIds)],
+  }, nowMs);
+}
+
 /** Reads the budgets that apply to a key, in their periods of a time; those of which there is none yet are left out. */
 export function keyBudgetsReading(keyId: string, nowMs: number): Reading<readonly Budget[]> {
   return listReading(budgetsOfKey(keyId), nowMs);

@@ -122,6 +122,15 @@ export function creditsReading(accountId: string): Reading<Credits> {
   };
 }
 
+/** Credits that in-flight requests of a key hold, apart from those that were admitted from lent credits. */
+export function heldByKeyReading(keyId: string): Reading<number> {
+  return {
+    sql: "select coalesce(sum(credits), 0) from holds where key_id = ?",
+    args: [keyId],
+    read: (json) => z.int().parse(json),
+  };
+}
+
 /** What each of these accounts has, ever spent and asked, by account id. */
 export async function balancesOf(
   database: Database,

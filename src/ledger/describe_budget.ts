@@ -1,4 +1,5 @@
 import type { Budget } from "./budgets.ts";
+import { localMinute } from "./periods.ts";
 
 /**
  * Describes a budget as JSON, the same in commands and in the API.
@@ -27,15 +28,21 @@ export function describeBudget(budget: Budget) {
 /** Describes a budget for people: `120 of 500 a month, renews 2026-12-01 00:00 UTC`. */
 export function budgetText({ credits, raise, spent, period, renewsAtMs, zone }: Budget): string {
   const all = credits + (raise?.credits ?? 0);
-  const extra = raise === null ? "" : ` (${raise.credits} extra until ${minute(raise.untilMs)})`;
+  const extra = raise === null
+    ? ""
+    : ` (${raise.credits} extra until ${localTime(raise.untilMs, zone)})`;
   const used = `${spent.toLocaleString("en-US")} of ${all.toLocaleString("en-US")}`;
   if (renewsAtMs === null) return `${used} in all${extra}`;
-  const where = zone === "UTC" ? "" : ` (${zone})`;
-  return `${used} a ${period}${extra}, renews ${minute(renewsAtMs)}${where}`;
+  return `${used} a ${period}${extra}, renews ${localTime(renewsAtMs, zone)}`;
 }
 
-function minute(ms: number): string {
-  return `${iso(ms).slice(0, 16).replace("T", " ")} UTC`;
+/**
+ * Describes an instant in a time zone.
+ *
+ * @returns Such as `2026-12-01 00:00 (Europe/Berlin)`, or `2026-12-01 00:00 UTC`.
+ */
+export function localTime(atMs: number, zone: string): string {
+  return `${localMinute(atMs, zone).replace("T", " ")} ${zone === "UTC" ? "UTC" : `(${zone})`}`;
 }
 
 function iso(ms: number): string {

@@ -57,3 +57,33 @@ export async function entriesOfCause(database: Database, causeId: string): Promi
   ]);
   return rows.map((row) => entryRow.parse(row));
 }
+
+/**
+ * Reads an account's entries of a range in pages, oldest first.
+ *
+ * @param database The database.
+ * @param options Account, range, which is half-open, and entries per page.
+ * @returns Pages with at least one entry.
+ */
+export async function* entriesBetween(
+  database: Database,
+  { accountId, sinceMs, untilMs, limit }: {
+    readonly accountId: string;
+    readonly sinceMs: number;
+    readonly untilMs: number;
+    readonly limit: number;
+  },
+): AsyncGenerator<Entry[]> {
+  let last: Pick<Entry, "atMs" | "causeId" | "lotId"> = { atMs: sinceMs, causeId: "", lotId: "" };
+  while (true) {
+    const rows = await database.all(
+      `${SELECT} where entries.account_id = ? and (entries.at_ms, cause_id, entries.lot_id) > (?, ?, ?)
+        and entries.at_ms < ? order by entries.at_ms, cause_id, entries.lot_id limit ?`,
+      [accountId, last.atMs, last.causeId, last.lotId, untilMs, limit],
+    );
+    const entries = rows.map((row) => entryRow.parse(row));
+    if (entries.length > 0) yield entries;
+    if (entries.length < limit) return;
+    last = entries.at(-1)!;
+  }
+}

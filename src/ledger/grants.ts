@@ -73,14 +73,9 @@ export function lotStatement(lotId: string): Statement {
   return { sql: "select source, granted from lots where id = ?", args: [lotId] };
 }
 
-/** Holds for a lot that was granted with this source and this number of credits. */
-export function isGranted(
-  { lotId, source, credits }: Pick<Grant, "lotId" | "source" | "credits">,
-): Condition {
-  return {
-    sql: "exists (select 1 from lots where id = ? and source = ? and granted = ?)",
-    args: [lotId, source, credits],
-  };
+/** Holds as long as there is no lot of this id. */
+export function isNotGranted(lotId: string): Condition {
+  return { sql: "not exists (select 1 from lots where id = ?)", args: [lotId] };
 }
 
 /** What lots granted, less what was taken back of them, by lot id. Lots that do not exist are left out. */

@@ -19,9 +19,10 @@ export {
   budgetsOf,
   budgetsOfKeys,
   budgetsOfMembers,
+  budgetsOn,
   keyBudgetsReading,
 } from "./budgets.ts";
-export { budgetText, describeBudget } from "./describe_budget.ts";
+export { budgetText, describeBudget, localTime } from "./describe_budget.ts";
 export { openPeriods, openPeriodsOfKey } from "./open_periods.ts";
 export {
   budgetStatements,
@@ -34,7 +35,9 @@ export {
 export {
   BUDGET_PERIODS,
   type BudgetPeriod,
+  instantAt,
   isTimeZone,
+  localMinute,
   periodAt,
   type PeriodBounds,
 } from "./periods.ts";
@@ -46,20 +49,22 @@ export {
   creditsReading,
   expireLots,
   expireLotsOf,
+  heldByKeyReading,
   type Lot,
   type LotSource,
 } from "./credits.ts";
-export { entriesOf, entriesOfCause, type Entry } from "./entries.ts";
+export { entriesBetween, entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export {
   type Grant,
   grantStatements,
   idOfReference,
-  isGranted,
+  isNotGranted,
   keptGrants,
   lotStatement,
   newLotId,
 } from "./grants.ts";
 export {
+  awaitReturns,
   isRecalled,
   lend,
   type LentRequest,

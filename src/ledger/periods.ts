@@ -25,6 +25,8 @@ const HOUR_MS = 3_600_000;
 /** Offsets from UTC are between -12 and +14 hours. */
 const LATEST_OFFSET_MS = 15 * HOUR_MS;
 const MAX_ZONE_CHARS = 64;
+/** The end of the year 9999, whose local times have four digits. */
+const LATEST_MS = Date.UTC(9999, 11, 31);
 /** Names of the IANA database; offsets like `+05:31` would let periods begin at any minute. */
 const ZONE_NAME = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 
@@ -70,6 +72,31 @@ export function periodAt(period: BudgetPeriod, zone: string, atMs: number): Peri
     next = nextDate(period, first);
   }
   return { startsAtMs: startOf(zone, first), endsAtMs: startOf(zone, next) };
+}
+
+/**
+ * Finds the instant of a local time.
+ *
+ * @param zone Name of the time zone.
+ * @param local Date and time as forms send them: `2026-12-24T18:00`.
+ * @returns Milliseconds since the epoch: of a time that occurs twice the first, of one that clocks skip one just after;
+ *   undefined if it is not a time of the calendar.
+ */
+export function instantAt(zone: string, local: string): number | undefined {
+  const wallMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(local) ? Date.parse(`${local}Z`) : NaN;
+  // there are parsers that take February 30
+  if (Number.isNaN(wallMs) || !new Date(wallMs).toISOString().startsWith(local)) return undefined;
+  const earlierMs = wallMs - offsetMs(zone, wallMs - LATEST_OFFSET_MS);
+  if (localMs(zone, earlierMs) === wallMs) return earlierMs;
+  const laterMs = wallMs - offsetMs(zone, wallMs + LATEST_OFFSET_MS);
+  return localMs(zone, laterMs) === wallMs ? laterMs : earlierMs;
+}
+
+/** The local time at an instant, to the minute, as forms have it: `2026-12-24T18:00`. */
+export function localMinute(atMs: number, zone: string): string {
+  // beyond what a local time can be computed of
+  const boundedMs = Math.min(atMs, LATEST_MS);
+  return new Date(localMs(zone, boundedMs)).toISOString().slice(0, 16);
 }
 
 /** The first date of the period that a local time is in; local times and dates are written as if they were UTC. */

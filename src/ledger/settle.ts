@@ -78,6 +78,8 @@ export interface UsageRecord {
   readonly attemptList?: readonly AttemptRecord[] | undefined;
   /** What it was admitted on, if that was a loan. */
   readonly lent?: LentCredits | undefined;
+  /** Values by name; undefined for none. */
+  readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Credits of a loan that a request was admitted on. */
@@ -155,7 +157,16 @@ export function settle(database: Database, record: UsageRecord): Promise<Settled
     attempt_list: record.attemptList && listOf(record.attemptList),
     loan_id: record.lent?.loanId,
     lent: record.lent?.credits,
+    tags: record.tags && tagsOf(record.tags),
   });
+}
+
+/** As JSON, of which SQLite makes texts: half a surrogate pair would end the process that reads it. */
+function tagsOf(tags: Readonly<Record<string, string>>): string {
+  const all = Object.entries(tags).map(([name, value]) =>
+    [name.toWellFormed(), value.toWellFormed()] as const
+  );
+  return JSON.stringify(Object.fromEntries(all));
 }
 
 /** The attempts as JSON; of many, the last, which decided what became of the request. */

@@ -199,6 +199,10 @@ export const CREDITS_SELL = defineWrite({
     credits: amount.optional().describe(
       "For a package without a fixed number of credits.",
     ),
+    price: z.strictObject({
+      amount: z.int().meta({ minimum: 0 }).describe("In the currency's minor units, e.g. cents."),
+      currency: z.string().meta({ pattern: "^[a-z]{3}$" }).describe("Code in lower case."),
+    }).optional().describe("What was paid. Default: the package's price in US dollars."),
     note: note.default(""),
     reference,
   }),
@@ -217,8 +221,8 @@ export const CREDITS_SELL = defineWrite({
     if (bought.credits !== null && input.credits !== undefined) {
       throw new AccountError(`The package sets the credits (${bought.credits}): omit credits`);
     }
-    const { paid, credits, note } = input;
-    await sales.sell(account, bought, { paid, credits, note, reference });
+    const { paid, credits, price, note } = input;
+    await sales.sell(account, bought, { paid, credits, price, note, reference });
   },
   reply: grantReply,
 });

@@ -243,9 +243,12 @@ export const KEY_UPDATE = defineWrite({
   find: (c, { key }) => changed(c, key),
   state,
   async run({ keys }, c, { target, input: { name, models, expires_at } }) {
+    // models that the key has already may be served again
+    const known = new Set(target.models ?? []);
+    const served = await routeIds(c, models?.filter((one) => !known.has(one))) ?? [];
     await keys.change(target.id, {
       name,
-      models: await routeIds(c, models),
+      models: models?.filter((one) => known.has(one)).concat(served) ?? models,
       expiresAtMs: msOf(expires_at),
     });
   },

@@ -80,7 +80,7 @@ type Scope = Pick<OperationContext, "parts">;
 /** The action that is needed on an account instead of another: managing an owner's takes an owner. */
 export function actionOn({ role }: Pick<Account, "role">, action: Action): Action {
   if (role !== "owner") return action;
-  if (action === "account.manage") return "account.manage_owner";
+  if (action === "account.manage" || action === "account.budgets") return "account.manage_owner";
   return action === "account.role" ? "account.role_owner" : action;
 }
 

@@ -25,7 +25,9 @@ export function randomText(length: number): string {
 }
 
 /** A new id, such as `acc_h3KxTq8mPw2Nc5Ry`: 16 characters, 93 bits. */
-export function newId(prefix: "acc" | "alert" | "key" | "loan" | "op" | "team"): string {
+export function newId(
+  prefix: "acc" | "alert" | "code" | "key" | "loan" | "op" | "ord" | "refund" | "team",
+): string {
   return `${prefix}_${randomText(16)}`;
 }
 

@@ -11,6 +11,7 @@ import type { TargetPlan, Upstreams } from "../upstreams/mod.ts";
 import { Embedding } from "./embedding.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { checkPermission } from "./permission.ts";
+import { requestTags } from "./request_tags.ts";
 import { replyHeaders } from "./reply_headers.ts";
 import type { EmbedRequest, RelayParts, RelayReply } from "./request.ts";
 
@@ -22,6 +23,7 @@ export async function embed(parts: RelayParts, incoming: EmbedRequest): Promise<
   const { caller, requestId, trace, body } = incoming;
   const request = parseDetached(body, parseEmbeddings);
   const route = parts.catalog().resolve(request.model, "embeddings");
+  const tags = requestTags(incoming.header, request.body, parts.settings.tags);
   checkPermission(caller, route);
   checkDimensions(request, route);
   const inputTokens = meterEmbeddings(request, route);
@@ -35,6 +37,7 @@ export async function embed(parts: RelayParts, incoming: EmbedRequest): Promise<
     inputTokens: Math.ceil(inputTokens * parts.estimates.factor(route)),
     permittedOutput: 0,
     choices: 1,
+    tags,
   });
   try {
     const embedding = new Embedding(parts, life, {

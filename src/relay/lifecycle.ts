@@ -8,6 +8,7 @@ import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
 import type { InFlightRequests } from "./in_flight_requests.ts";
 import { DISCONNECTED_BEFORE, errorOf, failedEnd } from "./failed_end.ts";
+import type { RequestTags } from "./request_tags.ts";
 import { type End, type SentRequest, Settlement } from "./settlement.ts";
 
 /** What a lifecycle needs from outside. */
@@ -54,6 +55,7 @@ export interface AdmissionTerms {
   /** Maximum output tokens of one choice, as far as the route goes. */
   readonly permittedOutput: number;
   readonly choices: number;
+  readonly tags: RequestTags | undefined;
 }
 
 /**
@@ -105,7 +107,7 @@ export class Lifecycle implements AsyncDisposable {
     terms: AdmissionTerms,
   ): Promise<Lifecycle> {
     const { requestId, caller, trace, startedTick, leaving } = incoming;
-    const { route, dialect, streamed, inputTokens, permittedOutput, choices } = terms;
+    const { route, dialect, streamed, inputTokens, permittedOutput, choices, tags } = terms;
     const left = new AbortController();
     const startedAtMs = parts.now();
     // from here on a shutdown waits for it
@@ -149,6 +151,7 @@ export class Lifecycle implements AsyncDisposable {
         startedAtMs,
         startedTick,
         cutOff,
+        tags,
       });
       return new Lifecycle({ ...admitted, left, settlement, cutOff, end, leaving });
     } catch (error) {

@@ -8,6 +8,7 @@ import { Lifecycle } from "./lifecycle.ts";
 import { checkPermission } from "./permission.ts";
 import { planTargets } from "./plan.ts";
 import { replyHeaders } from "./reply_headers.ts";
+import { requestTags } from "./request_tags.ts";
 import type { RelayParts, RelayReply, RelayRequest } from "./request.ts";
 
 /** Max references to earlier items in a request. */
@@ -23,6 +24,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   const endpoint = front.further?.find((one) => one.path === path) ?? front;
   const parsed = parseDetached(body, (json) => endpoint.parse(json, header, sealer));
   const route = parts.catalog().resolve(parsed.model, "generation");
+  const tags = requestTags(header, parsed.body, parts.settings.tags);
   checkPermission(caller, route);
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
@@ -51,6 +53,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
     inputTokens: Math.ceil(inputTokens * parts.estimates.factor(route)),
     permittedOutput,
     choices: request.choices,
+    tags,
   });
   try {
     const generation = new Generation(parts, life, {

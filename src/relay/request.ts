@@ -23,7 +23,7 @@ export interface RelayParts extends LifecycleParts {
   readonly estimates: InputEstimates;
   readonly settings: Pick<
     Settings,
-    "limits" | "replies" | "onClientDisconnect" | "defaultMaxOutput"
+    "limits" | "replies" | "onClientDisconnect" | "defaultMaxOutput" | "tags"
   >;
 }
 
@@ -31,6 +31,7 @@ export interface RelayParts extends LifecycleParts {
 export interface EmbedRequest extends IncomingRequest {
   /** Its memory is released as soon as a target has replied. */
   readonly body: JsonBody;
+  readonly header: HeaderLookup;
 }
 
 /** One request in a dialect, its caller known and its body parsed. */
@@ -42,7 +43,6 @@ export interface RelayRequest extends EmbedRequest {
   readonly makeRoom: (bytes: number) => Promise<void>;
   /** The endpoint's path. */
   readonly path: string;
-  readonly header: HeaderLookup;
 }
 
 /** A successful response; a refusal is thrown. */

@@ -13,6 +13,7 @@ import {
 import type { Log, Metrics, Trace } from "../telemetry/mod.ts";
 import type { AttemptOutcome } from "../upstreams/mod.ts";
 import { errorOf, failedEnd } from "./failed_end.ts";
+import type { RequestTags } from "./request_tags.ts";
 
 /** What a settlement needs from outside. */
 export interface SettlementParts {
@@ -37,6 +38,7 @@ export interface SettlementOptions {
   readonly startedTick: number;
   /** Aborted when the gateway cannot wait any longer. */
   readonly cutOff: AbortSignal;
+  readonly tags: RequestTags | undefined;
 }
 
 /** What was sent upstream for a request. */
@@ -170,7 +172,8 @@ export class Settlement {
   }
 
   #record({ ending, status, usage, usageSource, failure }: End): UsageRecord {
-    const { requestId, caller, dialect, route, streamed, startedAtMs, hold } = this.#options;
+    const { requestId, caller, dialect, route, streamed, startedAtMs, hold, tags } = this
+      .#options;
     const { target, attempts, changed } = this.sent;
     return {
       requestId,
@@ -196,6 +199,7 @@ export class Settlement {
       prices: usage === undefined ? null : { ...route.prices, minimum: route.minimum },
       admittedAtMs: hold.admittedAtMs,
       lent: hold.lent,
+      tags,
       ignored: changed.join(", "),
       settledAtMs: this.#parts.now(),
       failure,

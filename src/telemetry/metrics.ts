@@ -134,6 +134,11 @@ export class Metrics {
     "Uncaught errors and unhandled rejections. Each is a bug; the log has its stack trace.",
     [],
   );
+  readonly #webhooks = this.#counter(
+    "sluice_payment_webhooks_total",
+    "Calls of the payment webhook by outcome; refused ones were not signed for this gateway.",
+    ["outcome"],
+  );
   readonly #tokens = this.#counter("sluice_tokens_total", "Tokens of charged requests.", [
     "route",
     "kind",
@@ -327,6 +332,15 @@ export class Metrics {
    */
   answeredError(reason: string): void {
     this.#errors([reason], 1);
+  }
+
+  /**
+   * Counts a call of the payment webhook.
+   *
+   * @param outcome What became of it, such as `applied` or `refused_signature`.
+   */
+  paymentWebhook(outcome: string): void {
+    this.#webhooks([outcome], 1);
   }
 
   /** Counts an uncaught error. */

@@ -17,6 +17,7 @@ import {
 } from "./routing.ts";
 import { TransportFault, type UpstreamReply } from "./transport.ts";
 import type { Upstream } from "./upstream.ts";
+import { verdict, verdictOfKeys } from "./verdict.ts";
 
 /** When attempts are repeated. */
 export interface RetryPolicy {
@@ -438,13 +439,6 @@ function reachable<Plan extends TargetPlan>(plans: readonly Plan[]): readonly Pl
   return healthy.length === 0 ? plans : healthy;
 }
 
-/** A target's failure when each of its keys failed: one that only has to wait says when to come back. */
-function verdictOfKeys(failures: readonly Failure[]): Failure {
-  const limited = failures.filter(({ ofKey }) => ofKey === "limited")
-    .toSorted((a, b) => (a.retryAfterMs ?? Infinity) - (b.retryAfterMs ?? Infinity));
-  return limited[0] ?? failures.find(({ kind }) => kind !== "busy") ?? failures.at(-1)!;
-}
-
 /**
  * Output tokens for which a response that is not streamed, and comes only when it is whole, may take as long
  * again.
@@ -458,31 +452,6 @@ const OUTCOMES: Readonly<Record<Failure["kind"], string>> = {
   elsewhere: "unusable",
   final: "refused",
 };
-
-const LONGEST_RETRY_AFTER_MS = 60_000;
-const DEFAULT_RETRY_AFTER_MS = 5_000;
-
-/** The error when all attempts failed: 404 if no target has the model, 429 if all others were busy, else 503. */
-function verdict(failures: readonly Failure[]): Refusal {
-  const isUnknown = ({ refusal }: Failure) => refusal.reason === "model_unknown";
-  if (failures.length > 0 && failures.every(isUnknown)) return failures.at(-1)!.refusal;
-  const told = failures.filter(({ retryAfterMs }) => retryAfterMs !== undefined)
-    .map(({ retryAfterMs }) => retryAfterMs!);
-  const retryAfterMs = Math.min(
-    LONGEST_RETRY_AFTER_MS,
-    told.length === 0 ? DEFAULT_RETRY_AFTER_MS : Math.min(...told),
-  );
-  const rest = failures.filter((one) => !isUnknown(one));
-  const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");
-  const refusal = rest.findLast(({ kind }) => busy || kind !== "busy")?.refusal;
-  const all = new Refusal(
-    refusal?.reason ?? "upstream_unavailable",
-    refusal?.message ?? "No upstream is available. Please try again.",
-    { retryAfterMs, cause: refusal },
-  );
-  all.simulated = refusal?.simulated ?? false;
-  return all;
-}
 
 /** Waits. Resolves with false when the client disconnects meanwhile. */
 function sleep(ms: number, signal: AbortSignal): Promise<boolean> {

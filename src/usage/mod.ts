@@ -35,9 +35,16 @@ export {
   requestRecord,
   requestRecords,
 } from "./records.ts";
+export { BOUND_WORDS, readRange, ReportError, type UsageRange } from "./range.ts";
 export {
   type PruneStep,
   Retention,
   type RetentionLimits,
   type RetentionOptions,
 } from "./retention.ts";
+export { type Dimension, DIMENSIONS, type UsageQuery, usageQuery } from "./usage_query.ts";
+export type { ComparedFigures, UsageChange, UsageFigures } from "./figures.ts";
+export type { UsageParts, UsageScope } from "./selection.ts";
+export { reportUsage, type UsageReport, type UsageRow } from "./usage_report.ts";
+export { entriesCsv, requestsCsv } from "./record_csv.ts";
+export { usageCsv } from "./usage_csv.ts";

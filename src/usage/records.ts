@@ -10,6 +10,8 @@ const attempt = z.object({
   ms: z.number(),
 }).transform(({ ms: durationMs, ...rest }) => ({ ...rest, durationMs }));
 
+const tags = z.record(z.string(), z.string());
+
 const recordRow = z.object({
   request_id: z.string(),
   account_id: z.string(),
@@ -41,6 +43,7 @@ const recordRow = z.object({
   reason: z.string().nullable(),
   message: z.string().nullable(),
   attempt_list: z.string().nullable(),
+  tags: z.string().nullable(),
 }).transform((row) => ({
   requestId: row.request_id,
   accountId: row.account_id,
@@ -80,6 +83,8 @@ const recordRow = z.object({
   attemptList: row.attempt_list === null
     ? undefined
     : z.array(attempt).parse(JSON.parse(row.attempt_list)),
+  /** Values by name; `undefined` for none. */
+  tags: row.tags === null ? undefined : tags.parse(JSON.parse(row.tags)),
 }));
 
 /** Record of a request. Prices are in credits per million tokens, times in milliseconds. */
@@ -183,4 +188,52 @@ export async function requestRecord(
 ): Promise<RequestRecord | undefined> {
   const row = await database.one("select * from usage_records where request_id = ?", [requestId]);
   return row === undefined ? undefined : recordRow.parse(row);
+}
+
+/**
+ * Reads the records of a range in pages, oldest first: of an account by its index, of all in the order of their IDs.
+ *
+ * @param database The database.
+ * @param options Range, half-open, account (default: all), and records per page.
+ * @returns Pages with at least one record.
+ */
+export async function* recordsBetween(
+  database: Database,
+  { sinceMs, untilMs, accountId, limit }: {
+    readonly sinceMs: number;
+    readonly untilMs: number;
+    readonly accountId?: string | undefined;
+    readonly limit: number;
+  },
+): AsyncGenerator<RequestRecord[]> {
+  // an ID has the time at which its request arrived, just before it began
+  let last = { startedAtMs: sinceMs, requestId: accountId === undefined ? idAt(sinceMs) : "" };
+  while (true) {
+    const rows = accountId === undefined
+      ? await database.all(
+        "select * from usage_records where request_id > ? and request_id < ? order by request_id limit ?",
+        [last.requestId, idAt(untilMs + 2 * ARRIVAL_MS), limit],
+      )
+      : await database.all(
+        `select * from usage_records
+          where account_id = ? and (started_at_ms, request_id) > (?, ?) and started_at_ms < ?
+          order by started_at_ms, request_id limit ?`,
+        [accountId, last.startedAtMs, last.requestId, untilMs, limit],
+      );
+    const records = rows.map((row) => recordRow.parse(row));
+    const within = records.filter(({ startedAtMs }) =>
+      startedAtMs >= sinceMs && startedAtMs < untilMs
+    );
+    if (within.length > 0) yield within;
+    if (records.length < limit) return;
+    last = records.at(-1)!;
+  }
+}
+
+/** A day: how long a request may take from its arrival to its admission, and clocks of gateways may differ. */
+const ARRIVAL_MS = 86_400_000;
+
+/** A text that sorts before every ID of a request that arrived so long before a time, or later. */
+function idAt(ms: number): string {
+  return `req_${Math.max(0, Math.floor(ms) - ARRIVAL_MS).toString(16).padStart(12, "0")}`;
 }

@@ -62,6 +62,8 @@ export function hoursSince(nowMs: number, hours: number): number {
 /** Account, grouping and start of a report. */
 export interface ReportOptions {
   readonly accountId: string;
+  /** Only the usage of this key. Default: of all keys that the account pays for. */
+  readonly keyId?: string | undefined;
   readonly by: Grouping;
   readonly sinceMs?: number;
 }
@@ -83,7 +85,9 @@ export async function usageReport(
 /**
  * Returns {@linkcode usageReport} as a query that can be read together with others in one statement.
  */
-export function usageReading({ accountId, by, sinceMs = 0 }: ReportOptions): Reading<ReportRow[]> {
+export function usageReading(
+  { accountId, keyId, by, sinceMs = 0 }: ReportOptions,
+): Reading<ReportRow[]> {
   const columns = Object.keys(reportRow.shape).filter((name) => name !== "group");
   const sums = columns.map((name) => `${SUMS[name] ?? `sum(${name})`} as ${name}`).join(", ");
   return {
@@ -91,9 +95,10 @@ export function usageReading({ accountId, by, sinceMs = 0 }: ReportOptions): Rea
         'group', name, ${columns.map((name) => `'${name}', ${name}`).join(", ")}))
       from (
         select ${EXPRESSIONS[by]} as name, ${sums}
-        from usage_hours where account_id = ? and hour_at_ms >= ? group by 1 order by 1
+        from usage_hours where account_id = ? and hour_at_ms >= ? and key_id = coalesce(?, key_id)
+        group by 1 order by 1
       )`,
-    args: [accountId, sinceMs],
+    args: [accountId, sinceMs, keyId ?? null],
     read: (json) => z.array(reportRow).parse(json),
   };
 }

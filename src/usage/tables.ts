@@ -2,6 +2,13 @@
 export const TABLES = [
   "usage_records",
   "usage_hours",
+  "usage_days",
+  /** Hours of all accounts. */
+  "usage_totals",
+  /** Hours and days of tags, and of why requests failed. */
+  "usage_tags",
+  /** Tags, and values of each, that an account's roll-ups of a day tell apart. */
+  "tag_values",
   /** One row: how many records were pruned, and what was uncollected of them. */
   "pruned_records",
   /** Sums of pruned records. */

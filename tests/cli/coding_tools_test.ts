@@ -1,10 +1,6 @@
 import { clientEnvironment } from "../../src/cli/client_environment.ts";
-import {
-  CODING_TOOLS,
-  recogniseProgram,
-  toolArguments,
-  TOOLS_PAST_US,
-} from "../../src/cli/coding_tools.ts";
+import { CODING_TOOLS, TOOLS_PAST_US } from "../../src/cli/coding_tools.ts";
+import { recogniseProgram, toolArguments } from "../../src/cli/recognise_program.ts";
 import { assert, assertEquals } from "../assert.ts";
 
 const MODELS = [

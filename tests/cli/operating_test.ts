@@ -513,7 +513,10 @@ Deno.test("every command that prints data takes --json, --config and --data", as
   }));
   const without = (option: string) =>
     options.filter(({ words }) => !words.includes(option)).map(({ path }) => path);
-  const groups = ["", "account", "key", "team", "credits", "import", "invite", "config", "alerts"];
+  const groups = [
+    ...["", "account", "key", "team", "credits", "import", "invite", "config", "alerts"],
+    ...["payments", "codes"],
+  ];
   assertEquals(
     new Set(without("--json")),
     new Set([...groups, "serve", "init", "run", "simulate", "completion"]),
@@ -542,7 +545,7 @@ Deno.test("completion scripts load and complete", async () => {
   assertEquals(code, 0);
   assertEquals(new TextDecoder().decode(stdout).trim().split("\n"), [
     "credits",
-    "grant take-back show audit --help",
+    "grant take-back checkout show audit --help",
     "--account",
   ]);
   for (const shell of ["zsh", "fish"]) {

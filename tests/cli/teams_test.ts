@@ -64,8 +64,8 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   assertEquals(
     usage.map((one: Record<string, unknown>) => [one.member, one.model, one.requests, one.credits]),
     [
-      [null, "svc-k2", 1, 1],
       ["ada@example.com", "svc-k2", 2, 2],
+      [null, "svc-k2", 1, 1],
       ["bob@example.com", "svc-k2", 1, 1],
     ],
   );
@@ -123,7 +123,7 @@ Deno.test("wrong usage of commands about teams, roles and keys is said", async (
       ],
       [["key", "create", "--scopes", "root"], 2, "unknown scope 'root'"],
       [["key", "rotate", "key_none"], 1, "not found"],
-      [["usage", "--by", "member"], 2, "goes with --team"],
+      [["usage", "--team", "Platform", "--account", "ada@example.com"], 2, "pass either"],
       [["account", "role", "owner@localhost", "none"], 1, "last owner"],
       [["account", "role", "ada@example.com", "king"], 2, "Allowed choices"],
     ] as const

@@ -1,8 +1,7 @@
 import axe from "axe-core";
-import type { Browser, BrowserContext, Page } from "playwright-core";
 import { DIALECT_NAMES } from "../../src/dialects/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-import { browserProgram, startBrowser } from "../fake/browser.ts";
+import { AXE, inBrowser, openPage as open, SETTLED, WIDER_THAN_SCREEN } from "../fake/browser.ts";
 import { startCommand } from "../fake/command.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
@@ -10,30 +9,6 @@ import { tempDir } from "../fake/temp.ts";
 
 const OWNER = "owner@localhost";
 const PASSWORD = "a long enough password";
-
-/** A test in a real browser; `CHROMIUM` says where it is, CI installs it. */
-function inBrowser(name: string, work: (browser: Browser) => Promise<void>): void {
-  Deno.test(name, {
-    ignore: browserProgram === undefined,
-    // what the browser's own library keeps is not of the test
-    sanitizeOps: false,
-    sanitizeResources: false,
-  }, async () => {
-    await using started = await startBrowser();
-    await work(started.browser);
-  });
-}
-
-/** A page whose faults are kept. */
-async function open(context: BrowserContext): Promise<{ page: Page; faults: string[] }> {
-  const page = await context.newPage();
-  const faults: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error") faults.push(message.text());
-  });
-  page.on("pageerror", (error) => faults.push(String(error)));
-  return { page, faults };
-}
 
 async function linkFor({ gateway, url }: TestGateway, email = OWNER): Promise<string> {
   return `${url}/console/link/${await gateway.sessions.makeLink(
@@ -311,19 +286,6 @@ inBrowser("a page may run no script but ours, and load nothing from elsewhere", 
     assert(refused.violations.includes(directive), `${directive}: ${refused.violations}`);
   }
 });
-
-const AXE = `axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) => ({
-  id,
-  impact,
-  nodes: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
-})))`;
-
-/** Colours change gradually. */
-const SETTLED =
-  "Promise.all(document.getAnimations().map(({ finished }) => finished)).then(() => {})";
-
-const WIDER_THAN_SCREEN =
-  "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
 /** Every page that a reader may come to. */
 async function pagesOf(gateway: TestGateway): Promise<string[]> {

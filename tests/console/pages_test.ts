@@ -14,10 +14,15 @@ const OWN = [
   "/console/usage?by=hour",
   "/console/usage?by=model",
   "/console/usage?by=key",
+  "/console/usage?by=member,model&since=2026-01&compare=1&zone=Europe/Berlin&all=1",
   "/console/usage.csv",
+  "/console/usage/requests.csv",
+  "/console/usage/entries.csv",
   "/console/requests",
   "/console/credits",
   "/console/notices",
+  "/console/statement",
+  "/console/statement.csv",
   "/console/playground",
   "/console/account",
 ];
@@ -28,6 +33,7 @@ const OPERATORS = [
   "upstreams",
   "routes",
   "invites",
+  "payments",
   "audit",
   "log",
   "settings",
@@ -57,6 +63,8 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     ...OWN.map((path): Row => [path, 303, 200, 200, 200]),
     [`/console/requests/${request}`, 303, 200, 404, 200],
     [`/console/requests/req_nothing`, 303, 404, 404, 404],
+    ["/console/orders/ord_nothing", 303, 404, 404, 404],
+    ["/console/orders/ord_nothing/receipt", 303, 404, 404, 404],
     ...OPERATORS.map((path): Row => [path, 303, 404, 404, 200]),
     [account, 303, 404, 404, 200],
     ["/console/operator/accounts/acc_nobody", 303, 404, 404, 404],
@@ -77,6 +85,9 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     browser === visitors.nobody ? {} : { from: "/console/account" };
   const writes: Row[] = [
     [`/console/keys/${key}/revoke`, 303, 303, 404, 404],
+    ["/console/checkout", 303, 400, 400, 400],
+    ["/console/redeem", 303, 400, 400, 400],
+    ["/console/top-up", 303, 400, 400, 400],
     ["/console/operator/accounts", 303, 404, 404, 400],
     [`${account}/grant`, 303, 404, 404, 400],
     [`${account}/package`, 303, 404, 404, 400],
@@ -456,7 +467,8 @@ Deno.test("usage as CSV cannot make a spreadsheet compute", async () => {
   const [head, row] = csv.split("\r\n");
   assertEquals(
     head,
-    "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,saved_credits,credits",
+    "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,saved_credits,credits," +
+      "cache_hit_rate,average_ms",
   );
   assertStringIncludes(row!, `"'=cmd(""x""),1",${id},1,0,`);
 });

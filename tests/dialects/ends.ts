@@ -1,12 +1,17 @@
 import { Sealing } from "../../src/sealing/mod.ts";
 import {
   bridgeBetween,
+  countedUsage,
   DIALECTS,
   type HeaderLookup,
   meterInput,
   type ParsedRequest,
   type ReplyContext,
+  type ReplyStream,
+  SseDecoder,
 } from "../../src/dialects/mod.ts";
+import { asRefusal, Refusal } from "../../src/refusal.ts";
+import { assert } from "../assert.ts";
 
 /** Seals for one account. */
 export const SEALER = new Sealing(new Uint8Array(32)).of("acct_1");
@@ -65,4 +70,28 @@ export function contextOf(
     fingerprint: "fp_1",
     ...more,
   };
+}
+
+/**
+ * A stream as the client gets it, errors included.
+ *
+ * @param errorEvent Writes the last event of a stream that failed, where the stream does not write it itself.
+ */
+export function clientStream(
+  stream: ReplyStream,
+  text: string,
+  errorEvent: (refusal: Refusal) => string = () => "",
+): string {
+  let out = "";
+  try {
+    for (const event of new SseDecoder().push(new TextEncoder().encode(text))) {
+      if (!stream.finished) out += stream.push(event);
+    }
+    stream.end();
+    return out + stream.close(stream.usage ?? countedUsage(3, stream.countedOutput));
+  } catch (error) {
+    assert(error instanceof Refusal, `${error}`);
+    const refusal = asRefusal(error);
+    return out + (stream.fail?.(refusal) ?? errorEvent(refusal));
+  }
 }

@@ -3,17 +3,16 @@
 import fc from "fast-check";
 import {
   type Bridge,
-  countedUsage,
   DIALECTS,
   type JsonObject,
   type ParsedRequest,
-  SseDecoder,
 } from "../../src/dialects/mod.ts";
 import type { Conversation, Turn } from "../../src/dialects/neutral/conversation.ts";
-import { asRefusal, Refusal } from "../../src/refusal.ts";
+import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 import {
   chatToResponses,
+  clientStream,
   contextOf,
   messagesToResponses,
   parseChat,
@@ -217,18 +216,11 @@ const CLIENTS: readonly [
 ];
 
 function translated(client: "chat" | "messages", bridge: Bridge, text: string): string {
-  const stream = bridge.stream(contextOf(ASKED[client]));
-  let out = "";
-  try {
-    for (const event of new SseDecoder().push(new TextEncoder().encode(text))) {
-      if (!stream.finished) out += stream.push(event);
-    }
-    stream.end();
-    return out + stream.close(stream.usage ?? countedUsage(3, stream.countedOutput));
-  } catch (error) {
-    assert(error instanceof Refusal, `${error}`);
-    return out + DIALECTS[client].front.errorEvent(asRefusal(error), "req_1");
-  }
+  return clientStream(
+    bridge.stream(contextOf(ASKED[client])),
+    text,
+    (refusal) => DIALECTS[client].front.errorEvent(refusal, "req_1"),
+  );
 }
 
 const plain = ({ blocks }: Rebuilt) =>

@@ -6,14 +6,13 @@ import {
   DIALECTS,
   type JsonObject,
   type ParsedRequest,
-  SseDecoder,
 } from "../../src/dialects/mod.ts";
 import { carriedInput } from "../../src/dialects/responses/carried_input.ts";
 import { OutputReader } from "../../src/dialects/responses/output_reader.ts";
-import { asRefusal, Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals } from "../assert.ts";
 import {
   chatToResponses,
+  clientStream,
   contextOf,
   parseChat,
   parseResponses,
@@ -49,21 +48,12 @@ const ASKED = parseChat({
   messages: [{ role: "user", content: "Hi" }],
 });
 
-/** A stream as the client gets it, errors included. */
 function through(bridge: Bridge, request: ParsedRequest, text: string): string {
-  const stream = bridge.stream(contextOf(request, { id: "resp_1" }));
-  let out = "";
-  try {
-    for (const event of new SseDecoder().push(new TextEncoder().encode(text))) {
-      if (!stream.finished) out += stream.push(event);
-    }
-    stream.end();
-    return out + stream.close(stream.usage ?? countedUsage(3, stream.countedOutput));
-  } catch (error) {
-    assert(error instanceof Refusal, `${error}`);
-    const refusal = asRefusal(error);
-    return out + (stream.fail?.(refusal) ?? DIALECTS.chat.front.errorEvent(refusal, "req_1"));
-  }
+  return clientStream(
+    bridge.stream(contextOf(request, { id: "resp_1" })),
+    text,
+    (refusal) => DIALECTS.chat.front.errorEvent(refusal, "req_1"),
+  );
 }
 
 const carried = (events: readonly JsonObject[]) =>

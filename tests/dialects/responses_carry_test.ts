@@ -8,9 +8,9 @@ import {
   type ParsedRequest,
   SseDecoder,
 } from "../../src/dialects/mod.ts";
-import { asRefusal, Refusal } from "../../src/refusal.ts";
+import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
-import { contextOf, SEALER } from "./ends.ts";
+import { clientStream, contextOf, SEALER } from "./ends.ts";
 import { checkResponseObject } from "./legal_responses.ts";
 import { checkResponsesStream } from "./legal_responses_stream.ts";
 import { eventsFor, itemsOf, linesOf, responseOf, type Said, USAGE } from "./responses_streams.ts";
@@ -40,20 +40,8 @@ const HELLO: readonly Said[] = [
   { name: "apply_patch", args: ["*** Be", 'gin "x"'], custom: true },
 ];
 
-/** A stream as the client gets it, errors included. */
 function carried(text: string, request = parsed({ stream: true })): string {
-  const stream = carry.stream(contextOf(request, { id: "resp_1" }));
-  let out = "";
-  try {
-    for (const event of new SseDecoder().push(new TextEncoder().encode(text))) {
-      if (!stream.finished) out += stream.push(event);
-    }
-    stream.end();
-    return out + stream.close(stream.usage ?? countedUsage(3, stream.countedOutput));
-  } catch (error) {
-    assert(error instanceof Refusal, `${error}`);
-    return out + stream.fail!(asRefusal(error));
-  }
+  return clientStream(carry.stream(contextOf(request, { id: "resp_1" })), text);
 }
 
 const plain = (text: string) => {

@@ -5,11 +5,11 @@ import {
   DIALECTS,
   type JsonObject,
   type ParsedRequest,
-  SseDecoder,
 } from "../../src/dialects/mod.ts";
 import {
   chatToChat,
   chatToMessages,
+  clientStream,
   contextOf,
   messagesToChat,
   messagesToMessages,
@@ -17,7 +17,7 @@ import {
   parseMessages,
 } from "./ends.ts";
 import { parseJson } from "../../src/json/mod.ts";
-import { asRefusal, Refusal } from "../../src/refusal.ts";
+import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 import { checkChatStream, checkMessagesStream, eventsOf, type Rebuilt } from "./legal_streams.ts";
 
@@ -45,21 +45,11 @@ function translate(
   text: string,
   names = { id: "id", model: "m", inputTokens: 3 },
 ): string {
-  const stream = bridge.stream(contextOf(chatAsked, names));
   const { front } = bridge === messagesToChat || bridge === messagesToMessages
     ? DIALECTS.messages
     : DIALECTS.chat;
-  let out = "";
-  try {
-    for (const event of new SseDecoder().push(new TextEncoder().encode(text))) {
-      if (!stream.finished) out += stream.push(event);
-    }
-    stream.end();
-    return out + stream.close(stream.usage ?? countedUsage(3, stream.countedOutput));
-  } catch (error) {
-    assert(error instanceof Refusal, `${error}`);
-    return out + front.errorEvent(asRefusal(error), "req_1");
-  }
+  const stream = bridge.stream(contextOf(chatAsked, names));
+  return clientStream(stream, text, (refusal) => front.errorEvent(refusal, "req_1"));
 }
 
 function chatStream(deltas: readonly JsonObject[], finish: string | null = "stop"): string {

@@ -34,6 +34,12 @@ async function blocksOf(page: string) {
   }));
 }
 
+/** Variables whose values must have a shape. */
+const SHAPED: Readonly<Record<string, string>> = {
+  STRIPE_SECRET_KEY: "sk_test_51AbCdEfGhIjKlMnOpQrStUv",
+  STRIPE_WEBHOOK_SECRET: "whsec_AbCdEfGhIjKlMnOpQrStUvWx",
+};
+
 /** Pages whose commands are for a gateway that is stopped. */
 const WITHOUT_GATEWAY = new Set(["operating.md"]);
 
@@ -85,7 +91,9 @@ for (const page of [...pages, ...clientPages.map((name) => `clients/${name}`)]) 
     }
     for (const [index, code] of of("jsonc").entries()) {
       await Deno.writeTextFile(`${away.path}/settings${index}.jsonc`, code);
-      const names = [...code.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => [name!, "x"]);
+      const names = [...code.matchAll(/\$\{(\w+)\}/g)].map((
+        [, name],
+      ) => [name!, SHAPED[name!] ?? "x"]);
       const { code: status, err } = await sluice(
         ["config", "check", "--config", `${away.path}/settings${index}.jsonc`],
         { directory: away.path, env: Object.fromEntries(names) },

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../assert.ts";
 import { startChild } from "../fake/child_gateway.ts";
-import { connectTo, postHead, writeAll } from "../fake/raw_http.ts";
-import { sleep } from "../fake/temp.ts";
+import { connectTo, postHead, readReply, writeAll } from "../fake/raw_http.ts";
+import { sleep, until } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 
 const LIMIT = 256;
@@ -69,6 +69,36 @@ Deno.test("forms of nobody that drip keep no caller out", async () => {
   assert(failed <= 2, `${failed} of ${served.length} callers were not answered`);
   const faults = gateway.errors().filter((line) => line.includes("console page failed"));
   assertEquals(faults.length, 0, `a caller's fault as an error of ours, ${faults.length} times`);
+});
+
+Deno.test("with half of the descriptors in use, callers are told that connections close, and none is cut off", async () => {
+  await using gateway = await startChild({ descriptors: LIMIT });
+  const [key] = gateway.keys;
+  const others: Deno.TcpConn[] = [];
+  try {
+    while (others.length < LIMIT * 0.55) others.push(await connectTo(gateway.url));
+    const body = JSON.stringify({ model: "svc-k2", messages: [{ role: "user", content: "Hi" }] });
+    const headers = [`content-length: ${body.length}`];
+    const isTold = async () => {
+      using connection = await connectTo(gateway.url);
+      await writeAll(connection, postHead("/v1/chat/completions", { key, headers }) + body);
+      const reply = await readReply(connection);
+      assertEquals(reply.status, 200);
+      return reply.headers.get("connection") === "close";
+    };
+    await until(isTold, { withinMs: 20_000, what: "responses that close their connection" });
+    // as clients do that keep connections, with pauses of about the time after which idle ones are closed
+    const failed: string[] = [];
+    await Promise.all(Array.from({ length: 20 }, async (_, client) => {
+      for (let at = 0; at < 12; at++) {
+        await gateway.smallChat(key).catch((error) => failed.push(String(error)));
+        await sleep(240 + (client * 12 + at) % 25);
+      }
+    }));
+    assertEquals(failed, []);
+  } finally {
+    for (const one of others) one.close();
+  }
 });
 
 Deno.test("an answer whose caller reads slowly is not cut off for idle connections of others", async () => {

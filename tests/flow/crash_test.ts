@@ -41,7 +41,12 @@ async function keepAsking(url: string, random: Random, into: Received[]): Promis
       const path = kind === "embeddings" ? "embeddings" : "chat/completions";
       const reply = await fetch(`${url}/v1/${path}`, {
         method: "POST",
-        headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+        headers: {
+          authorization: `Bearer ${KEY}`,
+          "content-type": "application/json",
+          // the audit compares their roll-ups with the requests that are recorded
+          "x-sluice-tags": `kind=${kind},tokens=${tokens}`,
+        },
         body: JSON.stringify(
           kind === "embeddings" ? { model: "vector", input: `tokens=${tokens}` } : {
             model: "token",

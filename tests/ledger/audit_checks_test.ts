@@ -33,6 +33,52 @@ const CHECKS: Readonly<
     sql: "update accounts set invited_by = null",
     kinds: ["bonus"],
   },
+  "outcomes of orders": {
+    sql: "update orders set state = 'paid' where id = 'ord_disputed'",
+    kinds: ["order_state"],
+  },
+  "receipts": { sql: "update orders set receipt = receipt + 100", kinds: ["receipt"] },
+  "lots of orders": {
+    sql: "delete from order_credits where kind = 'returned'",
+    kinds: ["order_lot"],
+  },
+  "terms of orders": { sql: "update orders set valid_days = 31", kinds: ["expires"] },
+  "take-backs of orders": {
+    sql: "update order_credits set credits = credits + 1 where kind = 'taken'",
+    kinds: ["taken"],
+  },
+  "causes of credits": {
+    sql: "update order_credits set lot_id = null where kind = 'repaid'",
+    kinds: ["names_lot"],
+  },
+  "credits of refunds": {
+    sql: "update order_credits set credits = credits + 1 where kind = 'owed'",
+    kinds: ["not_returned"],
+  },
+  "refunds and disputes": {
+    sql: "update order_events set amount = 1 where kind = 'refunded'",
+    kinds: ["known_amount"],
+  },
+  "newest refunds and disputes": {
+    sql: "update payment_facts set rank = 3 where kind = 'dispute'",
+    kinds: ["newest"],
+  },
+  "payments of refunds": {
+    sql: "update payment_facts set currency = 'eur'",
+    kinds: ["payment_of"],
+  },
+  "events of orders": {
+    sql: "update order_events set event_id = 'evt_none' where event_id = 'evt_spent'",
+    kinds: ["event_source"],
+  },
+  "provider's events": {
+    sql: "update payment_events set order_id = null",
+    kinds: ["applied_to"],
+  },
+  "redemption codes": {
+    sql: "update redemption_codes set credits = credits + 1",
+    kinds: ["redeemed_credits"],
+  },
   "owners of lots": {
     sql: "update accounts set id = id || 'x'",
     kinds: ["account"],
@@ -69,6 +115,34 @@ const CHECKS: Readonly<
   "roll-ups": {
     sql: "update usage_hours set duration_ms = duration_ms + 1",
     kinds: ["hour_duration_ms"],
+  },
+  "roll-ups by day": {
+    sql: "update usage_days set credits = credits + 1",
+    kinds: ["day_credits"],
+  },
+  "roll-ups of all accounts": {
+    sql: "update usage_totals set credits = credits + 1",
+    kinds: ["total_credits"],
+  },
+  "roll-ups by tag": {
+    sql: "update usage_tags set output_tokens = output_tokens + 1 where name <> ':reason'",
+    kinds: ["tag_output_tokens"],
+  },
+  "roll-ups by tag and day": {
+    sql: "update usage_tags set duration_ms = duration_ms + 1 where span_ms = 86400000",
+    kinds: ["tag_day_duration_ms"],
+  },
+  "reasons of failures": {
+    sql: "delete from usage_tags where name = ':reason'",
+    kinds: ["failures", "failure_errors"],
+  },
+  "values of tags": {
+    sql: "update tag_values set value = value || 'x'",
+    kinds: ["tag_value"],
+  },
+  "tags of roll-ups": {
+    sql: "delete from tag_values",
+    kinds: ["tag_told_apart"],
   },
   "keys of roll-ups": {
     sql: "update keys set account_id = (select id from accounts where id <> account_id limit 1)",

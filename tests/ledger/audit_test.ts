@@ -44,7 +44,14 @@ for (const [damage, kinds] of Object.entries(DAMAGES)) {
     const { mismatches } = await audit(bench.database);
     const found = new Set(mismatches.map(({ kind }) => kind));
     assertEquals(kinds.filter((kind) => !found.has(kind)), []);
-    const ids = [ledger.accountId, ledger.keyId, ledger.lotId, ledger.requestId, "pruned_records"];
+    const ids = [
+      ledger.accountId,
+      ledger.keyId,
+      ledger.lotId,
+      ledger.requestId,
+      "pruned_records",
+      " svc-k2",
+    ];
     assert(
       mismatches.every(({ id }) => ids.some((one) => id.includes(one))),
       "the row is named",
@@ -85,8 +92,13 @@ Deno.test("audit: of a libSQL server finds rows and schema alike", async () => {
   const { mismatches } = await audit(bench.database);
   const found = new Set(mismatches.map(({ noun, id }) => `${noun} ${id}`));
   const hour = `hour ${caller.accountId} ${NOW} ${caller.keyId}`;
+  const day = `day ${NOW} ${caller.accountId} ${caller.keyId}`;
   assertEquals([...found].toSorted(), [
     `budget key:${caller.keyId}:life 0`,
+    `${day} svc-k2`,
+    `${day} svc-k3`,
+    `hour ${NOW} svc-k2`,
+    `hour ${NOW} svc-k3`,
     `${hour} svc-k2`,
     `${hour} svc-k3`,
     "schema index lots_by_expiry",

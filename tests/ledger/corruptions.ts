@@ -1,11 +1,12 @@
 import Driver from "libsql";
-import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/accounts/mod.ts";
+import { type Account, Accounts, Keys, Members, TeamKeys, Teams } from "../../src/accounts/mod.ts";
 import { type Bonuses, Registration, Sales } from "../../src/billing/mod.ts";
 import { type Database, DatabaseError, openDatabase } from "../../src/database/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
 import {
   admit,
   expireLots,
+  grantStatements,
   lend,
   type Noun,
   openPeriods,
@@ -14,6 +15,9 @@ import {
   settle,
   TierList,
 } from "../../src/ledger/mod.ts";
+import { orderStatement } from "../../src/payments/orders.ts";
+import { paymentStatement, settleChange } from "../../src/payments/settle_payment.ts";
+import { settlePrice } from "../fake/ledger.ts";
 import { Retention } from "../../src/usage/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 
@@ -129,7 +133,11 @@ export async function writeHistory(file: string): Promise<void> {
       prices: isCharged ? PRICES : null,
       admittedAtMs,
       ignored: "",
+      tags: { project: `p${count % 2}`, env: "ci", session: `s${count}` },
       settledAtMs: nowMs,
+      failure: isCharged || count % 3 === 0
+        ? undefined
+        : { reason: "upstream_unavailable", message: "No reply." },
     });
   };
   for (let day = 0; day < 12; day++) {
@@ -152,6 +160,7 @@ export async function writeHistory(file: string): Promise<void> {
   await sales.takeBack(bob, { lotId: mistake.lotId, credits: 50, note: "meant 40" });
   const sold = await sales.sell(eve, sales.package("small"), { paid: true });
   await sales.takeBack(eve, { lotId: sold.lotId, note: "refunded" });
+  await writePayments(database, { accounts, eve, nowMs });
   await request(callers[3]!, 10);
   await new Retention({ database, log: SILENT, now, days: 11, rows: 5_000 }).prune();
   nowMs += 1_000;
@@ -175,6 +184,113 @@ export async function writeHistory(file: string): Promise<void> {
   const raw = openRaw(file);
   raw.prepare("pragma wal_checkpoint(truncate)").all([]); // all in the one file, to be copied
   raw.close();
+}
+
+/** Orders with refunds, disputes, debts that were paid off, a review, a redeemed code. */
+async function writePayments(
+  database: Database,
+  { accounts, eve, nowMs }: {
+    readonly accounts: Accounts;
+    readonly eve: Account;
+    readonly nowMs: number;
+  },
+): Promise<void> {
+  const buyer = await accounts.create({ email: "buyer@example.com", invitedBy: eve.id });
+  const { id: keyId } = await new Keys(database, () => nowMs).issue(buyer);
+  let atMs = nowMs;
+  const order = async (name: string, event?: string) => {
+    atMs += 1_000;
+    const id = `ord_${name}`;
+    const orderId = id;
+    await database.batch([
+      orderStatement({
+        id,
+        accountId: buyer.id,
+        provider: "stripe",
+        origin: "console",
+        reference: name,
+        packageId: "small",
+        packageName: "Small",
+        credits: 300,
+        validDays: 30,
+        amount: 300,
+        currency: "usd",
+        livemode: true,
+        lotId: `lot_${id}`,
+        note: "Small",
+        atMs,
+      }),
+      paymentStatement({
+        orderId,
+        paymentId: `pi_${name}`,
+        sessionId: `cs_${name}`,
+        amount: 300,
+        eventId: event,
+        bonusCredits: 500,
+        isPayment: true,
+        atMs,
+      }),
+      ...event === undefined ? [] : [{
+        sql:
+          `insert into payment_events values (?, 'checkout.session.completed', ?, 1, ?, 'applied',
+          ?, ?)`,
+        args: [event, `cs_${name}`, id, atMs, atMs],
+      }],
+    ]);
+  };
+  const change = async (
+    kind: "refund" | "dispute",
+    of: string,
+    { amount, rank }: { readonly amount: number; readonly rank: 0 | 1 | 2 | 3 },
+  ) => {
+    atMs += 1_000;
+    await settleChange(database, {
+      id: `${kind}_${of}`,
+      kind,
+      paymentId: `pi_${of}`,
+      amount,
+      currency: "usd",
+      livemode: true,
+      rank,
+      atMs,
+    }, { accountIds: [] });
+  };
+  await order("spent", "evt_spent");
+  await settlePrice(database, {
+    requestId: newRequestId(atMs),
+    accountId: buyer.id,
+    keyId,
+    price: 250,
+    nowMs: atMs,
+  });
+  await change("refund", "spent", { amount: 300, rank: 1 });
+  await order("pays_off", "evt_pays_off");
+  await change("refund", "pays_off", { amount: 20, rank: 1 });
+  await change("refund", "spent", { amount: 300, rank: 2 });
+  await order("disputed", "evt_disputed");
+  await change("dispute", "disputed", { amount: 300, rank: 1 });
+  await order("odd");
+  await database.batch([
+    {
+      sql: `insert into order_events (id, kind, cause_id, order_id, at_ms)
+        values ('review:x', 'review', 'x', 'ord_odd', ?)`,
+      args: [atMs],
+    },
+    { sql: "update orders set needs_look = 'x' where id = 'ord_odd'" },
+    {
+      sql: `insert into redemption_codes (id, digest, hint, credits, note, created_at_ms,
+          redeemed_at_ms, redeemed_by) values ('code_1', 'd', 'h', 70, '', ?1, ?1, ?2)`,
+      args: [atMs, buyer.id],
+    },
+    ...grantStatements({
+      lotId: "lot_code_1",
+      accountId: buyer.id,
+      source: "grant",
+      credits: 70,
+      expiresAtMs: null,
+      atMs,
+    }),
+  ]);
 }
 
 /** Something that was done to the file by hand. */
@@ -296,18 +412,28 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   keys: "key",
   loans: "loan",
   lots: "lot",
+  order_credits: "order",
+  order_events: "order",
+  orders: "order",
+  payment_events: "order",
+  payment_facts: "order",
   price_storage: "record",
   pruned_charges: "pruned",
   pruned_hours: "hour",
   pruned_records: "pruned",
   pruned_windows: "window",
+  redemption_codes: "code",
   revisions: "revision",
   schema_versions: "schema",
   settling: "settlement",
+  tag_values: "tag",
   take_backs: "entry",
   tiers: "tier",
+  usage_days: "day",
   usage_hours: "hour",
   usage_records: "record",
+  usage_tags: "tag",
+  usage_totals: "hour",
   windows: "window",
 };
 
@@ -317,6 +443,7 @@ export const OTHER_TABLES = [
   "alert_deliveries",
   "alert_jobs",
   "alerts",
+  "code_tries",
   "kept_items",
   "operation_log",
   "operation_log_pruned",
@@ -328,6 +455,7 @@ export const OTHER_TABLES = [
   "sign_in_links",
   "team_members",
   "teams",
+  "top_ups",
 ];
 
 const FACT = "a fact that somebody stated; nothing else follows from it";
@@ -377,7 +505,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "usage_records.reasoning_tokens": "part of output_tokens; nothing else follows from it",
   "usage_records.first_token_ms": DESCRIPTION,
   "usage_records.ignored": DESCRIPTION,
-  "usage_records.reason": DESCRIPTION,
+  "usage_records.reason": "that of a failed request is in a roll-up, as a named corruption shows",
   "usage_records.message": DESCRIPTION,
   "usage_records.attempt_list": DESCRIPTION,
   "usage_records.balance_credits":
@@ -389,11 +517,38 @@ export const FREE: Readonly<Record<string, string>> = {
   "schema_versions.applied_at_ms": FACT,
   "take_backs.wanted": "what was asked for; what was taken is in its entry",
   "take_backs.note": FACT,
+  "orders.origin": FACT,
+  "orders.reference": FACT,
+  "orders.package_id": FACT,
+  "orders.package_name": FACT,
+  "orders.created_at_ms": FACT,
+  "orders.session_id": "the provider's; what it paid is in payment_id",
+  "orders.session_url": "the provider's; nothing follows from it",
+  "orders.currency": "compared with those of its refunds and disputes only",
+  "orders.livemode": "compared with those of its refunds and disputes only",
+  "order_events.detail": "describes the event; nothing else follows from it",
+  "payment_facts.at_ms": FACT,
+  "payment_events.type": FACT,
+  "payment_events.object_id": FACT,
+  "payment_events.livemode": FACT,
+  "payment_events.outcome": FACT,
+  "payment_events.created_at_ms": FACT,
+  "payment_events.received_at_ms": FACT,
+  "redemption_codes.digest": FACT,
+  "redemption_codes.hint": FACT,
+  "redemption_codes.package_id": FACT,
+  "redemption_codes.package_name": FACT,
+  "redemption_codes.valid_days": FACT,
+  "redemption_codes.note": FACT,
+  "redemption_codes.created_at_ms": FACT,
+  "redemption_codes.expires_at_ms": FACT,
+  "redemption_codes.revoked_at_ms": FACT,
 };
 
 /** Columns in which no value means something. */
 const MAY_BE_EMPTY: Readonly<Record<string, string>> = {
   "usage_records.admitted_at_ms": "no window counted the request",
+  "order_events.event_id": "it was found by asking",
 };
 
 /** How a column is changed where adding 1, or another letter, would be no change of what it means. */
@@ -403,6 +558,12 @@ const CHANGES: Readonly<Record<string, string>> = {
   "usage_records.started_at_ms": `started_at_ms + ${HOUR}`,
   "usage_records.admitted_at_ms": `admitted_at_ms + 90000`,
   "usage_records.ending": "'client_left'",
+  "usage_records.tags": "json_set(tags, '$.env', 'prod')",
+  "usage_totals.hour_at_ms": `hour_at_ms + ${HOUR}`,
+  "usage_days.day_at_ms": `day_at_ms + ${DAY}`,
+  "usage_tags.at_ms": `at_ms + ${DAY}`,
+  "usage_tags.span_ms": `iif(span_ms = ${DAY}, ${HOUR}, ${DAY})`,
+  "tag_values.day_at_ms": `day_at_ms + ${DAY}`,
   "usage_records.usage_source": "null",
   "holds.created_at_ms": "created_at_ms + 120000",
   "pruned_charges.hour_at_ms": `hour_at_ms + ${30 * DAY}`,
@@ -424,18 +585,23 @@ const CHANGES: Readonly<Record<string, string>> = {
 
 /** Which row is changed where not any would do. */
 const ROWS: Readonly<Record<string, string>> = {
-  usage_records: "ending = 'complete' and charged_credits > 1",
+  usage_records: "ending = 'complete' and charged_credits > 1 and minimum_credits = 1",
   entries: "kind = 'charge' and exists (select 1 from usage_records where request_id = cause_id)",
   windows: "span_ms = 3600000",
   account_windows:
     "span_ms = 3600000 and at_ms > (select max(at_ms) - 3 * 86400000 from account_windows)",
-  accounts: "invited_by is not null",
+  accounts: "invited_by is not null and email <> 'buyer@example.com'",
   keys: "budget_credits is not null",
   budgets: "owner = 'key' and period = 'life'",
   budget_keys: "budget_id like 'key:%'",
   budget_periods: "spent > 0 and budget_id like 'account:%'",
   lots: "source = 'grant'",
   grants: "source = 'grant'",
+  orders: "id = 'ord_pays_off'",
+  order_events: "kind = 'paid' and event_id is not null",
+  order_credits: "kind = 'taken'",
+  payment_facts: "id = 'refund_pays_off'",
+  redemption_codes: "redeemed_at_ms is not null",
   pruned_hours: "credits > 0",
   schema_versions: "version = (select max(version) from schema_versions)",
 };
@@ -459,6 +625,7 @@ const SHOWS_AS: Readonly<Record<string, Noun>> = {
   "usage_records.ending": "hour",
   "usage_records.started_at_ms": "hour",
   "usage_records.duration_ms": "hour",
+  "usage_records.tags": "tag",
   "usage_records.input_tokens": "hour",
   "usage_records.output_tokens": "hour",
   "pruned_hours.uncollected_requests": "pruned",
@@ -487,6 +654,19 @@ const SHOWS_PHANTOM_AS: Readonly<Record<string, Noun>> = {
   keys: "budget",
   holds: "balance",
 };
+
+/** Columns of which no two rows have the same, besides keys. */
+const UNIQUE = [
+  "digest",
+  "email",
+  "invite_code",
+  "orders.reference",
+  "orders.lot_id",
+  "orders.session_id",
+  "orders.payment_id",
+  "orders.receipt",
+  "order_events.event_id",
+];
 
 interface Column {
   readonly name: string;
@@ -550,8 +730,8 @@ function ofTable(table: string, columns: readonly Column[], rows: number): Corru
     });
   }
   const copy = columns.map((column) =>
-    column.name === "digest" || column.name === "email" || column.name === "invite_code"
-      ? `${column.name} || 'x'`
+    UNIQUE.includes(column.name) || UNIQUE.includes(`${table}.${column.name}`)
+      ? column.type === "INTEGER" ? `${column.name} + 1000` : `${column.name} || 'x'`
       : column.pk > 0
       ? column.type === "INTEGER"
         ? changed(`${table}.${column.name}`, column)
@@ -643,6 +823,92 @@ const HELD = "(select request_id from holds limit 1)";
 
 /** What an attacker, a bug or a helpful hand would do. */
 export const NAMED_CORRUPTIONS: readonly Corruption[] = [
+  {
+    name: "a failed request has another reason",
+    sql: ["update usage_records set reason = 'internal' where reason is not null"],
+    noun: "tag",
+  },
+  {
+    name: "a tag's requests are given to another value",
+    sql: [
+      "update usage_tags set value = 'p2' where name = 'project' and value = 'p1'",
+    ],
+    noun: "tag",
+  },
+  {
+    name: "a payment invented for an order",
+    sql: [
+      "update orders set state = 'paid', payment_id = 'pi_none', paid_amount = 1, paid_at_ms = 1 where id = 'ord_odd'",
+    ],
+    noun: "order",
+    id: "select 'ord_odd'",
+  },
+  {
+    name: "a package granted without an order, through the triggers",
+    sql: [
+      `insert into lots (id, account_id, source, granted, remaining, created_at_ms)
+        select 'lot_free', id, 'package', 9, 0, 5 from accounts limit 1`,
+      `insert into entries select account_id, id, id, 'grant', 9, 5 from lots where id = 'lot_free'`,
+    ],
+    noun: "order",
+    id: "select 'lot_free'",
+    triggers: true,
+  },
+  {
+    name: "a debt forgiven for nothing, through the triggers",
+    sql: [
+      `insert into order_credits select 'forgiven_' || cause || '_' || role, cause, order_id, role,
+        account_id, 'forgiven', credits, null, at_ms from order_credits where kind = 'owed' limit 1`,
+    ],
+    noun: "order",
+    id: "select order_id from order_credits where kind = 'owed' limit 1",
+    triggers: true,
+  },
+  {
+    name: "a refund forgotten with its event",
+    sql: [
+      "delete from payment_facts where id = 'refund_pays_off'",
+      "delete from order_events where cause_id = 'refund_pays_off'",
+    ],
+    noun: "order",
+    id: "select 'ord_pays_off'",
+  },
+  {
+    name: "a refund made smaller with its event and the order",
+    sql: [
+      "update payment_facts set amount = 5 where id = 'refund_pays_off'",
+      "update order_events set amount = 5 where cause_id = 'refund_pays_off'",
+      "update orders set gone_amount = 5 where id = 'ord_pays_off'",
+    ],
+    noun: "order",
+    id: "select 'ord_pays_off'",
+  },
+  {
+    name: "a dispute called won",
+    sql: ["update orders set state = 'paid', gone_amount = 0 where id = 'ord_disputed'"],
+    noun: "order",
+    id: "select 'ord_disputed'",
+  },
+  {
+    name: "two orders exchange their payments",
+    sql: [
+      "update orders set payment_id = null where id in ('ord_spent', 'ord_odd')",
+      "update orders set payment_id = 'pi_odd' where id = 'ord_spent'",
+      "update orders set payment_id = 'pi_spent' where id = 'ord_odd'",
+    ],
+    noun: "order",
+    id: "select 'ord_odd'",
+  },
+  {
+    name: "a code redeemed twice",
+    sql: [
+      `insert into redemption_codes select 'code_2', digest || 'x', hint, package_id, package_name,
+        credits, valid_days, note, created_at_ms, expires_at_ms, revoked_at_ms, redeemed_at_ms,
+        redeemed_by from redemption_codes`,
+    ],
+    noun: "code",
+    id: "select 'code_2'",
+  },
   {
     name: "a second grant entry on a lot, through the triggers",
     sql: [

@@ -1,6 +1,12 @@
 /** Days, weeks and months of time zones, whatever their clocks do. */
 
-import { type BudgetPeriod, isTimeZone, periodAt } from "../../src/ledger/mod.ts";
+import {
+  type BudgetPeriod,
+  instantAt,
+  isTimeZone,
+  localMinute,
+  periodAt,
+} from "../../src/ledger/mod.ts";
 import { assert, assertEquals, assertThrows } from "../assert.ts";
 import { Random, rounds, testSeed } from "../fake/random.ts";
 
@@ -191,4 +197,35 @@ Deno.test("periods: a lifetime never ends, and names of time zones are checked",
     assert(!isTimeZone(zone), zone);
   }
   assertThrows(() => periodAt("day", "Mars/Olympus", 0), RangeError);
+});
+
+Deno.test("instantAt: local times, clocks that are set, and what no calendar has", () => {
+  const cases: [zone: string, local: string, iso: string | undefined][] = [
+    ["UTC", "2026-12-24T18:00", "2026-12-24T18:00:00.000Z"],
+    ["Europe/Berlin", "2026-12-24T18:00", "2026-12-24T17:00:00.000Z"],
+    ["Pacific/Kiritimati", "2026-12-24T00:00", "2026-12-23T10:00:00.000Z"],
+    ["Europe/Berlin", "2026-10-25T02:30", "2026-10-25T00:30:00.000Z"], // the first of two
+    ["Europe/Berlin", "2026-03-29T02:30", "2026-03-29T01:30:00.000Z"], // skipped: 3:30
+    ["UTC", "2026-02-30T00:00", undefined],
+    ["UTC", "2026-13-01T00:00", undefined],
+    ["UTC", "2026-12-24", undefined],
+    ["UTC", "tomorrow", undefined],
+    ["UTC", "", undefined],
+  ];
+  for (const [zone, local, iso] of cases) {
+    assertEquals(instantAt(zone, local), iso && Date.parse(iso), `${zone} ${local}`);
+  }
+  assertEquals(localMinute(Date.UTC(2026, 11, 24, 17), "Europe/Berlin"), "2026-12-24T18:00");
+  assertEquals(localMinute(Number.MAX_SAFE_INTEGER, "UTC"), "9999-12-31T00:00");
+  const seed = testSeed();
+  const random = new Random(seed);
+  for (let round = 0; round < 500; round++) {
+    const zone = random.pick(ZONES);
+    const atMs = Date.UTC(2026, 0, 1) + random.integer(0, 8 * 366 * 24 * 60) * 60_000;
+    const local = localMinute(atMs, zone);
+    const foundMs = instantAt(zone, local)!;
+    const why = `SLUICE_TEST_SEED=${seed}: ${zone} ${local}`;
+    assertEquals(localMinute(foundMs, zone), local, why);
+    assert(foundMs <= atMs, why);
+  }
 });

@@ -3,15 +3,19 @@ import { AUDIT } from "./list/audit.ts";
 import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
+import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
+import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import type { Mutation } from "./mutation.ts";
 
 /** All mutations. */
 export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER,
+  ...TEAM_BUDGETS,
   ...AUDIT,
+  ...PAYMENTS_MUTATIONS,
   ...RELAY,
   ...RESPONSES_DIALECT,
   ...CARELESS_UPSTREAMS,

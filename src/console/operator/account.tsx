@@ -1,6 +1,7 @@
 import { type Account, type Action, type Key, newKeyId, ROLES } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
 import type { Budget, Credits, Entry, Lot } from "../../ledger/mod.ts";
+import { Budgets, TimeZones } from "../budgets.tsx";
 import { Copyable, Field, Form, FormId, Stat, Table } from "../components.tsx";
 import { number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
@@ -20,6 +21,7 @@ export function AccountDetailPage(
     entries,
     keys,
     budgets,
+    ownBudgets,
     lastUse,
     spent,
     packages,
@@ -40,7 +42,10 @@ export function AccountDetailPage(
     /** The latest ones. */
     entries: readonly Entry[];
     keys: readonly Key[];
+    /** Budgets of the keys, by key ID. */
     budgets: ReadonlyMap<string, readonly Budget[]>;
+    /** Budgets of the account. */
+    ownBudgets: readonly Budget[];
     lastUse: ReadonlyMap<string, number>;
     /** Credits by key ID. */
     spent: ReadonlyMap<string, number>;
@@ -87,10 +92,25 @@ export function AccountDetailPage(
             csrf={csrf}
             nowMs={nowMs}
             mayChange={() => false}
+            mayBudget={() => false}
+            models={models}
             action={may("account.manage") && account.kind !== "pool" ? `${base}/keys` : undefined}
           />
         </>
       )}
+      <h2>Budgets</h2>
+      <section class="card">
+        {ownBudgets.length > 0
+          ? null
+          : <p class="quiet">No budgets: all of the balance may be spent.</p>}
+        <Budgets
+          budgets={ownBudgets}
+          of={account.email}
+          csrf={csrf}
+          path={may("account.budgets") ? base : undefined}
+        />
+      </section>
+      <TimeZones />
       <h2>Remaining credits</h2>
       <LotTable
         lots={credits.lots}

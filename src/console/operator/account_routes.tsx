@@ -20,7 +20,7 @@ import {
   KEY_CREATE,
   KEY_REVOKE,
 } from "../../operations/mod.ts";
-import { budgetsOfKeys, creditsOf, entriesOf } from "../../ledger/mod.ts";
+import { budgetsOf, budgetsOfKeys, creditsOf, entriesOf } from "../../ledger/mod.ts";
 import { spentByKey } from "../../usage/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
 import {
@@ -34,6 +34,7 @@ import {
   type PageRequest,
   seeOther,
 } from "../request.tsx";
+import { BUDGET_FORMS, type Change } from "../budget_form.ts";
 import { AccountDetailPage } from "./account.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
@@ -75,6 +76,11 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         may={(action) => can(session, actionOn(account, action))}
         keys={own.toReversed()}
         budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
+        ownBudgets={await budgetsOf(
+          database,
+          { owner: "account", ownerId: account.id },
+          now(),
+        )}
         lastUse={await keys.lastUse(account)}
         spent={await spentByKey(database, account.id)}
         packages={sales.packages}
@@ -174,6 +180,16 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
       return "revoked";
     }),
   );
+  for (const [path, change] of Object.entries(BUDGET_FORMS)) {
+    app.post(
+      `/accounts/:id/${path}`,
+      write("account.budgets", async (c, { id }, session) => {
+        const owner = { owner: "account", ownerId: id } as const;
+        const carryOut = (one: Change) => operate(c, parts, session, one);
+        return await change({ database, owner, form: c.var.form, nowMs: now(), carryOut });
+      }),
+    );
+  }
   app.post(
     "/accounts/:id/role",
     write("account.role", async (c, account, session) => {
@@ -227,6 +243,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
 function actionOn({ role }: Account, action: Action): Action {
   if (role !== "owner") return action;
   if (action === "account.manage") return "account.manage_owner";
+  if (action === "account.budgets") return "account.manage_owner";
   return action === "account.role" ? "account.role_owner" : action;
 }
 

@@ -8,6 +8,7 @@ import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
 import type { GuardedApp } from "../guard.ts";
 import { logRoutes } from "./log.tsx";
+import { paymentsRoutes } from "./payments.tsx";
 import { routeTableRoutes } from "./route_table.tsx";
 import { settingsRoutes } from "./settings.tsx";
 import { upstreamsRoutes } from "./upstreams.tsx";
@@ -23,6 +24,7 @@ export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   routeTableRoutes(app, parts);
   settingsRoutes(app, parts);
   invitesRoutes(app, parts);
+  paymentsRoutes(app, parts);
   auditRoutes(app, parts);
   logRoutes(app, parts);
   return app;

@@ -2,26 +2,27 @@ import type { CreditPackage, Invitation } from "../../billing/mod.ts";
 import type { Entry } from "../../ledger/mod.ts";
 import { Copyable, Stat, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout, type Notice, type PageContext } from "../layout.tsx";
 import { SOURCES } from "./home.tsx";
+import { Packages, type Shop } from "./payments.tsx";
 
 /** Packages, invitations, and the history of credits. */
 export function CreditsPage(
-  { page, balance, packages, entries, invite, joined, operator, more }: {
+  { page, balance, packages, shop, notice, entries, invite, joined, more }: {
     page: PageContext;
     balance: number;
     packages: readonly CreditPackage[];
+    shop: Shop;
+    notice?: Notice | undefined;
     entries: readonly Entry[];
     invite: { readonly code: string; readonly link: string };
     joined: readonly Invitation[];
-    /** Email address of the operator. */
-    operator: string;
     /** Query of the page with older entries. */
     more: string | undefined;
   },
 ) {
   return (
-    <Layout page={page} title="Credits">
+    <Layout page={page} title="Credits" notice={notice}>
       <dl class="stats">
         <Stat name="Balance" value={balance} note="credits" />
         <Stat name="Invited" value={joined.length} note="people" />
@@ -32,25 +33,7 @@ export function CreditsPage(
         />
       </dl>
       <h2>Packages</h2>
-      <div class="grid">
-        {packages.map(({ name, credits, priceUsd, validDays }) => (
-          <section class="card">
-            <h2>{name}</h2>
-            <p>
-              <strong>{credits === null ? "By agreement" : `${number(credits)} credits`}</strong>
-            </p>
-            <p class="quiet">
-              {priceUsd === null ? "Price by agreement" : `${priceUsd.toFixed(2)} USD`},{" "}
-              {validDays === null ? "never expires" : `valid for ${validDays} days`}
-            </p>
-          </section>
-        ))}
-      </div>
-      <p>
-        Online payment is not available. To buy a package, contact {operator.includes("@localhost")
-          ? "the operator of this gateway"
-          : <a href={`mailto:${operator}`}>{operator}</a>}.
-      </p>
+      <Packages packages={packages} shop={shop} />
       <h2>Invite others</h2>
       <p>
         You earn credits for everyone who registers with your code, and more at their first payment.

@@ -1,6 +1,7 @@
-import type { AccountStatus, Credits, Lot } from "../../ledger/mod.ts";
+import type { AccountStatus, Budget, Credits, Lot } from "../../ledger/mod.ts";
 import type { Key } from "../../accounts/mod.ts";
 import type { ReportRow } from "../../usage/mod.ts";
+import { BudgetBar } from "../budgets.tsx";
 import { BarChart, Meter, Stat, Table, Time } from "../components.tsx";
 import { count, number, relative } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -8,12 +9,14 @@ import { fillDays } from "./usage.tsx";
 
 /** Overview of an account. */
 export function HomePage(
-  { page, credits, days, limits, keys, nowMs }: {
+  { page, credits, days, limits, budgets, keys, nowMs }: {
     page: PageContext;
     credits: Credits;
     /** Usage of the last 30 days. */
     days: readonly ReportRow[];
     limits: readonly { key: Key; accountStatus: AccountStatus }[];
+    /** Budgets that apply to the account's active keys, with the names of their owners. */
+    budgets: readonly { budget: Budget; of: string }[];
     keys: number;
     nowMs: number;
   },
@@ -100,6 +103,12 @@ export function HomePage(
           )}
         </section>
       </div>
+      {budgets.length === 0 ? null : (
+        <section class="card">
+          <h2>Budgets of your keys</h2>
+          {budgets.map(({ budget, of }) => <BudgetBar budget={budget} of={of} />)}
+        </section>
+      )}
       <p class="quiet">
         Days and rate windows are in UTC. It is now <Time ms={nowMs} />.
       </p>

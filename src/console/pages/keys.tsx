@@ -1,9 +1,11 @@
 import { type Key, newKeyId } from "../../accounts/mod.ts";
-import { type Budget, budgetText } from "../../ledger/mod.ts";
+import type { Budget } from "../../ledger/mod.ts";
+import { BudgetFields, Budgets, TimeZones } from "../budgets.tsx";
 import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
 import { count, number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { snippets } from "../snippets.ts";
+import { ModelChoice } from "./model_choice.tsx";
 
 /** An account's keys, and a form to create one. */
 export function KeysPage(
@@ -16,6 +18,7 @@ export function KeysPage(
     spent,
     teams,
     mayChange,
+    mayBudget,
     models,
     made,
     address,
@@ -32,8 +35,10 @@ export function KeysPage(
     spent: ReadonlyMap<string, number>;
     /** Names of teams by ID; `undefined` if no key is a team's. */
     teams: ReadonlyMap<string, string> | undefined;
-    /** Whether the visitor may rename and rotate a key. */
+    /** Whether the visitor may change and rotate a key. */
     mayChange: (key: Key) => boolean;
+    /** Whether the visitor may set budgets of a key. */
+    mayBudget: (key: Key) => boolean;
     models: readonly string[];
     /** Secret of the key that was just created. */
     made?: string | undefined;
@@ -56,7 +61,10 @@ export function KeysPage(
         nowMs={nowMs}
         action="/console/keys"
         mayChange={mayChange}
+        mayBudget={mayBudget}
+        models={models}
       />
+      <TimeZones />
       <h2>Create a key</h2>
       <Form action="/console/keys" csrf={csrf} class="card narrow">
         <input type="hidden" name="id" value={newKeyId()} />
@@ -74,32 +82,8 @@ export function KeysPage(
             {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days</option>)}
           </select>
         </label>
-        <fieldset class="field">
-          <legend>Models (all if none is selected)</legend>
-          {models.map((id) => (
-            <label>
-              <input type="checkbox" name="models" value={id} />
-              {id}
-              <br />
-            </label>
-          ))}
-        </fieldset>
-        <Field
-          label="Budget"
-          name="budget"
-          type="number"
-          min={0}
-          hint="Credits this key may spend."
-        />
-        <label class="field">
-          <span>Budget renews</span>
-          <select name="period">
-            <option value="life">never</option>
-            <option value="day">daily (UTC)</option>
-            <option value="week">weekly (UTC)</option>
-            <option value="month">monthly (UTC)</option>
-          </select>
-        </label>
+        <ModelChoice models={models} chosen={[]} />
+        <BudgetFields />
         <button type="submit">Create key</button>
       </Form>
     </Layout>
@@ -140,8 +124,12 @@ interface KeyTableProps {
   readonly nowMs: number;
   /** Path below which forms post; `undefined` if the visitor may not change the keys. */
   readonly action: string | undefined;
-  /** Whether the visitor may rename and rotate a key. */
+  /** Whether the visitor may change and rotate a key. */
   readonly mayChange: (key: Key) => boolean;
+  /** Whether the visitor may set budgets of a key. */
+  readonly mayBudget: (key: Key) => boolean;
+  /** Routes that are served. */
+  readonly models: readonly string[];
 }
 
 /** Keys with their state; revoked and expired ones are folded away. */
@@ -162,7 +150,20 @@ export function KeyTable({ keys, ...props }: KeyTableProps) {
 }
 
 function KeyRows(
-  { keys, budgets, lastUse, spent, teams, csrf, nowMs, action, mayChange, caption }:
+  {
+    keys,
+    budgets,
+    lastUse,
+    spent,
+    teams,
+    csrf,
+    nowMs,
+    action,
+    mayChange,
+    mayBudget,
+    models,
+    caption,
+  }:
     & KeyTableProps
     & {
       caption: string;
@@ -196,10 +197,6 @@ function KeyRows(
         },
         { name: "models", cell: ({ models }) => models === null ? "all" : models.join(", ") },
         {
-          name: "budget",
-          cell: ({ id }) => budgets.get(id)?.map(budgetText).join("; ") ?? "–",
-        },
-        {
           name: "",
           cell: (key) =>
             key.revokedAtMs !== null || action === undefined ? "" : (
@@ -209,24 +206,63 @@ function KeyRows(
                 path={`${action}/${key.id}`}
                 mayChange={mayChange(key)}
                 mayRevoke
+                models={models}
+                nowMs={nowMs}
               />
             ),
+        },
+        {
+          name: "budget",
+          cell: (key) => (
+            <KeyBudgets
+              value={key}
+              budgets={budgets.get(key.id) ?? []}
+              csrf={csrf}
+              path={action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined}
+            />
+          ),
         },
       ]}
     />
   );
 }
 
-/** Forms to rename, rotate and revoke a key, which post below a path. */
+/** A key's budgets, with forms for visitors who may change them. */
+export function KeyBudgets(
+  { value: { name, hint, revokedAtMs }, budgets, csrf, path }: {
+    value: Key;
+    budgets: readonly Budget[];
+    csrf: string;
+    /** Path below which the forms post; `undefined` if the visitor may not change the budgets. */
+    path: string | undefined;
+  },
+) {
+  const isOver = revokedAtMs !== null;
+  if (budgets.length === 0 && (isOver || path === undefined)) return "–";
+  return (
+    <Budgets
+      budgets={budgets}
+      of={`the key ${name || hint}`}
+      csrf={csrf}
+      path={isOver ? undefined : path}
+    />
+  );
+}
+
+/** Forms to change, rotate and revoke a key, which post below a path. */
 export function KeyForms(
-  { value: { name, hint }, csrf, path, mayChange, mayRevoke }: {
+  { value, csrf, path, mayChange, mayRevoke, models, nowMs }: {
     value: Key;
     csrf: string;
     path: string;
     mayChange: boolean;
     mayRevoke: boolean;
+    /** Models that the key could use. */
+    models: readonly string[];
+    nowMs: number;
   },
 ) {
+  const { name, hint, expiresAtMs } = value;
   const label = name || hint;
   return (
     <>
@@ -244,7 +280,18 @@ export function KeyForms(
           <summary>Change</summary>
           <Form action={`${path}/update`} csrf={csrf}>
             <Field label="Name" name="name" maxlength={200} value={name} />
-            <button type="submit" class="plain">Rename</button>
+            <label class="field">
+              <span>Expires</span>
+              <select name="expires">
+                <option value="keep" selected>{expiryText(expiresAtMs, nowMs)} (no change)</option>
+                {expiresAtMs === null ? null : <option value="never">never</option>}
+                {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days
+                </option>)}
+              </select>
+            </label>
+            <input type="hidden" name="choice" value="models" />
+            <ModelChoice models={models} chosen={value.models ?? []} />
+            <button type="submit" class="plain" aria-label={`Save key ${label}`}>Save key</button>
           </Form>
           <Form action={`${path}/rotate`} csrf={csrf}>
             <label class="field">
@@ -262,6 +309,11 @@ export function KeyForms(
       )}
     </>
   );
+}
+
+function expiryText(expiresAtMs: number | null, nowMs: number): string {
+  if (expiresAtMs === null) return "never";
+  return expiresAtMs > nowMs ? relative(expiresAtMs, nowMs) : "expired";
 }
 
 /** Whether a key is neither revoked nor expired. */

@@ -140,6 +140,10 @@ export function RequestPage(
     ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
     ["Duration", duration(record.durationMs)],
     ["Dropped or adjusted fields", record.ignored || "none"],
+    ...Object.entries(record.tags ?? {}).map(([name, value]): [string, unknown] => [
+      `Tag ${name}`,
+      value,
+    ]),
   ];
   return (
     <Layout page={page} title="Request">

@@ -7,12 +7,15 @@ import {
   type Team,
   TEAM_ROLES,
 } from "../../accounts/mod.ts";
+import type { Budget } from "../../ledger/mod.ts";
 import type { TeamReportRow } from "../../usage/mod.ts";
+import { BudgetFields, Budgets, TimeZones } from "../budgets.tsx";
 import { Badge, Field, Form, Stat, Table, Time } from "../components.tsx";
 import { count, number, relative } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { isActive, KeyForms, KeyState, NewKey } from "./keys.tsx";
-import { ModelChoice, TeamState } from "./teams.tsx";
+import { isActive, KeyBudgets, KeyForms, KeyState, NewKey } from "./keys.tsx";
+import { ModelChoice } from "./model_choice.tsx";
+import { TeamState } from "./teams.tsx";
 
 /** What the page of a team shows. */
 interface TeamPageProps {
@@ -27,6 +30,13 @@ interface TeamPageProps {
   readonly names: ReadonlyMap<string, string>;
   /** The keys that the visitor may see, newest first. */
   readonly keys: readonly Key[];
+  /** Budgets of the team. */
+  readonly budgets: readonly Budget[];
+  /** Budgets of members, by account ID. */
+  readonly memberBudgets: ReadonlyMap<string, readonly Budget[]>;
+  /** Budgets of keys, by key ID. */
+  readonly keyBudgets: ReadonlyMap<string, readonly Budget[]>;
+  readonly mayBudget: (key: Key) => boolean;
   readonly mayChange: (key: Key) => boolean;
   readonly mayRevoke: (key: Key) => boolean;
   readonly lastUse: ReadonlyMap<string, number>;
@@ -76,6 +86,18 @@ export function TeamPage(props: TeamPageProps) {
         <Stat name="This month" value={credits} note={count(requests, "request")} />
         {!may("team.usage") ? null : <Stat name="Members" value={members.length} />}
       </dl>
+      {props.budgets.length === 0 && !may("team.budgets") ? null : (
+        <section class="card">
+          <h2>Budgets of the team</h2>
+          <Budgets
+            budgets={props.budgets}
+            of={team.name}
+            csrf={csrf}
+            path={may("team.budgets") ? base : undefined}
+          />
+        </section>
+      )}
+      <TimeZones />
       <h2>Members</h2>
       <MemberTable {...props} base={base} />
       {!may("team.members")
@@ -111,17 +133,20 @@ export function TeamPage(props: TeamPageProps) {
 
 /** Members, and those who were removed as far as they used the team this month, with what they spent. */
 function MemberTable(
-  { team, members, names, usage, csrf, may, nowMs, keys, lastUse, base }: TeamPageProps & {
-    base: string;
-  },
+  { team, members, names, usage, memberBudgets, csrf, may, nowMs, keys, lastUse, base }:
+    & TeamPageProps
+    & { base: string },
 ) {
   const present = new Map(members.map((one) => [one.accountId, one]));
   const spenders = usage.map(({ memberId }) => memberId).filter((id) =>
     id === null || !present.has(id)
   );
+  const budgeted = may("team.usage")
+    ? [...memberBudgets.keys()].filter((id) => !present.has(id))
+    : [];
   const rows = [
     ...members.map((member) => ({ id: member.accountId, member })),
-    ...[...new Set(spenders)].map((id) => ({ id, member: undefined })),
+    ...[...new Set([...spenders, ...budgeted])].map((id) => ({ id, member: undefined })),
   ];
   type MemberRow = typeof rows[number];
   const own = ({ id }: MemberRow) => usage.filter(({ memberId }) => memberId === id);
@@ -172,9 +197,36 @@ function MemberTable(
               ? ""
               : <MemberForms team={team} member={member} csrf={csrf} base={base} />,
         },
+        {
+          name: "budget",
+          cell: ({ id, member }) =>
+            id === null ? "–" : (
+              <MemberBudgets
+                budgets={memberBudgets.get(id) ?? []}
+                of={member?.email ?? names.get(id) ?? id}
+                csrf={csrf}
+                path={may("team.budgets") ? `${base}/members/${id}` : undefined}
+                isMember={member !== undefined}
+              />
+            ),
+        },
       ]}
     />
   );
+}
+
+/** Those of a removed member apply again when they are added again: they can be removed. */
+function MemberBudgets(
+  { budgets, of, csrf, path, isMember }: {
+    budgets: readonly Budget[];
+    of: string;
+    csrf: string;
+    path: string | undefined;
+    isMember: boolean;
+  },
+) {
+  if (budgets.length === 0 && (path === undefined || !isMember)) return "–";
+  return <Budgets budgets={budgets} of={of} csrf={csrf} path={path} isKept={!isMember} />;
 }
 
 function MemberState({ member: { role, stoppedAtMs, disabledAtMs } }: { member: Member }) {
@@ -237,10 +289,11 @@ function RoleChoice({ role }: { role: string }) {
 }
 
 function TeamKeyTable(
-  { keys, names, lastUse, spent, mayChange, mayRevoke, csrf, nowMs, caption, base }:
+  { keys, team, names, lastUse, spent, keyBudgets, mayBudget, mayChange, mayRevoke, ...more }:
     & TeamPageProps
     & { caption: string; base: string },
 ) {
+  const { models, csrf, nowMs, caption, base } = more;
   return (
     <Table<Key>
       caption={caption}
@@ -279,8 +332,21 @@ function TeamKeyTable(
                 path={`${base}/keys/${key.id}`}
                 mayChange={mayChange(key)}
                 mayRevoke={mayRevoke(key)}
+                models={team.models ?? models}
+                nowMs={nowMs}
               />
             ),
+        },
+        {
+          name: "budget",
+          cell: (key) => (
+            <KeyBudgets
+              value={key}
+              budgets={keyBudgets.get(key.id) ?? []}
+              csrf={csrf}
+              path={mayBudget(key) ? `${base}/keys/${key.id}` : undefined}
+            />
+          ),
         },
       ]}
     />
@@ -317,6 +383,7 @@ function NewTeamKey(
         </select>
       </label>
       <ModelChoice models={team.models ?? models} chosen={[]} />
+      <BudgetFields />
       <button type="submit">Create key</button>
     </Form>
   );

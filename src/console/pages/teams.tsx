@@ -2,6 +2,7 @@ import type { Team, TeamRole } from "../../accounts/mod.ts";
 import { Badge, Field, Form, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { ModelChoice } from "./model_choice.tsx";
 
 /** A team with its size. */
 interface TeamRow {
@@ -72,22 +73,4 @@ export function TeamState({ team }: { team: Team }) {
   return team.disabledAtMs === null
     ? <Badge tone="good">active</Badge>
     : <Badge tone="bad">disabled</Badge>;
-}
-
-/** Models to choose from. */
-export function ModelChoice(
-  { models, chosen }: { models: readonly string[]; chosen: readonly string[] },
-) {
-  return (
-    <fieldset class="field">
-      <legend>Models (all if none is selected)</legend>
-      {[...new Set([...models, ...chosen])].map((id) => (
-        <label>
-          <input type="checkbox" name="models" value={id} checked={chosen.includes(id)} />
-          {id}
-          <br />
-        </label>
-      ))}
-    </fieldset>
-  );
 }

@@ -1,12 +1,5 @@
-import {
-  cacheHitRate,
-  daysSince,
-  type Grouping,
-  GROUPINGS,
-  hoursSince,
-  type ReportRow,
-} from "../../usage/mod.ts";
-import { BarChart, Stat, Table } from "../components.tsx";
+import type { Dimension, ReportRow, UsageFigures, UsageReport, UsageRow } from "../../usage/mod.ts";
+import { BarChart, Field, Stat, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
@@ -22,145 +15,207 @@ const EMPTY = {
 
 /** Adds empty rows for days without usage, so that a chart's time axis is even. */
 export function fillDays(rows: readonly ReportRow[], nowMs: number, days: number): ReportRow[] {
-  return fill(rows, days, (back) => new Date(nowMs - back * 86_400_000).toISOString().slice(0, 10));
-}
-
-function fillHours(rows: readonly ReportRow[], nowMs: number, hours: number): ReportRow[] {
-  return fill(
-    rows,
-    hours,
-    (back) => `${new Date(nowMs - back * 3_600_000).toISOString().slice(0, 13)}:00Z`,
-  );
-}
-
-function fill(rows: readonly ReportRow[], count: number, nameOf: (back: number) => string) {
   const known = new Map(rows.map((row) => [row.group, row]));
-  return Array.from({ length: count }, (_, at) => nameOf(count - 1 - at))
-    .map((group) => known.get(group) ?? { group, ...EMPTY });
+  return Array.from({ length: days }, (_, at) => {
+    const group = new Date(nowMs - (days - 1 - at) * 86_400_000).toISOString().slice(0, 10);
+    return known.get(group) ?? { group, ...EMPTY };
+  });
 }
 
-/** Period of a grouping. */
-interface Period {
-  readonly since: (nowMs: number) => number;
-  readonly words: string;
+/** What the page was asked for, as its address says it. */
+export interface UsageChoices {
+  readonly by: string;
+  readonly since: string;
+  readonly until: string;
+  readonly zone: string;
+  readonly tag: string;
+  readonly team: string;
+  readonly account: string;
+  readonly compare: boolean;
+  readonly all: boolean;
 }
 
-const DAYS: Period = { since: (nowMs) => daysSince(nowMs, 30), words: "30 days" };
-const HOURS: Period = { since: (nowMs) => hoursSince(nowMs, 48), words: "48 hours" };
+const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
+const OWN: readonly Dimension[] = ["day", "hour", "model", "key", "month", "reason"];
+const OF_ALL: readonly Dimension[] = [...OWN, "account", "team", "member"];
+/** Bars of a chart. */
+const MAX_BARS = 100;
+const STEP_MS: Readonly<Record<string, number>> = { day: 86_400_000, hour: 3_600_000 };
 
-/** Period of each grouping, in UTC days and hours as in `GET /user/credits`. */
-export const PERIODS: Readonly<Record<Grouping, Period>> = {
-  day: DAYS,
-  hour: HOURS,
-  model: DAYS,
-  key: DAYS,
-};
+/** Returns the query of the page with another grouping, or of its downloads. */
+function queryOf(choices: UsageChoices, more: Partial<UsageChoices> = {}): string {
+  const all = { ...choices, ...more };
+  const given = Object.entries(all).filter(([, value]) => value !== "" && value !== false)
+    .map(([name, value]) => [name, value === true ? "1" : String(value)]);
+  return new URLSearchParams(given).toString();
+}
 
-/** An account's usage as a chart and a table. */
+/** Usage of a range as figures, a chart and a table. */
 export function UsagePage(
-  { page, by, rows, names, nowMs }: {
+  { page, choices, report, error, seesAll }: {
     page: PageContext;
-    by: Grouping;
-    rows: readonly ReportRow[];
-    /** Names of keys by ID. */
-    names: ReadonlyMap<string, string>;
-    nowMs: number;
+    choices: UsageChoices;
+    /** Undefined if it could not be made. */
+    report: UsageReport | undefined;
+    error?: string | undefined;
+    /** Whether the visitor may see the usage of all accounts. */
+    seesAll: boolean;
   },
 ) {
-  const total = (name: keyof typeof EMPTY) => rows.reduce((sum, row) => sum + row[name], 0);
-  const requests = total("requests");
-  const tokens = total("input_tokens") + total("output_tokens");
-  const hitRate = cacheHitRate({
-    input_tokens: total("input_tokens"),
-    cached_tokens: total("cached_tokens"),
-  });
-  const shown = by === "day"
-    ? fillDays(rows, nowMs, 30)
-    : by === "hour"
-    ? fillHours(rows, nowMs, 48)
-    : rows;
-  const name = (group: string) => names.get(group) ?? group;
-  const { words } = PERIODS[by];
   return (
     <Layout page={page} title="Usage">
       <nav class="tabs" aria-label="Grouping">
-        {GROUPINGS.map((one) => (
-          <a href={`/console/usage?by=${one}`} aria-current={one === by ? "page" : undefined}>
+        {(choices.all || choices.team !== "" ? OF_ALL : OWN).map((one) => (
+          <a
+            href={`/console/usage?${queryOf(choices, { by: one })}`}
+            aria-current={one === choices.by ? "page" : undefined}
+          >
             by {one}
           </a>
         ))}
-        <a href={`/console/usage.csv?by=${by}`} download={`usage-by-${by}.csv`}>Download CSV</a>
       </nav>
+      <form method="get" action="/console/usage" class="row">
+        <Field label="by" name="by" value={choices.by} hint="one or two, or tag:NAME" />
+        <Field label="from" name="since" value={choices.since} hint="30d, 2026-11, 2026-11-05" />
+        <Field label="until" name="until" value={choices.until} hint="not part of it" />
+        <Field label="time zone" name="zone" value={choices.zone} />
+        <Field label="tag" name="tag" value={choices.tag} hint="project=alpha" />
+        {seesAll ? <Field label="team" name="team" value={choices.team} /> : null}
+        {seesAll ? <Field label="account" name="account" value={choices.account} /> : null}
+        <Check label="compare" name="compare" checked={choices.compare} />
+        {seesAll ? <Check label="all accounts" name="all" checked={choices.all} /> : null}
+        <button type="submit" class="plain">Show</button>
+      </form>
+      {error === undefined ? null : <p class="error" role="alert">{error}</p>}
+      {report === undefined ? null : <Report report={report} choices={choices} />}
+    </Layout>
+  );
+}
+
+function Check({ label, name, checked }: { label: string; name: string; checked: boolean }) {
+  return (
+    <label class="check">
+      <input type="checkbox" name={name} value="1" checked={checked} /> {label}
+    </label>
+  );
+}
+
+function Report({ report, choices }: { report: UsageReport; choices: UsageChoices }) {
+  const { rows, totals, by, since, until, zone, rounded, previous } = report;
+  const words = `${since} to ${until}${zone === "UTC" ? "" : `, days of ${zone}`}`;
+  const { requests } = totals;
+  const tokens = totals.input_tokens + totals.output_tokens;
+  const change = (name: "requests" | "credits") => {
+    const percentage = totals.change?.[name];
+    return percentage === undefined ? "" : `; ${signed(percentage)} to before`;
+  };
+  const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
+  const nameOf = ({ group, names }: UsageRow) =>
+    by.map((one) => names[one] ?? (group[one] || "none")).join(", ");
+  const bars = by.length === 1 ? barsOf(report, nameOf) : [];
+  const isByTime = BY_TIME.includes(by[0]!);
+  return (
+    <>
+      <p class="quiet">
+        {words}. {rounded ? "Bounds were rounded down to the hour: roll-ups are hourly. " : ""}
+        {previous === undefined ? "" : `Compared with ${previous.since} to ${previous.until}. `}
+        Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>,{" "}
+        <a href={`/console/usage/requests.csv?${queryOf(choices)}`}>its requests</a> or{" "}
+        <a href={`/console/usage/entries.csv?${queryOf(choices, { team: "", tag: "" })}`}>
+          ledger entries
+        </a>{" "}
+        as CSV.
+      </p>
       <dl class="stats">
-        <Stat name={`Credits, ${words}`} value={total("credits")} />
-        <Stat name="Requests" value={requests} note={`${number(total("errors"))} failed`} />
+        <Stat name="Credits" value={totals.credits} note={change("credits").slice(2)} />
+        <Stat
+          name="Requests"
+          value={requests}
+          note={`${number(totals.errors)} failed${change("requests")}`}
+        />
         <Stat name="Tokens" value={tokens} />
         <Stat
           name="Saved by prompt caches"
-          value={total("saved_credits")}
-          note={`credits; ${percent(hitRate)} of the input was cached`}
+          value={totals.saved_credits}
+          note={`credits; ${Math.round(100 * totals.cache_hit_rate)} % of the input was cached`}
         />
         <Stat
           name="Tokens per request"
           value={requests === 0 ? 0 : Math.round(tokens / requests)}
         />
       </dl>
-      {rows.length === 0 ? null : (
-        <BarChart
-          title={`Credits by ${by}, ${words}`}
-          unit="credits"
-          bars={shown.map(({ group, credits }) => ({ label: name(group), value: credits }))}
-        />
+      {failed.length === 0 ? null : (
+        <p>
+          Failed: {failed.map(([reason, count]) => `${reason} ${number(count)}`).join(", ")}.
+        </p>
       )}
-      <Table<ReportRow>
-        caption={`Usage by ${by}, ${words}`}
-        rows={by === "day" || by === "hour" ? rows.toReversed() : rows}
+      {bars.length === 0 || bars.length > MAX_BARS
+        ? null
+        : <BarChart title={`Credits by ${by[0]}, ${words}`} unit="credits" bars={bars} />}
+      <Table<UsageRow>
+        caption={`Usage by ${by.join(" and ")}, ${words}`}
+        rows={isByTime && by.length === 1 ? rows.toReversed() : rows}
         empty="No requests in this period."
         columns={[
-          { name: by, cell: ({ group }) => name(group) },
-          { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
-          { name: "failed", numeric: true, cell: ({ errors }) => number(errors) },
-          { name: "input", numeric: true, cell: ({ input_tokens }) => number(input_tokens) },
-          { name: "cached", numeric: true, cell: ({ cached_tokens }) => number(cached_tokens) },
-          { name: "saved", numeric: true, cell: ({ saved_credits }) => number(saved_credits) },
-          { name: "output", numeric: true, cell: ({ output_tokens }) => number(output_tokens) },
-          {
-            name: "tokens per request",
+          ...by.map((one) => ({
+            name: one,
+            cell: ({ group, names }: UsageRow) => names[one] ?? (group[one] || "none"),
+          })),
+          ...FIGURES.map(([name, figure]) => ({
+            name,
             numeric: true,
-            cell: (row) =>
-              number(Math.round((row.input_tokens + row.output_tokens) / row.requests)),
-          },
-          { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
+            cell: (row: UsageRow) => number(figure(row)),
+          })),
+          ...(previous === undefined ? [] : [
+            {
+              name: "credits before",
+              numeric: true,
+              cell: (row: UsageRow) => number(row.previous?.credits ?? 0),
+            },
+            {
+              name: "change",
+              numeric: true,
+              cell: (row: UsageRow) => signed(row.change?.credits ?? null),
+            },
+          ]),
         ]}
       />
-    </Layout>
+    </>
   );
 }
 
-function percent(part: number): string {
-  return `${Math.round(100 * part)} %`;
+const FIGURES: readonly (readonly [name: string, figure: (row: UsageFigures) => number])[] = [
+  ["requests", ({ requests }) => requests],
+  ["failed", ({ errors }) => errors],
+  ["input", ({ input_tokens }) => input_tokens],
+  ["cached", ({ cached_tokens }) => cached_tokens],
+  ["saved", ({ saved_credits }) => saved_credits],
+  ["output", ({ output_tokens }) => output_tokens],
+  [
+    "tokens per request",
+    ({ input_tokens, output_tokens, requests }) =>
+      requests === 0 ? 0 : Math.round((input_tokens + output_tokens) / requests),
+  ],
+  ["average ms", ({ average_ms }) => average_ms],
+  ["credits", ({ credits }) => credits],
+];
+
+/** A bar for each row; days and hours of UTC without usage have one, too, so that the time axis is even. */
+function barsOf({ rows, by, since, until, zone }: UsageReport, nameOf: (row: UsageRow) => string) {
+  const bars = rows.map((row) => ({ label: nameOf(row), value: row.credits }));
+  const stepMs = STEP_MS[by[0]!];
+  if (stepMs === undefined || zone !== "UTC") return bars;
+  const known = new Map(bars.map(({ label, value }) => [label, value]));
+  const first = Math.floor(Date.parse(since) / stepMs) * stepMs;
+  const count = Math.min(Math.ceil((Date.parse(until) - first) / stepMs), MAX_BARS + 1);
+  return Array.from({ length: count }, (_, at) => {
+    const time = new Date(first + at * stepMs).toISOString();
+    const label = by[0] === "day" ? time.slice(0, 10) : `${time.slice(0, 13)}:00Z`;
+    return { label, value: known.get(label) ?? 0 };
+  });
 }
 
-/**
- * Formats a usage report as CSV (RFC 4180).
- *
- * @param names Names of keys by ID; the ID has a column of its own.
- */
-export function usageCsv(
-  by: Grouping,
-  rows: readonly ReportRow[],
-  names: ReadonlyMap<string, string>,
-): string {
-  const columns = Object.keys(EMPTY) as (keyof typeof EMPTY)[];
-  const groups = ({ group }: ReportRow) =>
-    by === "key" ? [cell(names.get(group) ?? group), cell(group)] : [cell(group)];
-  const lines = rows.map((row) => [...groups(row), ...columns.map((name) => row[name])].join(","));
-  const head = [...(by === "key" ? ["key", "key_id"] : [by]), ...columns].join(",");
-  return [head, ...lines].join("\r\n") + "\r\n";
-}
-
-/** Quotes a cell if needed, and prefixes text that a spreadsheet would evaluate as a formula. */
-function cell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+function signed(percentage: number | null): string {
+  if (percentage === null) return "new";
+  return `${percentage > 0 ? "+" : ""}${percentage} %`;
 }

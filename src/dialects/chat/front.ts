@@ -1,6 +1,7 @@
 import type { Front } from "../dialect.ts";
 import { toConversation } from "./conversation.ts";
-import { chatErrorBody, chatErrorEvent } from "./errors.ts";
+import { openAiErrorBody } from "../error_words.ts";
+import { chatErrorEvent } from "./errors.ts";
 import { replaceChatImages } from "./images.ts";
 import { multipleChoices } from "./multiple.ts";
 import { parseChat } from "./parse.ts";
@@ -29,6 +30,6 @@ export const chatFront: Front = {
   replaceImages: replaceChatImages,
   toConversation,
   writer: (context) => new ChatWriter(context),
-  errorBody: chatErrorBody,
+  errorBody: openAiErrorBody,
   errorEvent: chatErrorEvent,
 };

@@ -1,25 +1,7 @@
 import type { Reason, Refusal } from "../../refusal.ts";
 import type { RefusedRequest } from "../dialect.ts";
-import type { JsonObject } from "../json.ts";
 import { EventLines } from "./event_lines.ts";
 import { repeatedFields, type ResponseEcho, responseObject } from "./response_object.ts";
-
-/** How each reason is called where no stream has begun. */
-export const responsesErrorWords = {
-  key_invalid: { code: "invalid_api_key", type: "invalid_request_error" },
-  credits_short: { code: "insufficient_credits", type: "insufficient_quota" },
-  budget_spent: { code: "insufficient_credits", type: "invalid_request_error" },
-  permission_denied: { code: "permission_denied", type: "invalid_request_error" },
-  rate_exceeded: { code: "rate_limit_exceeded", type: "rate_limit_error" },
-  request_invalid: { code: "invalid_request", type: "invalid_request_error" },
-  image_too_large: { code: "encoded_image_too_large", type: "invalid_request_error" },
-  context_exceeded: { code: "context_length_exceeded", type: "invalid_request_error" },
-  model_unknown: { code: "model_not_found", type: "invalid_request_error" },
-  path_unknown: { code: "not_found", type: "invalid_request_error" },
-  upstream_unavailable: { code: "upstream_unavailable", type: "api_error" },
-  gateway_unavailable: { code: "service_unavailable", type: "api_error" },
-  internal: { code: "internal_error", type: "api_error" },
-} as const satisfies Record<Reason, { code: string; type: string }>;
 
 /** Codes by which clients decide what to do about a response that failed: retry (`server_error`), wait, compact, or stop. */
 type FailureCode =
@@ -45,12 +27,6 @@ const FAILURE_CODES: Readonly<Record<Reason, FailureCode>> = {
   gateway_unavailable: "server_error",
   internal: "server_error",
 };
-
-/** A refusal in the words of the responses dialect, where no stream has begun. */
-export function responsesErrorBody(refusal: Refusal): JsonObject {
-  const { code, type } = responsesErrorWords[refusal.reason];
-  return { error: { message: refusal.message, type, code, param: refusal.param ?? null } };
-}
 
 /** The error of a response that failed. */
 export interface ResponseError {

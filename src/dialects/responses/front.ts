@@ -1,7 +1,8 @@
 import type { Front } from "../dialect.ts";
 import { COMPACT_PATH } from "./compaction.ts";
 import { toConversation } from "./conversation.ts";
-import { responseId, responsesErrorBody, responsesErrorEvent, streamedRefusal } from "./errors.ts";
+import { openAiErrorBody } from "../error_words.ts";
+import { responseId, responsesErrorEvent, streamedRefusal } from "./errors.ts";
 import { replaceResponsesImages } from "./images.ts";
 import { parseCompact, parseResponses } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
@@ -31,7 +32,7 @@ export const responsesFront: Front = {
   replaceImages: replaceResponsesImages,
   toConversation,
   writer: (context) => new ResponsesWriter(context),
-  errorBody: responsesErrorBody,
+  errorBody: openAiErrorBody,
   errorEvent: responsesErrorEvent,
   streamedRefusal,
 };

@@ -16,7 +16,6 @@ export const responses: Dialect = {
   carry: responsesCarry,
 };
 
-export { responsesErrorWords } from "./errors.ts";
 export {
   type ConnectionFault,
   connectionFault,

@@ -18,12 +18,14 @@ import {
   period,
   RELAYED,
   STANDING,
+  TAGS,
   VERSIONS,
   WITH_BODY,
 } from "./operation.ts";
 import { adminPaths } from "./admin_paths.ts";
 import { responsesPaths } from "./responses_paths.ts";
 import { jsonSchemas } from "./schemas.ts";
+import { webhookPaths } from "./webhook_paths.ts";
 
 /**
  * Describes all endpoints.
@@ -77,7 +79,7 @@ function paths(): Json {
         operationId: "createChatCompletion",
         summary: "Create a chat completion",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID],
+        parameters: [CLIENT_REQUEST_ID, TAGS],
         requestBody: jsonBody("ChatCompletionRequest"),
         responses: {
           200: {
@@ -96,7 +98,7 @@ function paths(): Json {
         operationId: "createMessage",
         summary: "Create a message",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID, ...VERSIONS],
+        parameters: [CLIENT_REQUEST_ID, TAGS, ...VERSIONS],
         requestBody: jsonBody("MessageRequest"),
         responses: {
           200: {
@@ -133,7 +135,7 @@ function paths(): Json {
         summary: "Create embeddings",
         description: "For models of kind `embeddings`. Charged by input tokens.",
         tags: ["inference"],
-        parameters: [CLIENT_REQUEST_ID],
+        parameters: [CLIENT_REQUEST_ID, TAGS],
         requestBody: jsonBody("EmbeddingsRequest"),
         responses: {
           200: ok(
@@ -201,6 +203,7 @@ function paths(): Json {
         },
       },
     },
+    ...webhookPaths(),
     ...adminPaths(),
     "/healthz": {
       get: {

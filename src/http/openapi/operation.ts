@@ -1,4 +1,4 @@
-import { chatErrorWords, messagesErrorWords, responsesErrorWords } from "../../dialects/mod.ts";
+import { messagesErrorWords, openAiErrorWords } from "../../dialects/mod.ts";
 import { type Reason, REASONS } from "../../refusal.ts";
 import type { SchemaName } from "./schemas.ts";
 
@@ -120,6 +120,16 @@ export const CLIENT_REQUEST_ID = {
   schema: { type: "string", pattern: "^[A-Za-z0-9._:/+=@-]{1,128}$" },
 };
 
+export const TAGS = {
+  name: "X-Sluice-Tags",
+  in: "header",
+  required: false,
+  description:
+    "Up to 8 tags of the request for usage reports, such as `project=alpha,env=ci`: names of 1 to 32 of " +
+    "`a-z0-9_.-`, values of 1 to 64 printable ASCII characters without commas.",
+  schema: { type: "string", example: "project=alpha,env=ci" },
+};
+
 export const IF_NONE_MATCH = {
   name: "If-None-Match",
   in: "header",
@@ -169,7 +179,7 @@ export function errors(shape: Shape, reasons: readonly Reason[]): Json {
 
 function said(shape: Shape, reason: Reason): string {
   if (shape === "messages") return `\`${messagesErrorWords[reason]}\``;
-  const { code, type } = (shape === "chat" ? chatErrorWords : responsesErrorWords)[reason];
+  const { code, type } = openAiErrorWords[reason];
   return `\`${code}\` (\`${type}\`)`;
 }
 

@@ -11,6 +11,7 @@ import {
   jsonBody,
   KEYED,
   RELAYED,
+  TAGS,
 } from "./operation.ts";
 
 /** Describes the endpoints of the responses dialect. */
@@ -30,7 +31,7 @@ function create(): Json {
       "name an output item of the last hour, unless its request had `store: false`. Rejected with 400: " +
       "`previous_response_id`, `conversation`, `prompt` and `background: true`.",
     tags: ["inference"],
-    parameters: [CLIENT_REQUEST_ID],
+    parameters: [CLIENT_REQUEST_ID, TAGS],
     requestBody: jsonBody("ResponseRequest", { model: "svc-k2", input: "Hello" }),
     responses: {
       200: {
@@ -56,7 +57,7 @@ function compact(): Json {
       "Has the model summarize the input, to be sent instead of it. Charged like any request. A request to " +
       "`/v1/responses` whose last input item is a `compaction_trigger` does the same.",
     tags: ["inference"],
-    parameters: [CLIENT_REQUEST_ID],
+    parameters: [CLIENT_REQUEST_ID, TAGS],
     requestBody: jsonBody("CompactRequest", {
       model: "svc-k2",
       input: [{ role: "user", content: "Hello" }],

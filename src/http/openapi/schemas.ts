@@ -166,8 +166,10 @@ const budget = z.object({
 
 const creditUsage = z.object({
   object: z.literal("credit_usage"),
-  credits_remaining: credits,
-  credits_consumed: credits,
+  credits_remaining: credits.describe("Balance of the account, or of the team's pool, that pays."),
+  credits_consumed: credits.describe(
+    "Credits charged to the account. If a pool pays: for this API key, as all usage here.",
+  ),
   credits_held: credits.describe("Credits held by in-flight requests."),
   requests: z.int().nonnegative(),
   average_tokens_per_request: z.number().nonnegative(),

@@ -5,6 +5,8 @@ export type Noun =
   | "account"
   | "balance"
   | "budget"
+  | "code"
+  | "day"
   | "decision"
   | "entry"
   | "hold"
@@ -12,11 +14,13 @@ export type Noun =
   | "key"
   | "loan"
   | "lot"
+  | "order"
   | "pruned"
   | "record"
   | "revision"
   | "schema"
   | "settlement"
+  | "tag"
   | "tier"
   | "window";
 

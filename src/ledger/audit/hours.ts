@@ -1,7 +1,8 @@
 import { savedMillionths } from "../rules/fragments.ts";
 import { type Check, differences } from "./check.ts";
 
-const SUMS = {
+/** The sums of a roll-up, made from records. */
+export const SUMS = {
   requests: "count(*)",
   errors: "sum(ending <> 'complete')",
   input_tokens: "sum(input_tokens)",
@@ -11,7 +12,7 @@ const SUMS = {
   credits: "sum(charged_credits)",
   saved_millionths: `sum(${savedMillionths("")})`,
 } as const;
-const COLUMNS = Object.keys(SUMS);
+export const COLUMNS = Object.keys(SUMS);
 
 const KEY = ["account_id", "hour_at_ms", "key_id", "route"];
 const same = (left: string, right: string) =>
@@ -44,6 +45,46 @@ export const HOURS: readonly Check[] = [
         COLUMNS.map((name) => [`hour_${name}`, [`usage_hours.${name}`, `summed.${name}`]] as const),
       ),
       from: `summed full join usage_hours on ${same("summed", "usage_hours")}`,
+    }),
+  },
+  // The roll-up of a day is the sum of its hours.
+  {
+    noun: "day",
+    name: "roll-ups by day",
+    sql: differences({
+      before: `with summed as materialized (
+          select hour_at_ms / 86400000 * 86400000 as day_at_ms, account_id, key_id, route,
+            ${COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ")}
+          from usage_hours group by 1, 2, 3, 4
+        )`,
+      id: ["day_at_ms", "account_id", "key_id", "route"]
+        .map((column) => `coalesce(usage_days.${column}, summed.${column})`).join(" || ' ' || "),
+      pairs: Object.fromEntries(
+        COLUMNS.map((name) => [`day_${name}`, [`usage_days.${name}`, `summed.${name}`]] as const),
+      ),
+      from: `summed full join usage_days on usage_days.day_at_ms = summed.day_at_ms
+        and usage_days.account_id = summed.account_id and usage_days.key_id = summed.key_id
+        and usage_days.route = summed.route`,
+    }),
+  },
+  // So is that of all accounts.
+  {
+    noun: "hour",
+    name: "roll-ups of all accounts",
+    sql: differences({
+      before: `with summed as materialized (
+          select hour_at_ms, route, ${COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ")}
+          from usage_hours group by 1, 2
+        )`,
+      id: `coalesce(usage_totals.hour_at_ms, summed.hour_at_ms) || ' '
+        || coalesce(usage_totals.route, summed.route)`,
+      pairs: Object.fromEntries(
+        COLUMNS.map((name) =>
+          [`total_${name}`, [`usage_totals.${name}`, `summed.${name}`]] as const
+        ),
+      ),
+      from: `summed full join usage_totals on usage_totals.hour_at_ms = summed.hour_at_ms
+        and usage_totals.route = summed.route`,
     }),
   },
   // The key of a roll-up, and so of each of its records, is its account's.

@@ -1,21 +1,18 @@
 import type { Rule } from "../../database/mod.ts";
-import { addToHours, countsIn, notInSet, savedMillionths } from "./fragments.ts";
+import { addToHours, addToTags, countsIn, notInSet, rolledUp } from "./fragments.ts";
+
+const RECORD = rolledUp("charged_credits");
 
 /**
- * A record is added to its hour, to its account's sums, and to what its key's budgets have spent in the periods in which
- * the request was admitted.
+ * A record is added to its hour and day, to those of its tags and of why it failed, to its account's sums, and to what its
+ * key's budgets have spent in the periods in which the request was admitted.
  */
 export const ADD_UP: Rule = {
   name: "add_up",
   sql: [
     `create trigger usage_records_insert_adds_up after insert on usage_records
     when ${notInSet("new.request_id")} begin
-    ${
-      addToHours(`
-    values (new.account_id, new.started_at_ms / 3600000 * 3600000, new.key_id, new.route, 1,
-      new.ending <> 'complete', new.input_tokens, new.cached_tokens, new.output_tokens,
-      new.duration_ms, new.charged_credits, ${savedMillionths("new.")})`)
-    }
+    ${addToHours(RECORD)}
     update balances set
       consumed = consumed + new.charged_credits,
       requests = requests + 1,
@@ -25,6 +22,10 @@ export const ADD_UP: Rule = {
     update budget_periods set spent = spent + new.charged_credits
     where new.charged_credits > 0
       and ${countsIn("new.key_id", "coalesce(new.admitted_at_ms, new.started_at_ms)")};
+  end`,
+    `create trigger usage_records_insert_adds_tags after insert on usage_records
+    when (new.tags is not null or new.ending <> 'complete') and ${notInSet("new.request_id")} begin
+    ${addToTags(RECORD)}
   end`,
   ],
 };

@@ -194,7 +194,8 @@ export function countRequests(from: string): string {
   ).join("\n    ");
 }
 
-const HOUR_SUMS = [
+/** The sums of every roll-up. */
+export const SUMS = [
   "requests",
   "errors",
   "input_tokens",
@@ -203,19 +204,152 @@ const HOUR_SUMS = [
   "duration_ms",
   "credits",
   "saved_millionths",
+] as const;
+
+const ADD_SUMS = SUMS.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(",\n      ");
+
+/** The sums of requests, in the order of {@linkcode SUMS}. */
+const SUMMED = `count(*), sum(ending <> 'complete'), sum(input_tokens), sum(cached_tokens),
+      sum(output_tokens), sum(duration_ms), sum(credits), sum(${savedMillionths("")})`;
+
+/** Columns of a request that roll-ups are made of. */
+const ROLLED_UP = [
+  "account_id",
+  "key_id",
+  "route",
+  "started_at_ms",
+  "ending",
+  "reason",
+  "tags",
+  "input_tokens",
+  "cached_tokens",
+  "output_tokens",
+  "duration_ms",
+  "input_price",
+  "cached_price",
 ];
 
 /**
- * Adds to the hours of accounts, keys and routes.
+ * Requests that are added to roll-ups, as a subquery.
  *
- * @param rows Values, or a selection with a condition: the account, hour, key and route, then the sums in their order.
+ * @param from A table, or undefined for the row of a trigger.
+ * @param credits The column that says what a request was charged.
  */
-export function addToHours(rows: string): string {
-  return `insert into usage_hours (account_id, hour_at_ms, key_id, route, ${
-    HOUR_SUMS.join(", ")
-  })${rows}
+export function rolledUp(credits: string, from?: string): string {
+  const of = from === undefined ? "new." : "";
+  return `(select ${ROLLED_UP.map((column) => `${of}${column} as ${column}`).join(", ")},
+      ${of}${credits} as credits${from === undefined ? "" : ` from ${from}`})`;
+}
+
+/**
+ * Adds requests to the hours, and the days, of accounts, keys and routes, and to the hours of all accounts.
+ *
+ * @param requests A subquery, {@linkcode rolledUp}.
+ */
+export function addToHours(requests: string): string {
+  return `insert into usage_hours (account_id, hour_at_ms, key_id, route, ${SUMS.join(", ")})
+    select account_id, started_at_ms / 3600000 * 3600000, key_id, route, ${SUMMED}
+    from ${requests} where true group by 1, 2, 3, 4
     on conflict (account_id, hour_at_ms, key_id, route) do update set
-      ${HOUR_SUMS.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(",\n      ")};`;
+      ${ADD_SUMS};
+    insert into usage_days (day_at_ms, account_id, key_id, route, ${SUMS.join(", ")})
+    select started_at_ms / ${DAY_MS} * ${DAY_MS}, account_id, key_id, route, ${SUMMED}
+    from ${requests} where true group by 1, 2, 3, 4
+    on conflict (day_at_ms, account_id, key_id, route) do update set
+      ${ADD_SUMS};
+    insert into usage_totals (hour_at_ms, route, ${SUMS.join(", ")})
+    select started_at_ms / 3600000 * 3600000, route, ${SUMMED}
+    from ${requests} where true group by 1, 2
+    on conflict (hour_at_ms, route) do update set
+      ${ADD_SUMS};`;
+}
+
+/** Tags that the roll-ups of an account and day have, and values of each that they tell apart. */
+const MAX_TAG_NAMES = 20;
+const MAX_TAG_VALUES = 100;
+
+/** The value of the others. */
+const OTHER_VALUE = "other";
+
+/** The tag that only the records have: each session is another. */
+export const UNSUMMED_TAG = "session";
+
+/** Tags of requests, but for the one that is not summed up. */
+function tagsOf(requests: string): string {
+  return `(
+        select distinct account_id, started_at_ms / ${DAY_MS} * ${DAY_MS} as day_at_ms,
+          json_each.key as name, json_each.value as value
+        from ${requests} as given, json_each(given.tags)
+        where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
+      )`;
+}
+
+/** A condition: an account's roll-ups of a day tell a value apart. */
+export function isToldApart(
+  { accountId, dayAtMs, name, value }: {
+    readonly accountId: string;
+    readonly dayAtMs: string;
+    readonly name: string;
+    readonly value: string;
+  },
+): string {
+  return `exists (
+          select 1 from tag_values as known
+          where known.account_id = ${accountId} and known.day_at_ms = ${dayAtMs}
+            and known.name = ${name} and known.value = ${value}
+        )`;
+}
+
+/**
+ * Adds requests to the hours and days of their tags, and of why they failed.
+ *
+ * @param requests A subquery, {@linkcode rolledUp}.
+ */
+export function addToTags(requests: string): string {
+  const day = `started_at_ms / ${DAY_MS} * ${DAY_MS}`;
+  const ofGiven = { accountId: "given.account_id", dayAtMs: "given.day_at_ms" };
+  const ofRequest = { accountId: "given.account_id", dayAtMs: `given.${day}` };
+  const isNamed = (of: typeof ofGiven, name: string) =>
+    isToldApart({ ...of, name: "':names'", value: name });
+  const kept = (name: string, max: number) =>
+    `n + (
+      select count(*) from tag_values as kept
+      where kept.account_id = fresh.account_id and kept.day_at_ms = fresh.day_at_ms
+        and kept.name = ${name}
+    ) <= ${max}`;
+  return `insert into tag_values (account_id, day_at_ms, name, value)
+    select account_id, day_at_ms, ':names', name from (
+      select account_id, day_at_ms, name,
+        row_number() over (partition by account_id, day_at_ms order by name) as n
+      from (select distinct account_id, day_at_ms, name from ${tagsOf(requests)}) as given
+      where not ${isNamed(ofGiven, "given.name")}
+    ) as fresh where ${kept("':names'", MAX_TAG_NAMES)};
+    insert into tag_values (account_id, day_at_ms, name, value)
+    select account_id, day_at_ms, name, value from (
+      select account_id, day_at_ms, name, value,
+        row_number() over (partition by account_id, day_at_ms, name order by value) as n
+      from ${tagsOf(requests)} as given
+      where ${isNamed(ofGiven, "given.name")}
+        and not ${isToldApart({ ...ofGiven, name: "given.name", value: "given.value" })}
+    ) as fresh where ${kept("fresh.name", MAX_TAG_VALUES)};
+    insert into usage_tags (name, span_ms, at_ms, account_id, key_id, route, value, ${
+    SUMS.join(", ")
+  })
+    select name, ms, started_at_ms / ms * ms, account_id, key_id, route, kept_value, ${SUMMED}
+    from (
+      select given.*, json_each.key as name, iif(${
+    isToldApart({ ...ofRequest, name: "json_each.key", value: "json_each.value" })
+  }, json_each.value, '${OTHER_VALUE}') as kept_value
+      from ${requests} as given, json_each(given.tags)
+      where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
+        and ${isNamed(ofRequest, "json_each.key")}
+      union all
+      select given.*, ':reason', coalesce(reason, 'unknown') from ${requests} as given
+      where ending <> 'complete'
+    ), (select ${SPANS.hour} as ms union all select ${SPANS.day})
+    where true group by 1, 2, 3, 4, 5, 6, 7
+    on conflict (name, span_ms, at_ms, account_id, key_id, route, value) do update set
+      ${ADD_SUMS};`;
 }
 
 /**

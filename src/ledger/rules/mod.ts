@@ -19,6 +19,7 @@
 
 import type { RuleSet } from "../../database/mod.ts";
 import { ADD_UP } from "./add_up.ts";
+import { ADJUST_ORDER } from "./adjust_order.ts";
 import { ADMIT } from "./admit.ts";
 import { APPEND_ONLY } from "./append_only.ts";
 import { APPLY_BUDGETS } from "./apply_budgets.ts";
@@ -27,6 +28,7 @@ import { COUNT_PRUNED } from "./count_pruned.ts";
 import { EXPIRE } from "./expire.ts";
 import { GROW } from "./grow.ts";
 import { HOLD } from "./hold.ts";
+import { KEEP_ORDERS } from "./keep_orders.ts";
 import { LEND } from "./lend.ts";
 import { LOAN } from "./loan.ts";
 import { KEEP_GRANTS } from "./keep_grants.ts";
@@ -35,6 +37,7 @@ import { MARK_KEY_USE } from "./mark_key_use.ts";
 import { MOVE_CREDITS } from "./move_credits.ts";
 import { OPEN_BALANCES } from "./open_balances.ts";
 import { OPEN_PERIOD } from "./open_period.ts";
+import { PAY_ORDER } from "./pay_order.ts";
 import { RETURN_LOAN } from "./return_loan.ts";
 import { REVISE_KEYS } from "./revise_keys.ts";
 import { SETTLE } from "./settle.ts";
@@ -43,7 +46,7 @@ import { TAKE_BACK } from "./take_back.ts";
 
 /** All rules. `tests/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 7,
+  revision: 11,
   rules: [
     REVISE_KEYS,
     OPEN_BALANCES,
@@ -67,5 +70,8 @@ export const RULES: RuleSet = {
     BOUND_UNPRICED,
     COUNT_PRUNED,
     TAKE_BACK,
+    KEEP_ORDERS,
+    ADJUST_ORDER,
+    PAY_ORDER,
   ],
 };

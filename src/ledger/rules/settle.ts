@@ -39,6 +39,8 @@ export const SETTLEMENTS = {
     // the loan that its gateway admitted it from, and how many credits of it; null if the database admitted it
     "loan_id",
     "lent",
+    // an object of names and values; null for none
+    "tags",
   ],
 } as const satisfies Intake;
 

@@ -1,5 +1,5 @@
 import type { Rule } from "../../database/mod.ts";
-import { addToHours, countRequests, savedMillionths } from "./fragments.ts";
+import { addToHours, addToTags, countRequests, rolledUp } from "./fragments.ts";
 import { createView, type Intake } from "./intake.ts";
 import { RECORDED, SETTLEMENTS } from "./settle.ts";
 
@@ -45,6 +45,9 @@ const SUMS = `(
         sum(output_tokens) as output
       from settling group by 1
     ) as sums`;
+
+/** Requests that roll-ups are given: each is charged its whole price. */
+const SETTLED = rolledUp("price_credits", "settling");
 
 /**
  * Settles requests together, a statement for each table, with the outcome that the rule `settle` has for one after the
@@ -96,13 +99,8 @@ export const SETTLE_SET: Rule = {
       output_tokens = output_tokens + output
     from ${SUMS} where sums.account_id = balances.account_id;
 
-    ${
-      addToHours(`
-    select account_id, started_at_ms / 3600000 * 3600000, key_id, route, count(*),
-      sum(ending <> 'complete'), sum(input_tokens), sum(cached_tokens), sum(output_tokens),
-      sum(duration_ms), sum(price_credits), sum(${savedMillionths("")})
-    from settling where true group by 1, 2, 3, 4`)
-    }
+    ${addToHours(SETTLED)}
+    ${addToTags(SETTLED)}
     insert into key_uses (key_id, last_used_at_ms)
     select key_id, max(started_at_ms) from settling where true group by 1
     on conflict (key_id) do update set

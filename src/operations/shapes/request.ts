@@ -28,6 +28,7 @@ export const requestShape = z.strictObject({
   credits: count,
   first_token_ms: count.nullable(),
   duration_ms: count,
+  tags: z.record(z.string(), z.string()),
 });
 
 /** Describes a record, with the email address of its account. */
@@ -60,5 +61,6 @@ export function describeRequest(
     credits: record.chargedCredits,
     first_token_ms: record.firstTokenMs,
     duration_ms: record.durationMs,
+    tags: record.tags ?? {},
   };
 }

@@ -263,7 +263,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "websockets-without-number",
-    file: "src/http/response_sockets.ts",
+    file: "src/http/places.ts",
     find: "const ofKey = keys.takeNow(keyId, 1);",
     replace: "const ofKey = keys.takeNow(keyId, 0);",
     tests: [{

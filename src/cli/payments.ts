@@ -1,0 +1,278 @@
+import type { Command } from "commander";
+import { AccountError } from "../accounts/mod.ts";
+import { newReference } from "../billing/mod.ts";
+import { minorUnits, moneyText } from "../config/mod.ts";
+import {
+  creditsOfOrder,
+  debtors,
+  eventsOfOrder,
+  listOrders,
+  type Order,
+  ORDER_STATES,
+  orderById,
+  type OrderState,
+} from "../payments/mod.ts";
+import { gatewayAddress } from "./address.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
+import { argument, defineCommand, option, required } from "./define_command.ts";
+import { parseCount, parseDuration, table, time } from "./format.ts";
+
+const DEFAULT_LIMIT = 50;
+
+/** `sluice payments …` */
+export function paymentsCommand(program: Command, context: CommandContext): void {
+  const payments = program.command("payments").description("look after orders and their payments");
+
+  defineCommand<{ account?: string; state?: string; look?: boolean; limit?: string }>(
+    payments,
+    context,
+    {
+      name: "list",
+      description: "list orders, newest first, and accounts that owe credits",
+      options: [
+        option("--account <email>", "only those of an account"),
+        option("--state <state>", `only those in a state: ${ORDER_STATES.join(", ")}`),
+        option("--look", "only those whose payment differs from the order"),
+        option("--limit <number>", `how many orders (default: ${DEFAULT_LIMIT})`),
+      ],
+      opens: "database",
+      async run({ options, parts, print }) {
+        const { accounts, database } = parts;
+        const account = options.account === undefined
+          ? undefined
+          : await accounts.get(options.account);
+        const orders = await listOrders(database, {
+          accountId: account?.id,
+          state: stateOf(options.state),
+          needsLook: options.look ?? false,
+          limit: options.limit === undefined ? DEFAULT_LIMIT : parseCount(options.limit),
+        });
+        const emails = await emailsOf(parts);
+        const owed = (await debtors(database, 1_000))
+          .filter(({ accountId }) => account === undefined || accountId === account.id)
+          .map(({ accountId, credits }) => ({
+            account: emails.get(accountId) ?? accountId,
+            owed_credits: credits,
+          }));
+        print(
+          { orders: orders.map((one) => plain(one, emails)), debts: owed },
+          ({ debts }) =>
+            table(orders.map((one) => row(one, emails))) +
+            (debts.length === 0 ? "" : `\n${table(debts)}`),
+        );
+      },
+    },
+  );
+
+  defineCommand<{ id: string }>(payments, context, {
+    name: "show",
+    description: "show an order, what happened to it, and the credits that it moved",
+    arguments: [argument("<id>", "order ID (ord_…)")],
+    opens: "database",
+    async run({ options, parts, print }) {
+      const order = await orderOf(parts, options.id);
+      const emails = await emailsOf(parts);
+      const [events, credits] = [
+        await eventsOfOrder(parts.database, order.id),
+        await creditsOfOrder(parts.database, order.id),
+      ];
+      print(
+        {
+          ...plain(order, emails),
+          events: events.map(({ kind, causeId, eventId, amount, detail, atMs }) => ({
+            kind,
+            cause: causeId,
+            event: eventId,
+            amount,
+            detail: detail || null,
+            at: new Date(atMs).toISOString(),
+          })),
+          moved: credits.map(({ accountId, kind, role, lotId, ...one }) => ({
+            kind,
+            role,
+            credits: one.credits,
+            account: emails.get(accountId) ?? accountId,
+            lot: lotId,
+            at: new Date(one.atMs).toISOString(),
+          })),
+        },
+        ({ events, moved, ...all }) =>
+          `${
+            Object.entries({ ...all, ...row(order, emails) })
+              .map(([name, value]) => `${name.padEnd(16)} ${value ?? "-"}`).join("\n")
+          }\n\n${table(events)}\n${table(moved)}`,
+      );
+    },
+  });
+
+  defineCommand<{ since?: string; id?: string }>(payments, context, {
+    name: "reconcile",
+    description: "ask Stripe about open orders, and apply what no webhook has brought",
+    arguments: [
+      argument("[id]", "one order, also if it expired or failed (default: all that are open)"),
+    ],
+    options: [
+      option("--since <duration>", "how far back Stripe's events are read, up to 30d", "26h"),
+    ],
+    help: "\nUse it after an outage. Nothing takes effect twice.",
+    opens: "database",
+    async run({ options, parts, print }) {
+      if (options.id !== undefined) {
+        const order = await orderOf(parts, options.id);
+        const after = await parts.payments.ask(order);
+        return print(
+          { order: order.id, before: order.state, state: after.state },
+          ({ before, state }) => before === state ? `Still ${state}.\n` : `Now ${state}.\n`,
+        );
+      }
+      const sinceMs = parseDuration(options.since ?? "26h");
+      const found = await parts.payments.reconcile({
+        younger: true,
+        eventsSinceMs: context.now() - Math.min(sinceMs, 30 * 86_400_000),
+        limit: 1_000,
+      });
+      print(
+        found,
+        ({ faults, ...counts }) => table([counts]) + faults.map((one) => `${one}\n`).join(""),
+      );
+      if (found.faults.length > 0) throw new Error("Some orders could not be asked about");
+    },
+  });
+
+  defineCommand<{ id: string }>(payments, context, {
+    name: "dismiss",
+    description: "note that you have looked at an order whose payment differs from it",
+    arguments: [argument("<id>", "order ID (ord_…)")],
+    opens: "database",
+    async run({ options, parts, print }) {
+      const order = await orderOf(parts, options.id);
+      await parts.payments.looked(order);
+      print({ order: order.id, dismissed: order.needsLook || null }, () => "Noted.\n");
+    },
+  });
+
+  defineCommand<{ id: string; amount?: string; reference?: string }>(payments, context, {
+    name: "refund",
+    description: "refund an order, or a part of it, and take its credits back",
+    arguments: [argument("<id>", "order ID (ord_…)")],
+    options: [
+      option(
+        "--amount <number>",
+        "such as 2.50, in the order's currency (default: all that is left)",
+      ),
+      option(
+        "--reference <text>",
+        "idempotency reference: the same reference never refunds twice",
+      ),
+    ],
+    help: "\nA payment by hand is only recorded as refunded: pay the money back yourself.",
+    opens: "database",
+    async run({ options, parts, print }) {
+      const order = await orderOf(parts, options.id);
+      const reference = options.reference ?? newReference();
+      const after = await parts.payments.refund(order, {
+        amount: options.amount === undefined ? undefined : amountOf(options.amount, order.currency),
+        reference,
+      });
+      print(
+        { ...plain(after, await emailsOf(parts)), reference },
+        () =>
+          `${moneyText(after.goneAmount, after.currency)} of ${
+            moneyText(after.paidAmount, after.currency)
+          } are refunded: the order is ${after.state}.\n` +
+          `To repeat this command safely, add: --reference ${reference}\n`,
+      );
+    },
+  });
+}
+
+/** `sluice credits checkout` */
+export function checkoutCommand(credits: Command, context: CommandContext): void {
+  defineCommand<{ account: string; package: string; reference?: string }>(credits, context, {
+    name: "checkout",
+    description: "start a checkout for an account; prints where it is paid",
+    options: [
+      required("--account <email>", "account email"),
+      required("--package <id>", "package to buy"),
+      option("--reference <text>", "idempotency reference: the same reference makes one order"),
+    ],
+    opens: "database",
+    async run({ options, parts, config, print }) {
+      const account = await parts.accounts.get(options.account);
+      const { url: returnTo } = await gatewayAddress(config);
+      const { order, url } = await parts.payments.checkout(account, options.package, {
+        origin: "command",
+        reference: options.reference ?? newReference(),
+        returnTo,
+      });
+      print({ order: order.id, state: order.state, url }, () => `${url}\n`);
+    },
+  });
+}
+
+async function orderOf({ database }: CommandParts, id: string): Promise<Order> {
+  const order = await orderById(database, id);
+  if (order !== undefined) return order;
+  throw new AccountError(
+    `Unknown order ${JSON.stringify(id.slice(0, 60))}. List orders with: sluice payments list`,
+  );
+}
+
+function stateOf(given: string | undefined): OrderState | undefined {
+  if (given === undefined) return undefined;
+  const found = ORDER_STATES.find((one) => one === given);
+  if (found !== undefined) return found;
+  throw new UsageError(`invalid state '${given}': use one of ${ORDER_STATES.join(", ")}`);
+}
+
+function amountOf(given: string, currency: string): number {
+  const number = Number(given);
+  try {
+    if (!/^\d{1,9}(\.\d{1,3})?$/.test(given)) throw new RangeError();
+    return minorUnits(number, currency);
+  } catch {
+    throw new UsageError(`invalid amount '${given}': use a number such as 2.50`);
+  }
+}
+
+async function emailsOf({ accounts }: CommandParts): Promise<ReadonlyMap<string, string>> {
+  return new Map((await accounts.list()).map(({ id, email }) => [id, email]));
+}
+
+function plain(order: Order, emails: ReadonlyMap<string, string>) {
+  const at = (ms: number | null) => ms === null ? null : new Date(ms).toISOString();
+  return {
+    id: order.id,
+    account: emails.get(order.accountId) ?? order.accountId,
+    state: order.state,
+    package: order.packageId,
+    credits: order.credits,
+    amount: order.amount,
+    paid_amount: order.paidAmount,
+    gone_amount: order.goneAmount,
+    currency: order.currency,
+    live: order.livemode,
+    provider: order.provider,
+    origin: order.origin,
+    payment: order.paymentId,
+    session: order.sessionId,
+    lot: order.paidAtMs === null ? null : order.lotId,
+    receipt: order.receipt,
+    created_at: at(order.createdAtMs),
+    paid_at: at(order.paidAtMs),
+    needs_look: order.needsLook || null,
+  };
+}
+
+function row(order: Order, emails: ReadonlyMap<string, string>) {
+  return {
+    id: order.id,
+    account: emails.get(order.accountId) ?? order.accountId,
+    state: order.state,
+    package: order.packageName,
+    credits: order.credits,
+    amount: moneyText(order.amount, order.currency),
+    created: time(order.createdAtMs),
+    look: order.needsLook || null,
+  };
+}

@@ -1,0 +1,134 @@
+import { can, type Session } from "../accounts/mod.ts";
+import { STATUS_CODE } from "../std/mod.ts";
+import {
+  entriesCsv,
+  ReportError,
+  reportUsage,
+  requestsCsv,
+  usageCsv,
+  type UsageParts,
+  type UsageQuery,
+  usageQuery,
+  type UsageReport,
+  type UsageScope,
+} from "../usage/mod.ts";
+import { type UsageChoices, UsagePage } from "./pages/usage.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
+
+const CSV = { "content-type": "text/csv; charset=utf-8" };
+const MAX_CHARS = 200;
+
+/** What a page is asked for, and what of it the visitor may see. */
+interface Wanted {
+  readonly choices: UsageChoices;
+  readonly query: UsageQuery;
+  readonly scope: UsageScope;
+}
+
+/** Usage of the visitor's account; of all accounts for those who may see it. */
+export class UsagePages {
+  readonly #parts: ConsoleParts;
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+  }
+
+  async page(c: PageRequest, session: Session): Promise<Response> {
+    const choices = choicesOf(c);
+    const seesAll = can(session, "usage.read");
+    const show = (more: { report: UsageReport | undefined; error?: string }, status = 200) =>
+      page(c, <UsagePage page={pageOf(c)} choices={choices} seesAll={seesAll} {...more} />, status);
+    try {
+      return await show({ report: await this.#report(wantedBy(choices, session)) });
+    } catch (error) {
+      if (!(error instanceof ReportError)) throw error;
+      return await show({ report: undefined, error: error.message }, STATUS_CODE.BadRequest);
+    }
+  }
+
+  async reportCsv(c: PageRequest, session: Session): Promise<Response> {
+    return await this.#csv(c, session, async (wanted) => {
+      const text = usageCsv(await this.#report(wanted));
+      return [text, `usage-by-${wanted.query.by.join("-").replaceAll(":", "-")}.csv`];
+    });
+  }
+
+  async requestsCsv(c: PageRequest, session: Session): Promise<Response> {
+    return await this.#csv(c, session, async ({ query, scope }) => {
+      return [streamOf(await requestsCsv(this.#usageParts, query, scope)), "requests.csv"];
+    });
+  }
+
+  async entriesCsv(c: PageRequest, session: Session): Promise<Response> {
+    return await this.#csv(c, session, async ({ query, scope }) => {
+      return [streamOf(await entriesCsv(this.#usageParts, query, scope)), "entries.csv"];
+    });
+  }
+
+  get #usageParts(): UsageParts {
+    const { database, accounts, teams, now } = this.#parts;
+    return { database, accounts, teams, now };
+  }
+
+  /** A report of all accounts reads on a connection of its own, so that requests do not wait for it. */
+  async #report({ query, scope }: Wanted): Promise<UsageReport> {
+    const parts = this.#usageParts;
+    if (scope.accountId !== undefined) return await reportUsage(parts, query, scope);
+    return await this.#parts.aside((database) => reportUsage({ ...parts, database }, query, scope));
+  }
+
+  async #csv(
+    c: PageRequest,
+    session: Session,
+    make: (wanted: Wanted) => Promise<[body: string | ReadableStream<Uint8Array>, file: string]>,
+  ): Promise<Response> {
+    try {
+      const [body, file] = await make(wantedBy(choicesOf(c), session));
+      return new Response(body, {
+        headers: { ...CSV, "content-disposition": `attachment; filename="${file}"` },
+      });
+    } catch (error) {
+      if (!(error instanceof ReportError)) throw error;
+      return c.text(`${error.message}\n`, STATUS_CODE.BadRequest);
+    }
+  }
+}
+
+function choicesOf(c: PageRequest): UsageChoices {
+  const text = (name: string) => (c.req.query(name) ?? "").trim().slice(0, MAX_CHARS);
+  const by = text("by") || "day";
+  return {
+    by,
+    since: text("since") || (by.split(",").includes("hour") ? "48h" : "30d"),
+    until: text("until"),
+    zone: text("zone"),
+    tag: text("tag"),
+    team: text("team"),
+    account: text("account"),
+    compare: text("compare") === "1",
+    all: text("all") === "1",
+  };
+}
+
+/** @throws {ReportError} If the address asks for what does not exist. */
+function wantedBy(choices: UsageChoices, session: Session): Wanted {
+  const { all, compare, account, team, ...texts } = choices;
+  const seesAll = can(session, "usage.read");
+  const named = Object.entries({ ...texts, ...seesAll ? { account, team } : {} })
+    .filter(([, value]) => value !== "");
+  const { success, data: query, error } = usageQuery.safeParse({
+    ...Object.fromEntries(named),
+    compare,
+  });
+  if (!success) {
+    const [issue] = error.issues;
+    throw new ReportError(`Invalid ${String(issue?.path[0])}: ${issue?.message}.`);
+  }
+  const isOfOthers = seesAll && (all || account !== "" || team !== "");
+  return { choices, query, scope: isOfOthers ? {} : { accountId: session.account.id } };
+}
+
+/** Pieces are made as they are read: a client that reads slowly holds up nobody. */
+function streamOf(pieces: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  return ReadableStream.from(pieces).pipeThrough(new TextEncoderStream());
+}

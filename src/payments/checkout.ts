@@ -1,0 +1,253 @@
+import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
+import { priceIn } from "../config/mod.ts";
+import type { Condition, Database } from "../database/mod.ts";
+import { newId } from "../platform/mod.ts";
+import { closeOrder, type NewsParts } from "./apply_news.ts";
+import { orderMetadata } from "./check_session.ts";
+import {
+  debtOf,
+  isDisputed,
+  type NewOrder,
+  type Order,
+  orderById,
+  orderOfReference,
+  type OrderOrigin,
+  orderStatement,
+} from "./orders.ts";
+import { type StripeClient, StripeError } from "./stripe_client.ts";
+
+/** A package to buy. */
+export interface PackageOffer {
+  readonly id: string;
+  readonly name: string;
+  readonly credits: number | null;
+  readonly priceUsd: number | null;
+  readonly prices?: Readonly<Record<string, number>> | undefined;
+  readonly validDays: number | null;
+}
+
+/** How long a customer may take to pay. */
+const SESSION_MS = 60 * 60_000;
+/** The service wants at least 30 minutes: an order that is older cannot get a session any more. */
+const SESSION_FROM_MS = 25 * 60_000;
+/** Max open orders of an account within an hour. */
+const MAX_OPEN = 20;
+const MAX_REFERENCE = 150;
+
+/** A checkout that can be paid. */
+export interface Checkout {
+  readonly order: Order;
+  /** Where the customer pays. */
+  readonly url: string;
+}
+
+/** Dependencies of {@linkcode startCheckout}. */
+export interface CheckoutParts extends NewsParts {
+  readonly client: StripeClient;
+  readonly currency: string;
+}
+
+/**
+ * Makes the terms of an order of a package.
+ *
+ * @throws {AccountError} If the package has no fixed number of credits or no price in the currency.
+ */
+export function termsOf(
+  account: Account,
+  offer: PackageOffer,
+  { provider, origin, reference, currency, livemode, atMs }: {
+    readonly provider: NewOrder["provider"];
+    readonly origin: Exclude<OrderOrigin, "earlier">;
+    readonly reference: string;
+    readonly currency: string;
+    readonly livemode: boolean;
+    readonly atMs: number;
+  },
+): NewOrder {
+  const amount = amountOf(offer, currency);
+  if (offer.credits === null || amount === null || amount === 0) {
+    throw new AccountError(`Package ${offer.id} is not sold online`);
+  }
+  const id = newId("ord");
+  return {
+    id,
+    accountId: account.id,
+    provider,
+    origin,
+    reference,
+    packageId: offer.id,
+    packageName: offer.name,
+    credits: offer.credits,
+    validDays: offer.validDays,
+    amount,
+    currency,
+    livemode,
+    lotId: `lot_${id}`,
+    note: offer.name,
+    atMs,
+  };
+}
+
+/** Returns the price of a package in minor units; `null` if it has none in the currency. */
+export function amountOf(offer: PackageOffer, currency: string): number | null {
+  return priceIn(offer, currency);
+}
+
+/**
+ * Makes an order and a checkout for it. The order is stored before the payment service is asked, so that no payment can
+ * be without one.
+ *
+ * @param account The buyer.
+ * @param offer The package.
+ * @param options Where the customer returns to, and a reference: the same one makes one order.
+ * @throws {AccountError} If the package is not sold, the account is disputing a payment, or the payment service cannot be
+ *   used now.
+ */
+export async function startCheckout(
+  parts: CheckoutParts,
+  account: Account,
+  offer: PackageOffer,
+  { origin, reference, returnTo, savesMethod = false }: {
+    readonly origin: "console" | "command";
+    readonly reference: string;
+    /** Base URL of this gateway, without a trailing slash. */
+    readonly returnTo: string;
+    /** Whether the payment method is kept for automatic purchases. */
+    readonly savesMethod?: boolean | undefined;
+  },
+): Promise<Checkout> {
+  const { database, client, currency, livemode, now } = parts;
+  if (reference === "" || reference.length > MAX_REFERENCE) {
+    throw new AccountError(`The reference must be 1 to ${MAX_REFERENCE} characters long`);
+  }
+  mustNotMislead("reference", reference);
+  const terms = termsOf(account, offer, {
+    provider: "stripe",
+    origin,
+    reference: `${origin} ${reference}`,
+    currency,
+    livemode,
+    atMs: now(),
+  });
+  if (await isDisputed(database, account.id)) {
+    throw new AccountError(
+      "A payment of this account is being disputed: no purchases until that is decided",
+    );
+  }
+  await database.batch([orderStatement(terms, hasFewOpen(account, now()))]);
+  const order = await orderOfReference(database, terms);
+  if (order === undefined) {
+    throw new AccountError("Too many checkouts were started within an hour. Try again later");
+  }
+  if (order.packageId !== terms.packageId || order.amount !== terms.amount) {
+    throw new AccountError(
+      "This form was used for another package. Reload the page, and try again",
+    );
+  }
+  if (order.sessionUrl !== null && order.state === "open") return { order, url: order.sessionUrl };
+  if (order.state !== "open" || now() - order.createdAtMs > SESSION_FROM_MS) {
+    throw new AccountError("This checkout is over. Reload the page to start another one");
+  }
+  try {
+    const session = await client.createSession(
+      sessionParameters(order, { account, returnTo, savesMethod }),
+      order.id,
+    );
+    if (typeof session.url !== "string" || !/^https?:\/\//.test(session.url)) {
+      throw new StripeError(502, "no_url", "The payment service sent no address to pay at");
+    }
+    await noteSession(database, order, { id: session.id, url: session.url, atMs: now() });
+    return { order: await orderById(database, order.id) ?? order, url: session.url };
+  } catch (error) {
+    if (!(error instanceof StripeError)) throw error;
+    parts.log.warn("checkout not started", { order: order.id, error: error.message });
+    if (!error.isPassing) {
+      await closeOrder(parts, order, {
+        state: "failed",
+        causeId: order.id,
+        detail: error.message,
+      });
+    }
+    throw new AccountError(
+      "The payment service cannot be used right now. Nothing was charged. Try again in a few minutes",
+      { cause: error },
+    );
+  }
+}
+
+/** What a Checkout session is created with. The same order has the same parameters, as its idempotency key demands. */
+function sessionParameters(
+  order: Order,
+  { account, returnTo, savesMethod }: {
+    readonly account: Account;
+    readonly returnTo: string;
+    readonly savesMethod: boolean;
+  },
+) {
+  const metadata = orderMetadata(order);
+  const page = `${returnTo}/console/orders/${order.id}`;
+  return {
+    mode: "payment",
+    line_items: [{
+      quantity: 1,
+      price_data: {
+        currency: order.currency,
+        unit_amount: order.amount ?? 0,
+        product_data: {
+          name: `${order.packageName}: ${order.credits.toLocaleString("en-US")} credits`,
+        },
+      },
+    }],
+    client_reference_id: order.id,
+    customer_email: account.email.includes("@localhost") ? undefined : account.email,
+    metadata,
+    payment_intent_data: {
+      metadata,
+      setup_future_usage: savesMethod ? "off_session" : undefined,
+    },
+    customer_creation: savesMethod ? "always" : undefined,
+    adaptive_pricing: { enabled: false }, // amounts are compared in our currency
+    expires_at: Math.floor((order.createdAtMs + SESSION_MS) / 1_000),
+    success_url: `${page}?session={CHECKOUT_SESSION_ID}`,
+    cancel_url: `${page}?cancelled=1`,
+  };
+}
+
+async function noteSession(
+  database: Database,
+  order: Order,
+  { id, url, atMs }: { readonly id: string; readonly url: string; readonly atMs: number },
+): Promise<void> {
+  await database.batch([
+    {
+      sql: `insert into order_events (id, kind, cause_id, order_id, at_ms)
+        values (?, 'session', ?, ?, cast(? as integer)) on conflict (id) do nothing`,
+      args: [`session:${id}`, id, order.id, atMs],
+    },
+    {
+      sql: "update orders set session_id = coalesce(session_id, ?), session_url = ? where id = ?",
+      args: [id, url, order.id],
+    },
+  ]);
+}
+
+/** Nobody needs many at once; each is a call of the payment service. */
+function hasFewOpen(account: Account, nowMs: number): Condition {
+  return {
+    sql: `(select count(*) from orders as others where others.account_id = ?
+      and others.created_at_ms > ? and others.state in ('open', 'failed')) < ${MAX_OPEN}`,
+    args: [account.id, nowMs - SESSION_MS],
+  };
+}
+
+/** Returns what an account has to know before it buys. */
+export async function buyerStatus(
+  database: Database,
+  accountId: string,
+): Promise<{ readonly debtCredits: number; readonly isDisputed: boolean }> {
+  const [debtCredits, disputed] = await Promise.all([
+    debtOf(database, accountId),
+    isDisputed(database, accountId),
+  ]);
+  return { debtCredits, isDisputed: disputed };
+}

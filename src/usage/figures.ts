@@ -1,0 +1,95 @@
+import { cacheHitRate } from "./report.ts";
+import { NONE, type SummedRow, SUMS, type Sums } from "./rows.ts";
+
+/** Sums of requests. */
+export interface UsageFigures {
+  readonly requests: number;
+  readonly errors: number;
+  readonly input_tokens: number;
+  /** Input tokens that upstreams had in their caches, and their share of the input, from 0 to 1. */
+  readonly cached_tokens: number;
+  readonly cache_hit_rate: number;
+  readonly output_tokens: number;
+  /** What cached input saved by the prices of each charge, rounded down. */
+  readonly saved_credits: number;
+  readonly credits: number;
+  /** Mean duration of a request. */
+  readonly average_ms: number;
+}
+
+/** Percentages by which figures grew; null where the period before had none. */
+export type UsageChange = Readonly<
+  Record<"requests" | "errors" | "input_tokens" | "output_tokens" | "credits", number | null>
+>;
+
+/** Figures, with those of the period before and the change if they are compared. */
+export interface ComparedFigures extends UsageFigures {
+  /** Failed requests by reason; not known by tag. */
+  readonly failures?: Readonly<Record<string, number>> | undefined;
+  readonly previous?: UsageFigures | undefined;
+  readonly change?: UsageChange | undefined;
+}
+
+/** A group with why its requests failed, as far as that is known. */
+export interface Group extends SummedRow {
+  readonly failures?: Readonly<Record<string, number>>;
+}
+
+/** Adds up groups. */
+export function total(rows: readonly Group[]): Group {
+  const sums = Object.fromEntries(
+    SUMS.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]),
+  ) as Sums;
+  const isKnown = rows.some(({ failures }) => failures !== undefined);
+  if (!isKnown) return { ...sums, group: [] };
+  const failures: Record<string, number> = {};
+  for (const row of rows) {
+    for (const [reason, count] of Object.entries(row.failures ?? {})) {
+      failures[reason] = (failures[reason] ?? 0) + count;
+    }
+  }
+  return { ...sums, failures, group: [] };
+}
+
+/** The figures of a group, and of the group that it is compared with. */
+export function figures(
+  row: Group,
+  before: Sums | undefined,
+  isCompared: boolean,
+): ComparedFigures {
+  const now = figuresOf(row);
+  const compared = { ...now, ...row.failures && { failures: row.failures } };
+  if (!isCompared) return compared;
+  const previous = figuresOf(before ?? NONE);
+  return {
+    ...compared,
+    previous,
+    change: {
+      requests: percentOf(now.requests, previous.requests),
+      errors: percentOf(now.errors, previous.errors),
+      input_tokens: percentOf(now.input_tokens, previous.input_tokens),
+      output_tokens: percentOf(now.output_tokens, previous.output_tokens),
+      credits: percentOf(now.credits, previous.credits),
+    },
+  };
+}
+
+function figuresOf(sums: Sums): UsageFigures {
+  const { requests, errors, input_tokens, cached_tokens, output_tokens, credits } = sums;
+  return {
+    requests,
+    errors,
+    input_tokens,
+    cached_tokens,
+    cache_hit_rate: cacheHitRate(sums),
+    output_tokens,
+    saved_credits: Math.floor(sums.saved_millionths / 1_000_000),
+    credits,
+    average_ms: requests === 0 ? 0 : Math.round(sums.duration_ms / requests),
+  };
+}
+
+/** To a tenth of a percent. */
+function percentOf(now: number, before: number): number | null {
+  return before === 0 ? null : Math.round((now - before) / before * 1_000) / 10;
+}

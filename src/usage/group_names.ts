@@ -1,0 +1,78 @@
+import { ownersOfKeys } from "../accounts/mod.ts";
+import type { SummedRow } from "./rows.ts";
+import type { UsageParts } from "./selection.ts";
+import { type Dimension, TIMES } from "./usage_query.ts";
+
+/** A group's value as reports show it: times in their zone, else the ID. */
+export function nameOfGroup(
+  dimension: Dimension,
+  value: string | number | null | undefined,
+  zone: string,
+): string {
+  if (value === null || value === undefined) return "others";
+  if (!TIMES.includes(dimension)) return String(value);
+  const ms = Number(value);
+  if (zone === "UTC") {
+    const chars = dimension === "hour" ? 13 : dimension === "day" ? 10 : 7;
+    const text = new Date(ms).toISOString().slice(0, chars);
+    return dimension === "hour" ? `${text}:00Z` : text;
+  }
+  return zonedText(dimension, ms, zone);
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** A time in a zone: `2026-11-05T10:00+01:00`, `2026-11-05` or `2026-11`. */
+function zonedText(dimension: Dimension, ms: number, zone: string): string {
+  let format = formats.get(zone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      timeZoneName: "longOffset",
+    });
+    formats.set(zone, format);
+  }
+  const parts = Object.fromEntries(
+    format.formatToParts(ms).map(({ type, value }) => [type, value]),
+  );
+  const month = `${parts.year}-${parts.month}`;
+  if (dimension === "month") return month;
+  if (dimension === "day") return `${month}-${parts.day}`;
+  const offset = parts.timeZoneName!.replace("GMT", "") || "+00:00";
+  return `${month}-${parts.day}T${parts.hour}:${parts.minute}${offset}`;
+}
+
+/** Names of keys, accounts, members and teams, by grouping and ID. */
+export async function namesOf(
+  { database, accounts, teams }: UsageParts,
+  by: readonly Dimension[],
+  rows: readonly SummedRow[],
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  for (const [at, dimension] of by.entries()) {
+    const ids = [...new Set(rows.map(({ group }) => group[at]))]
+      .filter((id) => typeof id === "string" && id !== "") as string[];
+    if (ids.length === 0) continue;
+    if (dimension === "key") {
+      const keys = await ownersOfKeys(database, { keyIds: ids });
+      const shared = Map.groupBy(keys, ({ name }) => name);
+      for (const { id, name, hint } of keys) {
+        const isShared = shared.get(name)!.length > 1;
+        names.set(`key ${id}`, isShared ? `${name} (${hint})` : name);
+      }
+    } else if (dimension === "account" || dimension === "member") {
+      for (const [id, { email }] of await accounts.byIds(ids)) {
+        names.set(`${dimension} ${id}`, email);
+      }
+    } else if (dimension === "team") {
+      for (const { id, name } of await teams.list()) names.set(`team ${id}`, name);
+    }
+  }
+  return names;
+}

@@ -1,0 +1,134 @@
+import type { Mutation } from "../mutation.ts";
+
+const rule = (name: string) => `src/ledger/rules/${name}.ts`;
+const LEDGER = "tests/ledger/budgets_test.ts";
+const FLOW = "tests/flow/team_budgets_test.ts";
+const CONSOLE = "tests/console/budgets_test.ts";
+const LIFTS = [{ file: CONSOLE, filter: "a member lifts no budget" }];
+
+/** Budgets of teams and members, and who may change them. */
+export const TEAM_BUDGETS: readonly Mutation[] = [
+  {
+    name: "new-key-without-budget-of-team",
+    file: rule("open_balances"),
+    find: `  "'team:' || new.team_id",\n`,
+    replace: "",
+    tests: [{ file: LEDGER, filter: "from the moment it is made" }],
+    why: "A member would get around the team's budget by making another key.",
+  },
+  {
+    name: "new-key-without-budget-of-member",
+    file: rule("open_balances"),
+    find: `  "'member:' || new.team_id || ':' || new.member_id",\n`,
+    replace: "",
+    tests: [{ file: FLOW, filter: "stopped, removed and added again" }],
+    why: "A member would get around their budget by making another key, or by being added again.",
+  },
+  {
+    name: "budget-of-team-on-no-key",
+    file: rule("apply_budgets"),
+    find: "new.owner = 'team' and team_id = new.owner_id",
+    replace: "new.owner = 'team' and id = new.owner_id",
+    tests: [{ file: LEDGER, filter: "(file): 300 requests" }],
+    why: "A team's budget would not limit the keys that there are when it is set.",
+  },
+  {
+    name: "budget-of-member-on-all-members",
+    file: rule("apply_budgets"),
+    find: "\n      and member_id = ${ACCOUNT_OF_MEMBER};",
+    replace: ";",
+    tests: [{ file: FLOW, filter: "GET /user/credits" }],
+    why: "One member's budget would limit, and be shown to, everybody in the team.",
+  },
+  {
+    name: "member-changes-budgets",
+    file: "src/accounts/permissions.ts",
+    find: `and of keys that its pool pays for",
+    allowed: [...OPERATORS, "lead"],`,
+    replace: `and of keys that its pool pays for",
+    allowed: [...OPERATORS, "lead", "member"],`,
+    tests: LIFTS,
+    why: "A member could lift the budget that the lead has set.",
+  },
+  {
+    name: "member-lifts-budget-of-pooled-key",
+    file: "src/console/account_pages.tsx",
+    find: "if (!mayBudget(session, key)) return notFound(c);",
+    replace: "",
+    tests: LIFTS,
+    why: "On their own page, a member could lift the budget of a key that the pool pays for.",
+  },
+  {
+    name: "member-lifts-budget-on-page-of-team",
+    file: "src/console/team_pages.tsx",
+    find: "if (!mayBudget(session, team, key)) {",
+    replace: "if (key.id === undefined) {",
+    tests: LIFTS,
+    why: "On the team's page, a member could lift the budget of a key that the pool pays for.",
+  },
+  {
+    name: "operator-changes-budget-of-owner",
+    file: "src/console/operator/account_routes.tsx",
+    find: `  if (action === "account.budgets") return "account.manage_owner";\n`,
+    replace: "",
+    tests: LIFTS,
+    why: "An operator could stop an owner's keys by a budget of 0.",
+  },
+  {
+    name: "budget-of-somebody-not-in-team",
+    file: "src/console/team_pages.tsx",
+    find: `if (!isMember && path !== "budget/remove") {`,
+    replace: "if (!id) {",
+    tests: LIFTS,
+    why:
+      "A lead could set budgets, and find out who exists, for accounts that are not in the team.",
+  },
+  {
+    name: "raise-until-another-zone",
+    file: "src/console/budget_form.ts",
+    find: `instantAt(zone, form.text("until"))`,
+    replace: `instantAt("UTC", form.text("until"))`,
+    tests: [{ file: CONSOLE, filter: "twice is once" }],
+    why: "A raise would end hours before or after the time that the form shows.",
+  },
+  {
+    name: "raise-that-has-ended",
+    file: "src/console/budget_form.ts",
+    find: "if (untilMs <= nowMs)",
+    replace: "if (untilMs < 0)",
+    tests: [{ file: CONSOLE, filter: "what a form has wrong" }],
+    why: "A raise with the wrong year would be saved and never apply.",
+  },
+  {
+    name: "key-of-team-without-its-budget",
+    file: "src/console/team_pages.tsx",
+    find: "budgets: budgetsOfForm(form),",
+    replace: "",
+    tests: [{ file: CONSOLE, filter: "a key is made with one" }],
+    why: "A key would be made without the budget of the form.",
+  },
+  {
+    name: "renamed-key-may-use-all-models",
+    file: "src/console/key_form.ts",
+    find: `form.has("choice") ? modelsOf(form, catalog, key.models) : undefined`,
+    replace: "modelsOf(form, catalog, key.models)",
+    tests: [{ file: CONSOLE, filter: "a key's name, models and expiry" }],
+    why: "Renaming a key would lift its restriction to models.",
+  },
+  {
+    name: "home-of-stopped-member",
+    file: "src/console/account_pages.tsx",
+    find: "active.filter((key) => mayChange(session, key))",
+    replace: "active",
+    tests: [{ file: CONSOLE, filter: "Home shows the budgets" }],
+    why: "Somebody who was stopped would go on seeing what the team spends.",
+  },
+  {
+    name: "pooled-key-sees-use-of-team",
+    file: "src/http/credits.ts",
+    find: "const isPaidByPool = teamId !== null && accountId !== memberId;",
+    replace: "const isPaidByPool = teamId !== null && accountId === memberId;",
+    tests: [{ file: FLOW, filter: "GET /user/credits" }],
+    why: "Each member would see what the whole team uses, and the pool's lots.",
+  },
+];
