@@ -182,6 +182,7 @@ export async function openServing(
       ...own,
       ...billing,
       aside,
+      operations,
       openApi: openApiDocument(),
     });
   });

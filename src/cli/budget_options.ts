@@ -7,7 +7,7 @@ import {
   budgetsOf,
   isTimeZone,
 } from "../ledger/mod.ts";
-import { BUDGET_RAISE, BUDGET_REMOVE, BUDGET_SET, type Json } from "../operations/mod.ts";
+import { BUDGET_RAISE, BUDGET_REMOVE, BUDGET_SET, isoOf, type Json } from "../operations/mod.ts";
 import { UsageError } from "./context.ts";
 import { option } from "./define_command.ts";
 import { operate } from "./operate.ts";
@@ -114,9 +114,7 @@ export async function changeBudget(
     await operate(open, BUDGET_RAISE, {
       budget: budgetId(name),
       credits: parseCount(raise),
-      ...(until === undefined
-        ? {}
-        : { until: new Date(nowMs + parseDuration(until)).toISOString() }),
+      ...(until === undefined ? {} : { until: isoOf(nowMs + parseDuration(until)) }),
     });
   }
   return await budgetsOf(database, owner, nowMs);

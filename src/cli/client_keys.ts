@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import type { Account, Keys } from "../accounts/mod.ts";
+import type { Account, Key, Keys } from "../accounts/mod.ts";
+import type { Statement } from "../database/mod.ts";
+import { describeKey, recordStatement, shellActor } from "../operations/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import { dirname, joinPath } from "../std/mod.ts";
 
@@ -57,7 +59,8 @@ export class ClientKeys {
     const held = await this.#valid(file, account, use);
     if (held !== undefined) return held;
     const expiresAtMs = this.#now() + use.lifeMs;
-    const { secret } = await this.#keys.issue(account, { name: use.name, expiresAtMs });
+    const options = { name: use.name, expiresAtMs };
+    const { secret } = await this.#keys.issue(account, options, (key) => [recordOfKey(key)]);
     try {
       await this.write(file, JSON.stringify({ secret, expiresAtMs }));
       await this.#removeExpired();
@@ -111,6 +114,19 @@ export class ClientKeys {
       await Deno.remove(joinPath(this.#folder, name), { recursive: true }).catch(() => {});
     }
   }
+}
+
+/** The row of the log about a key that was made for a program. */
+function recordOfKey(key: Key): Statement {
+  return recordStatement({
+    actor: shellActor(),
+    origin: { door: "command", address: null },
+  }, {
+    operation: "key.create",
+    about: { accountId: key.accountId, objectId: key.id },
+    atMs: key.createdAtMs,
+    after: describeKey(key),
+  });
 }
 
 /** Undefined for a file that is missing, or that something else has written. */

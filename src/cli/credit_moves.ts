@@ -4,7 +4,7 @@ import type { Config } from "../config/mod.ts";
 import { newReference } from "../billing/mod.ts";
 import { minorUnits } from "../config/mod.ts";
 import { creditsOf } from "../ledger/mod.ts";
-import { CREDITS_GRANT, CREDITS_SELL, CREDITS_TAKE_BACK } from "../operations/mod.ts";
+import { CREDITS_GRANT, CREDITS_SELL, CREDITS_TAKE_BACK, isoOf } from "../operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option, required } from "./define_command.ts";
 import { parseCount, parseDuration } from "./format.ts";
@@ -110,7 +110,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
             ...about,
             expires_at: options.expires === undefined
               ? null
-              : new Date(clock.now() + parseDuration(options.expires)).toISOString(),
+              : isoOf(clock.now() + parseDuration(options.expires)),
           }
           : {
             ...about,

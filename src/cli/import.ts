@@ -16,7 +16,8 @@ import {
   readNewApi,
 } from "../importers/mod.ts";
 import { resolvePath } from "../std/mod.ts";
-import { type CommandContext, UsageError } from "./context.ts";
+import { recordStatement, shellActor } from "../operations/mod.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
 import { exists } from "./settings.ts";
@@ -213,7 +214,24 @@ async function accountsOf(
   if (!write && file !== undefined && !await exists(file)) return await place();
   await using parts = await context.openParts(config);
   if (write) await parts.owner(); // a new database has its owner first
-  return await place(parts, () => parts.owner());
+  const placed = await place(parts, () => parts.owner());
+  if (write) await recordImport(parts, placed);
+  return placed;
+}
+
+/** Records an import in the log. */
+async function recordImport(
+  { database, clock }: CommandParts,
+  { accounts, keys }: PlacedAccounts,
+): Promise<void> {
+  await database.batch([
+    recordStatement({ actor: shellActor(), origin: { door: "command", address: null } }, {
+      operation: "import",
+      about: {},
+      atMs: clock.now(),
+      after: { accounts: accounts.length, keys: keys.length },
+    }),
+  ]);
 }
 
 function nobody(): Promise<never> {

@@ -5,6 +5,7 @@ import { type Budget, budgetsOf, budgetsOfKeys, budgetText } from "../ledger/mod
 import {
   describeKey,
   describeKeys,
+  isoOf,
   KEY_CREATE,
   KEY_REVOKE,
   KEY_ROTATE,
@@ -242,7 +243,7 @@ async function keyOf({ keys }: CommandParts, id: string): Promise<Key> {
 function expiryOf(text: string | undefined, nowMs: number): string | null | undefined {
   if (text === undefined) return undefined;
   if (text === "never") return null;
-  return new Date(nowMs + parseDuration(text)).toISOString();
+  return isoOf(nowMs + parseDuration(text));
 }
 
 function parseScopes(text: string): Scope[] {

@@ -17,6 +17,7 @@ import { environmentCommands } from "./environment.ts";
 import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { keyCommand } from "./key.ts";
+import { logCommand } from "./log.ts";
 import { paymentsCommand } from "./payments.ts";
 import { reloadCommand } from "./reload.ts";
 import { usageCommand } from "./usage.ts";
@@ -82,6 +83,7 @@ function build(context: CommandContext): Command {
   modelsCommands(program, context);
   requestsCommand(program, context);
   alertsCommand(program, context);
+  logCommand(program, context);
   reloadCommand(program, context);
   configCommand(program, context);
   doctorCommand(program, context);

@@ -1,5 +1,6 @@
 import { AccountError, can, DuplicateKey, type Key, type Session } from "../accounts/mod.ts";
 import { markRead, notices, type Reader } from "../alerts/mod.ts";
+import { isoOf, KEY_CREATE, KEY_REVOKE, KEY_ROTATE, KEY_UPDATE } from "../operations/mod.ts";
 import {
   type Budget,
   budgetsOfKeys,
@@ -16,7 +17,7 @@ import {
   usageOverTime,
 } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
-import { BUDGET_FORMS, budgetOfForm } from "./budget_form.ts";
+import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
 import { mayLeaveTo, shopOf } from "./payment_pages.tsx";
@@ -30,6 +31,7 @@ import {
   type ConsoleParts,
   doneOf,
   notFound,
+  operate,
   page,
   pageOf,
   type PageRequest,
@@ -38,7 +40,7 @@ import {
 
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
+const HOUR_SECONDS = 3_600;
 /** Number of keys whose rate windows the home page shows. */
 const LIMITS_SHOWN = 3;
 
@@ -146,17 +148,19 @@ export class AccountPages {
   }
 
   async makeKey(c: PageRequest, session: Session): Promise<Response> {
-    const { keys, catalog, now } = this.#parts;
+    const { catalog, now } = this.#parts;
     const { form } = c.var;
     try {
       const days = form.count("expires");
-      const made = await keys.issue(session.account, {
+      const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
+        account: session.account.id,
         id: form.text("id") || undefined,
         name: form.text("name").slice(0, 200),
-        models: modelsOf(form, catalog()) ?? undefined,
-        expiresAtMs: days === undefined ? undefined : now() + days * DAY_MS,
-      }, ({ id }) => budgetOfForm(form, id, now()));
-      return await this.keys(c, session, { made: made.secret });
+        models: modelsOf(form, catalog()),
+        expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
+        budgets: budgetsOfForm(form),
+      }]);
+      return await this.keys(c, session, { made: String(key) });
     } catch (error) {
       // the page that shows a key was loaded again: it has been made, and is not shown twice
       if (error instanceof DuplicateKey) return seeOther(c, "/console/keys");
@@ -176,15 +180,15 @@ export class AccountPages {
   async revokeKey(c: PageRequest, session: Session): Promise<Response> {
     const key = await this.#ownKey(c, session);
     if (key === undefined) return notFound(c);
-    await this.#parts.keys.revoke(key.id);
+    await operate(c, this.#parts, session, [KEY_REVOKE, { key: key.id }]);
     return seeOther(c, "/console/keys?done=revoked");
   }
 
   async updateKey(c: PageRequest, session: Session): Promise<Response> {
-    const { catalog, keys, now } = this.#parts;
+    const { catalog, now } = this.#parts;
     return await this.#changeKey(c, session, async (key) => {
       const changes = keyChanges(c.var.form, key, { catalog: catalog(), nowMs: now() });
-      await keys.change(key.id, changes);
+      await operate(c, this.#parts, session, [KEY_UPDATE, { key: key.id, ...changes }]);
       return seeOther(c, "/console/keys?done=key");
     });
   }
@@ -195,7 +199,13 @@ export class AccountPages {
     return await this.#changeKey(c, session, async (key) => {
       if (!mayBudget(session, key)) return notFound(c);
       const owner = { owner: "key", ownerId: key.id } as const;
-      const write = { database, owner, form: c.var.form, nowMs: now() };
+      const write = {
+        database,
+        owner,
+        form: c.var.form,
+        nowMs: now(),
+        carryOut: (change: Change) => operate(c, this.#parts, session, change),
+      };
       return seeOther(c, `/console/keys?done=${await BUDGET_FORMS[form]!(write)}`);
     });
   }
@@ -203,8 +213,9 @@ export class AccountPages {
   async rotateKey(c: PageRequest, session: Session): Promise<Response> {
     return await this.#changeKey(c, session, async ({ id }) => {
       const hours = c.var.form.count("hours") ?? 0;
-      const { secret } = await this.#parts.keys.rotate(id, hours * HOUR_MS);
-      return await this.keys(c, session, { made: secret });
+      const input = { key: id, keep_seconds: hours * HOUR_SECONDS };
+      const { key } = await operate(c, this.#parts, session, [KEY_ROTATE, input]);
+      return await this.keys(c, session, { made: String(key) });
     });
   }
 

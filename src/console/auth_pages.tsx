@@ -17,6 +17,7 @@ import {
   page,
   pageOf,
   type PageRequest,
+  recordInLog,
   seeOther,
 } from "./request.tsx";
 import type { Visitor } from "../web/mod.ts";
@@ -168,6 +169,8 @@ export class AuthPages {
           inviteCode,
         });
         await passwords.set(made, password);
+        const session = { account: made, teams: new Map() };
+        await recordInLog(c, this.#parts, { session, operation: "account.register" });
       } else {
         await passwords.matches(undefined, password); // takes the same time
       }
@@ -229,6 +232,7 @@ export class AuthPages {
       return await this.accountPage(c, session, `${error.message}.`, STATUS_CODE.BadRequest);
     }
     await sessions.endAll(account, c.var.token);
+    await recordInLog(c, this.#parts, { session, operation: "account.password" });
     return seeOther(c, "/console/account?done=password");
   }
 }

@@ -1,17 +1,21 @@
 import { AccountError } from "../accounts/mod.ts";
-import type { Database, Statement } from "../database/mod.ts";
+import type { Database } from "../database/mod.ts";
 import {
   BUDGET_PERIODS,
+  budgetId,
   type BudgetName,
   budgetOf,
   type BudgetPeriod,
-  budgetStatements,
-  type BudgetTerms,
   instantAt,
-  raiseBudget,
-  removeBudget,
-  setBudget,
 } from "../ledger/mod.ts";
+import {
+  BUDGET_RAISE,
+  BUDGET_REMOVE,
+  BUDGET_SET,
+  isoOf,
+  type Json,
+  type WriteOperation,
+} from "../operations/mod.ts";
 import type { FormFields } from "./request.tsx";
 
 /** Whose budget a form is about. */
@@ -23,59 +27,64 @@ interface BudgetWrite {
   readonly owner: BudgetOwnerOfForm;
   readonly form: FormFields;
   readonly nowMs: number;
+  readonly carryOut: (change: Change) => Promise<Json>;
 }
+
+/** A write and its input. */
+export type Change = readonly [WriteOperation, Json];
 
 /** Forms about a budget, by the last part of their paths; each does its work and returns the word of the message. */
 export const BUDGET_FORMS: Readonly<Record<string, (write: BudgetWrite) => Promise<string>>> = {
-  "budget": async ({ database, owner, form, nowMs }) => {
-    const terms = termsOf(form, owner);
+  "budget": async ({ owner: { owner, ownerId }, form, carryOut }) => {
+    const terms = termsOf(form);
     if (terms === undefined) throw new AccountError("Enter the credits of the budget");
-    await checked(() => setBudget(database, terms, { nowMs }));
+    await carryOut([BUDGET_SET, { owner, owner_id: ownerId, ...terms }]);
     return "budget";
   },
-  "budget/raise": async ({ database, owner, form, nowMs }) => {
+  "budget/raise": async ({ database, owner, form, nowMs, carryOut }) => {
     const credits = form.count("credits");
     if (credits === undefined) throw new AccountError("Enter the credits of the raise");
     const name = { ...owner, period: periodOf(form) };
     const budget = await budgetOf(database, name, nowMs);
     if (budget === undefined) throw new AccountError(NO_BUDGET);
     const untilMs = credits === 0 ? 0 : endOf(form, budget.zone, nowMs);
-    const raised = await checked(() => raiseBudget(database, name, { credits, untilMs, nowMs }));
-    if (raised === undefined) throw new AccountError(NO_BUDGET);
+    await carryOut([BUDGET_RAISE, {
+      budget: budgetId(name),
+      credits,
+      ...(credits === 0 ? {} : { until: isoOf(untilMs) }),
+    }]);
     return credits === 0 ? "budget-raise-ended" : "budget-raised";
   },
-  "budget/remove": async ({ database, owner, form }) => {
-    await removeBudget(database, { ...owner, period: periodOf(form) });
+  "budget/remove": async ({ database, owner, form, nowMs, carryOut }) => {
+    const name = { ...owner, period: periodOf(form) };
+    const budget = await budgetOf(database, name, nowMs);
+    if (budget !== undefined) await carryOut([BUDGET_REMOVE, { budget: budgetId(name) }]);
     return "budget-removed";
   },
 };
 
+const MAX_MARKS = 10;
+const MAX_MARK = 1_000;
 const NO_BUDGET = "This budget has been removed: set it again before raising it";
 
 /**
- * Statements that give a new key the budget of a form, for the transaction that makes it.
+ * Returns the budget of a new key in a form, as its operation takes it.
  *
- * @returns None if the form has no credits of a budget.
  * @throws {AccountError} If the form has an invalid budget.
  */
-export function budgetOfForm(form: FormFields, keyId: string, nowMs: number): Statement[] {
-  try {
-    const terms = termsOf(form, { owner: "key", ownerId: keyId });
-    return terms === undefined ? [] : budgetStatements(terms, { nowMs });
-  } catch (error) {
-    throw asAccountError(error);
-  }
+export function budgetsOfForm(form: FormFields): Json[] {
+  const terms = termsOf(form);
+  return terms === undefined ? [] : [terms];
 }
 
 /** The budget that a form describes; `undefined` if it has no credits. */
-function termsOf(form: FormFields, owner: BudgetOwnerOfForm): BudgetTerms | undefined {
+function termsOf(form: FormFields): Json | undefined {
   const credits = form.count("budget");
   if (credits === undefined) return undefined;
   return {
-    ...owner,
     period: periodOf(form),
     credits,
-    zone: form.text("zone") || undefined,
+    time_zone: form.text("zone") || undefined,
     marks: form.has("marks") ? marksOf(form.text("marks")) : undefined,
   };
 }
@@ -90,6 +99,11 @@ function periodOf(form: FormFields): BudgetPeriod {
 function marksOf(text: string): number[] {
   const parts = text.split(/[\s,;%]+/).filter((part) => part !== "");
   const marks = parts.map((part) => /^\d{1,4}$/.test(part) ? Number(part) : NaN);
+  if (marks.length > MAX_MARKS || marks.some((mark) => !(mark > 0 && mark <= MAX_MARK))) {
+    throw new AccountError(
+      `Invalid marks: use up to ${MAX_MARKS} whole percentages from 1 to ${MAX_MARK}`,
+    );
+  }
   return [...new Set(marks)].toSorted((a, b) => a - b);
 }
 
@@ -101,17 +115,4 @@ function endOf(form: FormFields, zone: string, nowMs: number): number {
   }
   if (untilMs <= nowMs) throw new AccountError("The end of a raise must be in the future");
   return untilMs;
-}
-
-/** What the ledger does not take is an invalid form. */
-async function checked<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw asAccountError(error);
-  }
-}
-
-function asAccountError(error: unknown): unknown {
-  return error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
 }

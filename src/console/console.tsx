@@ -18,11 +18,14 @@ import {
   type Env,
   FormFields,
   notFound,
+  operate,
   page,
   pageOf,
   type PageRequest,
+  recordInLog,
   seeOther,
 } from "./request.tsx";
+import { isoOf, KEY_CREATE } from "../operations/mod.ts";
 import { teamRoutes } from "./team_pages.tsx";
 import { contentPolicy } from "./content_policy.ts";
 import { until } from "../platform/mod.ts";
@@ -157,20 +160,22 @@ export class Console {
     );
     app.post(
       "/console/playground/key",
-      own(async (c, { account }) => {
-        const key = await this.#parts.keys.issue(account, {
+      own(async (c, session) => {
+        const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
+          account: session.account.id,
           name: "playground",
-          expiresAtMs: this.#parts.now() + PLAYGROUND_KEY_MS,
-        });
-        return c.json({ key: key.secret });
+          expires_at: isoOf(this.#parts.now() + PLAYGROUND_KEY_MS),
+        }]);
+        return c.json({ key });
       }),
     );
     app.get("/console/account", own((c, session) => entrance.accountPage(c, session)));
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
     app.post(
       "/console/account/sign-out-everywhere",
-      own(async (c, { account }) => {
-        await this.#parts.sessions.endAll(account);
+      own(async (c, session) => {
+        await this.#parts.sessions.endAll(session.account);
+        await recordInLog(c, this.#parts, { session, operation: "account.sign_out_everywhere" });
         return entrance.signedOut(c, "signed-out-everywhere");
       }),
     );

@@ -1,11 +1,12 @@
 import type { Key } from "../accounts/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
+import { isoOf } from "../operations/mod.ts";
 import type { FormFields } from "./request.tsx";
 
 const DAY_MS = 86_400_000;
 
 /**
- * Reads the changes of a key from a form. A field that was not sent changes nothing.
+ * Reads the changes of a key from a form, as their operation takes them. A field that was not sent changes nothing.
  *
  * @param form The fields `name`, `expires` (`keep`, `never` or days), and `models` if there is `choice`.
  * @param key The key: it keeps models that are not served at present.
@@ -18,12 +19,12 @@ export function keyChanges(
 ): {
   readonly name: string | undefined;
   readonly models: readonly string[] | null | undefined;
-  readonly expiresAtMs: number | null | undefined;
+  readonly expires_at: string | null | undefined;
 } {
   return {
     name: form.has("name") ? form.text("name") : undefined,
     models: form.has("choice") ? modelsOf(form, catalog, key.models) : undefined,
-    expiresAtMs: expiryOf(form, nowMs),
+    expires_at: expiryOf(form, nowMs),
   };
 }
 
@@ -39,8 +40,8 @@ export function modelsOf(
   return chosen.length === 0 ? null : chosen;
 }
 
-function expiryOf(form: FormFields, nowMs: number): number | null | undefined {
+function expiryOf(form: FormFields, nowMs: number): string | null | undefined {
   const text = form.text("expires");
   if (text === "" || text === "keep") return undefined;
-  return text === "never" ? null : nowMs + form.count("expires")! * DAY_MS;
+  return text === "never" ? null : isoOf(nowMs + form.count("expires")! * DAY_MS);
 }

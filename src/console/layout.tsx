@@ -33,6 +33,7 @@ const OPERATOR_LINKS: readonly (readonly [...Required<PageLink>, Action])[] = [
   ["/console/operator/invites", "Invites", "i", "invites.read"],
   ["/console/operator/payments", "Payments", "y", "payments.read"],
   ["/console/operator/audit", "Audit", "x", "audit.run"],
+  ["/console/operator/log", "Log", "j", "log.read"],
   ["/console/operator/settings", "Settings", "g", "settings.read"],
 ];
 const PUBLIC_LINKS: readonly PageLink[] = [

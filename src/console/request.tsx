@@ -16,6 +16,15 @@ import type { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
+import {
+  type Json,
+  OperationError,
+  type OperationParts,
+  perform,
+  recordStatement,
+  sessionActor,
+  type WriteOperation,
+} from "../operations/mod.ts";
 import type { Codes, Payments } from "../payments/mod.ts";
 import type { InFlightRequest } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
@@ -55,6 +64,8 @@ export interface ConsoleParts {
   readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
   /** Aborted when the gateway closes its connections: responses that have no end of their own end. */
   readonly closing: AbortSignal;
+  /** What operations work with, but for the address that links have. */
+  readonly operations: Omit<OperationParts, "address">;
   /** The document that `/docs` shows. */
   readonly openApi: unknown;
 }
@@ -203,4 +214,43 @@ export function doneOf(c: PageRequest): string | undefined {
 /** Returns the base URL for clients, without a trailing slash. */
 export function addressOf(c: PageRequest, { settings }: Config): string {
   return settings.publicUrl?.replace(/\/+$/, "") ?? c.env.visitor.origin;
+}
+
+/**
+ * Carries out a write of a session, which is recorded in the log.
+ *
+ * @throws {AccountError} If it cannot be carried out.
+ */
+export async function operate(
+  c: PageRequest,
+  { operations, config }: Pick<ConsoleParts, "operations" | "config">,
+  session: Session,
+  [operation, input]: readonly [WriteOperation, Json],
+): Promise<Json> {
+  try {
+    const address = () => Promise.resolve(addressOf(c, config));
+    return await perform({ ...operations, address }, byOf(c, session), operation, input);
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error;
+    throw new AccountError(error.message.replace(/\.$/, ""), { cause: error });
+  }
+}
+
+/** Records what a session did that is not an operation. */
+export async function recordInLog(
+  c: PageRequest,
+  { database, now }: Pick<ConsoleParts, "database" | "now">,
+  { session, operation }: {
+    readonly session: Pick<Session, "account" | "teams">;
+    readonly operation: string;
+  },
+): Promise<void> {
+  const { id } = session.account;
+  const about = { accountId: id, objectId: id };
+  await database.batch([recordStatement(byOf(c, session), { operation, about, atMs: now() })]);
+}
+
+function byOf(c: PageRequest, session: Pick<Session, "account" | "teams">) {
+  const { address } = c.env.visitor;
+  return { actor: sessionActor(session), origin: { door: "console", address } } as const;
 }

@@ -10,6 +10,22 @@ import {
   TEAM_ROLES,
 } from "../accounts/mod.ts";
 import {
+  isoOf,
+  KEY_CREATE,
+  KEY_REVOKE,
+  KEY_ROTATE,
+  KEY_UPDATE,
+  MEMBER_ADD,
+  MEMBER_REMOVE,
+  MEMBER_ROLE,
+  MEMBER_START,
+  MEMBER_STOP,
+  TEAM_CREATE,
+  TEAM_DISABLE,
+  TEAM_ENABLE,
+  TEAM_UPDATE,
+} from "../operations/mod.ts";
+import {
   balancesOf,
   type BudgetOwner,
   budgetsOf,
@@ -18,7 +34,7 @@ import {
 } from "../ledger/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { monthStart, teamReport } from "../usage/mod.ts";
-import { BUDGET_FORMS, budgetOfForm } from "./budget_form.ts";
+import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { type GuardedApp, may } from "./guard.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
 import { TeamPage } from "./pages/team.tsx";
@@ -28,6 +44,7 @@ import {
   type ConsoleParts,
   doneOf,
   notFound,
+  operate,
   page,
   pageOf,
   type PageRequest,
@@ -35,7 +52,7 @@ import {
 } from "./request.tsx";
 
 const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
+const HOUR_SECONDS = 3_600;
 
 /** What a page shows besides the team: an error, or a key that was just made. */
 interface More {
@@ -163,7 +180,11 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
   };
 
   /** The member in the path. */
-  const memberOf = (c: PageRequest) => ({ id: c.req.param("account") ?? "" });
+  const memberOf = async (c: PageRequest, team: Team) => {
+    const member = await members.find(team, { id: c.req.param("account") ?? "" });
+    if (member !== undefined) return member;
+    throw new AccountError(`This account is not in team ${team.name}`);
+  };
 
   /** The key in the path, if it is the team's and the visitor may change or revoke it. */
   const keyOf = async (c: PageRequest, session: Session, team: Team, isRevoked = false) => {
@@ -181,11 +202,11 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     may("team.create", async (c, session) => {
       const { form } = c.var;
       try {
-        const made = await teams.create({
+        const made = await operate(c, parts, session, [TEAM_CREATE, {
           name: form.text("name"),
           pool: form.text("pool") !== "no",
           models: modelsOf(form, catalog()),
-        });
+        }]);
         return seeOther(c, `/console/teams/${made.id}`);
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
@@ -196,43 +217,52 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
   app.get("/console/teams/:team", about("team.read", (c, session, team) => show(c, session, team)));
   app.post(
     "/console/teams/:team",
-    write("team.update", async (c, team) => {
-      await teams.change(team, {
+    write("team.update", async (c, team, session) => {
+      await operate(c, parts, session, [TEAM_UPDATE, {
+        team: team.id,
         name: c.var.form.text("name"),
         models: modelsOf(c.var.form, catalog(), team.models),
-      });
+      }]);
       return "team";
     }),
   );
   for (const [word, disabled] of [["disable", true], ["enable", false]] as const) {
     app.post(
       `/console/teams/:team/${word}`,
-      write("team.update", async (_c, team) => {
-        await teams.change(team, { disabled });
+      write("team.update", async (c, team, session) => {
+        const operation = disabled ? TEAM_DISABLE : TEAM_ENABLE;
+        await operate(c, parts, session, [operation, { team: team.id }]);
         return disabled ? "team-disabled" : "team-enabled";
       }),
     );
   }
   app.post(
     "/console/teams/:team/members",
-    write("team.members", async ({ var: { form } }, team) => {
-      await members.add(team, await accounts.get(form.text("email")), roleOf(form.text("role")));
+    write("team.members", async (c, team, session) => {
+      const { form } = c.var;
+      const { id: account } = await accounts.get(form.text("email"));
+      const role = roleOf(form.text("role"));
+      await operate(c, parts, session, [MEMBER_ADD, { team: team.id, account, role }]);
       return "member-added";
     }),
   );
+  const moves = { stop: MEMBER_STOP, start: MEMBER_START, remove: MEMBER_REMOVE };
   for (const word of ["stop", "start", "remove"] as const) {
     app.post(
       `/console/teams/:team/members/:account/${word}`,
-      write("team.members", async (c, team) => {
-        await members[word](team, memberOf(c));
+      write("team.members", async (c, team, session) => {
+        const about = { team: team.id, account: (await memberOf(c, team)).accountId };
+        await operate(c, parts, session, [moves[word], about]);
         return `member-${word}`;
       }),
     );
   }
   app.post(
     "/console/teams/:team/members/:account/role",
-    write("team.members", async (c, team) => {
-      await members.setRole(team, memberOf(c), roleOf(c.var.form.text("role")));
+    write("team.members", async (c, team, session) => {
+      const role = roleOf(c.var.form.text("role"));
+      const { accountId: account } = await memberOf(c, team);
+      await operate(c, parts, session, [MEMBER_ROLE, { team: team.id, account, role }]);
       return "role";
     }),
   );
@@ -249,13 +279,16 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         }
         await checkPayer(session, asked.accountId);
         const days = form.count("expires");
-        const { secret } = await teamKeys.issue(team, member, {
+        const { key } = await operate(c, parts, session, [KEY_CREATE, {
+          team: team.id,
+          member: member?.id ?? null,
           id: form.text("id") || undefined,
           name: form.text("name").slice(0, 200),
-          models: modelsOf(form, catalog()) ?? undefined,
-          expiresAtMs: days === undefined ? undefined : now() + days * DAY_MS,
-        }, ({ id }) => budgetOfForm(form, id, now()));
-        return await show(c, session, team, { made: secret });
+          models: modelsOf(form, catalog()),
+          expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
+          budgets: budgetsOfForm(form),
+        }]);
+        return await show(c, session, team, { made: String(key) });
       } catch (error) {
         // the page that shows a key was loaded again: it has been made, and is not shown twice
         if (error instanceof DuplicateKey) return seeOther(c, `/console/teams/${team.id}`);
@@ -267,7 +300,8 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
   app.post(
     "/console/teams/:team/keys/:key/revoke",
     write("team.own_keys", async (c, team, session) => {
-      await keys.revoke((await keyOf(c, session, team, true)).id);
+      const { id } = await keyOf(c, session, team, true);
+      await operate(c, parts, session, [KEY_REVOKE, { key: id }]);
       return "revoked";
     }),
   );
@@ -276,28 +310,34 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     write("team.own_keys", async (c, team, session) => {
       const key = await keyOf(c, session, team);
       const changes = keyChanges(c.var.form, key, { catalog: catalog(), nowMs: now() });
-      await keys.change(key.id, changes);
+      await operate(c, parts, session, [KEY_UPDATE, { key: key.id, ...changes }]);
       return "key";
     }),
   );
   for (const [path, change] of Object.entries(BUDGET_FORMS)) {
     const base = "/console/teams/:team";
-    const work = (c: PageRequest, owner: BudgetOwner, ownerId: string) =>
-      change({ database, owner: { owner, ownerId }, form: c.var.form, nowMs: now() });
+    const work = (c: PageRequest, session: Session, owner: BudgetOwner, ownerId: string) =>
+      change({
+        database,
+        owner: { owner, ownerId },
+        form: c.var.form,
+        nowMs: now(),
+        carryOut: (one: Change) => operate(c, parts, session, one),
+      });
     app.post(
       `${base}/${path}`,
-      write("team.budgets", (c, team) => work(c, "team", team.id)),
+      write("team.budgets", (c, team, session) => work(c, session, "team", team.id)),
     );
     app.post(
       `${base}/members/:account/${path}`,
-      write("team.budgets", async (c, team) => {
-        const { id } = memberOf(c);
+      write("team.budgets", async (c, team, session) => {
+        const id = c.req.param("account") ?? "";
         // a budget of somebody who was removed can be removed as well
         const isMember = await members.find(team, { id }) !== undefined;
         if (!isMember && path !== "budget/remove") {
           throw new AccountError("This account is not in the team");
         }
-        return await work(c, "member", `${team.id}:${id}`);
+        return await work(c, session, "member", `${team.id}:${id}`);
       }),
     );
     app.post(
@@ -307,7 +347,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         if (!mayBudget(session, team, key)) {
           throw new AccountError("Only a lead of the team can change budgets of this key");
         }
-        return await work(c, "key", key.id);
+        return await work(c, session, "key", key.id);
       }),
     );
   }
@@ -315,10 +355,11 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/console/teams/:team/keys/:key/rotate",
     about("team.own_keys", async (c, session, team) => {
       try {
-        const key = await keyOf(c, session, team);
+        const { id } = await keyOf(c, session, team);
         const hours = c.var.form.count("hours") ?? 0;
-        const { secret } = await keys.rotate(key.id, hours * HOUR_MS);
-        return await show(c, session, team, { made: secret });
+        const input = { key: id, keep_seconds: hours * HOUR_SECONDS };
+        const { key } = await operate(c, parts, session, [KEY_ROTATE, input]);
+        return await show(c, session, team, { made: String(key) });
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
         return await show(c, session, team, { error: `${error.message}.` });

@@ -90,22 +90,21 @@ async function ownerOf(
       const account = await accountOf(c, named);
       const target = { owner, ownerId: account.id };
       // whoever could change the budget of their own account would have none
-      const action = actionOn(account, "account.manage");
+      const action = actionOn(account, "account.budgets");
       return { target, accountId: account.id, action, sees: "account.read" };
     }
     case "team": {
       const team = await teamOf(c, named);
       const target = { owner, ownerId: team.id };
-      return { target, teamId: team.id, action: "team.update", sees: "team.read" };
+      return { target, teamId: team.id, action: "team.budgets", sees: "team.read" };
     }
     case "member": {
       const [teamName = "", accountName = ""] = named.split(/:(.*)/s);
       const team = await teamOf(c, teamName);
       const account = await accountOf(c, accountName);
-      if (await c.parts.members.find(team, account) === undefined) throw missing("Member", named);
       const target = { owner, ownerId: `${team.id}:${account.id}` };
       const about = { teamId: team.id, accountId: account.id };
-      return { target, ...about, action: "team.members", sees: "team.read" };
+      return { target, ...about, action: "team.budgets", sees: "team.read" };
     }
     case "key": {
       const key = await keyOf(c, named);
@@ -117,11 +116,18 @@ async function ownerOf(
       await checkPayer(c, key.accountId);
       const team = (await c.parts.teams.byId(key.teamId))!;
       // a member does not lift the budget of a key that a pool pays for
-      const { sees } = actionOnTeamKey(c.actor, team, key);
-      const action = key.accountId === team.poolId ? "team.keys" : "team.members_paid_keys";
+      const { sees, action: asKey } = actionOnTeamKey(c.actor, team, key);
+      const action = key.accountId === team.poolId ? "team.budgets" : asKey;
       return { target, teamId: team.id, accountId: key.memberId ?? undefined, action, sees };
     }
   }
+}
+
+/** Somebody who was removed gets no budget; one that they had can be removed. */
+async function checkMember({ parts }: OperationContext, ownerId: string): Promise<void> {
+  const [teamId = "", accountId = ""] = ownerId.split(":");
+  const member = await parts.members.find({ id: teamId }, { id: accountId });
+  if (member === undefined) throw missing("Member", ownerId);
 }
 
 async function named(c: OperationContext, id: string): Promise<Found<BudgetName>> {
@@ -169,6 +175,7 @@ export const BUDGET_SET = defineWrite({
   async find(c, { period, ...input }) {
     const { target: owner, ...about } = await ownerOf(c, input);
     const target = { ...owner, period };
+    if (owner.owner === "member") await checkMember(c, owner.ownerId);
     return { ...about, target, objectId: budgetId(target) };
   },
   state,

@@ -50,6 +50,11 @@ async function changed(
 ): Promise<Found<Key>> {
   const target = await keyOf(c, id);
   const about = { target, objectId: target.id };
+  const self = c.actor.account?.id;
+  if (isRevoked && self !== undefined && [target.accountId, target.memberId].includes(self)) {
+    // also after having been stopped in the team
+    return { ...about, accountId: self, action: "self.use", sees: "self.use" };
+  }
   if (target.teamId === null) {
     const payer = (await c.parts.accounts.byId(target.accountId))!;
     return { ...about, ...actionOnAccountKey(c.actor, payer) };
@@ -238,9 +243,12 @@ export const KEY_UPDATE = defineWrite({
   find: (c, { key }) => changed(c, key),
   state,
   async run({ keys }, c, { target, input: { name, models, expires_at } }) {
+    // models that the key has already may be served again
+    const known = new Set(target.models ?? []);
+    const served = await routeIds(c, models?.filter((one) => !known.has(one))) ?? [];
     await keys.change(target.id, {
       name,
-      models: await routeIds(c, models),
+      models: models?.filter((one) => known.has(one)).concat(served) ?? models,
       expiresAtMs: msOf(expires_at),
     });
   },

@@ -80,7 +80,7 @@ type Scope = Pick<OperationContext, "parts">;
 /** The action that is needed on an account instead of another: managing an owner's takes an owner. */
 export function actionOn({ role }: Pick<Account, "role">, action: Action): Action {
   if (role !== "owner") return action;
-  if (action === "account.manage") return "account.manage_owner";
+  if (action === "account.manage" || action === "account.budgets") return "account.manage_owner";
   return action === "account.role" ? "account.role_owner" : action;
 }
 
@@ -149,6 +149,14 @@ export function pageOf<Item>(
   const data = items.slice(0, limit);
   const has_more = items.length > limit;
   return { object: "list", data, has_more, next: has_more ? idOf(data.at(-1)!) : null };
+}
+
+/** The end of the years that JSON's times have. */
+const LATEST_MS = Date.UTC(9999, 11, 31);
+
+/** A point in time for the input of an operation. */
+export function isoOf(ms: number): string {
+  return new Date(Math.min(ms, LATEST_MS)).toISOString();
 }
 
 /** A point in time of the input, in milliseconds. */

@@ -55,7 +55,9 @@ export {
 } from "./operation_error.ts";
 export type { GatewayParts, Nouns, OperationParts } from "./parts.ts";
 export { type By, errorBody, perform, performOnce, performRead } from "./perform.ts";
+export { recordStatement } from "./record.ts";
 export { pruneRequests, Requests, type StoredReply } from "./requests.ts";
+export { isoOf } from "./lookup.ts";
 export { accountShape, describeAccount } from "./shapes/account.ts";
 export { alertShape, describeAlert } from "./shapes/alert.ts";
 export { describeEntry, describeLot } from "./shapes/credits.ts";

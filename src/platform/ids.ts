@@ -26,7 +26,7 @@ export function randomText(length: number): string {
 
 /** A new id, such as `acc_h3KxTq8mPw2Nc5Ry`: 16 characters, 93 bits. */
 export function newId(
-  prefix: "acc" | "alert" | "code" | "key" | "loan" | "ord" | "refund" | "team",
+  prefix: "acc" | "alert" | "code" | "key" | "loan" | "op" | "ord" | "refund" | "team",
 ): string {
   return `${prefix}_${randomText(16)}`;
 }

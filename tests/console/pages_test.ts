@@ -35,6 +35,7 @@ const OPERATORS = [
   "invites",
   "payments",
   "audit",
+  "log",
   "settings",
 ]
   .map((name) => `/console/operator/${name}`);

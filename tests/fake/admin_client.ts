@@ -52,13 +52,16 @@ export async function ownersClient(
 const RESTLESS = ["operation_requests", "budget_periods", "probes", "alert_jobs", "loans"];
 
 /** All rows of all tables as text, without the bookkeeping of replies. */
-export async function contentOf(database: Database): Promise<string> {
+export async function contentOf(
+  database: Database,
+  without: readonly string[] = [],
+): Promise<string> {
   const tables = await database.all(
     "select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name",
   );
   const texts: string[] = [];
   for (const { name } of tables) {
-    if (RESTLESS.includes(String(name))) continue;
+    if ([...RESTLESS, ...without].includes(String(name))) continue;
     const rows = await database.all(`select * from "${name}"`);
     texts.push(`${name}\n${rows.map((row) => JSON.stringify(row)).toSorted().join("\n")}`);
   }

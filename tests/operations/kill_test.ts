@@ -137,3 +137,50 @@ for (const fault of ["before", "after"] as const) {
     assertEquals((await audit(database)).mismatches, []);
   });
 }
+
+Deno.test("a write that is slow while another gateway takes its claim takes effect once", async () => {
+  let now = Date.now();
+  let pause: (() => Promise<unknown>) | undefined;
+  await using gateway = await startGateway({
+    lendFrom: 1e9,
+    now: () => now,
+    wrapDatabase: (database): Database => ({
+      place: database.place,
+      get waiting() {
+        return database.waiting;
+      },
+      all: (...args) => database.all(...args),
+      one: (...args) => database.one(...args),
+      async batch(statements) {
+        if (statements.some(({ sql }) => /^update team_members/.test(sql))) {
+          const work = pause;
+          pause = undefined;
+          await work?.();
+        }
+        return await database.batch(statements);
+      },
+      write: (...args) => database.write(...args),
+      close: () => database.close(),
+    }),
+  });
+  const { accounts, keys, teams, members, owner, database } = gateway.gateway;
+  const ada = await accounts.create({ email: "ada@example.com" });
+  const team = await teams.create({ name: "Platform", pool: true });
+  await members.add(team, ada);
+  const { secret } = await keys.issue(owner, { scopes: ["admin"] });
+  const client = adminClient(gateway.url, secret);
+  const path = `/teams/${team.id}/members/${ada.id}`;
+  const stop = () => client("POST", `${path}/stop`, { once: "stop" });
+  let other: Awaited<ReturnType<typeof stop>> | undefined;
+  pause = async () => {
+    now += 11_000;
+    other = await stop();
+    // somebody else changes the same: the slow write must not undo it
+    assertEquals((await client("POST", `${path}/start`)).status, 200);
+  };
+  const slow = await stop();
+  assertEquals([slow.status, slow.text], [200, other?.text]);
+  assertEquals((await members.find(team, ada))?.stoppedAtMs, null);
+  const rows = await database.all("select operation from operation_log");
+  assertEquals(rows.map(({ operation }) => operation).toSorted(), ["member.start", "member.stop"]);
+});

@@ -8,6 +8,18 @@ import {
   ROLES,
   type Session,
 } from "../../accounts/mod.ts";
+import {
+  ACCOUNT_DISABLE,
+  ACCOUNT_ENABLE,
+  ACCOUNT_LINK,
+  ACCOUNT_ROLE,
+  CREDITS_GRANT,
+  CREDITS_SELL,
+  CREDITS_TAKE_BACK,
+  isoOf,
+  KEY_CREATE,
+  KEY_REVOKE,
+} from "../../operations/mod.ts";
 import { budgetsOf, budgetsOfKeys, creditsOf, entriesOf } from "../../ledger/mod.ts";
 import { spentByKey } from "../../usage/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
@@ -16,12 +28,13 @@ import {
   type ConsoleParts,
   doneOf,
   notFound,
+  operate,
   page,
   pageOf,
   type PageRequest,
   seeOther,
 } from "../request.tsx";
-import { BUDGET_FORMS } from "../budget_form.ts";
+import { BUDGET_FORMS, type Change } from "../budget_form.ts";
 import { AccountDetailPage } from "./account.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
@@ -30,7 +43,7 @@ const DAY_MS = 86_400_000;
 
 /** One account, and what an operator does for it. */
 export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { accounts, keys, sales, database, sessions, catalog, now, config } = parts;
+  const { accounts, keys, sales, database, catalog, now, config } = parts;
 
   /** For pages about one account; what is managed of an owner's account needs more. */
   const about = (
@@ -102,82 +115,91 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
   );
   app.post(
     "/accounts/:id/grant",
-    write("credits.move", async ({ var: { form } }, account) => {
+    write("credits.move", async (c, account, session) => {
+      const { form } = c.var;
       const days = form.count("days");
-      await sales.grant(account, {
+      await operate(c, parts, session, [CREDITS_GRANT, {
+        account: account.id,
         credits: form.count("credits") ?? 0,
-        expiresAtMs: days === undefined ? null : now() + days * DAY_MS,
+        expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
         note: form.text("note"),
         reference: form.reference,
-      });
+      }]);
       return "granted";
     }),
   );
   app.post(
     "/accounts/:id/package",
-    write("credits.move", async ({ var: { form } }, account) => {
-      const bought = sales.package(form.text("package"));
-      const { reference } = form;
-      await sales.sell(account, bought, { paid: form.text("paid") === "yes", reference });
+    write("credits.move", async (c, account, session) => {
+      const { form } = c.var;
+      await operate(c, parts, session, [CREDITS_SELL, {
+        account: account.id,
+        package: form.text("package"),
+        paid: form.text("paid") === "yes",
+        reference: form.reference,
+      }]);
       return "recorded";
     }),
   );
   app.post(
     "/accounts/:id/take-back",
-    write("credits.move", async ({ var: { form } }, account) => {
-      await sales.takeBack(account, {
-        lotId: form.text("lot"),
+    write("credits.move", async (c, account, session) => {
+      const { form } = c.var;
+      await operate(c, parts, session, [CREDITS_TAKE_BACK, {
+        account: account.id,
+        lot: form.text("lot"),
         credits: form.count("credits"),
         note: form.text("note"),
         reference: form.reference,
-      });
+      }]);
       return "taken-back";
     }),
   );
   app.post(
     "/accounts/:id/disable",
-    write("account.manage", async (_c, account) => {
-      await accounts.disable(account.email);
+    write("account.manage", async (c, account, session) => {
+      await operate(c, parts, session, [ACCOUNT_DISABLE, { account: account.id }]);
       return "disabled";
     }),
   );
   app.post(
     "/accounts/:id/enable",
-    write("account.manage", async (_c, account) => {
-      await accounts.enable(account.email);
+    write("account.manage", async (c, account, session) => {
+      await operate(c, parts, session, [ACCOUNT_ENABLE, { account: account.id }]);
       return "enabled";
     }),
   );
   app.post(
     "/accounts/:id/keys/:key/revoke",
-    write("account.manage", async (c, account) => {
+    write("account.manage", async (c, account, session) => {
       const key = await keys.byId(c.req.param("key") ?? "");
       if (key === undefined || key.accountId !== account.id) {
         throw new AccountError("Key not found in this account");
       }
-      await keys.revoke(key.id);
+      await operate(c, parts, session, [KEY_REVOKE, { key: key.id }]);
       return "revoked";
     }),
   );
   for (const [path, change] of Object.entries(BUDGET_FORMS)) {
     app.post(
       `/accounts/:id/${path}`,
-      write("account.budgets", async ({ var: { form } }, { id }) => {
+      write("account.budgets", async (c, { id }, session) => {
         const owner = { owner: "account", ownerId: id } as const;
-        return await change({ database, owner, form, nowMs: now() });
+        const carryOut = (one: Change) => operate(c, parts, session, one);
+        return await change({ database, owner, form: c.var.form, nowMs: now(), carryOut });
       }),
     );
   }
   app.post(
     "/accounts/:id/role",
-    write("account.role", async ({ var: { form } }, account, session) => {
-      const wanted = form.text("role");
+    write("account.role", async (c, account, session) => {
+      const wanted = c.var.form.text("role");
       const role = ROLES.find((one) => one === wanted);
       if (role === undefined) throw new AccountError("Select a role");
       if (!can(session, actionOfRole(account, role))) {
         throw new AccountError("Only an owner can make other owners");
       }
-      await accounts.setRole(account.email, role);
+      await operate(c, parts, session, [ACCOUNT_ROLE, { account: account.id, role }]);
       return "role";
     }),
   );
@@ -185,8 +207,9 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/accounts/:id/link",
     about("account.manage", async (c, session, account) => {
       try {
-        const link = `${addressOf(c, config)}/console/link/${await sessions.makeLink(account)}`;
-        return await detail(c, session, account, { link });
+        const about = { account: account.id };
+        const { link } = await operate(c, parts, session, [ACCOUNT_LINK, about]);
+        return await detail(c, session, account, { link: String(link) });
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
         return await detail(c, session, account, { error: `${error.message}.` });
@@ -198,11 +221,19 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     about("account.manage", async (c, session, account) => {
       try {
         const id = c.var.form.text("id") || undefined;
-        const { secret } = await keys.issue(account, { id, name: "created by the operator" });
-        return await detail(c, session, account, { made: secret });
+        const { key } = await operate(c, parts, session, [KEY_CREATE, {
+          account: account.id,
+          id,
+          name: "created by the operator",
+        }]);
+        return await detail(c, session, account, { made: String(key) });
       } catch (error) {
-        if (!(error instanceof DuplicateKey)) throw error; // the page that shows it was loaded again
-        return seeOther(c, `/console/operator/accounts/${account.id}`);
+        // the page that shows it was loaded again
+        if (error instanceof DuplicateKey) {
+          return seeOther(c, `/console/operator/accounts/${account.id}`);
+        }
+        if (!(error instanceof AccountError)) throw error;
+        return await detail(c, session, account, { error: `${error.message}.` });
       }
     }),
   );

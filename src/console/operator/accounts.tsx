@@ -4,7 +4,15 @@ import { STATUS_CODE } from "../../std/mod.ts";
 import { Badge, Field, Form, Name, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, page, pageOf, type PageRequest, seeOther } from "../request.tsx";
+import { ACCOUNT_CREATE } from "../../operations/mod.ts";
+import {
+  type ConsoleParts,
+  operate,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 const ACCOUNTS_SHOWN = 100;
@@ -12,8 +20,9 @@ const ACCOUNTS_SHOWN = 100;
 /** Finding accounts, and making one. */
 export function accountsRoutes(
   app: GuardedApp,
-  { accounts, database, registration }: ConsoleParts,
+  parts: ConsoleParts,
 ): void {
+  const { accounts, database } = parts;
   const list = async (c: PageRequest, session: Session, error?: string) => {
     const query = (c.req.query("q") ?? "").slice(0, 200);
     const found = await accounts.search(query, ACCOUNTS_SHOWN);
@@ -43,10 +52,10 @@ export function accountsRoutes(
     may("account.create", async (c, session) => {
       const { form } = c.var;
       try {
-        const made = await registration.register({
+        const made = await operate(c, parts, session, [ACCOUNT_CREATE, {
           email: form.text("email"),
           name: form.text("name"),
-        });
+        }]);
         return seeOther(c, `/console/operator/accounts/${made.id}`);
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;

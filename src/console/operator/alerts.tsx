@@ -1,13 +1,15 @@
-import { markRead, notices } from "../../alerts/mod.ts";
+import { notices } from "../../alerts/mod.ts";
 import { NoticesPage } from "../pages/notices.tsx";
-import { type ConsoleParts, page, pageOf, seeOther } from "../request.tsx";
+import { ALERT_READ, isoOf } from "../../operations/mod.ts";
+import { type ConsoleParts, operate, page, pageOf, seeOther } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 const MAX_ROWS = 200;
 const PATH = "/console/operator/alerts";
 
 /** Alerts of the whole gateway, and their deliveries. */
-export function alertsRoutes(app: GuardedApp, { database, now }: ConsoleParts): void {
+export function alertsRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  const { database, now } = parts;
   app.get(
     "/alerts",
     may("alerts.read", async (c, { csrfToken }) =>
@@ -27,9 +29,11 @@ export function alertsRoutes(app: GuardedApp, { database, now }: ConsoleParts): 
   );
   app.post(
     "/alerts",
-    may("alerts.read", async (c) => {
+    may("alerts.read", async (c, session) => {
       const upToMs = c.var.form.count("up_to");
-      if (upToMs !== undefined) await markRead(database, { upToMs, nowMs: now() });
+      if (upToMs !== undefined) {
+        await operate(c, parts, session, [ALERT_READ, { up_to: isoOf(upToMs) }]);
+      }
       return seeOther(c, PATH);
     }),
   );

@@ -7,11 +7,12 @@ import { STATUS_CODE } from "../../std/mod.ts";
 import { Form, Stat, Table } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, notFound, page, pageOf } from "../request.tsx";
+import { type ConsoleParts, notFound, page, pageOf, recordInLog } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 /** The audit, and a backup to download. */
-export function auditRoutes(app: GuardedApp, { config, aside, now }: ConsoleParts): void {
+export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  const { config, aside, now } = parts;
   const file = databaseFile(config.settings);
   const canBackUp = (session: Session) => file !== undefined && can(session, "backup.download");
   app.get(
@@ -45,8 +46,9 @@ export function auditRoutes(app: GuardedApp, { config, aside, now }: ConsolePart
   );
   app.post(
     "/backup",
-    may("backup.download", async (c) => {
+    may("backup.download", async (c, session) => {
       if (file === undefined) return await notFound(c);
+      await recordInLog(c, parts, { session, operation: "backup.download" });
       const copy = `${file}.download-${randomText(8)}`;
       await aside((database) => backUp(database, copy));
       const opened = await Deno.open(copy);

@@ -7,6 +7,7 @@ import { auditRoutes } from "./audit.tsx";
 import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
 import type { GuardedApp } from "../guard.ts";
+import { logRoutes } from "./log.tsx";
 import { paymentsRoutes } from "./payments.tsx";
 import { routeTableRoutes } from "./route_table.tsx";
 import { settingsRoutes } from "./settings.tsx";
@@ -25,5 +26,6 @@ export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   invitesRoutes(app, parts);
   paymentsRoutes(app, parts);
   auditRoutes(app, parts);
+  logRoutes(app, parts);
   return app;
 }

@@ -2,6 +2,8 @@ import type { Mutation } from "../mutation.ts";
 
 const VISITOR = "src/web/visitor.ts";
 const FORWARDED = "tests/console/forwarded_test.ts";
+const ADMIN = "tests/http/admin_attacks_test.ts";
+const ONCE = "tests/operations/kill_test.ts";
 const DOORS = "tests/console/closed_doors_test.ts";
 const TEAMS = "tests/accounts/teams_test.ts";
 const TEAM_PAGES = "tests/console/teams_test.ts";
@@ -12,6 +14,46 @@ const GUARD = "tests/telemetry/process_guard_test.ts";
 
 /** Who is let in, whose word is believed, and what ends the process. */
 export const ACCESS: readonly Mutation[] = [
+  {
+    name: "read-key-writes",
+    file: "src/operations/operation.ts",
+    find: 'kind: "write",\n    scopes: ["admin"],',
+    replace: 'kind: "write",\n    scopes: ["admin", "read"],',
+    tests: [{ file: ADMIN, filter: "each scope and role" }],
+    why: "A key that is for reading would write.",
+  },
+  {
+    name: "demoted-key-of-the-api",
+    file: "src/http/admin.ts",
+    find: "if (!allowed.some((scope) => can(holder, ACTION_OF_SCOPE[scope]))) {",
+    replace: "if (false) {",
+    tests: [{ file: ADMIN, filter: "each scope and role" }],
+    why: "A key of scope admin would go on after its account has lost the role.",
+  },
+  {
+    name: "demoted-while-writing",
+    file: "src/operations/perform.ts",
+    find: "...(authority === undefined ? [] : [guardStatement(stillHas(authority))]),",
+    replace: "",
+    tests: [{ file: ADMIN, filter: "while a write runs" }],
+    why: "Who was demoted a moment ago would still write.",
+  },
+  {
+    name: "write-of-two-gateways",
+    file: "src/operations/perform.ts",
+    find: "guardStatement({ sql: `not ${notYet.sql}`, args: notYet.args }),",
+    replace: "",
+    tests: [{ file: ONCE, filter: "slow" }],
+    why: "A write whose claim has ended would take effect once more.",
+  },
+  {
+    name: "reply-in-clear",
+    file: "src/operations/requests.ts",
+    find: 'args: [status, this.#cipher.encrypt(body, [id]).toString("base64"), id],',
+    replace: "args: [status, body, id],",
+    tests: [{ file: "tests/http/admin_client_test.ts" }],
+    why: "The secrets of new keys would be in the database.",
+  },
   {
     name: "session-of-disabled-account",
     file: "src/accounts/accounts.ts",

@@ -102,8 +102,8 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   {
     name: "key-of-team-without-its-budget",
     file: "src/console/team_pages.tsx",
-    find: "}, ({ id }) => budgetOfForm(form, id, now()));",
-    replace: "});",
+    find: "budgets: budgetsOfForm(form),",
+    replace: "",
     tests: [{ file: CONSOLE, filter: "a key is made with one" }],
     why: "A key would be made without the budget of the form.",
   },

@@ -1,0 +1,160 @@
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { contentOf } from "../fake/admin_client.ts";
+import { sluice } from "../fake/command.ts";
+import { tempDir } from "../fake/temp.ts";
+import { openDatabase } from "../../src/database/mod.ts";
+import { RULES } from "../../src/ledger/mod.ts";
+
+/** Commands that change nothing in the database. */
+const READS = [
+  "account list",
+  "account show",
+  "alerts list",
+  "alerts test",
+  "backup",
+  "completion",
+  "config check",
+  "config schema",
+  "config show",
+  "credits audit",
+  "credits show",
+  "doctor",
+  "help",
+  "init",
+  "invite show",
+  "key list",
+  "log",
+  "models",
+  "models sync",
+  "reload",
+  "requests",
+  "requests show",
+  "restore", // replaces the file
+  "serve",
+  "simulate",
+  "team list",
+  "team show",
+  "usage",
+  "version",
+];
+
+/** Writes in an order in which they work; words in capitals are what earlier ones made. */
+const WRITES: readonly (readonly [string, string])[] = [
+  ["account create", "--email ada@example.com"],
+  ["account update", "ada@example.com --budget 900 --reset monthly"],
+  ["account role", "ada@example.com finance"],
+  ["account disable", "ada@example.com"],
+  ["account enable", "ada@example.com"],
+  ["account link", ""],
+  ["key create", "--account ada@example.com --budget 5"],
+  ["key update", "KEY --name laptop --budget 7"],
+  ["key update", "KEY --raise 7 --until 2d"],
+  ["key update", "KEY --budget none"],
+  ["key rotate", "KEY"],
+  ["key revoke", "KEY"],
+  ["team create", "--name Platform"],
+  ["team update", "Platform --models svc-k2"],
+  ["team disable", "Platform"],
+  ["team enable", "Platform"],
+  ["team add", "Platform --account ada@example.com"],
+  ["team update", "Platform --member ada@example.com --budget 5 --reset daily"],
+  ["team stop", "Platform --account ada@example.com"],
+  ["team start", "Platform --account ada@example.com"],
+  ["team remove", "Platform --account ada@example.com"],
+  ["credits grant", "--account ada@example.com --credits 50"],
+  ["credits take-back", "--account ada@example.com --lot LOT --note twice"],
+  ["alerts retry", ""],
+  ["env", ""],
+  ["run", "-- true"],
+];
+
+/** Imports are tried in tests/cli/import_test.ts. */
+const OTHERS = [
+  // orders and codes keep their own history
+  "codes create",
+  "codes list",
+  "codes revoke",
+  "credits checkout",
+  "payments dismiss",
+  "payments list",
+  "payments reconcile",
+  "payments refund",
+  "payments show",
+  "import litellm",
+  "import new-api",
+  "import one-api",
+];
+
+Deno.test("every command that changes something leaves a row in the log, and sluice log shows it", async () => {
+  await using dir = await tempDir();
+  await Deno.mkdir(`${dir.path}/data`);
+  const run = async (command: string) => {
+    const result = await sluice(command.split(" ").filter(Boolean), { directory: dir.path });
+    assertEquals(result.code, 0, `${command}: ${result.err}`);
+    return result.out;
+  };
+  const look = async () => {
+    const database = await openDatabase({
+      file: `${dir.path}/data/sluice.db`,
+      durability: "full",
+      rules: RULES,
+      now: Date.now,
+    });
+    try {
+      const row = await database.one("select count(*) as n from operation_log");
+      return { rows: Number(row!.n), content: await contentOf(database) };
+    } finally {
+      await database.close();
+    }
+  };
+  const names: Record<string, string> = {};
+  let before = { rows: 0, content: "" };
+  for (const [command, args] of WRITES) {
+    const filled = args.replace(/KEY|LOT/, (word) => names[word]!);
+    const json = args.startsWith("-- ") || command === "env" ? [] : ["--json"];
+    const out = await run([command, ...json, filled].join(" "));
+    const after = await look();
+    assert(after.rows > before.rows, `${command} ${args}`);
+    assert(after.content !== before.content);
+    before = after;
+    if (command === "key create") names.KEY = JSON.parse(out).id;
+    if (command === "credits grant") names.LOT = JSON.parse(out).lot;
+  }
+  const rows = JSON.parse(await run("log --json --limit 100"));
+  assertEquals(new Set(rows.map(({ door }: { door: string }) => door)), new Set(["command"]));
+  const role = rows.find(
+    (row: { operation: string }) => row.operation === "account.role",
+  );
+  assertEquals([role.before.role, role.after.role], ["none", "finance"]);
+  assertEquals(JSON.parse(await run("log --json --limit 1")).length, 1);
+  assertEquals(
+    JSON.parse(await run(`log --json --by ${role.actor} --limit 100`)).length,
+    rows.length,
+  );
+  assertEquals(JSON.parse(await run("log --json --by nobody")), []);
+  const about = JSON.parse(await run("log --json --about Platform --limit 100"));
+  assert(about.every((row: { team_id: string }) => row.team_id === about[0].team_id));
+  assertStringIncludes(await run("log --about ada@example.com --since 1h"), "account.role");
+  assertEquals((await sluice(["log", "--since", "soon"], { directory: dir.path })).code, 2);
+  assert(!/sk-[A-Za-z0-9]{20}|console\/link/.test(JSON.stringify(rows)));
+});
+
+Deno.test("the list of commands that write is complete", async () => {
+  await using dir = await tempDir();
+  const commandsOf = async (group: string): Promise<string[]> => {
+    const { out } = await sluice([...group.split(" "), "--help"].filter(Boolean), {
+      directory: dir.path,
+    });
+    const list = /Commands:\n([^]*?)(\n\n|$)/.exec(out)?.[1] ?? "";
+    return [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!)
+      .filter((name) => name !== "help");
+  };
+  const leaves: string[] = [];
+  for (const name of await commandsOf("")) {
+    const below = await commandsOf(name);
+    leaves.push(...below.map((one) => `${name} ${one}`));
+    if (below.length === 0 || ["requests", "models"].includes(name)) leaves.push(name);
+  }
+  const known = new Set([...READS, ...OTHERS, ...WRITES.map(([command]) => command)]);
+  assertEquals(leaves.filter((one) => !known.has(one)), []);
+});
