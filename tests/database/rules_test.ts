@@ -116,7 +116,7 @@ for (const kind of ["file", "server"] as const) {
     await using bench = await ledgerBench(kind);
     const { database } = bench;
     const broken = {
-      revision: 9,
+      revision: RULES.revision + 1,
       rules: [...RULES.rules, {
         name: "broken",
         sql: ["create trigger broken after insert on nothing begin select 1; end"],
@@ -124,7 +124,10 @@ for (const kind of ["file", "server"] as const) {
     };
     await assertRejects(() => migrate(database, { now, rules: broken }), DatabaseError);
     assertEquals(await installed(database), expected(RULES, 1));
-    const table = { revision: 9, rules: [{ name: "table", sql: ["create table t (id integer)"] }] };
+    const table = {
+      revision: RULES.revision + 1,
+      rules: [{ name: "table", sql: ["create table t (id integer)"] }],
+    };
     await assertRejects(() => migrate(database, { now, rules: table }), TypeError);
     assertEquals((await audit(database)).mismatches, []);
   });
