@@ -1,10 +1,10 @@
 import * as z from "zod";
 import {
-  cacheHitRate,
-  GROUPINGS,
   latestRecords,
+  ReportError,
+  reportUsage,
   requestRecord,
-  usageReport,
+  usageQuery,
 } from "../usage/mod.ts";
 import { DOORS } from "./actor.ts";
 import { logEntries } from "./log.ts";
@@ -17,56 +17,65 @@ import {
   pageOf,
   timeInput,
 } from "./lookup.ts";
-import { defineRead, type Operation, type OperationContext } from "./operation.ts";
-import { missing } from "./operation_error.ts";
+import { defineRead, type Operation } from "./operation.ts";
+import { missing, OperationError } from "./operation_error.ts";
 import { describeLogEntry, logShape } from "./shapes/log.ts";
 import { describeRequest, requestShape } from "./shapes/request.ts";
 
 const count = z.int();
 
+const figures = {
+  requests: count,
+  errors: count.describe("Failed requests."),
+  input_tokens: count,
+  cached_tokens: count,
+  cache_hit_rate: z.number().describe("Share of the input that upstreams had in their caches."),
+  output_tokens: count,
+  saved_credits: count.describe("What cached input saved."),
+  credits: count,
+  average_ms: z.number().describe("Mean duration of a request."),
+};
+const compared = {
+  ...figures,
+  failures: z.record(z.string(), count).optional().describe("Failed requests by reason."),
+  previous: z.looseObject(figures).optional().describe("The period before, with `compare`."),
+  change: z.record(z.string(), z.number().nullable()).optional().describe("In percent."),
+};
+
 export const USAGE_REPORT = defineRead({
-  input: z.strictObject({
-    account: accountInput,
-    by: z.enum(GROUPINGS).default("day"),
-    since: timeInput.optional(),
-  }),
+  input: usageQuery,
   output: z.strictObject({
-    group: z.string().describe("UTC day or hour, model, or key ID."),
-    requests: count,
-    errors: count,
-    input_tokens: count,
-    cached_tokens: count,
-    cache_hit_rate: z.number(),
-    output_tokens: count,
-    saved_credits: count,
-    credits: count,
+    since: z.string(),
+    until: z.string().describe("End, not part of the range."),
+    zone: z.string(),
+    rounded: z.boolean().describe("Whether a bound was moved to the beginning of its hour."),
+    by: z.array(z.string()),
+    rows: z.array(z.looseObject({
+      ...compared,
+      group: z.record(z.string(), z.string()).describe("Values by grouping."),
+      names: z.record(z.string(), z.string()).describe("Names of what the group has IDs of."),
+      isOthers: z.boolean().describe("Whether it is the sum of all groups after the `top` ones."),
+    })),
+    totals: z.looseObject(compared),
+    previous: z.strictObject({ since: z.string(), until: z.string() }).optional(),
   }),
 }, {
   name: "usage.report",
   method: "GET",
   path: "/usage",
-  summary: "Report the usage of an account",
+  summary: "Report the usage of any range",
   action: "usage.read",
-  isList: true,
-  async read(c, input) {
-    const rows = await usageRows(c, input);
-    return pageOf(rows, rows.length, ({ group }) => group);
+  async read({ parts: { database, accounts, teams }, nowMs }, query) {
+    try {
+      const report = await reportUsage({ database, accounts, teams, now: () => nowMs }, query);
+      return { ...report };
+    } catch (error) {
+      if (!(error instanceof ReportError)) throw error;
+      const code = error.isMissing ? "not_found" : "invalid_request";
+      throw new OperationError(code, error.message, { cause: error });
+    }
   },
 });
-
-/** The one place where the API gets reports from. */
-async function usageRows(
-  c: OperationContext,
-  { account, by, since }: {
-    readonly account: string;
-    readonly by: typeof GROUPINGS[number];
-    readonly since?: string | undefined;
-  },
-) {
-  const { id: accountId } = await accountOf(c, account);
-  const rows = await usageReport(c.parts.database, { accountId, by, sinceMs: msOf(since) ?? 0 });
-  return rows.map((row) => ({ ...row, cache_hit_rate: cacheHitRate(row) }));
-}
 
 export const REQUEST_LIST = defineRead({
   input: z.strictObject({

@@ -190,7 +190,7 @@ Deno.test("a client made from openapi.json drives the whole API; what is repeate
   await call("creditsTakeBack", { team, lot, credits: 5, note: "too many" });
   await call("creditsGet", { team });
   await call("entryList", { team });
-  await call("usageReport", { account: (await gateway.gateway.teams.get(team)).poolId });
+  await call("usageReport", { team, by: "member,model", since: "30d", compare: "true", top: "3" });
   const { data: [request] } = await call("requestList");
   await call("requestGet", { request: request.id });
   await call("routeList");
