@@ -4,6 +4,7 @@ import type { CommandContext, CommandParts } from "./context.ts";
 import { UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseCount, parseDuration, table, time } from "./format.ts";
+import { recordCommand } from "./operate.ts";
 
 interface CreateOptions {
   readonly package?: string;
@@ -64,6 +65,11 @@ export function codesCommand(program: Command, context: CommandContext): void {
         note: options.note,
         count: options.count === undefined ? undefined : parseCount(options.count),
       });
+      const { id: first } = made[0]!;
+      await recordCommand(parts, "code.create", {
+        about: { objectId: first },
+        after: { codes: made.map(({ id }) => id), package: offer?.id ?? null },
+      });
       print(
         { codes: made },
         () =>
@@ -94,6 +100,7 @@ export function codesCommand(program: Command, context: CommandContext): void {
     opens: "database",
     async run({ options: { id }, parts, print }) {
       await parts.codes.revoke(id);
+      await recordCommand(parts, "code.revoke", { about: { objectId: id }, after: { id } });
       print({ id, revoked: true }, () => `Revoked ${id}.\n`);
     },
   });

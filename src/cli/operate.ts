@@ -4,6 +4,7 @@ import {
   type Json,
   OperationError,
   perform,
+  recordStatement,
   shellActor,
   type WriteOperation,
 } from "../operations/mod.ts";
@@ -38,4 +39,23 @@ export async function operate(
     if (!(error instanceof OperationError)) throw error;
     throw new AccountError(error.message.replace(/\.$/, ""), { cause: error });
   }
+}
+
+/**
+ * Records in the log what a command has just done that is not an operation of the API, such as a refund: after it, as it may
+ * wait for a payment service.
+ */
+export async function recordCommand(
+  { database, clock }: CommandParts,
+  operation: string,
+  { about, after }: {
+    readonly about: Parameters<typeof recordStatement>[1]["about"];
+    /** How the object looks afterwards, without secrets. */
+    readonly after: unknown;
+  },
+): Promise<void> {
+  const by = { actor: shellActor(), origin: { door: "command", address: null } } as const;
+  await database.batch([
+    recordStatement(by, { operation, about, atMs: clock.now(), after }),
+  ]);
 }

@@ -16,6 +16,7 @@ import { gatewayAddress } from "./address.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { parseCount, parseDuration, table, time } from "./format.ts";
+import { recordCommand } from "./operate.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -120,6 +121,7 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       if (options.id !== undefined) {
         const order = await orderOf(parts, options.id);
         const after = await parts.payments.ask(order);
+        if (after.state !== order.state) await recordOrder(parts, "order.reconcile", after);
         return print(
           { order: order.id, before: order.state, state: after.state },
           ({ before, state }) => before === state ? `Still ${state}.\n` : `Now ${state}.\n`,
@@ -131,6 +133,8 @@ export function paymentsCommand(program: Command, context: CommandContext): void
         eventsSinceMs: context.now() - Math.min(sinceMs, 30 * 86_400_000),
         limit: 1_000,
       });
+      const { faults: _, ...counts } = found;
+      await recordCommand(parts, "order.reconcile", { about: {}, after: counts });
       print(
         found,
         ({ faults, ...counts }) => table([counts]) + faults.map((one) => `${one}\n`).join(""),
@@ -147,6 +151,7 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     async run({ options, parts, print }) {
       const order = await orderOf(parts, options.id);
       await parts.payments.looked(order);
+      if (order.needsLook) await recordOrder(parts, "order.dismiss", order);
       print({ order: order.id, dismissed: order.needsLook || null }, () => "Noted.\n");
     },
   });
@@ -174,6 +179,7 @@ export function paymentsCommand(program: Command, context: CommandContext): void
         amount: options.amount === undefined ? undefined : amountOf(options.amount, order.currency),
         reference,
       });
+      await recordOrder(parts, "order.refund", after);
       print(
         { ...plain(after, await emailsOf(parts)), reference },
         () =>
@@ -205,8 +211,16 @@ export function checkoutCommand(credits: Command, context: CommandContext): void
         reference: options.reference ?? newReference(),
         returnTo,
       });
+      await recordOrder(parts, "order.create", order);
       print({ order: order.id, state: order.state, url }, () => `${url}\n`);
     },
+  });
+}
+
+async function recordOrder(parts: CommandParts, operation: string, order: Order): Promise<void> {
+  await recordCommand(parts, operation, {
+    about: { accountId: order.accountId, objectId: order.id },
+    after: plain(order, await emailsOf(parts)),
   });
 }
 

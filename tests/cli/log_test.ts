@@ -22,10 +22,13 @@ const READS = [
   "help",
   "init",
   "invite show",
+  "codes list",
   "key list",
   "log",
   "models",
   "models sync",
+  "payments list",
+  "payments show",
   "reload",
   "requests",
   "requests show",
@@ -64,22 +67,20 @@ const WRITES: readonly (readonly [string, string])[] = [
   ["credits grant", "--account ada@example.com --credits 50"],
   ["credits take-back", "--account ada@example.com --lot LOT --note twice"],
   ["alerts retry", ""],
+  ["credits grant", "--account ada@example.com --package starter --paid --reference INV-1"],
+  ["payments refund", "ORDER --amount 1.00"],
+  ["payments reconcile", ""],
+  ["codes create", "--credits 5"],
+  ["codes revoke", "CODE"],
   ["env", ""],
   ["run", "-- true"],
 ];
 
 /** Imports are tried in tests/cli/import_test.ts. */
 const OTHERS = [
-  // orders and codes keep their own history
-  "codes create",
-  "codes list",
-  "codes revoke",
+  // need a payment service
   "credits checkout",
   "payments dismiss",
-  "payments list",
-  "payments reconcile",
-  "payments refund",
-  "payments show",
   "import litellm",
   "import new-api",
   "import one-api",
@@ -110,7 +111,7 @@ Deno.test("every command that changes something leaves a row in the log, and slu
   const names: Record<string, string> = {};
   let before = { rows: 0, content: "" };
   for (const [command, args] of WRITES) {
-    const filled = args.replace(/KEY|LOT/, (word) => names[word]!);
+    const filled = args.replace(/KEY|LOT|ORDER|CODE/, (word) => names[word]!);
     const json = args.startsWith("-- ") || command === "env" ? [] : ["--json"];
     const out = await run([command, ...json, filled].join(" "));
     const after = await look();
@@ -119,6 +120,11 @@ Deno.test("every command that changes something leaves a row in the log, and slu
     before = after;
     if (command === "key create") names.KEY = JSON.parse(out).id;
     if (command === "credits grant") names.LOT = JSON.parse(out).lot;
+    if (command === "codes create") names.CODE = JSON.parse(out).codes[0].id;
+    if (args.includes("INV-1")) {
+      names.ORDER = JSON.parse(await run("payments list --json")).orders[0].id;
+      before = await look();
+    }
   }
   const rows = JSON.parse(await run("log --json --limit 100"));
   assertEquals(new Set(rows.map(({ door }: { door: string }) => door)), new Set(["command"]));
