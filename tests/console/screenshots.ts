@@ -30,7 +30,7 @@ await shoot("home-dark-phone", "/console/", ada, {
   viewport: { width: 390, height: 844 },
 });
 await shoot("keys", "/console/keys", ada, {}, async (page) => {
-  await page.getByLabel("Name").fill("laptop");
+  await page.locator("form[action='/console/keys']").getByLabel("Name").fill("laptop");
   await page.getByRole("button", { name: "Create key" }).click();
 });
 await shoot("usage", "/console/usage?by=day", ada);
