@@ -57,10 +57,12 @@ export function UsagePage(
         <Field label="by" name="by" value={choices.by} hint="one or two, or tag:NAME" />
         <Field label="from" name="since" value={choices.since} hint="30d, 2026-11, 2026-11-05" />
         <Field label="until" name="until" value={choices.until} hint="not part of it" />
-        <Field label="time zone" name="zone" value={choices.zone} />
+        <Field label="time zone" name="zone" value={choices.zone} hint="Europe/Berlin" />
         <Field label="tag" name="tag" value={choices.tag} hint="project=alpha" />
-        {seesAll ? <Field label="team" name="team" value={choices.team} /> : null}
-        {seesAll ? <Field label="account" name="account" value={choices.account} /> : null}
+        {seesAll ? <Field label="team" name="team" value={choices.team} hint="name" /> : null}
+        {seesAll
+          ? <Field label="account" name="account" value={choices.account} hint="email address" />
+          : null}
         <Check label="compare" name="compare" checked={choices.compare} />
         {seesAll ? <Check label="all accounts" name="all" checked={choices.all} /> : null}
         <button type="submit" class="plain">Show</button>
