@@ -227,7 +227,7 @@ Deno.test("no word of a prompt, a reply or a summary is in the database or the l
     input,
     tools,
     metadata: { canary },
-    user: canary,
+    user: "customer-7", // a tag of the request: docs/usage.md
     include: ["reasoning.encrypted_content"],
   })).json();
   const [{ id }] = first.output;
