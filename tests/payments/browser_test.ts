@@ -89,7 +89,7 @@ inBrowser(
     stripe.pay(order.sessionId);
     const { page } = await signedIn(shop, browser, eve.email);
     await page.goto(`${gateway.url}/console/orders/${order.id}?session=${order.sessionId}`);
-    await page.getByText("Page not found").waitFor();
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
     assertEquals([await shop.balance(ada), await shop.balance(eve)], [0, 0]);
 
     const [made] = await gateway.gateway.codes.make({ credits: 70 });
