@@ -51,6 +51,6 @@ Deno.test("members download their own reports, requests and entries, operator ro
   const wrong = await asAda.get("/console/usage?by=moon");
   assertEquals(wrong.status, 400);
   assertStringIncludes(await wrong.text(), "must be one of day, hour");
-  assertEquals((await asAda.get("/console/usage.csv?since=soon")).status, 400);
-  assertEquals((await asAda.get("/console/usage/entries.csv?tag=a=b")).status, 400);
+  assertEquals(await statusOf(asAda.get("/console/usage.csv?since=soon")), 400);
+  assertEquals(await statusOf(asAda.get("/console/usage/entries.csv?tag=a=b")), 400);
 });
