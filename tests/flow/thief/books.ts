@@ -134,7 +134,11 @@ function owedFor(plan: Plan, taken: Taken, { ending, usage_source }: Row) {
   if (reported !== undefined && (isBelieved || taken.isWhole && !taken.isCutOff)) {
     return { credits: priceOf(reported), why: "reported", isExact: true };
   }
-  const usage = { input: inputOf(plan), output: taken.tokens };
+  // a further choice that is asked for when the client leaves has given it nothing, and is free
+  const input = ending === "client_left" && plan.choices > 1
+    ? Math.min(...plan.exchanges.map((one) => one.input))
+    : inputOf(plan);
+  const usage = { input, output: taken.tokens };
   return { credits: priceOf(usage), why: "counted", isExact: false };
 }
 
