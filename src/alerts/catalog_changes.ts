@@ -18,7 +18,7 @@ const remembered = z.object({
 /**
  * Compares the routes that are served with those that were remembered.
  *
- * Changes that come with other settings are remembered without an alert: whoever changed them knows.
+ * Changes that come with other settings are remembered without an alert: the operator who changed them knows.
  *
  * @param routes The routes that are served.
  * @param settings Digest of the settings that they come from.

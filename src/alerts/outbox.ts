@@ -63,7 +63,7 @@ const CLAIMED = `select ${ALERT_COLUMNS}
   from alert_deliveries join alerts on alerts.id = alert_id
   where receiver = ? and state = 'waiting' and claim = ? order by alerts.created_at_ms, alerts.id`;
 const IS_DUE = `select 1 as found from alert_deliveries where ${DUE} limit 1`;
-/** Whoever holds the claim by now: it has arrived. */
+/** Whatever gateway holds the claim by now: it has arrived. */
 const DELIVERED = `update alert_deliveries
   set state = 'delivered', delivered_at_ms = ?3, status = ?4, error = null
   where receiver = ?1 and alert_id in (select value from json_each(?2)) and state <> 'delivered'`;

@@ -89,7 +89,7 @@ async function ownerOf(
     case "account": {
       const account = await accountOf(c, named);
       const target = { owner, ownerId: account.id };
-      // whoever could change the budget of their own account would have none
+      // an account that could change its own budget would have none
       const action = actionOn(account, "account.budgets");
       return { target, accountId: account.id, action, sees: "account.read" };
     }

@@ -3,7 +3,7 @@ import type { Log } from "../telemetry/mod.ts";
 import type { Payments } from "./payments.ts";
 
 const EVERY_MS = 60_000;
-/** Each so many minutes webhooks are swept after. */
+/** Minutes between sweeps. */
 const SWEEP_EVERY = 3;
 /** Sweeps after which the events of the last day are read too. */
 const EVENTS_EVERY = 20;

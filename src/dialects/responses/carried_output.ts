@@ -390,7 +390,7 @@ export class CarriedOutput {
 
 const PARTS = { content: "content", summary: "reasoning_summary" } as const;
 
-/** Whether a message or reasoning has any text, or what stands for one. */
+/** Whether a message or reasoning has any text, or a sealed one. */
 function saysAnything(item: JsonObject): boolean {
   if (item.type !== "message" && item.type !== "reasoning") return true;
   return items(item.content).length > 0 || items(item.summary).length > 0 ||
