@@ -1,5 +1,6 @@
+import { delay } from "../std/mod.ts";
 import { type CoarseTimers, SlotMap } from "../platform/mod.ts";
-import { type Connection, type Peer, peerFrom, type Sockets } from "./sockets.ts";
+import { type Connection, type Peer, peerFrom, portOf, type Sockets } from "./sockets.ts";
 
 /** Dependencies and settings of {@linkcode Connections}. */
 export interface ConnectionsOptions {
@@ -45,6 +46,8 @@ const IDLE_UNDER_PRESSURE_MS = 250;
 const UNREAD_FACTOR = 10;
 /** Number of descriptors that the process opens and closes all the time. */
 const NEARLY = 8;
+/** Connections that a sweep looks at before it lets requests have their turn: takes about a millisecond. */
+const PER_TURN = 512;
 
 /** Watches client connections for disconnects, and closes idle ones. */
 export class Connections {
@@ -57,6 +60,9 @@ export class Connections {
   readonly #occupied = new SlotMap<Deno.Addr>();
   #dismissWatch: (() => void) | undefined;
   #sweeping: ReturnType<typeof setInterval> | undefined;
+  /** Whether idle connections are being closed, in turns. */
+  #isClosingIdle = false;
+  #isClosed = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -105,7 +111,7 @@ export class Connections {
       this.isPressed = used > PRESSURE * sockets.limit;
       if (threads?.sweeps === false) return;
       const isExhausted = used >= sockets.limit - NEARLY;
-      this.#closeIdle(sockets, port, used);
+      void this.#closeIdle(sockets, port, used);
       if (wasExhausted && !isExhausted) exhausted();
       wasExhausted = isExhausted;
     }, Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, sockets.limit / DESCRIPTORS_PER_MS)));
@@ -116,7 +122,7 @@ export class Connections {
   makeRoom(port: number): void {
     const { sockets, threads } = this.#options;
     if (sockets === undefined || threads?.sweeps === false) return;
-    this.#closeIdle(sockets, port, sockets.used);
+    void this.#closeIdle(sockets, port, sockets.used);
   }
 
   /** Returns those of the peers whose connections are in use in this thread. */
@@ -135,6 +141,7 @@ export class Connections {
   /** Stops watching and closing connections. */
   close(): void {
     clearInterval(this.#sweeping);
+    this.#isClosed = true;
     this.#dismissWatch?.();
     this.#watched.clear();
   }
@@ -169,41 +176,61 @@ export class Connections {
       else others.push(watched); // several requests over one HTTP/2 connection
     });
     if (sought.size === 0) return;
-    for (const { descriptor, peer } of sockets.connections()) {
+    const ports = new Set(sought.keys().map(portOf));
+    for (const { descriptor, peer } of sockets.connections(ports)) {
       const found = sought.get(peer);
       if (found === undefined) continue;
       for (const watched of found) watched.descriptor = descriptor;
     }
   }
 
-  /** @param used Number of descriptors in use. */
-  #closeIdle(sockets: Sockets, port: number, used: number): void {
-    const busy = new Set(this.#occupied.all().map(peerFrom));
+  /** Closes idle connections of a listening port, in turns: among ten thousand it takes many milliseconds. */
+  async #closeIdle(sockets: Sockets, port: number, used: number): Promise<void> {
+    if (this.#isClosingIdle) return;
+    this.#isClosingIdle = true;
+    try {
+      for (const idle of this.#idle(sockets, port, used)) {
+        this.#closeUnlessBusy(sockets, idle);
+        await delay(0);
+        if (this.#isClosed) return;
+      }
+    } finally {
+      this.#isClosingIdle = false;
+    }
+  }
+
+  /** Yields the idle connections among each {@linkcode PER_TURN} connections. */
+  *#idle(sockets: Sockets, port: number, used: number): Generator<readonly Connection[]> {
     const idleMs = used > HIGH_PRESSURE * sockets.limit
       ? Math.min(IDLE_UNDER_PRESSURE_MS, this.idleMs)
       : this.idleMs;
-    const idle: Connection[] = [];
+    let idle: Connection[] = [];
+    let seen = 0;
     for (const connection of sockets.connections()) {
-      const { descriptor, localPort, peer } = connection;
-      if (localPort !== port || busy.has(peer)) continue;
-      const { ms, unread } = sockets.idle(descriptor);
-      if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) idle.push(connection);
+      const { descriptor, localPort } = connection;
+      if (localPort === port) {
+        const { ms, unread } = sockets.idle(descriptor);
+        if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) idle.push(connection);
+      }
+      if (++seen % PER_TURN !== 0) continue;
+      yield idle;
+      idle = [];
     }
-    const { threads } = this.#options;
-    if (threads === undefined) { for (const { descriptor } of idle) sockets.end(descriptor); }
-    else if (idle.length > 0) void this.#closeUnlessBusy(sockets, idle, threads);
+    yield idle;
   }
 
-  async #closeUnlessBusy(
-    sockets: Sockets,
-    idle: readonly Connection[],
-    threads: ConnectionsOfThreads,
-  ): Promise<void> {
+  #closeUnlessBusy(sockets: Sockets, idle: readonly Connection[]): void {
+    const { threads } = this.#options;
+    if (idle.length === 0) return;
     const peers = idle.map(({ peer }) => peer);
-    const busy = new Set([...await threads.busyElsewhere(peers), ...this.busyOf(peers)]);
-    for (const { descriptor, peer } of idle) {
-      // it may be closed by now, and its descriptor in use again
-      if (!busy.has(peer) && sockets.peerOf(descriptor) === peer) sockets.end(descriptor);
-    }
+    const close = (busy: Iterable<Peer>) => {
+      const spared = new Set([...busy, ...this.busyOf(peers)]);
+      for (const { descriptor, peer } of idle) {
+        // it may be closed by now, and its descriptor in use again
+        if (!spared.has(peer) && sockets.peerOf(descriptor) === peer) sockets.end(descriptor);
+      }
+    };
+    if (threads === undefined) close([]);
+    else void threads.busyElsewhere(peers).then(close);
   }
 }

@@ -62,6 +62,7 @@ export class Sockets {
   readonly #libc: Deno.DynamicLibrary<typeof SYMBOLS>["symbols"];
   readonly #address = new Uint8Array(128);
   readonly #length = new Uint32Array(1);
+  readonly #bytesOfLength = new Uint8Array(this.#length.buffer);
   readonly #info = new DataView(new ArrayBuffer(256));
   readonly #pollfd = new DataView(new ArrayBuffer(8));
   /** A `struct pollfd` per descriptor: its number, then requested and returned events. */
@@ -98,14 +99,20 @@ export class Sockets {
 
   /** Number of open file descriptors. */
   get used(): number {
+    const limit = this.#pollAll();
     let used = 0;
-    for (const _descriptor of this.#open()) used++;
+    for (let descriptor = 0; descriptor < limit; descriptor++) if (this.#isOpen(descriptor)) used++;
     return used;
   }
 
-  /** Yields all TCP connections of this process. */
-  *connections(): Generator<Connection> {
+  /**
+   * Yields TCP connections of this process.
+   *
+   * @param ports Only connections whose other end has one of these ports; all by default.
+   */
+  *connections(ports?: ReadonlySet<number>): Generator<Connection> {
     for (const descriptor of this.#open()) {
+      if (ports !== undefined && !ports.has(this.#peerPort(descriptor))) continue;
       const peer = this.peerOf(descriptor);
       const localPort = peer === undefined ? undefined : this.#localPort(descriptor);
       if (peer !== undefined && localPort !== undefined) yield { descriptor, localPort, peer };
@@ -114,6 +121,14 @@ export class Sockets {
 
   /** Yields open descriptors, found by a single call. */
   *#open(): Generator<number> {
+    const limit = this.#pollAll();
+    for (let descriptor = 0; descriptor < limit; descriptor++) {
+      if (this.#isOpen(descriptor)) yield descriptor;
+    }
+  }
+
+  /** Queries all descriptors. Returns how many there may be. */
+  #pollAll(): number {
     const { limit } = this;
     if (this.#all.length !== 2 * limit) {
       this.#all = new Int32Array(2 * limit);
@@ -122,9 +137,12 @@ export class Sockets {
       }
     }
     this.#libc.poll(new Uint8Array(this.#all.buffer), BigInt(limit), 0);
-    for (let descriptor = 0; descriptor < limit; descriptor++) {
-      if ((this.#all[2 * descriptor + 1]! >> 16 & POLLNVAL) === 0) yield descriptor;
-    }
+    return limit;
+  }
+
+  /** Whether a descriptor was open when all were queried. */
+  #isOpen(descriptor: number): boolean {
+    return (this.#all[2 * descriptor + 1]! >> 16 & POLLNVAL) === 0;
   }
 
   /**
@@ -133,15 +151,20 @@ export class Sockets {
    * @returns `undefined` if the descriptor is not, or no longer, a connection.
    */
   peerOf(descriptor: number): Peer | undefined {
-    this.#length[0] = this.#address.length;
-    if (this.#libc.getpeername(descriptor, this.#address, this.#bytesOfLength) !== 0) {
-      return undefined;
-    }
-    const [family, , high, low] = this.#address;
-    const port = high! << 8 | low!;
+    const port = this.#peerPort(descriptor);
+    if (port < 0) return undefined;
+    const [family] = this.#address;
     if (family === AF_INET) return peer(port, this.#address.subarray(4, 8));
     if (family === AF_INET6) return peer(port, this.#address.subarray(8, 24));
     return undefined;
+  }
+
+  /** Reads the address of the other end. Returns its port, which is 0 without one, and -1 if there is no other end. */
+  #peerPort(descriptor: number): number {
+    this.#length[0] = this.#address.length;
+    return this.#libc.getpeername(descriptor, this.#address, this.#bytesOfLength) === 0
+      ? this.#address[2]! << 8 | this.#address[3]!
+      : -1;
   }
 
   /** Whether the address that was read last is one of the internet. */
@@ -251,10 +274,11 @@ export class Sockets {
   close(): void {
     this.#library.close();
   }
+}
 
-  get #bytesOfLength(): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#length.buffer);
-  }
+/** Returns the port of a peer. */
+export function portOf(peer: Peer): number {
+  return parseInt(peer);
 }
 
 /** Formats a peer. IPv4-mapped IPv6 addresses count as IPv4. */
@@ -264,10 +288,13 @@ function peer(port: number, address: Uint8Array): Peer {
   return `${port} ${(mapped ? address.subarray(12) : address).join(".")}`;
 }
 
+const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
+
 /** Converts an address of the platform to a peer; `undefined` if it has no IP address. */
 export function peerFrom(address: Deno.Addr | undefined): Peer | undefined {
   if (address === undefined || !("hostname" in address)) return undefined;
   const { hostname, port } = address;
+  if (IPV4.test(hostname)) return `${port} ${hostname}`; // the usual case, of thousands at once
   if (!ipaddr.isValid(hostname)) return undefined;
   return peer(port, Uint8Array.from(ipaddr.parse(hostname).toByteArray()));
 }
