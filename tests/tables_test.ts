@@ -7,7 +7,7 @@ import { TABLES as DATABASE } from "../src/database/tables.ts";
 import { TABLES as KEPT_ITEMS } from "../src/kept_items/tables.ts";
 import { TABLES as LEDGER } from "../src/ledger/tables.ts";
 import { TABLES as PAYMENTS } from "../src/payments/tables.ts";
-import { TABLES as OPERATIONS } from "../src/operations/tables.ts";
+import { TABLES as OPERATION_LOG } from "../src/operation_log/tables.ts";
 import { TABLES as SEALING } from "../src/sealing/tables.ts";
 import { TABLES as USAGE } from "../src/usage/tables.ts";
 import { assert, assertEquals } from "./assert.ts";
@@ -20,7 +20,7 @@ const OWNED = {
   kept_items: KEPT_ITEMS,
   ledger: LEDGER,
   payments: PAYMENTS,
-  operations: OPERATIONS,
+  operation_log: OPERATION_LOG,
   sealing: SEALING,
   usage: USAGE,
 } as const;

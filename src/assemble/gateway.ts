@@ -18,7 +18,7 @@ import type { App, Server } from "../http/mod.ts";
 import { type Resolve, systemResolve } from "../images/mod.ts";
 import { PaymentSweep } from "../payments/mod.ts";
 import type { InFlightRequests } from "../relay/mod.ts";
-import { pruneLog, pruneRequests } from "../operations/mod.ts";
+import { pruneLog, pruneRequests } from "../operation_log/mod.ts";
 import { sealKey } from "../sealing/mod.ts";
 import { delay } from "../std/mod.ts";
 import { guardProcess, type Log, Metrics, sumOfMetrics, type Tracing } from "../telemetry/mod.ts";

@@ -3,11 +3,10 @@ import type { Admission } from "../admission/mod.ts";
 import { Registration, Sales } from "../billing/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
 import { type Config, databaseFile } from "../config/mod.ts";
-import type { Console } from "../console/mod.ts";
 import {
-  Admin,
   App,
   isAdminPath,
+  openAdmin,
   openApiDocument,
   type Pages,
   type ResponseSockets,
@@ -15,7 +14,7 @@ import {
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
 import { KeptItems } from "../kept_items/mod.ts";
 import type { Payments } from "../payments/mod.ts";
-import { Requests } from "../operations/mod.ts";
+import { Requests } from "../operation_log/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
 import type { InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import type { BoundCipher, Sealing } from "../sealing/mod.ts";
@@ -183,19 +182,16 @@ export async function openServing(
       ...billing,
       aside,
       operations,
-      openApi: openApiDocument(),
+      openApi: await openApiDocument(),
     });
   });
-  const admin = new Admin({
-    operations,
-    keyRing: parts.keyRing,
-    rate: bounds.adminRequests,
-    log,
-  });
+  const admin = lazily(() =>
+    openAdmin({ operations, keyRing: parts.keyRing, rate: bounds.adminRequests, log })
+  );
   const pages: Pages = parts.pages ?? {
     fetch: async (request, peer) =>
       isAdminPath(new URL(request.url).pathname)
-        ? await admin.fetch(request, peer)
+        ? await (await admin()).fetch(request, peer)
         : await (await console()).fetch(request, peer),
   };
   const { payments } = billing;
@@ -238,9 +234,9 @@ export function newsOf({ listings, without }: UpstreamModels): ListsNews {
   return { listings, without };
 }
 
-/** Made when it is first needed: a start does not wait for the console, which few requests are for. */
-function lazily(make: () => Promise<Console>): () => Promise<Console> {
-  let made: Promise<Console> | undefined;
+/** Made when it is first needed: a start does not wait for the console or the operator's API, which few requests are for. */
+function lazily<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
   return () => made ??= make();
 }
 

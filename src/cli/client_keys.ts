@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { Account, Key, Keys } from "../accounts/mod.ts";
 import type { Statement } from "../database/mod.ts";
-import { describeKey, recordStatement, shellActor } from "../operations/mod.ts";
+import { recordStatement, shellActor } from "../operation_log/mod.ts";
+import { describeKey } from "../operations/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import { dirname, joinPath } from "../std/mod.ts";
 

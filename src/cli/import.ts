@@ -16,7 +16,7 @@ import {
   readNewApi,
 } from "../importers/mod.ts";
 import { resolvePath } from "../std/mod.ts";
-import { recordStatement, shellActor } from "../operations/mod.ts";
+import { recordStatement, shellActor } from "../operation_log/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";

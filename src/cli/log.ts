@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { describeLogEntry, logEntries, type LogEntry } from "../operations/mod.ts";
+import { logEntries, type LogEntry } from "../operation_log/mod.ts";
+import { describeLogEntry } from "../operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { parseCount, parseDuration, table } from "./format.ts";

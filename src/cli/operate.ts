@@ -1,13 +1,7 @@
 import { AccountError } from "../accounts/mod.ts";
 import type { Config } from "../config/mod.ts";
-import {
-  type Json,
-  OperationError,
-  perform,
-  recordStatement,
-  shellActor,
-  type WriteOperation,
-} from "../operations/mod.ts";
+import { OperationError, recordStatement, shellActor } from "../operation_log/mod.ts";
+import { type Json, perform, type WriteOperation } from "../operations/mod.ts";
 import { gatewayAddress } from "./address.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
 import { servedCatalog } from "./served_catalog.ts";

@@ -4,36 +4,15 @@ import { ConfigError } from "../config/mod.ts";
 import { DatabaseError, DirectoryInUse } from "../database/mod.ts";
 import { closestString } from "../std/mod.ts";
 import { VERSION } from "../platform/mod.ts";
-import { accountCommand } from "./account.ts";
-import { alertsCommand } from "./alerts.ts";
-import { configCommand } from "./config.ts";
-import { backupCommands } from "./backup.ts";
-import { codesCommand } from "./codes.ts";
-import { completionCommand } from "./completion.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
-import { creditCommands } from "./credits.ts";
-import { doctorCommand } from "./doctor.ts";
-import { environmentCommands } from "./environment.ts";
-import { importCommand } from "./import.ts";
-import { initCommand } from "./init.ts";
-import { keyCommand } from "./key.ts";
-import { logCommand } from "./log.ts";
-import { paymentsCommand } from "./payments.ts";
-import { reloadCommand } from "./reload.ts";
-import { usageCommand } from "./usage.ts";
-import { modelsCommands } from "./models.ts";
-import { requestsCommand } from "./requests.ts";
 import { serveCommand } from "./serve.ts";
-import { teamCommand } from "./team.ts";
-import { simulateCommand } from "./simulate.ts";
-import { versionCommand } from "./version.ts";
 
 /** Carries out a command line; answers the exit status: 0 done, 1 failed, 2 wrong usage. */
 export async function runCommand(
   args: readonly string[],
   context: CommandContext,
 ): Promise<number> {
-  const program = build(context);
+  const program = await build(args, context);
   const [first = ""] = args;
   const known = program.commands.map((one) => one.name());
   if (!first.startsWith("-") && first !== "" && first !== "help" && !known.includes(first)) {
@@ -56,7 +35,17 @@ export async function runCommand(
   }
 }
 
-function build(context: CommandContext): Command {
+/**
+ * Whether the gateway is to be started, without a question for help. The other commands are not loaded then: they and what they
+ * need would hold megabytes for as long as it runs.
+ */
+function isServe(args: readonly string[]): boolean {
+  const [first = "serve"] = args;
+  return (first === "serve" || first.startsWith("-")) &&
+    !args.some((one) => one === "--help" || one === "-h");
+}
+
+async function build(args: readonly string[], context: CommandContext): Promise<Command> {
   const program = new Command("sluice")
     .description("An LLM gateway in one executable: three dialects, any upstream, exact credits.")
     .version(VERSION, "--version", "print the version")
@@ -70,27 +59,10 @@ function build(context: CommandContext): Command {
     })
     .exitOverride();
   serveCommand(program, context);
-  initCommand(program, context);
-  importCommand(program, context);
-  environmentCommands(program, context);
-  accountCommand(program, context);
-  keyCommand(program, context);
-  teamCommand(program, context);
-  creditCommands(program, context);
-  paymentsCommand(program, context);
-  codesCommand(program, context);
-  usageCommand(program, context);
-  modelsCommands(program, context);
-  requestsCommand(program, context);
-  alertsCommand(program, context);
-  logCommand(program, context);
-  reloadCommand(program, context);
-  configCommand(program, context);
-  doctorCommand(program, context);
-  backupCommands(program, context);
-  simulateCommand(program, context);
-  completionCommand(program, context);
-  versionCommand(program, context);
+  if (!isServe(args)) {
+    const { addCommands } = await import("./commands.ts");
+    addCommands(program, context);
+  }
   return program;
 }
 

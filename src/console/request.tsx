@@ -16,15 +16,8 @@ import type { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
-import {
-  type Json,
-  OperationError,
-  type OperationParts,
-  perform,
-  recordStatement,
-  sessionActor,
-  type WriteOperation,
-} from "../operations/mod.ts";
+import { OperationError, recordStatement, sessionActor } from "../operation_log/mod.ts";
+import { type Json, type OperationParts, perform, type WriteOperation } from "../operations/mod.ts";
 import type { Codes, Payments } from "../payments/mod.ts";
 import type { InFlightRequest } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";

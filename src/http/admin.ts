@@ -5,16 +5,18 @@ import { DIALECTS } from "../dialects/mod.ts";
 import {
   asOperationError,
   type By,
-  errorBody,
   keyActor,
-  type Operation,
   OperationError,
+  type StoredReply,
+} from "../operation_log/mod.ts";
+import {
+  errorBody,
+  type Operation,
   type OperationParts,
   OPERATIONS,
   perform,
   performOnce,
   performRead,
-  type StoredReply,
 } from "../operations/mod.ts";
 import { until } from "../platform/mod.ts";
 import type { RateLimit } from "../rate_limits/mod.ts";
@@ -22,11 +24,9 @@ import { asRefusal, invalid, Refusal } from "../refusal.ts";
 import { LimitedBytesTransformStream, toText } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { TrustedProxies, visitorOf } from "../web/mod.ts";
+import { ADMIN_BASE } from "./admin_path.ts";
 import { presentedKeys } from "./guard.ts";
 import { pathOf } from "./request_line.ts";
-
-/** Where the operator's API is. */
-export const ADMIN_BASE = "/admin/v1";
 
 /** Dependencies of {@linkcode Admin}. */
 export interface AdminParts {
@@ -188,11 +188,6 @@ export class Admin {
 /** The pattern of an operation's path for the router. */
 export function routeOf({ path }: Pick<Operation, "path">): string {
   return `${ADMIN_BASE}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
-}
-
-/** Returns whether a path belongs to the operator's API. */
-export function isAdminPath(path: string): boolean {
-  return path.startsWith(`${ADMIN_BASE}/`) || path === ADMIN_BASE;
 }
 
 function stored({ status, body }: StoredReply): Response {

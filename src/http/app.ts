@@ -11,8 +11,7 @@ import { asRefusal, Refusal } from "../refusal.ts";
 import { WEBHOOK_PATH } from "../payments/mod.ts";
 import type { RelayParts } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
-import { OPERATIONS } from "../operations/mod.ts";
-import { isAdminPath, routeOf } from "./admin.ts";
+import { isAdminPath } from "./admin_path.ts";
 import { Callers, type CallersParts } from "./callers.ts";
 import { codexModels, isCodex as isFromCodex } from "./codex.ts";
 import { creditUsage } from "./credits.ts";
@@ -21,7 +20,7 @@ import { COUNTING, DIALECT_PATHS } from "./dialect_paths.ts";
 import { hasSaneHost, presentedKeys, sameSecret } from "./guard.ts";
 import { Inference, type InferenceOptions } from "./inference.ts";
 import { modelInfo, modelList } from "./models.ts";
-import { openApiDocument } from "./openapi/document.ts";
+import { openApiDocument } from "./on_demand.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
@@ -79,12 +78,11 @@ export class App {
     this.#hono = this.#routes(this.#inference);
   }
 
-  /** All endpoints, by method and path. */
+  /** All endpoints but those of the operator's API, by method and path. */
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
     const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
       .map((path) => ({ method: "POST", path }));
-    const admin = OPERATIONS.map((one) => ({ method: one.method, path: routeOf(one) }));
-    return [...relayed, { method: "GET", path: RESPONSES }, ...admin, ...this.#hono.routes];
+    return [...relayed, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
   }
 
   /** Resolves when no request to a model is in progress. For an app that gets no new ones. */
@@ -225,7 +223,7 @@ export class App {
     app.get("/readyz", (c) => this.#ready(c));
     app.get("/metrics", (c) => this.#metrics(c));
     app.get("/openapi.json", async (c) => {
-      const document = this.#openApi ??= Entity.ofJson(openApiDocument());
+      const document = this.#openApi ??= openApiDocument().then(Entity.ofJson);
       return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
     });
 

@@ -9,10 +9,10 @@
 
 export { creditUsage } from "./credits.ts";
 export { App, type AppOptions, type AppParts, type Pages } from "./app.ts";
-export { openApiDocument } from "./openapi/document.ts";
 export { presentedKeys } from "./guard.ts";
 export { Connections, type ConnectionsOptions } from "./connections.ts";
 export { openRequestsFor, type Peer, Sockets } from "./sockets.ts";
 export { ResponseSockets } from "./response_sockets.ts";
 export { serve, type Server } from "./serve.ts";
-export { Admin, type AdminParts, isAdminPath } from "./admin.ts";
+export { isAdminPath } from "./admin_path.ts";
+export { openAdmin, openApiDocument } from "./on_demand.ts";

@@ -17,7 +17,7 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
-import { missing } from "./operation_error.ts";
+import { missing } from "../operation_log/mod.ts";
 import { accountShape, describeAccount } from "./shapes/account.ts";
 import { credits } from "./shapes/common.ts";
 

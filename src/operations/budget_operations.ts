@@ -33,7 +33,7 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
-import { missing, OperationError } from "./operation_error.ts";
+import { missing, OperationError } from "../operation_log/mod.ts";
 import { budgetShape } from "./shapes/budget.ts";
 
 const MAX_CREDITS = 1e15;

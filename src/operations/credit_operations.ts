@@ -9,7 +9,7 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
-import { OperationError } from "./operation_error.ts";
+import { OperationError } from "../operation_log/mod.ts";
 import { credits } from "./shapes/common.ts";
 import { describeEntry, describeLot, entryShape, lotShape } from "./shapes/credits.ts";
 

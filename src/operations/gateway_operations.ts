@@ -7,7 +7,7 @@ import { newId } from "../platform/mod.ts";
 import { configuredUpstreams, probeUpstream } from "../upstreams/mod.ts";
 import { accountInput, accountOf, flagInput, pageInput, pageOf } from "./lookup.ts";
 import { defineRead, defineWrite, type Operation, type OperationContext } from "./operation.ts";
-import { missing, OperationError } from "./operation_error.ts";
+import { missing, OperationError } from "../operation_log/mod.ts";
 import { alertShape, describeAlert } from "./shapes/alert.ts";
 import { iso, timestamp } from "./shapes/common.ts";
 

@@ -29,7 +29,7 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
-import { OperationError } from "./operation_error.ts";
+import { OperationError } from "../operation_log/mod.ts";
 import { iso } from "./shapes/common.ts";
 import { describeKey, keyShape, listedKeyShape } from "./shapes/key.ts";
 

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { type Account, AccountError, type Action, type Key, type Team } from "../accounts/mod.ts";
-import { type Actor, may } from "./actor.ts";
+import { type Actor, may, missing, OperationError } from "../operation_log/mod.ts";
 import type { OperationContext } from "./operation.ts";
-import { missing, OperationError } from "./operation_error.ts";
 
 /** An account in the input. */
 export const accountInput = z.string().min(1).max(320).describe("Account ID or email address.");

@@ -36,27 +36,9 @@ export * from "./gateway_operations.ts";
 export * from "./key_operations.ts";
 export * from "./report_operations.ts";
 export * from "./team_operations.ts";
-export {
-  type Actor,
-  type Door,
-  DOORS,
-  keyActor,
-  type Origin,
-  sessionActor,
-  shellActor,
-} from "./actor.ts";
-export { logEntries, type LogEntry, type LogFilter, pruneLog } from "./log.ts";
 export type { Json, Method, Operation, ReadOperation, WriteOperation } from "./operation.ts";
-export {
-  asOperationError,
-  OPERATION_ERRORS,
-  OperationError,
-  type OperationErrorCode,
-} from "./operation_error.ts";
 export type { GatewayParts, Nouns, OperationParts } from "./parts.ts";
-export { type By, errorBody, perform, performOnce, performRead } from "./perform.ts";
-export { recordStatement } from "./record.ts";
-export { pruneRequests, Requests, type StoredReply } from "./requests.ts";
+export { errorBody, perform, performOnce, performRead } from "./perform.ts";
 export { isoOf } from "./lookup.ts";
 export { accountShape, describeAccount } from "./shapes/account.ts";
 export { alertShape, describeAlert } from "./shapes/alert.ts";

@@ -1,10 +1,14 @@
 import * as z from "zod";
 import type { Action, ActionObject, Scope } from "../accounts/mod.ts";
 import type { Condition, Statement } from "../database/mod.ts";
-import { type Actor, may, type Origin } from "./actor.ts";
-import type { LogObject } from "./log.ts";
+import {
+  type Actor,
+  type LogObject,
+  may,
+  OperationError,
+  type Origin,
+} from "../operation_log/mod.ts";
 import type { NewIds } from "./new_ids.ts";
-import { OperationError } from "./operation_error.ts";
 import type { Nouns, OperationParts } from "./parts.ts";
 
 /** A JSON object, as replies are. */

@@ -5,7 +5,7 @@ import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
 import type { UpstreamState } from "../upstreams/mod.ts";
 import { LoggedDatabase, type LoggedStatements } from "./logged_database.ts";
-import type { Requests } from "./requests.ts";
+import type { Requests } from "../operation_log/mod.ts";
 
 /** The nouns that operations work with. */
 export interface Nouns {

@@ -1,15 +1,24 @@
 import { stillHas } from "../accounts/mod.ts";
 import { type Database, DatabaseError } from "../database/mod.ts";
-import { type Actor, authorityOf, may, type Origin } from "./actor.ts";
 import {
+  type Actor,
   afterStatement,
+  asOperationError,
+  authorityOf,
+  type By,
+  type ClaimedRequest,
   guardStatement,
   isLogged,
   type LogEntry,
   logEntry,
   logStatement,
+  may,
   type NewEntry,
-} from "./log.ts";
+  OPERATION_ERRORS,
+  OperationError,
+  reused,
+  type StoredReply,
+} from "../operation_log/mod.ts";
 import { NewIds } from "./new_ids.ts";
 import type {
   Json,
@@ -19,15 +28,7 @@ import type {
   ReadOperation,
   WriteOperation,
 } from "./operation.ts";
-import { asOperationError, OPERATION_ERRORS, OperationError } from "./operation_error.ts";
 import { loggedNouns, type OperationParts } from "./parts.ts";
-import { type ClaimedRequest, reused, type StoredReply } from "./requests.ts";
-
-/** Who does something, and from where. */
-export interface By {
-  readonly actor: Actor;
-  readonly origin: Origin;
-}
 
 /**
  * Carries out a read.

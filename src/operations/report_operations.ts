@@ -6,8 +6,7 @@ import {
   requestRecord,
   usageQuery,
 } from "../usage/mod.ts";
-import { DOORS } from "./actor.ts";
-import { logEntries } from "./log.ts";
+import { DOORS, logEntries, missing, OperationError } from "../operation_log/mod.ts";
 import {
   accountInput,
   accountOf,
@@ -18,7 +17,6 @@ import {
   timeInput,
 } from "./lookup.ts";
 import { defineRead, type Operation } from "./operation.ts";
-import { missing, OperationError } from "./operation_error.ts";
 import { describeLogEntry, logShape } from "./shapes/log.ts";
 import { describeRequest, requestShape } from "./shapes/request.ts";
 

@@ -19,7 +19,7 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
-import { missing } from "./operation_error.ts";
+import { missing } from "../operation_log/mod.ts";
 import {
   describeMember,
   describeTeam,

@@ -1,5 +1,5 @@
 import type { Database } from "../../src/database/mod.ts";
-import { pruneLog, pruneRequests } from "../../src/operations/mod.ts";
+import { pruneLog, pruneRequests } from "../../src/operation_log/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { adminClient, contentOf, ownersClient } from "../fake/admin_client.ts";
 import { startGateway, statusOf } from "../fake/gateway.ts";

@@ -1,7 +1,9 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import openapiTS, { astToString } from "openapi-typescript";
 import type { z } from "zod";
+import { routeOf } from "../../src/http/admin.ts";
 import { SCHEMAS } from "../../src/http/openapi/schemas.ts";
+import { OPERATIONS } from "../../src/operations/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { checkResponseObject, checkResponsesStream } from "../dialects/legal_responses.ts";
 import { environment, exampleArgs } from "../fake/command.ts";
@@ -32,7 +34,8 @@ Deno.test("openapi.json passes a linter", async () => {
 Deno.test("openapi.json names every endpoint, with each error that it can answer", async () => {
   await using gateway = await startGateway();
   const { paths, components } = await (await fetch(`${gateway.url}/openapi.json`)).json();
-  const served = gateway.gateway.app.endpoints.map(({ method, path }) =>
+  const admin = OPERATIONS.map((one) => ({ method: one.method, path: routeOf(one) }));
+  const served = [...gateway.gateway.app.endpoints, ...admin].map(({ method, path }) =>
     `${method.toLowerCase()} ${path.replace(/:(\w+)(\{.*\})?/g, "{$1}")}`
   );
   const described = Object.entries(paths as Record<string, Record<string, unknown>>)

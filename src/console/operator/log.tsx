@@ -1,4 +1,4 @@
-import { logEntries, type LogEntry } from "../../operations/mod.ts";
+import { logEntries, type LogEntry } from "../../operation_log/mod.ts";
 import { Field, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";

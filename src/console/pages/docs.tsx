@@ -28,7 +28,7 @@ interface Document {
 
 /** API documentation, from the document that `/openapi.json` serves. */
 export function DocsPage({ page, document }: { page: PageContext; document: unknown }) {
-  const { info, paths, components } = document as Document; // built by openApiDocument() in this shape
+  const { info, paths, components } = document as Document; // built by describeEndpoints() in this shape
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation }))
   );

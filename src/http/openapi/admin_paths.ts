@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { type Operation, OPERATION_ERRORS, OPERATIONS } from "../../operations/mod.ts";
-import { ADMIN_BASE } from "../admin.ts";
+import { OPERATION_ERRORS } from "../../operation_log/mod.ts";
+import { type Operation, OPERATIONS } from "../../operations/mod.ts";
+import { ADMIN_BASE } from "../admin_path.ts";
 import { headerRefs, IDS, type Json, json } from "./operation.ts";
 
 const IDEMPOTENCY_KEY = {

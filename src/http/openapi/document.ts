@@ -32,7 +32,7 @@ import { webhookPaths } from "./webhook_paths.ts";
  *
  * @returns An OpenAPI 3.1 document.
  */
-export function openApiDocument(): Json {
+export function describeEndpoints(): Json {
   return {
     openapi: "3.1.0",
     info: {

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { DOORS } from "../actor.ts";
-import type { LogEntry } from "../log.ts";
+import { DOORS, type LogEntry } from "../../operation_log/mod.ts";
 import { iso, timestamp } from "./common.ts";
 
 /** A row of the log as commands and the API show it. */

@@ -48,7 +48,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "reply-in-clear",
-    file: "src/operations/requests.ts",
+    file: "src/operation_log/requests.ts",
     find: 'args: [status, this.#cipher.encrypt(body, [id]).toString("base64"), id],',
     replace: "args: [status, body, id],",
     tests: [{ file: "tests/http/admin_client_test.ts" }],

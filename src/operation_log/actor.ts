@@ -32,6 +32,12 @@ export interface Origin {
   readonly address: string | null;
 }
 
+/** Who does something, and from where. */
+export interface By {
+  readonly actor: Actor;
+  readonly origin: Origin;
+}
+
 /** The user of the shell that a command runs in. */
 export function shellActor(): Actor {
   return { account: null, teams: new Map(), keyId: null, name: systemUser() };

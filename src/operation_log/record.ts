@@ -1,7 +1,7 @@
 import type { Statement } from "../database/mod.ts";
 import { newId } from "../platform/mod.ts";
 import { type LogObject, logStatement } from "./log.ts";
-import type { By } from "./perform.ts";
+import type { By } from "./actor.ts";
 
 /**
  * Returns the statement that records what is not an operation of the API, such as a new password or an import, for the
