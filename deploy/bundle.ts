@@ -129,9 +129,6 @@ function asInNode(): Plugin {
           target: "es2024",
           define: Object.fromEntries(NODE_TIMERS.map((name) => [name, `nodeTimers.${name}`])),
           legalComments: "none",
-          // names stay, for stack traces
-          minifyWhitespace: true,
-          lineLimit: 160,
           minifyWhitespace: true,
           minifySyntax: true,
         });
