@@ -1,6 +1,7 @@
 import { AccountError } from "../accounts/mod.ts";
 import type { Config } from "../config/mod.ts";
 import {
+  type By,
   type Json,
   OperationError,
   perform,
@@ -31,7 +32,7 @@ export async function operate(
         catalog: () => servedCatalog(config, context),
         address: async () => (await gatewayAddress(config)).url,
       },
-      { actor: shellActor(), origin: { door: "command", address: null } },
+      shellBy(),
       operation,
       input,
     );
@@ -39,6 +40,11 @@ export async function operate(
     if (!(error instanceof OperationError)) throw error;
     throw new AccountError(error.message.replace(/\.$/, ""), { cause: error });
   }
+}
+
+/** Who runs a command, and from where. */
+export function shellBy(): By {
+  return { actor: shellActor(), origin: { door: "command", address: null } };
 }
 
 /**
@@ -54,8 +60,7 @@ export async function recordCommand(
     readonly after: unknown;
   },
 ): Promise<void> {
-  const by = { actor: shellActor(), origin: { door: "command", address: null } } as const;
   await database.batch([
-    recordStatement(by, { operation, about, atMs: clock.now(), after }),
+    recordStatement(shellBy(), { operation, about, atMs: clock.now(), after }),
   ]);
 }
