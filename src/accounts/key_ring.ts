@@ -32,6 +32,8 @@ const callerRow = z.object({
   teamId: row.team_id,
   /** Account of the team's member that the key was made for. */
   memberId: row.member_id,
+  /** The account that what is kept or sealed for the client belongs to: the member's, else the one that pays. */
+  holderId: row.member_id ?? row.account_id,
   /** Name of the key's team, for messages. */
   teamName: row.team_name === null ? null : displayed(row.team_name),
   /** Email address of the member that the key was made for, for messages. */

@@ -31,7 +31,9 @@ const LEASE_SLACK_MS = 30_000;
 const MAX_PAUSE_MS = 60_000;
 /** Time for deliveries in progress when the gateway stops. */
 const STOP_MS = 2_000;
-const WRITE_ATTEMPTS = 3;
+/** How long the outcome of a delivery is tried to be written, should the database be away; at most so long between attempts. */
+const WRITE_MS = 3_600_000;
+const MAX_WRITE_WAIT_MS = 5_000;
 
 interface ReceiverState {
   failures: number;
@@ -79,17 +81,18 @@ export class Deliveries {
     clearInterval(this.#timer);
     const all = Promise.all([...this.#states.values()].map(({ sending }) => sending));
     const cut = setTimeout(() => this.#closing.abort(), STOP_MS);
-    this.#stopping = true;
+    this.#stop.abort();
     await all;
     clearTimeout(cut);
     this.#closing.abort();
   }
 
-  #stopping = false;
+  /** Aborted when no further delivery begins. */
+  readonly #stop = new AbortController();
 
   async #deliverAll(name: string, state: ReceiverState): Promise<void> {
     const { outbox, settings, resolve, now, log, metrics } = this.#options;
-    while (!this.#stopping) {
+    while (!this.#stop.signal.aborted) {
       const { receivers, allowPrivateHosts, timeoutMs } = settings();
       const receiver = receivers[name];
       if (receiver === undefined) return;
@@ -123,14 +126,16 @@ export class Deliveries {
     }
   }
 
-  /** What has arrived is written down several times if need be: otherwise it would be delivered again. */
+  /** What has arrived is written down once the database is back: otherwise it would be delivered again. */
   async #finish(claim: Claim, outcome: DeliveryOutcome): Promise<number> {
+    const startedTick = performance.now();
     for (let attempt = 1;; attempt++) {
       try {
         return await this.#options.outbox.finish(claim, outcome);
       } catch (error) {
-        if (attempt === WRITE_ATTEMPTS || this.#stopping) throw error;
-        await delay(500 * attempt);
+        if (this.#stop.signal.aborted || performance.now() - startedTick > WRITE_MS) throw error;
+        const waitMs = Math.min(500 * attempt, MAX_WRITE_WAIT_MS);
+        await delay(waitMs, { signal: this.#stop.signal }).catch(() => {});
       }
     }
   }

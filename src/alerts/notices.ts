@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database, Value } from "../database/mod.ts";
+import { type Condition, type Database, scanRows } from "../database/mod.ts";
 import { type Alert, ALERT_COLUMNS, readAlert } from "./alert.ts";
 
 const delivery = z.object({
@@ -60,29 +60,31 @@ const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'circuit_opened', 'circuit
  */
 export async function notices(database: Database, filter: NoticeFilter): Promise<Notice[]> {
   const { reader, isUnread = false, state, after, limit } = filter;
-  const conditions: string[] = [];
-  const args: Value[] = [];
+  const within: Condition[] = [];
   if (reader !== undefined) {
-    conditions.push(OF_READER);
-    args.push(reader.accountId, JSON.stringify(reader.leads));
+    within.push({ sql: OF_READER, args: [reader.accountId, JSON.stringify(reader.leads)] });
   }
-  if (isUnread) conditions.push("read_at_ms is null");
   if (state !== undefined) {
-    conditions.push("alerts.id in (select alert_id from alert_deliveries where state = ?)");
-    args.push(state);
+    within.push({
+      sql: "alerts.id in (select alert_id from alert_deliveries where state = ?)",
+      args: [state],
+    });
   }
-  if (after !== undefined) {
-    conditions.push(
-      "(alerts.created_at_ms, alerts.id) < (select created_at_ms, id from alerts where id = ?)",
-    );
-    args.push(after);
-  }
-  const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
-  const rows = await database.all(
-    `select ${ALERT_COLUMNS}, ${DELIVERIES} from alerts ${where}
-      order by alerts.created_at_ms desc, alerts.id desc limit ?`,
-    [...args, limit],
-  );
+  const unread: Condition[] = isUnread ? [{ sql: "read_at_ms is null", args: [] }] : [];
+  const rows = await scanRows(database, {
+    table: "alerts",
+    columns: `${ALERT_COLUMNS}, ${DELIVERIES}`,
+    order: ["created_at_ms", "id"],
+    // a reader's own alerts are few
+    ...(reader === undefined ? { within, filter: unread } : {
+      within: [...within, ...unread],
+      filter: [],
+    }),
+    after: after === undefined
+      ? undefined
+      : { sql: "select created_at_ms, id from alerts where id = ?", args: [after] },
+    limit,
+  });
   return rows.map((row) => ({
     ...readAlert(row),
     deliveries: z.array(delivery).parse(JSON.parse(String(row.deliveries))),

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type Notice, notices } from "../alerts/mod.ts";
-import { ALERT_RETRY, describeAlert, testReceivers } from "../operations/mod.ts";
+import { ALERT_RETRY, ALERT_TEST, alertTestShape, describeAlert } from "../operations/mod.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseCount, table, time } from "./format.ts";
@@ -52,9 +52,10 @@ export function alertsCommand(program: Command, context: CommandContext): void {
     name: "test",
     description: "send a test alert to receivers, and print what they reply",
     arguments: [argument("[receiver]", "name of the receiver (default: all)")],
-    help: "\nThe exit status is 1 if a delivery fails. A test alert is not kept, and not repeated.",
-    opens: "settings",
-    async run({ options: { receiver }, config, print }) {
+    help:
+      "\nThe exit status is 1 if a delivery fails. A test alert is not kept, and not repeated; the log says who sent it.",
+    opens: "new database",
+    async run({ options: { receiver }, parts, config, print }) {
       const { receivers } = config.settings.alerts;
       const names = receiver === undefined ? Object.keys(receivers) : [receiver];
       if (names.length === 0) {
@@ -68,7 +69,10 @@ export function alertsCommand(program: Command, context: CommandContext): void {
           }`,
         );
       }
-      const results = await testReceivers({ config, now: context.now }, names);
+      const reply = await operate({ context, parts, config }, ALERT_TEST, {
+        ...(receiver === undefined ? {} : { receiver }),
+      });
+      const { results } = alertTestShape.parse(reply);
       print(results, () =>
         table(results.map(({ receiver, ok, status, error, took_ms }) => ({
           receiver,

@@ -2,13 +2,16 @@ import type { Command } from "commander";
 import { databaseFile } from "../config/mod.ts";
 import {
   backUp,
+  type Database,
   databaseAlone,
   DirectoryInUse,
   gatewayIdentity,
   restoreFile,
 } from "../database/mod.ts";
+import { recordStatement } from "../operation_log/mod.ts";
 import { dirname, resolvePath } from "../std/mod.ts";
 import type { CommandContext } from "./context.ts";
+import { shellBy } from "./operate.ts";
 import { argument, defineCommand } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
@@ -63,7 +66,10 @@ export function backupCommands(program: Command, context: CommandContext): void 
       };
       using _alone = await gatewayIdentity(config.settings.data).catch(running);
       using _file = await databaseAlone(config.settings.data, file).catch(running);
-      const { schema, bytes, before } = await restoreFile(from, file, context.now());
+      const { schema, bytes, before } = await restoreFile(from, file, {
+        nowMs: context.now(),
+        note: (copy) => noteRestore(copy, { from, atMs: context.now() }),
+      });
       print(
         { file, bytes, schema, before: before ?? null },
         () =>
@@ -73,4 +79,21 @@ export function backupCommands(program: Command, context: CommandContext): void 
       );
     },
   });
+}
+
+/** Records in the log of a restored database when it was restored; one from before schema 18 has no log. */
+async function noteRestore(
+  copy: Database,
+  { from, atMs }: { readonly from: string; readonly atMs: number },
+): Promise<void> {
+  const log = await copy.one("select 1 as found from sqlite_master where name = 'operation_log'");
+  if (log === undefined) return;
+  await copy.batch([
+    recordStatement(shellBy(), {
+      operation: "database.restore",
+      about: {},
+      atMs,
+      after: { file: from },
+    }),
+  ]);
 }

@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import { type Config, locateFaults } from "../config/mod.ts";
+import { displayedLines } from "../platform/mod.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
 import { type PlaceOptions, readSettings, withParts } from "./settings.ts";
 
@@ -9,7 +10,7 @@ type Given<Options> = Options & PlaceOptions & { readonly json?: boolean };
 /** What a command is run with. */
 interface Run<Options> {
   readonly options: Given<Options>;
-  /** Prints a value as JSON if that is asked for, or what `text` makes of it. */
+  /** Prints a value as JSON if that is asked for, or what `text` makes of it: no control characters of others. */
   readonly print: <T>(value: T, text: (value: T) => string) => void;
 }
 
@@ -112,7 +113,9 @@ export function defineCommand<Options>(
       ...command.opts<Given<Options>>(),
     };
     const print: Run<Options>["print"] = (value, text) =>
-      context.out(options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value));
+      context.out(displayedLines(
+        options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value),
+      ));
     switch (definition.opens) {
       case "database":
       case "new database":

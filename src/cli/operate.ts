@@ -1,6 +1,6 @@
 import { AccountError } from "../accounts/mod.ts";
 import type { Config } from "../config/mod.ts";
-import { OperationError, recordStatement, shellActor } from "../operation_log/mod.ts";
+import { type By, OperationError, recordStatement, shellActor } from "../operation_log/mod.ts";
 import { type Json, perform, type WriteOperation } from "../operations/mod.ts";
 import { gatewayAddress } from "./address.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
@@ -25,7 +25,7 @@ export async function operate(
         catalog: () => servedCatalog(config, context),
         address: async () => (await gatewayAddress(config)).url,
       },
-      { actor: shellActor(), origin: { door: "command", address: null } },
+      shellBy(),
       operation,
       input,
     );
@@ -33,6 +33,11 @@ export async function operate(
     if (!(error instanceof OperationError)) throw error;
     throw new AccountError(error.message.replace(/\.$/, ""), { cause: error });
   }
+}
+
+/** Who runs a command, and from where. */
+export function shellBy(): By {
+  return { actor: shellActor(), origin: { door: "command", address: null } };
 }
 
 /**
@@ -48,8 +53,7 @@ export async function recordCommand(
     readonly after: unknown;
   },
 ): Promise<void> {
-  const by = { actor: shellActor(), origin: { door: "command", address: null } } as const;
   await database.batch([
-    recordStatement(by, { operation, about, atMs: clock.now(), after }),
+    recordStatement(shellBy(), { operation, about, atMs: clock.now(), after }),
   ]);
 }

@@ -83,7 +83,15 @@ export interface Restored {
  *
  * @throws {DatabaseError} when the backup is damaged, is none, or was written by a newer Sluice.
  */
-export async function restoreFile(from: string, file: string, nowMs: number): Promise<Restored> {
+export async function restoreFile(
+  from: string,
+  file: string,
+  { nowMs, note = () => Promise.resolve() }: {
+    readonly nowMs: number;
+    /** Writes to the copy before it takes its place; its schema may be an older one. */
+    readonly note?: (copy: Database) => Promise<void>;
+  },
+): Promise<Restored> {
   const log = await Deno.stat(`${from}-wal`).catch(() => undefined);
   if (log !== undefined && log.size > 0) {
     throw new DatabaseError(
@@ -97,7 +105,7 @@ export async function restoreFile(from: string, file: string, nowMs: number): Pr
   try {
     await Deno.copyFile(from, arriving);
     await Deno.chmod(arriving, 0o600).catch(ignoreUnsupported);
-    const { schema } = await inspectFile(arriving, from);
+    const { schema } = await inspectFile(arriving, { name: from, note });
     const bytes = await synced(arriving);
     await takeOwnerOf(file, arriving);
     const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
@@ -112,7 +120,13 @@ export async function restoreFile(from: string, file: string, nowMs: number): Pr
 }
 
 /** Looks a closed database file through. */
-async function inspectFile(path: string, name = path): Promise<{ readonly schema: number }> {
+async function inspectFile(
+  path: string,
+  { name = path, note }: {
+    readonly name?: string;
+    readonly note?: (copy: Database) => Promise<void>;
+  } = {},
+): Promise<{ readonly schema: number }> {
   let database: EmbeddedDatabase | undefined;
   try {
     database = await EmbeddedDatabase.open(path, "full");
@@ -128,6 +142,7 @@ async function inspectFile(path: string, name = path): Promise<{ readonly schema
           `to ${latest}. Install the newer program`,
       );
     }
+    await note?.(database);
     await foldLog(database);
     return { schema };
   } catch (error) {

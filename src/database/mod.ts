@@ -32,6 +32,7 @@ export { openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
 export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts";
 export { type Reading, readTogether } from "./reading.ts";
+export { type Scan, scanRows } from "./scan.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
 export {
   type AnnouncedGateway,

@@ -1,6 +1,13 @@
 import * as z from "zod";
 import type { ActionObject } from "../accounts/mod.ts";
-import type { Condition, Database, Row, Statement, Value } from "../database/mod.ts";
+import {
+  type Condition,
+  type Database,
+  type Row,
+  scanRows,
+  type Statement,
+  type Value,
+} from "../database/mod.ts";
 import { displayed } from "../platform/mod.ts";
 import { type Actor, type Door, DOORS, type Origin } from "./actor.ts";
 
@@ -164,31 +171,31 @@ export interface LogFilter {
  */
 export async function logEntries(database: Database, filter: LogFilter): Promise<LogEntry[]> {
   const { sinceMs, untilMs, by, about, operation, door, outcome, after, limit } = filter;
-  const clauses: string[] = ["true"];
-  const args: Value[] = [];
-  const where = (sql: string, ...values: readonly Value[]) => {
-    clauses.push(sql);
-    args.push(...values);
-  };
-  if (sinceMs !== undefined) where("at_ms >= ?", sinceMs);
-  if (untilMs !== undefined) where("at_ms < ?", untilMs);
+  const within: Condition[] = [];
+  const wanted: Condition[] = [];
+  if (sinceMs !== undefined) within.push({ sql: "at_ms >= ?", args: [sinceMs] });
+  if (untilMs !== undefined) within.push({ sql: "at_ms < ?", args: [untilMs] });
+  const only = (sql: string, ...args: readonly Value[]) => wanted.push({ sql, args });
   if (by !== undefined) {
-    where("(actor = ? collate nocase or actor_id = ? or key_id = ?)", by, by, by);
+    only("actor = ? collate nocase or actor_id = ? or key_id = ?", by, by, by);
   }
   if (about !== undefined) {
-    where("(account_id = ? or team_id = ? or object_id = ?)", about, about, about);
+    only("account_id = ? or team_id = ? or object_id = ?", about, about, about);
   }
-  if (operation !== undefined) where("operation = ?", operation);
-  if (door !== undefined) where("door = ?", door);
-  if (outcome !== undefined) where("outcome = ?", outcome);
-  if (after !== undefined) {
-    where("(at_ms, id) < (select at_ms, id from operation_log where id = ?)", after);
-  }
-  const rows = await database.all(
-    `select ${COLUMNS} from operation_log where ${clauses.join(" and ")}
-      order by at_ms desc, id desc limit ?`,
-    [...args, limit],
-  );
+  if (operation !== undefined) only("operation = ?", operation);
+  if (door !== undefined) only("door = ?", door);
+  if (outcome !== undefined) only("outcome = ?", outcome);
+  const rows = await scanRows(database, {
+    table: "operation_log",
+    columns: COLUMNS,
+    order: ["at_ms", "id"],
+    within,
+    filter: wanted,
+    after: after === undefined
+      ? undefined
+      : { sql: "select at_ms, id from operation_log where id = ?", args: [after] },
+    limit,
+  });
   return rows.map(readEntry);
 }
 

@@ -9,6 +9,8 @@ import { OperationError } from "./operation_error.ts";
 export const KEEP_REPLIES_MS = 24 * 3_600_000;
 /** How long a request that has not ended keeps others of the same key waiting, should its gateway have died. */
 const CLAIM_MS = 10_000;
+/** What clocks of gateways may differ by. A claim that ends later than any may is of a clock that was wrong. */
+const CLOCK_SLACK_MS = 60_000;
 /** Replies that are kept at most; the oldest are deleted first. */
 const MAX_REPLIES = 100_000;
 
@@ -50,20 +52,24 @@ export class Requests {
   /**
    * Begins a write, or finds the reply to an earlier request with the same key.
    *
-   * @param key The `Idempotency-Key`, and the account that sent it.
+   * @param key The `Idempotency-Key`, the account that sent it, and how long the write may act outside of the database.
    * @param request All that tells the request from another.
    * @throws {OperationError} `idempotency_key_reused` if the key came with another request; `in_progress` if the first
    *   request has not ended.
    */
   async begin(
-    { accountId, key }: { readonly accountId: string; readonly key: string },
+    { accountId, key, outsideMs = 0 }: {
+      readonly accountId: string;
+      readonly key: string;
+      readonly outsideMs?: number | undefined;
+    },
     request: unknown,
   ): Promise<ClaimedRequest | StoredReply> {
     const id = `op_${digest(JSON.stringify([accountId, key])).slice(0, 40)}`;
     const hash = digest(canonical(request));
     const claim = randomText(16);
     const nowMs = this.#now();
-    const untilMs = nowMs + CLAIM_MS;
+    const untilMs = nowMs + CLAIM_MS + outsideMs;
     const [, , found] = await this.#database.batch([
       {
         sql:
@@ -72,9 +78,11 @@ export class Requests {
         args: [id, hash, nowMs, claim, untilMs],
       },
       {
-        sql: `update operation_requests set claim = ?, claimed_until_ms = ?
-          where id = ? and request_hash = ? and reply is null and claimed_until_ms <= ?`,
-        args: [claim, untilMs, id, hash, nowMs],
+        sql: `update operation_requests set claim = ?, claimed_until_ms = ?,
+            created_at_ms = min(created_at_ms, ?)
+          where id = ? and request_hash = ? and reply is null
+            and (claimed_until_ms <= ? or claimed_until_ms > ?)`,
+        args: [claim, untilMs, nowMs, id, hash, nowMs, untilMs + CLOCK_SLACK_MS],
       },
       { sql: "select * from operation_requests where id = ?", args: [id] },
     ]);

@@ -100,6 +100,7 @@ export const UPSTREAM_TEST = defineWrite({
     if (settings === undefined) throw missing("Upstream", upstream);
     return Promise.resolve({ target: settings, objectId: upstream });
   },
+  outsideMs: () => PROBE_MS,
   state: () => Promise.resolve(null),
   async run(_nouns, { parts }, { target, input: { upstream } }) {
     const { now } = parts;
@@ -226,19 +227,22 @@ export const ALERT_READ = defineWrite({
   reply: (_c, { target: { upToMs } }) => Promise.resolve({ up_to: iso(upToMs) }),
 });
 
+/** What receivers replied to a test alert. */
+export const alertTestShape = z.strictObject({
+  results: z.array(z.strictObject({
+    receiver: z.string(),
+    ok: z.boolean(),
+    status: z.int().nullable(),
+    error: z.string().nullable(),
+    took_ms: z.int(),
+  })),
+});
+
 export const ALERT_TEST = defineWrite({
   input: z.strictObject({
     receiver: z.string().min(1).max(100).optional().describe("Name of a receiver. Default: all."),
   }),
-  output: z.strictObject({
-    results: z.array(z.strictObject({
-      receiver: z.string(),
-      ok: z.boolean(),
-      status: z.int().nullable(),
-      error: z.string().nullable(),
-      took_ms: z.int(),
-    })),
-  }),
+  output: alertTestShape,
 }, {
   name: "alert.test",
   method: "POST",
@@ -253,13 +257,14 @@ export const ALERT_TEST = defineWrite({
     const target = receiver === undefined ? Object.keys(receivers) : [receiver];
     return Promise.resolve({ target, objectId: receiver });
   },
+  outsideMs: ({ parts }) => parts.config.settings.alerts.timeoutMs,
   state: () => Promise.resolve(null),
   run: async (_nouns, { parts }, { target }) => ({ results: await testReceivers(parts, target) }),
   reply: (_c, { result }) => Promise.resolve(result ?? lost()),
 });
 
 /** Sends a test alert to receivers of the settings. */
-export async function testReceivers(
+async function testReceivers(
   { config, now }: Pick<OperationContext["parts"], "config" | "now">,
   names: readonly string[],
 ) {

@@ -57,6 +57,11 @@ export interface WriteDefinition<Input, Target> extends Definition {
   readonly method: Exclude<Method, "GET">;
   /** Default: 200. */
   readonly status?: 201;
+  /**
+   * Of a write that acts outside of the database: how long it may take at most, in milliseconds. It is logged before it acts,
+   * so that it acts at most once, and its reply says so if the outcome was lost.
+   */
+  readonly outsideMs?: (c: OperationContext) => number;
   /** Finds what the write is about. @throws {OperationError} `not_found`. */
   readonly find: (c: OperationContext, input: Input) => Promise<Found<Target>>;
   /** Describes the object without secrets, before and after; null if there is none. */
@@ -75,7 +80,7 @@ export interface WriteDefinition<Input, Target> extends Definition {
       readonly input: Input;
       readonly before: Json | null;
       readonly after: Json | null;
-      /** What `run` returned; undefined after a crash. */
+      /** What `run` returned; undefined after a crash. Then the reply may be an error, which is kept. */
       readonly result: Json | undefined;
     },
   ) => Promise<Json>;
@@ -110,6 +115,8 @@ interface Schemas {
 export interface PreparedWrite {
   readonly about: LogObject;
   readonly input: Json;
+  /** How long it acts outside of the database at most; undefined if it does not. */
+  readonly outsideMs: number | undefined;
   state(): Promise<Json | null>;
   run(nouns: Nouns, logIf: LogIf): Promise<Json | void>;
   reply(
@@ -143,7 +150,7 @@ export function defineWrite<Input extends z.ZodObject, Target>(
   schemas: Schemas & { readonly input: Input },
   definition: WriteDefinition<z.output<Input>, Target>,
 ): WriteOperation {
-  const { find, state, run, reply, secrets, status = 200, ...rest } = definition;
+  const { find, state, run, reply, secrets, outsideMs, status = 200, ...rest } = definition;
   return {
     ...rest,
     ...schemas,
@@ -158,6 +165,7 @@ export function defineWrite<Input extends z.ZodObject, Target>(
       return {
         about,
         input,
+        outsideMs: outsideMs?.(c),
         state: () => state(c, target, input),
         run: (nouns, logIf) => run(nouns, c, { target, input, logIf }),
         async reply(known) {

@@ -79,9 +79,9 @@ export async function performOnce(
   const { requests } = parts.gateway!;
   const { account } = by.actor;
   // the permission first: who has lost it does not get the secrets of an earlier reply
-  await operation.prepare(contextOf(parts, by, new NewIds()), input);
+  const { outsideMs } = await operation.prepare(contextOf(parts, by, new NewIds()), input);
   const request = { operation: operation.name, input };
-  const claimed = await requests.begin({ accountId: account!.id, key }, request);
+  const claimed = await requests.begin({ accountId: account!.id, key, outsideMs }, request);
   if ("body" in claimed) return claimed;
   const c = contextOf(parts, by, new NewIds(claimed.seed));
   let isUnknown = false;
@@ -118,8 +118,9 @@ async function once(write: Write, claimed: ClaimedRequest, status: number): Prom
     } catch (error) {
       const failure = asOperationError(error);
       const logged = failure && await logEntry(database, claimed.id);
-      if (logged?.outcome !== "failed") throw error;
-      reply = failedReply(logged);
+      if (logged === undefined) throw error;
+      // of what was done, the outcome may be lost
+      reply = logged.outcome === "failed" ? failedReply(logged) : errorReply(failure!);
     }
   }
   await database.batch([requests.replyStatement(claimed, reply)]);
@@ -134,6 +135,10 @@ function failedReply({ error }: LogEntry): StoredReply {
     (known?.[0] ?? "conflict") as keyof typeof OPERATION_ERRORS,
     rest.join(": "),
   );
+  return errorReply(failure);
+}
+
+function errorReply(failure: OperationError): StoredReply {
   return { status: failure.status, body: JSON.stringify(errorBody(failure)) };
 }
 
@@ -175,6 +180,7 @@ class Write {
     });
     let result: Json | void = undefined;
     try {
+      if (this.#prepared.outsideMs !== undefined) await nouns.database.batch([log]);
       result = await this.#prepared.run(nouns, (condition) => logStatement(entry, condition));
     } catch (error) {
       // A write that was lost on the way, or carried out by another gateway, is in the log.

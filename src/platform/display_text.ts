@@ -31,3 +31,25 @@ export function displayed(text: string): string {
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
+
+/** Colours of {@linkcode displayedLines}: they can hide nothing. */
+// deno-lint-ignore no-control-regex -- colours begin with one
+const COLOUR = /(\u001b\[3[1239]m)/;
+
+/**
+ * Lines for a terminal with misleading characters spelt out; line breaks and colours stay. JSON stays the same value.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { displayedLines } from "./display_text.ts";
+ *
+ * assertEquals(displayedLines("one\ntwo\u001b[2J"), "one\ntwo\\u001b[2J");
+ * ```
+ */
+export function displayedLines(text: string): string {
+  if (misleading(text.replaceAll("\n", "")) === undefined) return text;
+  return text.split("\n").map((line) =>
+    line.split(COLOUR).map((part, at) => at % 2 === 1 ? part : displayed(part)).join("")
+  ).join("\n");
+}

@@ -11,7 +11,7 @@ export { following, type FollowingSignal, forEachOf, until } from "./abort.ts";
 export { humanBytes, joinBytes, sizeOf } from "./bytes.ts";
 export { CoarseTimers } from "./coarse_timers.ts";
 export { collectGarbageWhenIdle } from "./collect_garbage.ts";
-export { displayed, misleading } from "./display_text.ts";
+export { displayed, displayedLines, misleading } from "./display_text.ts";
 export { type ArgumentOf, type ChannelEnd, type Methods, PortCalls } from "./port_calls.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";
 export { SlotMap } from "./slot_map.ts";

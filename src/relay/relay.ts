@@ -20,7 +20,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   const { front } = DIALECTS[dialect];
   const ids = front.references?.find(incoming.body.json) ?? [];
   const body = ids.length === 0 ? incoming.body : await withKeptItems(parts, incoming, ids);
-  const sealer = parts.sealing.of(caller.accountId);
+  const sealer = parts.sealing.of(caller.holderId);
   const endpoint = front.further?.find((one) => one.path === path) ?? front;
   const parsed = parseDetached(body, (json) => endpoint.parse(json, header, sealer));
   const route = parts.catalog().resolve(parsed.model, "generation");
@@ -70,7 +70,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
       inputTokens,
       addedTokens,
       plans,
-      keepItems: keeper(parts.keptItems, caller.accountId, requestId),
+      keepItems: keeper(parts.keptItems, caller.holderId, requestId),
       conversation: () => identifyConversation([caller.accountId, route.id], header, parsed.body),
     });
     await generation.inlineImages();
@@ -86,10 +86,10 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
 /** By itself: an open stream keeps this function, and with it whatever else its surroundings hold. */
 function keeper(
   keptItems: RelayParts["keptItems"],
-  accountId: string,
+  holderId: string,
   requestId: string,
 ): GenerationRequest["keepItems"] {
-  return (items) => keptItems.keep(accountId, requestId, items);
+  return (items) => keptItems.keep(holderId, requestId, items);
 }
 
 /** The body with the items that it refers to, as far as they are kept. */
@@ -106,6 +106,6 @@ async function withKeptItems(
       }. Send the items themselves.`,
     );
   }
-  const known = await keptItems.find(caller.accountId, ids, makeRoom);
+  const known = await keptItems.find(caller.holderId, ids, makeRoom);
   return { ...body, json: DIALECTS[dialect].front.references!.fill(body.json, known) };
 }

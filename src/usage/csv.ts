@@ -21,9 +21,15 @@ export function csvLine(cells: readonly CsvValue[]): string {
   return `${cells.map(cell).join(",")}\r\n`;
 }
 
+/**
+ * Where a text would begin a formula: in front, and behind what other spreadsheets take for the end of a cell. Where East Asian
+ * text is usual, wide characters begin formulas as well.
+ */
+const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r])/gu;
+
 function cell(value: CsvValue): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "string") return String(value);
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const safe = value.replaceAll(FORMULA, "'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database, Value } from "../database/mod.ts";
+import { type Database, scanRows, type Value } from "../database/mod.ts";
 
 /** One request that was sent upstream. */
 const attempt = z.object({
@@ -101,8 +101,6 @@ export interface RecordFilter {
   readonly limit: number;
 }
 
-const FOREVER = Number.MAX_SAFE_INTEGER;
-
 /**
  * Reads request records of an account.
  *
@@ -119,20 +117,12 @@ export async function requestRecords(
     ["key_id = ?", keyId],
     ["ending = ?", ending],
   ];
-  const asked = wanted.filter(([, value]) => value !== undefined);
-  const rows = await database.all(
-    `select * from usage_records
-      where account_id = ? and (started_at_ms, request_id) < (?, ?)
-      ${asked.map(([clause]) => `and ${clause}`).join(" ")}
-      order by started_at_ms desc, request_id desc limit ?`,
-    [
-      accountId,
-      before?.startedAtMs ?? FOREVER,
-      before?.requestId ?? "",
-      ...asked.map(([, value]) => value!),
-      limit,
-    ],
-  );
+  const rows = await scanRows(database, {
+    ...ofAccount(accountId),
+    filter: wanted.flatMap(([sql, value]) => value === undefined ? [] : [{ sql, args: [value] }]),
+    after: before && { sql: "?, ?", args: [before.startedAtMs, before.requestId] },
+    limit,
+  });
   return rows.map((row) => recordRow.parse(row));
 }
 
@@ -153,26 +143,30 @@ export async function latestRecords(
     readonly limit: number;
   },
 ): Promise<RequestRecord[]> {
-  const clauses = [
-    ...(accountId === undefined ? [] : ["account_id = ?"]),
-    ...(failed ? ["ending <> 'complete'"] : []),
-    ...(after === undefined ? [] : [
-      accountId === undefined ? "request_id < ?" : `(started_at_ms, request_id) <
-              (select started_at_ms, request_id from usage_records where request_id = ?)`,
-    ]),
-  ];
   // IDs begin with their time; each order is that of an index
-  const order = accountId === undefined ? "request_id desc" : "started_at_ms desc, request_id desc";
-  const rows = await database.all(
-    `select * from usage_records ${clauses.length === 0 ? "" : `where ${clauses.join(" and ")}`}
-      order by ${order} limit ?`,
-    [
-      ...(accountId === undefined ? [] : [accountId]),
-      ...(after === undefined ? [] : [after]),
-      limit,
-    ],
-  );
+  const place = accountId === undefined
+    ? "?"
+    : `select ${BY_TIME.join(", ")} from usage_records where request_id = ?`;
+  const rows = await scanRows(database, {
+    ...(accountId === undefined
+      ? { table: "usage_records", columns: "*", order: ["request_id"] }
+      : ofAccount(accountId)),
+    filter: failed ? [{ sql: "ending <> 'complete'", args: [] }] : [],
+    after: after === undefined ? undefined : { sql: place, args: [after] },
+    limit,
+  });
   return rows.map((row) => recordRow.parse(row));
+}
+
+const BY_TIME = ["started_at_ms", "request_id"] as const;
+
+function ofAccount(accountId: string) {
+  return {
+    table: "usage_records",
+    columns: "*",
+    order: BY_TIME,
+    within: [{ sql: "account_id = ?", args: [accountId] }],
+  };
 }
 
 /**

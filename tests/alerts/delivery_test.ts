@@ -1,8 +1,10 @@
 import type { AlertTimes } from "../../src/alerts/mod.ts";
 import { notices } from "../../src/alerts/mod.ts";
 import type { SettingsInput } from "../../src/config/mod.ts";
+import { DatabaseError } from "../../src/database/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { type AlertReceiver, alertReceiver, isSigned } from "../fake/alert_receiver.ts";
+import { guardedDatabase } from "../fake/guarded_database.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { canRunSqld, sqldServer } from "../fake/sqld.ts";
 import { sleep, tempDir } from "../fake/temp.ts";
@@ -180,4 +182,32 @@ Deno.test("two gateways at one server deliver each alert once, and one has the j
     true,
     false,
   ]);
+});
+
+Deno.test("what a receiver has taken is not sent again by the gateway, however long the database is away", async () => {
+  await using receiver = alertReceiver();
+  let now = Date.now();
+  let isAway = false;
+  let failed = 0;
+  await using gateway = await startGateway({
+    settings: to(receiver),
+    alertTimes: FAST,
+    now: () => now,
+    wrapDatabase: (database) =>
+      guardedDatabase(database, () => {
+        if (!isAway || receiver.received.length === 0) return;
+        failed++;
+        throw new DatabaseError("SQLITE_IOERR", "The database is away");
+      }),
+  });
+  isAway = true;
+  receiver.behave(["slow"]);
+  await raise(gateway, ["a"]);
+  await receiver.waitFor(1);
+  await sleep(4_000);
+  assert(failed > 0);
+  isAway = false;
+  now += 120_000; // the claim has ended
+  await settled(gateway);
+  assertEquals(receiver.received.length, 1);
 });

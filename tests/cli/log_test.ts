@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { contentOf } from "../fake/admin_client.ts";
+import { alertReceiver } from "../fake/alert_receiver.ts";
 import { sluice } from "../fake/command.ts";
 import { tempDir } from "../fake/temp.ts";
 import { openDatabase } from "../../src/database/mod.ts";
@@ -10,7 +11,6 @@ const READS = [
   "account list",
   "account show",
   "alerts list",
-  "alerts test",
   "backup",
   "completion",
   "config check",
@@ -32,7 +32,6 @@ const READS = [
   "reload",
   "requests",
   "requests show",
-  "restore", // replaces the file
   "serve",
   "simulate",
   "team list",
@@ -74,6 +73,8 @@ const WRITES: readonly (readonly [string, string])[] = [
   ["codes revoke", "CODE"],
   ["env", ""],
   ["run", "-- true"],
+  ["alerts test", ""],
+  ["restore", "COPY"],
 ];
 
 /** Imports are tried in tests/cli/import_test.ts. */
@@ -108,10 +109,21 @@ Deno.test("every command that changes something leaves a row in the log, and slu
       await database.close();
     }
   };
-  const names: Record<string, string> = {};
+  await using receiver = alertReceiver();
+  await Deno.writeTextFile(
+    `${dir.path}/sluice.jsonc`,
+    JSON.stringify({
+      alerts: {
+        receivers: { ops: { url: receiver.url, secret: "a secret of the tests" } },
+        allowPrivateHosts: [receiver.host],
+      },
+    }),
+  );
+  const names: Record<string, string> = { COPY: "copy.db" };
   let before = { rows: 0, content: "" };
   for (const [command, args] of WRITES) {
-    const filled = args.replace(/KEY|LOT|ORDER|CODE/, (word) => names[word]!);
+    const filled = args.replace(/KEY|LOT|ORDER|CODE|COPY/, (word) => names[word]!);
+    if (command === "restore") await run("backup copy.db");
     const json = args.startsWith("-- ") || command === "env" ? [] : ["--json"];
     const out = await run([command, ...json, filled].join(" "));
     const after = await look();

@@ -216,7 +216,7 @@ Deno.test("rules: neither a backup nor a restore installs any", async () => {
   await migrate(database, { now, rules: older });
   await backUp(database, `${dir.path}/backup.db`);
   await database.close();
-  await restoreFile(`${dir.path}/backup.db`, file, NOW);
+  await restoreFile(`${dir.path}/backup.db`, file, { nowMs: NOW });
   const restored = await EmbeddedDatabase.open(file, "normal");
   assertEquals(await installed(restored), expected(older, NOW));
   await restored.close();

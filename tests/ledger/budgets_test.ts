@@ -25,6 +25,7 @@ import { SILENT } from "../../src/telemetry/mod.ts";
 import { Retention } from "../../src/usage/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 import { type LedgerBench, ledgerBench, settlePrice } from "../fake/ledger.ts";
+import { Random, rounds, testSeed } from "../fake/random.ts";
 import { until } from "../fake/temp.ts";
 
 const HOUR = 3_600_000;
@@ -412,6 +413,30 @@ Deno.test("budgets: in another time zone the periods begin anew, with what was s
   const kept = await setBudget(database, ofKey("day", { credits: 99 }), { nowMs: NOON });
   assertEquals([kept.zone, kept.credits], ["Pacific/Kiritimati", 99]);
   await assertClean(bench);
+});
+
+Deno.test("budgets: the clock jumps ahead and back, budgets are set, moved and removed: the audit is clean", async () => {
+  const { bench, database, caller, ofKey } = await scene();
+  await using _bench = bench;
+  const seed = testSeed();
+  const random = new Random(seed);
+  const zones = ["UTC", "America/New_York", "Pacific/Kiritimati", "Europe/Berlin"];
+  await setBudget(database, ofKey("day"), { nowMs: NOON });
+  for (let round = 0; round < rounds(40, 400); round++) {
+    const nowMs = NOON + random.pick([0, 0, 1, 400]) * DAY;
+    const period = random.pick(["day", "week", "month"] as const);
+    const choice = random.next();
+    if (choice < 0.6) {
+      await openPeriods(database, nowMs);
+      await spend(bench, caller, 1, nowMs);
+    } else if (choice < 0.9) {
+      await setBudget(database, ofKey(period, { zone: random.pick(zones), credits: 9_999 }), {
+        nowMs,
+      });
+    } else await removeBudget(database, ofKey(period));
+    const { mismatches } = await audit(database);
+    assertEquals(mismatches, [], `seed ${seed}, round ${round}`);
+  }
 });
 
 Deno.test("budgets: what makes no sense is rejected, and changes nothing", async () => {

@@ -1,68 +1,11 @@
 /** A gateway that dies at any of its calls to the database: what is repeated with the same key takes effect once. */
 
-import { type Database, DatabaseError } from "../../src/database/mod.ts";
+import type { Database } from "../../src/database/mod.ts";
 import { audit } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { adminClient, contentOf } from "../fake/admin_client.ts";
+import { failingDatabase } from "../fake/failing_database.ts";
 import { startGateway } from "../fake/gateway.ts";
-
-/** What happens at a call: it is not carried out, or its answer is lost. */
-type Fault = "before" | "after";
-
-/** A database that fails at one call, and at all from then on until it is mended. */
-function failing(database: Database) {
-  let left = Infinity;
-  let fault: Fault = "before";
-  let isDead = false;
-  const calls = { count: 0 };
-  const around = async <T>(work: () => Promise<T>): Promise<T> => {
-    const died = () =>
-      new DatabaseError("SLUICE_TEST", "killed", { outcomeUnknown: fault === "after" });
-    if (isDead) throw died();
-    calls.count++;
-    if (--left > 0) return await work();
-    isDead = true;
-    if (fault === "after") await work();
-    throw died();
-  };
-  const wrapped: Database = {
-    get place() {
-      return database.place;
-    },
-    get waiting() {
-      return database.waiting;
-    },
-    // polls of the gateway are not those of the request
-    all: (sql, args, options) =>
-      isOwn(sql)
-        ? around(() => database.all(sql, args, options))
-        : database.all(sql, args, options),
-    one: (sql, args) =>
-      isOwn(sql) ? around(() => database.one(sql, args)) : database.one(sql, args),
-    batch: (statements) =>
-      statements.some(({ sql }) => isOwn(sql))
-        ? around(() => database.batch(statements))
-        : database.batch(statements),
-    write: (write, item) => database.write(write, item),
-    close: () => database.close(),
-    line: database.line?.bind(database),
-  };
-  return {
-    wrapped,
-    calls,
-    killAt(call: number, how: Fault) {
-      [left, fault, isDead] = [call, how, false];
-    },
-    mend() {
-      [left, isDead] = [Infinity, false];
-    },
-  };
-}
-
-/** Statements of jobs that run beside requests. */
-function isOwn(sql: string): boolean {
-  return !/from revisions|alert_jobs|alert_conditions|from loans|leases|gateways/.test(sql);
-}
 
 /** A write, and the words in it that stand for what is made for each attempt. */
 const WRITES: readonly (readonly [string, string, unknown])[] = [
@@ -80,12 +23,12 @@ const WRITES: readonly (readonly [string, string, unknown])[] = [
 
 for (const fault of ["before", "after"] as const) {
   Deno.test(`a write that dies ${fault} any call to the database takes effect once`, async () => {
-    let control: ReturnType<typeof failing> | undefined;
+    let control: ReturnType<typeof failingDatabase> | undefined;
     let now = Date.now();
     await using gateway = await startGateway({
       lendFrom: 1e9,
       now: () => now,
-      wrapDatabase: (database) => (control = failing(database)).wrapped,
+      wrapDatabase: (database) => (control = failingDatabase(database)).wrapped,
       settings: { limits: { adminRequestsPerMinute: 1e6 } },
     });
     const { accounts, keys, sales, teams, members, database, owner } = gateway.gateway;

@@ -141,20 +141,22 @@ export const BUDGETS: readonly Check[] = [
           and held_now.starts_at_ms = budget_periods.starts_at_ms`,
     }),
   },
-  // Since a budget was set, no request of its keys was admitted without a period.
+  // Since a budget was set, no request of its keys was admitted without a period. What was admitted after the last one, which
+  // is opened ahead of its time, is of a clock that was ahead: it counts once its period is opened.
   {
     noun: "budget",
     name: "charges without a period",
     sql: differences({
       before: `with quarters as materialized (${QUARTERS}), firsts as materialized (
-          select budget_id, max(set_at_ms, min(starts_at_ms)) as since_ms
+          select budget_id, max(set_at_ms, min(starts_at_ms)) as since_ms, max(ends_at_ms) as until_ms
           from budget_periods join budgets on budgets.id = budget_id
           where period <> 'life' group by 1
         )`,
       id: "firsts.budget_id || ' ' || at_ms",
       pairs: { no_period: ["credits", "0"] },
       from: `firsts join budget_keys on budget_keys.budget_id = firsts.budget_id
-        join quarters on quarters.key_id = budget_keys.key_id and at_ms >= since_ms
+        join quarters on quarters.key_id = budget_keys.key_id
+          and at_ms >= since_ms and at_ms < until_ms
         where credits > 0 and not exists (
           select 1 from budget_periods where budget_periods.budget_id = firsts.budget_id
             and starts_at_ms <= at_ms and ends_at_ms > at_ms

@@ -47,6 +47,22 @@ export const ACCESS: readonly Mutation[] = [
     why: "A write whose claim has ended would take effect once more.",
   },
   {
+    name: "outside-before-the-log",
+    file: "src/operations/perform.ts",
+    find: "if (this.#prepared.outsideMs !== undefined) await nouns.database.batch([log]);",
+    replace: "",
+    tests: [{ file: "tests/operations/outside_test.ts", filter: "at most once" }],
+    why: "A test of a receiver would be sent again after a crash.",
+  },
+  {
+    name: "items-of-the-team",
+    file: "src/accounts/key_ring.ts",
+    find: "holderId: row.member_id ?? row.account_id,",
+    replace: "holderId: row.account_id,",
+    tests: [{ file: "tests/flow/team_secrecy_test.ts" }],
+    why: "Members of a team would get each other's items.",
+  },
+  {
     name: "reply-in-clear",
     file: "src/operation_log/requests.ts",
     find: 'args: [status, this.#cipher.encrypt(body, [id]).toString("base64"), id],',

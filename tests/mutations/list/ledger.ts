@@ -253,8 +253,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "csv-formulas",
     file: "src/usage/csv.ts",
-    find: "? `'${value}` : value",
-    replace: "? value : value",
+    find: 'value.replaceAll(FORMULA, "\'")',
+    replace: "value",
     tests: [{ file: "tests/cli/usage_test.ts" }],
     why:
       "A key's name or a tag would run as a formula in the spreadsheet of whoever opens the report.",
