@@ -17,7 +17,13 @@ const NOT_LOGGED = [
 const PAYMENTS = /checkout|redeem|top-up|orders|payments|codes/;
 
 Deno.test("every form that changes something leaves a row in the log", async () => {
-  await using gateway = await startGateway({ lendFrom: 1e9, settings: { registration: "open" } });
+  await using gateway = await startGateway({
+    lendFrom: 1e9,
+    settings: {
+      registration: "open",
+      upstreams: { local: { url: "http://127.0.0.1:9/v1" } },
+    },
+  });
   const { accounts, keys, members, sales, teamKeys, teams, database } = gateway.gateway;
   const routes = new Console(
     {
@@ -81,6 +87,7 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       package: "starter",
       form: `form${number}`,
       up_to: String(Date.now()),
+      upstream: "local",
     };
     const [before, rows] = [await content(), await logged()];
     const reply = path === "/console/register"
@@ -105,6 +112,7 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/alerts",
     "/console/operator/audit",
     "/console/operator/backup", // which is logged
+    "/console/operator/upstreams", // asks an upstream only, and logged
     "/console/sign-in",
     "/console/sign-out",
   ]);
