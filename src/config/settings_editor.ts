@@ -170,6 +170,14 @@ export class SettingsEditor {
     }
   }
 
+  /** Puts back what was written over, unless the file has changed since. */
+  async undo(): Promise<void> {
+    if (this.#before === undefined || await Deno.readTextFile(this.path) !== this.#text) return;
+    const arriving = this.#arriving();
+    await Deno.writeTextFile(arriving, this.#before, { mode: this.#mode, createNew: true });
+    await Deno.rename(arriving, this.path);
+  }
+
   #arriving(): string {
     return joinPath(dirname(this.path), `.${basename(this.path)}.${crypto.randomUUID()}`);
   }

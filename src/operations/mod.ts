@@ -53,8 +53,9 @@ export {
   OperationError,
   type OperationErrorCode,
 } from "./operation_error.ts";
-export type { GatewayParts, Nouns, OperationParts } from "./parts.ts";
+export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
 export { type By, errorBody, perform, performOnce, performRead } from "./perform.ts";
+export { previewRoute, ROUTE_WRITE, type RoutePreview, writtenRoute } from "./route_settings.ts";
 export { recordStatement } from "./record.ts";
 export { pruneRequests, Requests, type StoredReply } from "./requests.ts";
 export { isoOf } from "./lookup.ts";

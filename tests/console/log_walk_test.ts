@@ -1,4 +1,5 @@
 import { Console } from "../../src/console/mod.ts";
+import { digestOf } from "../../src/config/mod.ts";
 import { setBudget } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { contentOf } from "../fake/admin_client.ts";
@@ -11,6 +12,7 @@ const NOT_LOGGED = [
   "/console/sign-out",
   "/console/notices", // which of their own notices somebody has read
   "/console/operator/audit", // reads only
+  "/console/operator/routes/preview", // reads only
 ];
 
 /** Forms about payments: orders and codes keep their own history. */
@@ -88,6 +90,11 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       form: `form${number}`,
       up_to: String(Date.now()),
       upstream: "local",
+      route: "svc-k2",
+      "price-input": "7",
+      "price-cached": "7",
+      "price-output": String(number),
+      digest: digestOf(await Deno.readTextFile(`${gateway.directory}/sluice.jsonc`)),
     };
     const [before, rows] = [await content(), await logged()];
     const reply = path === "/console/register"
@@ -112,6 +119,8 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/alerts",
     "/console/operator/audit",
     "/console/operator/backup", // which is logged
+    "/console/operator/routes/preview", // shows only
+    "/console/operator/routes/save", // a file only, and logged
     "/console/operator/upstreams", // asks an upstream only, and logged
     "/console/sign-in",
     "/console/sign-out",
