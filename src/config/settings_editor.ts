@@ -114,21 +114,18 @@ export class SettingsEditor {
   }
 
   /**
-   * Finds the lines of a setting in a text that this editor has made or read.
+   * Returns the part of a text that is a setting, with its name, and the indentation of its first line.
    *
-   * @param text The text.
+   * @param text The text of a settings file.
    * @param path Keys of objects.
-   * @returns The first and the last line, counted from 0; `undefined` if it is not there.
+   * @returns `undefined` if it is not there.
    */
-  static linesOf(
-    text: string,
-    path: readonly string[],
-  ): { readonly first: number; readonly last: number } | undefined {
+  static sourceOf(text: string, path: readonly string[]): string | undefined {
     const root = jsonc.parseTree(plain(text), [], { allowTrailingComma: true });
     const node = root && jsonc.findNodeAtLocation(root, [...path])?.parent;
     if (node === undefined) return undefined;
-    const lineAt = (offset: number) => text.slice(0, offset).split("\n").length - 1;
-    return { first: lineAt(node.offset), last: lineAt(node.offset + node.length) };
+    const indent = /(?:^|[\r\n])([ \t]*)$/.exec(text.slice(0, node.offset))?.[1] ?? "";
+    return indent + text.slice(node.offset, node.offset + node.length);
   }
 
   /**

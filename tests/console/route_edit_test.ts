@@ -173,7 +173,7 @@ Deno.test("a built-in route is changed: the section is added, and the line befor
   const owner = await signedIn(gateway, OWNER);
   const { html, fields } = await preview(owner, "svc-k2", { minimum: "9" });
   assert(!html.includes(SECRET), html);
-  assertStringIncludes(html, "another section");
+  assertStringIncludes(words(html), `added: "svc-k2": { "minimum": 9 }`);
   assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
   assertEquals(gateway.gateway.catalog.find("svc-k2")!.minimum, 9);
   assertEquals(gateway.gateway.catalog.find("svc-k2")!.targets[0]!.upstream, "simulator");
@@ -327,25 +327,34 @@ Deno.test("who may not change routes sees them without the form", async () => {
   assertEquals(noToken.status, 403);
 });
 
-Deno.test("settingsDiff shows changed lines of the section with those around them, and no others", () => {
-  const lines = (text: string) => text.split("\n").join("\n");
-  const before = lines(
-    `{\n "a": "secret",\n "routes": {\n${
-      Array.from({ length: 20 }, (_, at) => `  "r${at}": ${at}`).join(",\n")
-    }\n },\n "z": "secret"\n}`,
-  );
-  const after = before.replace(`"r9": 9`, `"r9": 10`);
-  const shown = settingsDiff(before, after, "routes");
-  assertEquals(shown.map(({ kind }) => kind), [
+Deno.test("settingsDiff shows changed lines of the setting with those around them, and no others", () => {
+  const lines = Array.from({ length: 20 }, (_, at) => `   "r${at}": ${at}`).join(",\n");
+  const before =
+    `{\n "a": "secret",\n "routes": {\n  "x": {\n${lines}\n  } /* secret */\n },\n "z": "secret"\n}`;
+  const diff = (...edits: [string, string][]) =>
+    settingsDiff(
+      before,
+      edits.reduce((text, [from, to]) => text.replace(from, to), before),
+      ["routes", "x"],
+    );
+  assertEquals(diff([`"r9": 9`, `"r9": 10`]).map(({ kind }) => kind), [
     ...["same", "same", "same", "removed", "added", "same", "same", "same"],
   ]);
-  assertEquals(settingsDiff(before, before, "routes"), []);
-  const near = settingsDiff(before, before.replace(`"r0": 0`, `"r0": 1`), "routes");
+  assertEquals(diff(), []);
+  const near = diff([`"r0": 0`, `"r0": 1`]);
+  assertEquals(near[0], { kind: "same", text: `  "x": {` });
   assert(!JSON.stringify(near).includes("secret"), JSON.stringify(near));
-  const both = settingsDiff(
-    before,
-    before.replace(`"r0": 0`, `"r0": 1`).replace(`"r19": 19`, `"r19": 1`),
-    "routes",
-  );
+  const both = diff([`"r0": 0`, `"r0": 1`], [`"r19": 19`, `"r19": 1`]);
   assertEquals(both.filter(({ kind }) => kind === "gap").length, 1);
+});
+
+Deno.test("a file on one line: its secrets are not in the preview", async () => {
+  const oneLine = FILE.replaceAll(/ *\/\/ .*/g, "").replaceAll(/\n */g, " ");
+  assertEquals(oneLine.trim().split("\n").length, 1);
+  await using gateway = await gatewayOf(oneLine);
+  const owner = await signedIn(gateway, OWNER);
+  const { html, fields } = await preview(owner, "house/small", { "price-output": "55" });
+  assertStringIncludes(words(html), '"output": 55');
+  assert(!html.includes(SECRET) && !html.includes("KEY_TWO"), words(html));
+  assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
 });

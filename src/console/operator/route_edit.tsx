@@ -127,7 +127,7 @@ export function routeEditRoutes(
           csrf={session.csrfToken}
           route={route.id}
           path={path}
-          lines={before === after ? [] : settingsDiff(before, after, "routes")}
+          lines={before === after ? [] : settingsDiff(before, after, ["routes", route.id])}
           fields={c.var.form.entries.filter(([name]) => name !== "csrf" && name !== "digest")}
           digest={digest}
           warning={digest === config.digest

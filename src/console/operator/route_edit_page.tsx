@@ -47,7 +47,8 @@ export function RouteEditPage(
         <input type="hidden" name="route" value={route.id} />
         <div class="grid">
           <fieldset class="card">
-            <legend>Prices, in credits per million tokens</legend>
+            <legend>Prices</legend>
+            <p class="quiet">Credits per million tokens.</p>
             {PRICES.filter(([name]) => !isEmbeddings || name === "input").map(([name, label]) => (
               <Field
                 label={label}
@@ -85,7 +86,9 @@ export function RouteEditPage(
               <label class="field">
                 <span>{label}</span>
                 <select name={name}>
-                  <option value="">{`default (${route[name]})`}</option>
+                  <option value="">
+                    {written[name] === undefined ? `default (${route[name]})` : "default"}
+                  </option>
                   {values.map((value) => (
                     <option value={value} selected={written[name] === value}>{value}</option>
                   ))}
