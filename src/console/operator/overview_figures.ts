@@ -115,16 +115,17 @@ function isoOf(ms: number): string {
 
 /** Arranges credits by the top models as a chart, what the others used above them. */
 export function spendChart({ span, overTime, before }: OverviewFigures): ChartProps | undefined {
-  const named = overTime.rows.filter(({ isOthers }) => !isOthers);
-  const chart = reportChart({ ...overTime, rows: named }, before);
+  const named = overTime.rows.filter(({ isOthers, credits }) => !isOthers && credits > 0);
+  const hasBefore = before.totals.credits > 0;
+  const chart = reportChart({ ...overTime, rows: named }, hasBefore ? before : undefined);
   if (chart === undefined) return undefined;
   const values = new Array<number>(chart.slots.length).fill(0);
   if (named.length === 0) return { ...chart, series: [{ name: "none", values }] };
-  if (named.length === overTime.rows.length) return chart;
   for (const { group, credits, isOthers } of overTime.rows) {
     const at = placeOf(group[span.unit], span, 0);
     if (isOthers && at >= 0 && at < values.length) values[at]! += credits;
   }
+  if (values.every((value) => value === 0)) return chart;
   return { ...chart, series: [...chart.series, { name: "all others", values, tone: "others" }] };
 }
 
