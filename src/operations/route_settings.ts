@@ -53,7 +53,7 @@ export async function previewRoute(
 ): Promise<RoutePreview> {
   const { config: { file, places }, gateway } = parts;
   if (file === undefined || gateway?.settingsFile === undefined) {
-    const why = "there is no settings file: the settings come from the environment and defaults";
+    const why = "no settings file is in use: the settings come from the environment and defaults";
     return { kind: "read-only", path: places.settings.path, why };
   }
   let arriving = "";
@@ -121,7 +121,7 @@ async function write(
   },
 ): Promise<readonly string[]> {
   if (config.file === undefined || gateway?.settingsFile === undefined) {
-    throw new OperationError("conflict", "There is no settings file that could be changed.");
+    throw new OperationError("conflict", "No settings file is in use that could be changed.");
   }
   const { check, reload } = gateway.settingsFile;
   const editor = await SettingsEditor.open(config.file).catch(conflict);

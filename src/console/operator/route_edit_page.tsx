@@ -39,7 +39,7 @@ export function RouteEditPage(
       {file === undefined
         ? (
           <p class="quiet">
-            There is no settings file: the next page shows what to put into one.
+            No settings file is in use: the next page shows what to put into one.
           </p>
         )
         : null}
