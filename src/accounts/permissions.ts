@@ -67,6 +67,10 @@ export const PERMISSIONS = {
   },
   "upstreams.read": { does: "See upstreams and their state", allowed: OPERATORS },
   "routes.read": { does: "See routes with targets", allowed: OPERATORS },
+  "routes.write": {
+    does: "Change routes and prices in the settings file, and reload it",
+    allowed: ["owner"],
+  },
   "settings.read": { does: "See settings", allowed: ["owner"] },
   "invites.read": { does: "See who invited whom", allowed: REPORTS },
   "audit.run": { does: "Run the audit", allowed: REPORTS },

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import * as z from "zod";
 import type { Database } from "../database/mod.ts";
 import type { AuditReport } from "../ledger/mod.ts";
 import type { NewAlert } from "./alert.ts";
@@ -44,4 +45,46 @@ export function auditFailedMark({ mismatches }: AuditReport): NewAlert | undefin
     }. See: sluice credits audit`,
     data: { mismatches: found.slice(0, 100) },
   };
+}
+
+const LAST = "last_audit";
+
+const lastOutcome = z.object({
+  atMs: z.int(),
+  mismatches: z.int(),
+  uncollectedCredits: z.int(),
+});
+
+/** How the last audit went. */
+export type AuditOutcome = z.output<typeof lastOutcome>;
+
+/**
+ * Remembers how an audit went, for the overview.
+ *
+ * @param report Of the audit.
+ * @param nowMs The database's clock.
+ */
+export async function rememberAudit(
+  database: Database,
+  { mismatches, uncollected }: AuditReport,
+  nowMs: number,
+): Promise<void> {
+  const outcome: AuditOutcome = {
+    atMs: nowMs,
+    mismatches: mismatches.length,
+    uncollectedCredits: uncollected.credits,
+  };
+  const before = await memoryOf(database, LAST);
+  // of two that end at once, one is enough
+  await remember(database, LAST, { before, value: JSON.stringify(outcome) });
+}
+
+/**
+ * Reads how the last audit went, of those that a running gateway made: daily, or asked for in the console or by the API.
+ *
+ * @returns `undefined` before the first.
+ */
+export async function lastAudit(database: Database): Promise<AuditOutcome | undefined> {
+  const found = await memoryOf(database, LAST);
+  return found === undefined ? undefined : lastOutcome.parse(JSON.parse(found.value));
 }

@@ -11,6 +11,7 @@ export type { Alert, NewAlert } from "./alert.ts";
 export { Alerts, type AlertsOptions, type AlertTimes } from "./alerts.ts";
 export type { SeenCondition } from "./conditions.ts";
 export { type AlertSettings, Deliveries, type DeliveriesOptions } from "./deliveries.ts";
+export { type AuditOutcome, lastAudit, rememberAudit } from "./daily_audit.ts";
 export { reachedMark } from "./budget_alerts.ts";
 export {
   type Delivery,

@@ -18,7 +18,7 @@ import {
   seeConditions,
   type SeenCondition,
 } from "./conditions.ts";
-import { auditFailedMark, isAuditDue } from "./daily_audit.ts";
+import { auditFailedMark, isAuditDue, rememberAudit } from "./daily_audit.ts";
 import type { AlertSettings } from "./deliveries.ts";
 import { leaveJob, takeJob } from "./jobs.ts";
 import {
@@ -322,7 +322,9 @@ export class Watch {
     if (!settings().dailyAudit || this.#auditing || !await isAuditDue(database, now())) return;
     this.#auditing = true;
     void this.#try("the daily audit failed", async () => {
-      const alert = auditFailedMark(await aside((own) => audit(own)));
+      const report = await aside((own) => audit(own));
+      await rememberAudit(database, report, now());
+      const alert = auditFailedMark(report);
       if (alert !== undefined && !this.#stopped) await this.#raise([alert]);
     }).finally(() => this.#auditing = false);
   }

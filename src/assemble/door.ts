@@ -13,6 +13,7 @@ import type { Resolve } from "../images/mod.ts";
 import { CoarseTimers } from "../platform/mod.ts";
 import { type InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import { BoundCipher, Sealing } from "../sealing/mod.ts";
+import type { SettingsFileParts } from "../operations/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import type { Log, Metrics, Present, Tracing } from "../telemetry/mod.ts";
 import {
@@ -61,6 +62,8 @@ export interface DoorParts {
   } | undefined;
   readonly liveRequests?: () => Promise<readonly InFlightRequest[]>;
   readonly upstreamStates?: () => Promise<readonly UpstreamState[]>;
+  /** How the console changes the settings file; only in the main thread. */
+  readonly settingsFile?: SettingsFileParts | undefined;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Account } from "../accounts/mod.ts";
 import { Alerts, type AlertTimes } from "../alerts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
-import type { Catalog } from "../catalog/mod.ts";
+import { Catalog } from "../catalog/mod.ts";
 import { collectGarbageWhenIdle, VERSION } from "../platform/mod.ts";
 import { type Config, databaseFile, type Settings } from "../config/mod.ts";
 import {
@@ -67,6 +67,13 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
   readonly writeLog?: (text: string) => void;
   /** Starts a serving thread; tests pass their own. */
   readonly startThread?: StartThread;
+  /**
+   * Reads the settings again, as they were read at the start, or those of another file; without it, the console cannot
+   * change the settings file.
+   */
+  readonly readSettings?: (file?: string) => Promise<Config>;
+  /** Called with settings that a reload has applied. */
+  readonly settingsApplied?: (config: Config) => void;
 }
 
 /** The whole gateway, not yet listening. */
@@ -115,7 +122,7 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
 
 /** Builds every part in order; disposing closes them in reverse. */
 export async function assemble(config: Config, environment: Environment): Promise<Gateway> {
-  const { log, tracing, retries, resolve, takeover = false } = environment;
+  const { log, tracing, retries, resolve, takeover = false, readSettings } = environment;
   const { settings } = config;
   const file = databaseFile(settings);
   await using built = new AsyncDisposableStack();
@@ -221,6 +228,13 @@ export async function assemble(config: Config, environment: Environment): Promis
         [...inFlight.all, ...await threads?.live() ?? []]
           .toSorted((a, b) => a.startedAtMs - b.startedAtMs),
       upstreamStates,
+      settingsFile: readSettings && {
+        check: async (file) => {
+          const { settings } = await readSettings(file);
+          new Catalog(settings, servings.current.lists.listings); // throws what a reload would
+        },
+        reload: () => reload(readSettings),
+      },
       closing: closing.signal,
     }),
   );
@@ -271,6 +285,12 @@ export async function assemble(config: Config, environment: Environment): Promis
       settings: file === undefined || digest === undefined ? null : { file, digest },
       reload: servings.lastReload ?? null,
     });
+  };
+  const reload = async (read: () => Promise<Config>) => {
+    const reloaded = await servings.reload(read);
+    announce();
+    if (reloaded.fault === null) environment.settingsApplied?.(servings.current.config);
+    return reloaded;
   };
   const close = async () => {
     closing.abort();
@@ -340,11 +360,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       owned.defer(collectGarbageWhenIdle(() => inFlight.count === 0));
       return server;
     },
-    async reload(read) {
-      const reload = await servings.reload(read);
-      announce();
-      return reload;
-    },
+    reload,
     async handOver() {
       handedOver = true;
       clearInterval(watching);

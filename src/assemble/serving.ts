@@ -15,6 +15,7 @@ import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod
 import { KeptItems } from "../kept_items/mod.ts";
 import type { Payments } from "../payments/mod.ts";
 import { Requests } from "../operation_log/mod.ts";
+import type { SettingsFileParts } from "../operations/mod.ts";
 import type { CoarseTimers } from "../platform/mod.ts";
 import type { InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
 import type { BoundCipher, Sealing } from "../sealing/mod.ts";
@@ -70,6 +71,8 @@ export interface LastingParts {
   readonly liveRequests: () => Promise<readonly InFlightRequest[]>;
   /** How the upstreams have been doing, in all threads. */
   readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
+  /** How the console changes the settings file. */
+  readonly settingsFile?: SettingsFileParts | undefined;
   /** The console and the operator's API, if another thread has them. */
   readonly pages?: Pages | undefined;
 }
@@ -171,6 +174,7 @@ export async function openServing(
   const gateway = {
     upstreamStates: parts.upstreamStates,
     aside,
+    settingsFile: parts.settingsFile,
     requests: new Requests(database, { secret: parts.sealKey, now }),
   };
   const operations = { ...store, ...billing, config, catalog: own.catalog, now, gateway };

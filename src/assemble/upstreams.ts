@@ -19,7 +19,7 @@ export async function openUpstreams(
   );
   const configured = Object.entries(configuredUpstreams(settings));
   return new Upstreams([
-    ...(usesSimulator ? [simulatorUpstream(options.now)] : []),
+    ...(usesSimulator ? [simulatorUpstream(options)] : []),
     ...await Promise.all(configured.map(([name, own]) => httpUpstream(name, own, options))),
   ], options);
 }

@@ -66,7 +66,11 @@ export interface CommandContext {
   openGateway(
     config: Config,
     log: Log,
-    options?: { readonly takeover?: boolean },
+    options?: {
+      readonly takeover?: boolean;
+      readonly readSettings?: (file?: string) => Promise<Config>;
+      readonly settingsApplied?: (config: Config) => void;
+    },
   ): Promise<ServedGateway>;
   /** Resolves at the first request to stop; a second one ends the process at once. */
   stopRequested(): Promise<string>;

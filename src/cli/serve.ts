@@ -63,22 +63,28 @@ async function run(
   const earlier = running;
   if (earlier !== undefined) assertSamePort(earlier, settings.port);
   if (earlier === undefined) tryPort(settings); // before a first start makes a key that it could not show
-  const gateway = earlier === undefined
-    ? await context.openGateway(config, log)
-    : await context.openGateway(atPortOf(earlier, config), log, { takeover: true });
+  const read = async (file?: string) => {
+    const own = await sameFile(config, options);
+    return refuseEmpty(
+      config,
+      await readSettings(context, file === undefined ? own : { ...own, config: file }, {
+        namesPlaces: true,
+      }),
+    );
+  };
+  const gateway = await context.openGateway(
+    earlier === undefined ? config : atPortOf(earlier, config),
+    log,
+    {
+      takeover: earlier !== undefined,
+      readSettings: read,
+      settingsApplied: ({ settings }) => log.configure(logSettings(settings)),
+    },
+  );
   // signals may come as soon as it can be found
   const stopRequested = context.stopRequested();
   let handOverRequested = context.handOverRequested();
-  context.reloadRequested(async () => {
-    let next = config;
-    const { fault } = await gateway.reload(async () =>
-      next = refuseEmpty(
-        config,
-        await readSettings(context, await sameFile(config, options), { namesPlaces: true }),
-      )
-    );
-    if (fault === null) log.configure(logSettings(next.settings));
-  });
+  context.reloadRequested(() => void gateway.reload(read));
   let url: string;
   try {
     url = (await gateway.listen()).url;

@@ -39,6 +39,7 @@ export {
   upstreamSettings,
 } from "./schema.ts";
 export { settingsReference } from "./reference.ts";
-export { type Json, SettingsEditor } from "./settings_editor.ts";
+export { SettingsEditor } from "./settings_editor.ts";
+export type { Json } from "./settings_text.ts";
 export { Secret } from "./secret.ts";
 export { type EffectiveSetting, effectiveSettings } from "./show.ts";

@@ -1,16 +1,8 @@
 import jsonc, { type Node, type ParseError } from "jsonc-parser";
 import { basename, dirname, joinPath } from "../std/mod.ts";
+import { insert, type Json, replaced } from "./settings_text.ts";
 
-/** A value as a settings file has it: made of what JSON can say. */
-export type Json = null | boolean | number | string | object;
-
-/** Values that fit are written on one line. */
-const LINE_CHARS = 100;
-
-/**
- * Adds settings to a file as a person would: comments, order and layout of what is there stay, and nothing that is
- * there changes.
- */
+/** Changes a settings file as a person would: comments, order and layout of everything else stay. */
 export class SettingsEditor {
   /** Path of the file; behind a link, that of what it leads to. */
   readonly path: string;
@@ -105,6 +97,53 @@ export class SettingsEditor {
   }
 
   /**
+   * Changes a setting, or adds it if it is missing: only what differs is written.
+   *
+   * @param path Keys of objects. Sections that are missing are added.
+   * @param value The value; properties that are `undefined` are left out.
+   * @throws {Error} If a section is not an object.
+   */
+  set(path: readonly string[], value: Json): void {
+    if (jsonc.findNodeAtLocation(this.#root(), [...path]) === undefined) this.add(path, value);
+    else this.#text = replaced(this.#text, path, { value, parse: (text) => this.#root(text) });
+  }
+
+  /** The text as the file has it; `undefined` if it does not exist. */
+  get before(): string | undefined {
+    return this.#before;
+  }
+
+  /**
+   * Returns the part of a text that is a setting, with its name, and the indentation of its first line.
+   *
+   * @param text The text of a settings file.
+   * @param path Keys of objects.
+   * @returns `undefined` if it is not there.
+   */
+  static sourceOf(text: string, path: readonly string[]): string | undefined {
+    const root = jsonc.parseTree(plain(text), [], { allowTrailingComma: true });
+    const node = root && jsonc.findNodeAtLocation(root, [...path])?.parent;
+    if (node === undefined) return undefined;
+    const indent = /(?:^|[\r\n])([ \t]*)$/.exec(text.slice(0, node.offset))?.[1] ?? "";
+    return indent + text.slice(node.offset, node.offset + node.length);
+  }
+
+  /**
+   * Writes the text beside the file, to look at whether it is valid, and takes it away again.
+   *
+   * @param check Is given the path of the new text. What it throws is thrown.
+   */
+  async check(check: (path: string) => Promise<void>): Promise<void> {
+    const arriving = this.#arriving();
+    try {
+      await Deno.writeTextFile(arriving, this.#text, { mode: this.#mode, createNew: true });
+      await check(arriving);
+    } finally {
+      await Deno.remove(arriving).catch(() => {});
+    }
+  }
+
+  /**
    * Writes the file, whole or not at all.
    *
    * @param check Is given the path of the new text, beside the file, before it takes the file's place. If it throws,
@@ -112,7 +151,7 @@ export class SettingsEditor {
    * @throws {Error} If the file has changed since it was read.
    */
   async write(check: (path: string) => Promise<void>): Promise<void> {
-    const arriving = joinPath(dirname(this.path), `.${basename(this.path)}.${crypto.randomUUID()}`);
+    const arriving = this.#arriving();
     if (!this.exists) await Deno.mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     try {
       await Deno.writeTextFile(arriving, this.#text, { mode: this.#mode, createNew: true });
@@ -128,9 +167,21 @@ export class SettingsEditor {
     }
   }
 
-  #root(): Node {
+  /** Puts back what was written over, unless the file has changed since. */
+  async undo(): Promise<void> {
+    if (this.#before === undefined || await Deno.readTextFile(this.path) !== this.#text) return;
+    const arriving = this.#arriving();
+    await Deno.writeTextFile(arriving, this.#before, { mode: this.#mode, createNew: true });
+    await Deno.rename(arriving, this.path);
+  }
+
+  #arriving(): string {
+    return joinPath(dirname(this.path), `.${basename(this.path)}.${crypto.randomUUID()}`);
+  }
+
+  #root(text = this.#text): Node {
     const errors: ParseError[] = [];
-    const root = jsonc.parseTree(plain(this.#text), errors, {
+    const root = jsonc.parseTree(plain(text), errors, {
       allowTrailingComma: true,
       allowEmptyContent: true,
     });
@@ -144,98 +195,4 @@ export class SettingsEditor {
 /** A byte order mark becomes a space, so that places in the text stay. */
 function plain(text: string): string {
   return text.replace(/^\uFEFF/, " ");
-}
-
-/** Adds a property to an object of the text. */
-function insert(text: string, object: Node, [key, value]: readonly [string, Json]): string {
-  const eol = text.includes("\r\n") ? "\r\n" : "\n";
-  const unit = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
-  const outer = indentAt(text, object.offset);
-  const last = object.children?.at(-1);
-  const ownLine = last !== undefined && /[\r\n][ \t]*$/.test(text.slice(0, last.offset));
-  const indent = ownLine ? indentAt(text, last.offset) : outer + unit;
-  const body = `${indent}${JSON.stringify(key)}: ${layOut(value, indent, unit)}`
-    .replaceAll("\n", eol);
-  const close = object.offset + object.length - 1;
-  const { at, comma } = last === undefined
-    ? { at: endOfContent(text, object.offset + 1, close), comma: undefined }
-    : endOfProperty(text, last.offset + last.length, close);
-  const needsComma = last !== undefined && comma === undefined;
-  const before = needsComma ? withComma(text, last, at) : text.slice(0, at);
-  const isLastLine = !/[\r\n]/.test(text.slice(at, close));
-  const after = isLastLine ? `${eol}${outer}${text.slice(close)}` : text.slice(at);
-  return `${before}${eol}${body}${comma === undefined ? "" : ","}${after}`;
-}
-
-function withComma(text: string, last: Node, at: number): string {
-  const end = last.offset + last.length;
-  return `${text.slice(0, end)},${text.slice(end, at)}`;
-}
-
-function indentAt(text: string, offset: number): string {
-  const start = Math.max(text.lastIndexOf("\n", offset - 1), text.lastIndexOf("\r", offset - 1));
-  return /^[ \t]*/.exec(text.slice(start + 1))![0];
-}
-
-/** Where an object without properties ends, its comments included. */
-function endOfContent(text: string, from: number, close: number): number {
-  return from + text.slice(from, close).trimEnd().length;
-}
-
-/** Where the last property ends, with its comma and the comment behind it on the same line. */
-function endOfProperty(text: string, from: number, close: number) {
-  const scanner = jsonc.createScanner(text, false);
-  scanner.setPosition(from);
-  let [at, comma] = [from, undefined as number | undefined];
-  for (;;) {
-    const token = scanner.scan();
-    const end = scanner.getTokenOffset() + scanner.getTokenLength();
-    if (token === Token.comma) at = comma = end;
-    else if (token === Token.lineComment || token === Token.blockComment) {
-      if (/[\r\n]/.test(text.slice(at, scanner.getTokenOffset()))) break;
-      at = end;
-    } else if (token === Token.lineBreak && hasNoCommaAhead(text, end, comma)) break;
-    else if (token !== Token.trivia && token !== Token.lineBreak) break;
-    if (end >= close) break;
-  }
-  return { at, comma };
-}
-
-/** A comma may stand on a line of its own. */
-function hasNoCommaAhead(text: string, from: number, comma: number | undefined): boolean {
-  return comma !== undefined || !/^(?:\s|\/\/[^\r\n]*|\/\*[^]*?\*\/)*,/.test(text.slice(from));
-}
-
-/** Kinds of tokens, as jsonc-parser numbers them. */
-const Token = { comma: 5, lineComment: 12, blockComment: 13, lineBreak: 14, trivia: 15 } as const;
-
-/** Writes a value over as few lines as fit. */
-function layOut(value: unknown, indent: string, unit: string): string {
-  const line = inline(value);
-  if (indent.length + line.length <= LINE_CHARS || !isNested(value)) return line;
-  const inner = indent + unit;
-  if (Array.isArray(value)) {
-    return `[\n${
-      value.map((one) => `${inner}${layOut(one, inner, unit)}`).join(",\n")
-    }\n${indent}]`;
-  }
-  const lines = entriesOf(value).map(([key, one]) =>
-    `${inner}${JSON.stringify(key)}: ${layOut(one, inner, unit)}`
-  );
-  return `{\n${lines.join(",\n")}\n${indent}}`;
-}
-
-function inline(value: unknown): string {
-  if (!isNested(value)) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
-  const inner = entriesOf(value).map(([key, one]) => `${JSON.stringify(key)}: ${inline(one)}`);
-  return inner.length === 0 ? "{}" : `{ ${inner.join(", ")} }`;
-}
-
-function entriesOf(value: object): [string, unknown][] {
-  return Object.entries(value).filter(([, one]) => one !== undefined);
-}
-
-function isNested(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

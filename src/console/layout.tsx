@@ -25,6 +25,7 @@ const LINKS: readonly PageLink[] = [
   ["/docs", "API", "d"],
 ];
 const OPERATOR_LINKS: readonly (readonly [...Required<PageLink>, Action])[] = [
+  ["/console/operator", "Overview", "v", "usage.read"],
   ["/console/operator/accounts", "Accounts", "a", "account.read"],
   ["/console/operator/alerts", "Alerts", "e", "alerts.read"],
   ["/console/operator/live", "Live", "l", "live.read"],
@@ -179,5 +180,6 @@ function Links({ links, path }: { links: readonly PageLink[]; path: string }) {
 }
 
 function isCurrent(href: string, path: string): boolean {
-  return path === href || (href !== "/console/" && path.startsWith(`${href}/`));
+  const isFirst = href === "/console/" || href === "/console/operator";
+  return path === href || path === `${href}/` || (!isFirst && path.startsWith(`${href}/`));
 }

@@ -117,6 +117,11 @@ export class FormFields {
     return this.#fields.has(name);
   }
 
+  /** Names and values, in the order in which they were sent. */
+  get entries(): readonly (readonly [string, string])[] {
+    return [...this.#fields];
+  }
+
   all(name: string): string[] {
     return this.#fields.getAll(name);
   }
@@ -147,6 +152,7 @@ const DONE: Readonly<Record<string, string>> = {
   enabled: "Account enabled.",
   role: "Role saved.",
   key: "Key saved.",
+  route: "The settings file was written, and the gateway uses it.",
   team: "Team saved.",
   budget: "Budget saved.",
   "budget-raised": "Budget raised.",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { markRead, notices, Outbox, sendAlerts } from "../alerts/mod.ts";
+import { markRead, notices, Outbox, rememberAudit, sendAlerts } from "../alerts/mod.ts";
 import { effectiveSettings } from "../config/mod.ts";
 import { systemResolve } from "../images/mod.ts";
 import { audit } from "../ledger/mod.ts";
@@ -161,7 +161,11 @@ export const AUDIT_RUN = defineRead({
   summary: "Recompute the ledger from its entries and records",
   description: "Requests continue meanwhile. One audit runs at a time: others get its report.",
   action: "audit.run",
-  read: async ({ parts: { gateway } }) => ({ ...await oneAudit(gateway!) }),
+  async read({ parts: { gateway, database, now } }) {
+    const report = await oneAudit(gateway!);
+    await rememberAudit(database, report, now());
+    return { ...report };
+  },
 });
 
 const audits = new WeakMap<object, Promise<Awaited<ReturnType<typeof audit>>>>();

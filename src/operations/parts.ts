@@ -20,12 +20,25 @@ export interface Nouns {
   readonly sales: Sales;
 }
 
+/** How the settings file of a running gateway is changed. */
+export interface SettingsFileParts {
+  /** Throws if the settings of another file have errors, as a reload would. */
+  readonly check: (file: string) => Promise<void>;
+  /** Reads the settings again and applies them. */
+  readonly reload: () => Promise<{
+    readonly fault: string | null;
+    readonly needRestart: readonly string[];
+  }>;
+}
+
 /** What only a running gateway has. */
 export interface GatewayParts {
   /** How the upstreams have been doing. */
   readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
   /** Runs long work on a separate database connection. */
   readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
+  /** How the settings file is changed; undefined if the gateway cannot read its settings again. */
+  readonly settingsFile?: SettingsFileParts | undefined;
   /** Replies to writes with an `Idempotency-Key`. */
   readonly requests: Requests;
 }

@@ -1,3 +1,4 @@
+import { Activity } from "./activity.ts";
 import { Circuit } from "./circuit.ts";
 import type { KeyPool } from "./key_pool.ts";
 
@@ -17,13 +18,19 @@ export class Health {
   lastOutcomeAtMs = 0;
   #lastOutcome: "ok" | "failing" | undefined;
   readonly #keys: KeyPool | undefined;
+  /** What became of what it was sent in the last hour. */
+  readonly activity: Activity;
   /** By the upstream's model: one may be overloaded while the others work. */
   readonly #circuits = new Map<string, Circuit>();
 
-  /** @param keys The upstream's keys, if it has several. */
-  constructor(now: () => number, keys?: KeyPool) {
+  /**
+   * @param keys The upstream's keys, if it has several.
+   * @param activity What is known of its last hour.
+   */
+  constructor(now: () => number, keys?: KeyPool, activity = new Activity(now)) {
     this.#now = now;
     this.#keys = keys;
+    this.activity = activity;
   }
 
   /** How its last request ended; `failing` too while every model or every key is left alone. */
@@ -68,6 +75,7 @@ export class Health {
   /** Notes that a stream of a model broke off, and not for anything that its client did. */
   streamBroke(model: string): void {
     this.circuit(model).streamBroke();
+    this.activity.broke();
     this.failed("a stream broke off");
   }
 

@@ -8,6 +8,12 @@
  * @module
  */
 
+export {
+  type ActivityState,
+  hourOf,
+  type HourOfActivity,
+  type MinuteOfActivity,
+} from "./activity.ts";
 export type { AffinityNews } from "./affinity.ts";
 export { type Discovered, discoverUpstreams } from "./discover.ts";
 export { retryAfter } from "./failure.ts";

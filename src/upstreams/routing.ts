@@ -1,4 +1,5 @@
 import type { Route, Target } from "../catalog/mod.ts";
+import { Activity } from "./activity.ts";
 import { Affinity, type Place } from "./affinity.ts";
 import { KeyHealth } from "./key_health.ts";
 import type { UpstreamKey } from "./key_pool.ts";
@@ -28,6 +29,7 @@ export class RoutingMemory {
   readonly #now: () => number;
   readonly #turns = new Map<string, Turns>();
   readonly #keys = new Map<string, KeyHealth>();
+  readonly #activities = new Map<string, Activity>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -47,6 +49,11 @@ export class RoutingMemory {
   /** How a key has been doing. */
   keyHealth(upstream: string, keyId: string): KeyHealth {
     return known(this.#keys, `${upstream} ${keyId}`, () => new KeyHealth(this.#now));
+  }
+
+  /** What became of what an upstream was sent in the last hour. */
+  activityOf(upstream: string): Activity {
+    return known(this.#activities, upstream, () => new Activity(this.#now));
   }
 }
 

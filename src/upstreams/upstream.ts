@@ -1,4 +1,4 @@
-import { DEFAULT_UPSTREAM } from "../catalog/mod.ts";
+import { DEFAULT_UPSTREAM, SIMULATOR } from "../catalog/mod.ts";
 import {
   type Secret,
   type Settings,
@@ -69,7 +69,7 @@ export async function httpUpstream(
     headers: headersOf(settings, pool === undefined ? keys[0]?.key : undefined),
     keys: pool,
     send: transport.send,
-    health: new Health(now, pool),
+    health: new Health(now, pool, memory.activityOf(name)),
     headersMs: settings.timeouts.headersMs,
     redact: redactor([
       ...secretsOf(keys.map(({ key }) => key), settings.headers),
@@ -80,16 +80,18 @@ export async function httpUpstream(
 }
 
 /** The built-in upstream. */
-export function simulatorUpstream(now: () => number): Upstream {
+export function simulatorUpstream(
+  { now, memory }: Pick<UpstreamParts, "now" | "memory">,
+): Upstream {
   return {
-    name: "simulator",
+    name: SIMULATOR,
     dialect: "chat",
     shaping: {},
     adjust: unchanged,
     headers: {},
     keys: undefined,
     send: simulatorTransport,
-    health: new Health(now),
+    health: new Health(now, undefined, memory.activityOf(SIMULATOR)),
     headersMs: Infinity,
     redact: (text) => text,
     close: () => Promise.resolve(),

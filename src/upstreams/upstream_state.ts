@@ -1,4 +1,5 @@
 import type { DialectName } from "../dialects/mod.ts";
+import { type ActivityState, sumOfActivity } from "./activity.ts";
 import type { Health, HealthState } from "./health.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -12,6 +13,8 @@ export interface UpstreamState
   readonly resting: boolean;
   /** Its keys if it has several: how many, and the places of those that are in cooldown. */
   readonly keys: { readonly count: number; readonly resting: readonly number[] } | undefined;
+  /** What became of what it was sent in the last hour. */
+  readonly activity: ActivityState;
 }
 
 /** Reads the state of an upstream. */
@@ -30,6 +33,7 @@ export function stateOf({ name, dialect, health, keys }: Upstream): UpstreamStat
       count: keys.all.length,
       resting: keys.all.filter(({ health }) => health.resting).map(({ position }) => position),
     },
+    activity: health.activity.state,
   };
 }
 
@@ -65,5 +69,6 @@ function mergedState(one: UpstreamState, other: UpstreamState): UpstreamState {
         a - b
       ),
     },
+    activity: sumOfActivity(one.activity, other.activity),
   };
 }

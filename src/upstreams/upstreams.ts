@@ -306,6 +306,9 @@ export class Upstreams {
       : OUTCOMES[failure.kind];
     const durationMs = performance.now() - startedTick;
     this.#metrics.attempt(name, outcome, durationMs / 1_000);
+    const { activity } = plan.upstream.health;
+    if (failure === undefined) activity.replied(durationMs);
+    else activity.ended(failure.blame);
     if (failure !== undefined) tally.outcomes ??= [];
     tally.outcomes?.push({
       upstream: name,

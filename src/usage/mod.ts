@@ -8,6 +8,7 @@
  */
 
 export { type Outcome, outcomeOf, repliedBy, shortReasonOf } from "./describe_request.ts";
+export { type RequestLatency, requestLatency } from "./latency.ts";
 export { type OverTimeOptions, usageOverTime, type UsagePoint } from "./over_time.ts";
 export {
   cacheHitRate,

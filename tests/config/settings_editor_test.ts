@@ -149,3 +149,152 @@ Deno.test("SettingsEditor: a new file is its owner's only; a link and the mode o
   assertEquals(await Deno.readTextFile(real), `{\n  "port": 1\n}`);
   if (Deno.build.os !== "windows") assertEquals(await mode(real), 0o640);
 });
+
+/** The text of a file after a setting was changed. */
+async function changed(before: string, path: string[], value: object) {
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.jsonc`;
+  await Deno.writeTextFile(file, before);
+  const editor = await SettingsEditor.open(file);
+  editor.set(path, value);
+  await editor.write(() => Promise.resolve());
+  return await Deno.readTextFile(file);
+}
+
+const COMMENTED = `{
+  // what we serve
+  "routes": {
+    "a": {
+      // agreed with finance
+      "prices": { "input": 10, "cached": 5, "output": 40 }, // since May
+      "targets": [
+        // the cheap one
+        { "upstream": "x", "model": "m" }, // first
+        { "upstream": "y", /* theirs */ "model": "n" } // second
+      ],
+      "minimum": 3 /* credits */
+    } // the end of a
+  }
+}
+`;
+const [X, Y] = [{ upstream: "x", model: "m" }, { upstream: "y", model: "n" }];
+const PRICES = { input: 10, cached: 5, output: 40 };
+
+const CHANGES: readonly { why: string; value: object; edits: [string, string][] }[] = [
+  { why: "nothing", value: { targets: [X, Y], minimum: 3, prices: PRICES }, edits: [] },
+  {
+    why: "a price",
+    value: { prices: { ...PRICES, output: 50 }, targets: [X, Y], minimum: 3 },
+    edits: [[`"output": 40`, `"output": 50`]],
+  },
+  {
+    why: "the order of targets: each keeps the comments in it",
+    value: { prices: PRICES, targets: [Y, X], minimum: 3 },
+    edits: [
+      [`{ "upstream": "x", "model": "m" }`, `{ "upstream": "A", "model": "m" }`],
+      [`{ "upstream": "y", /* theirs */ "model": "n" }`, `{ "upstream": "x", "model": "m" }`],
+      [`{ "upstream": "A", "model": "m" }`, `{ "upstream": "y", /* theirs */ "model": "n" }`],
+    ],
+  },
+  {
+    why: "a weight",
+    value: { prices: PRICES, targets: [{ ...X, weight: 3 }, Y], minimum: 3 },
+    edits: [[`"model": "m" }`, `"model": "m", "weight": 3 }`]],
+  },
+  {
+    why: "a target less",
+    value: { prices: PRICES, targets: [Y], minimum: 3 },
+    edits: [
+      [`{ "upstream": "y", /* theirs */ "model": "n" } // second`, `// second`],
+      [`{ "upstream": "x", "model": "m" }`, `{ "upstream": "y", /* theirs */ "model": "n" }`],
+    ],
+  },
+  {
+    why: "a target more",
+    value: { prices: PRICES, targets: [X, Y, { upstream: "z", model: "o" }], minimum: 3 },
+    edits: [[
+      `"model": "n" } // second`,
+      `"model": "n" }, // second\n        { "upstream": "z", "model": "o" }`,
+    ]],
+  },
+  {
+    why: "the last property less",
+    value: { prices: PRICES, targets: [X, Y] },
+    edits: [[`      "minimum": 3 /* credits */`, `      /* credits */`]],
+  },
+  {
+    why: "a property less that has a comment",
+    value: { targets: [X, Y], minimum: 3 },
+    edits: [[`"prices": { "input": 10, "cached": 5, "output": 40 }, // since May`, `// since May`]],
+  },
+  {
+    why: "a property more",
+    value: { prices: PRICES, targets: [X, Y], minimum: 3, context: 9 },
+    edits: [[`"minimum": 3 /* credits */`, `"minimum": 3, /* credits */\n      "context": 9`]],
+  },
+];
+for (const { why, value, edits } of CHANGES) {
+  Deno.test(`SettingsEditor.set: ${why}`, async () => {
+    const expected = edits.reduce((text, [from, to]) => {
+      assert(text.split(from).length === 2, from);
+      return text.replace(from, () => to);
+    }, COMMENTED);
+    assertEquals(await changed(COMMENTED, ["routes", "a"], value), expected);
+  });
+}
+
+Deno.test("SettingsEditor.set: whatever the layout, the value is there, and every comment and other setting is kept", async () => {
+  const value = fc.record({
+    minimum: fc.nat(9),
+    prices: fc.record({ input: fc.nat(9), output: fc.nat(9) }, { requiredKeys: [] }),
+    targets: fc.uniqueArray(
+      fc.record({ model: fc.constantFrom("a", "b", "c", "d"), weight: fc.nat(3) }, {
+        requiredKeys: ["model"],
+      }),
+      { selector: ({ model }) => model, minLength: 1, maxLength: 4 },
+    ),
+  }, { requiredKeys: [] });
+  await fc.assert(
+    fc.asyncProperty(
+      value,
+      value,
+      fc.array(fc.constantFrom("", " ", "\n", "\r\n  ", "/*#*/", " //#\n"), {
+        minLength: 5,
+        maxLength: 12,
+      }),
+      fc.boolean(),
+      async (from, to, gaps, hasTrailing) => {
+        let number = 0;
+        const gap = () => gaps[number++ % gaps.length]!.replace("#", () => `c${number};`);
+        const written = (one: unknown): string => {
+          const end = (parts: string[]) =>
+            parts.join(`${gap()},${gap()}`) + (hasTrailing && parts.length > 0 ? `${gap()},` : "");
+          if (Array.isArray(one)) return `[${gap()}${end(one.map(written))}${gap()}]`;
+          if (typeof one !== "object" || one === null) return JSON.stringify(one);
+          const parts = Object.entries(one).map(([key, inner]) =>
+            `${JSON.stringify(key)}${gap()}:${gap()}${written(inner)}`
+          );
+          return `{${gap()}${end(parts)}${gap()}}`;
+        };
+        const text = written({ port: 1, routes: { z: { minimum: 1 }, a: from, b: {} }, host: "h" });
+        const result = await changed(text, ["routes", "a"], to);
+        assertEquals(jsonc.parse(result, [], { allowTrailingComma: true }), {
+          port: 1,
+          routes: { z: { minimum: 1 }, a: to, b: {} },
+          host: "h",
+        }, text);
+        const errors: jsonc.ParseError[] = [];
+        jsonc.parse(result, errors, { allowTrailingComma: true });
+        assertEquals(errors, [], result);
+        const before = text.match(/c\d+;/g) ?? [];
+        const node = jsonc.findNodeAtLocation(jsonc.parseTree(text)!, ["routes", "a"])!;
+        const inside = text.slice(node.offset, node.offset + node.length);
+        for (const comment of before) {
+          if (inside.includes(comment)) continue; // those inside what goes may go
+          assert(result.includes(comment), `${comment} of ${text} is not in ${result}`);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

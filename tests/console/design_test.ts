@@ -106,7 +106,7 @@ onRichPages(
       ]],
       [
         OWNER,
-        ["settings", "accounts", `accounts/${rich.data.accountId}`, "routes", "upstreams"]
+        ["", "settings", "accounts", `accounts/${rich.data.accountId}`, "routes", "upstreams"]
           .map((name) => `operator/${name}`),
       ],
     ];

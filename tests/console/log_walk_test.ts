@@ -1,4 +1,5 @@
 import { Console } from "../../src/console/mod.ts";
+import { digestOf } from "../../src/config/mod.ts";
 import { setBudget } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { contentOf } from "../fake/admin_client.ts";
@@ -11,13 +12,20 @@ const NOT_LOGGED = [
   "/console/sign-out",
   "/console/notices", // which of their own notices somebody has read
   "/console/operator/audit", // reads only
+  "/console/operator/routes/preview", // reads only
 ];
 
 /** Forms about payments: orders and codes keep their own history. */
 const PAYMENTS = /checkout|redeem|top-up|orders|payments|codes/;
 
 Deno.test("every form that changes something leaves a row in the log", async () => {
-  await using gateway = await startGateway({ lendFrom: 1e9, settings: { registration: "open" } });
+  await using gateway = await startGateway({
+    lendFrom: 1e9,
+    settings: {
+      registration: "open",
+      upstreams: { local: { url: "http://127.0.0.1:9/v1" } },
+    },
+  });
   const { accounts, keys, members, sales, teamKeys, teams, database } = gateway.gateway;
   const routes = new Console(
     {
@@ -81,6 +89,12 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       package: "starter",
       form: `form${number}`,
       up_to: String(Date.now()),
+      upstream: "local",
+      route: "svc-k2",
+      "price-input": "7",
+      "price-cached": "7",
+      "price-output": String(number),
+      digest: digestOf(await Deno.readTextFile(`${gateway.directory}/sluice.jsonc`)),
     };
     const [before, rows] = [await content(), await logged()];
     const reply = path === "/console/register"
@@ -105,6 +119,9 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/alerts",
     "/console/operator/audit",
     "/console/operator/backup", // which is logged
+    "/console/operator/routes/preview", // shows only
+    "/console/operator/routes/save", // a file only, and logged
+    "/console/operator/upstreams", // asks an upstream only, and logged
     "/console/sign-in",
     "/console/sign-out",
   ]);

@@ -68,7 +68,10 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     ...OPERATORS.map((path): Row => [path, 303, 404, 404, 200]),
     [account, 303, 404, 404, 200],
     ["/console/operator/accounts/acc_nobody", 303, 404, 404, 404],
-    ["/console/operator", 404, 404, 404, 404],
+    ["/console/operator", 303, 404, 404, 200],
+    ["/console/operator?range=90d", 303, 404, 404, 200],
+    ["/console/operator/routes/edit?route=svc-k2", 303, 404, 404, 200],
+    ["/console/operator/routes/edit?route=constructor", 303, 404, 404, 400],
     ["/console/nothing", 404, 404, 404, 404],
     ["/console/_components", 404, 404, 404, 404], // unless the setting is on
   ];

@@ -79,7 +79,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       }),
     );
   await write(options.settings);
-  const read = () => loadConfig({ env: options.env ?? {}, directory, file });
+  const read = (other = file) => loadConfig({ env: options.env ?? {}, directory, file: other });
   const config = await read();
   const database = databaseFile(config.settings);
   if (database !== undefined && !await exists(database)) await writeEmptyDatabase(database);
@@ -93,6 +93,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const gateway = await assemble(config, {
     log,
     writeLog: (text) => lines += text,
+    readSettings: read,
     passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/accounts/passwords_test.ts has the real one
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
     lendFrom: options.lendFrom ?? 0, // both ways to admit are taken: the first request asks for the loan

@@ -25,7 +25,7 @@ export async function sluice(
     err: (text) => err += text,
     colour: false,
     openParts: (config) => openStore(config, { besideGateway: true }),
-    openGateway: (config, log) => assemble(config, { log }),
+    openGateway: (config, log, options) => assemble(config, { log, ...options }),
     stopRequested: none,
     handOverRequested: none,
     reloadRequested() {},

@@ -2,13 +2,41 @@ import { type Account, type Action, type Key, newKeyId, ROLES } from "../../acco
 import type { CreditPackage } from "../../billing/mod.ts";
 import type { Budget, Credits, Entry, Lot } from "../../ledger/mod.ts";
 import { Budgets, TimeZones } from "../budgets.tsx";
-import { Copyable, Field, Form, FormId, RelativeTime, Stat, Table } from "../components.tsx";
+import {
+  Chart,
+  type ChartProps,
+  Copyable,
+  Field,
+  Form,
+  FormId,
+  RelativeTime,
+  Stat,
+  Table,
+} from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { EntryTable } from "../pages/credits.tsx";
 import { SOURCES } from "../pages/home.tsx";
 import { KeyTable, NewKey } from "../pages/keys.tsx";
 import { AccountState } from "./accounts.tsx";
+
+/** Where the account's usage, requests and entries are in full. */
+function UsageLinks({ account: { email, kind } }: { account: Account }) {
+  if (kind === "pool") return null; // reports name it by its team
+  const query = (more: Readonly<Record<string, string>>) =>
+    new URLSearchParams({ account: email, since: "30d", ...more });
+  return (
+    <p>
+      Usage by <a href={`/console/usage?${query({ by: "day" })}`}>day</a>,{" "}
+      <a href={`/console/usage?${query({ by: "model" })}`}>model</a>,{" "}
+      <a href={`/console/usage?${query({ by: "key" })}`}>key</a>,{" "}
+      <a href={`/console/usage?${query({ by: "reason" })}`}>reason of failures</a>. Download its
+      {" "}
+      <a href={`/console/usage/requests.csv?${query({})}`}>requests</a> or{" "}
+      <a href={`/console/usage/entries.csv?${query({})}`}>entries</a> of 30 days.
+    </p>
+  );
+}
 
 /** One account, and what an operator can do for it. */
 export function AccountDetailPage(
@@ -24,6 +52,7 @@ export function AccountDetailPage(
     ownBudgets,
     lastUse,
     spent,
+    chart,
     packages,
     models,
     link,
@@ -49,6 +78,8 @@ export function AccountDetailPage(
     lastUse: ReadonlyMap<string, number>;
     /** Credits by key ID. */
     spent: ReadonlyMap<string, number>;
+    /** Its credits by day and model; undefined without any. */
+    chart: ChartProps | undefined;
     packages: readonly CreditPackage[];
     /** Routes that are served. */
     models: readonly string[];
@@ -81,6 +112,8 @@ export function AccountDetailPage(
         <Stat name="Requests" value={credits.requests} />
         <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
       </dl>
+      {chart === undefined ? null : <Chart {...chart} />}
+      <UsageLinks account={account} />
       {!may("account.keys") ? null : (
         <>
           <h2>Keys</h2>

@@ -21,7 +21,7 @@ import {
   KEY_REVOKE,
 } from "../../operations/mod.ts";
 import { budgetsOf, budgetsOfKeys, creditsOf, entriesOf } from "../../ledger/mod.ts";
-import { spentByKey } from "../../usage/mod.ts";
+import { ReportError, reportUsage, spentByKey, usageQuery } from "../../usage/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
 import {
   addressOf,
@@ -35,10 +35,14 @@ import {
   seeOther,
 } from "../request.tsx";
 import { BUDGET_FORMS, type Change } from "../budget_form.ts";
+import type { ChartProps } from "../components.tsx";
+import { reportChart } from "../usage_chart.ts";
 import { AccountDetailPage } from "./account.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 const ENTRIES_SHOWN = 20;
+/** What the chart of an account shows. */
+const USAGE_RANGE = "30d";
 const DAY_MS = 86_400_000;
 
 /** One account, and what an operator does for it. */
@@ -57,6 +61,22 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         ? await handler(c, session, account)
         : notFound(c);
     });
+
+  /** Its credits of the last 30 days by model, and as a comparison of the 30 before. */
+  const usageOf = async ({ id: accountId }: Account): Promise<ChartProps | undefined> => {
+    const usage = { database, accounts, teams: parts.teams, now };
+    const report = (more: Readonly<Record<string, unknown>>) =>
+      reportUsage(usage, usageQuery.parse(more), { accountId });
+    try {
+      const latest = await report({ by: "day,model", since: USAGE_RANGE, compare: true });
+      if (latest.rows.length === 0) return undefined;
+      const { since, until } = latest.previous!;
+      return reportChart(latest, await report({ by: "day", since, until }));
+    } catch (error) {
+      if (error instanceof ReportError) return undefined; // too many models for a chart
+      throw error;
+    }
+  };
 
   const detail = async (
     c: PageRequest,
@@ -83,6 +103,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         )}
         lastUse={await keys.lastUse(account)}
         spent={await spentByKey(database, account.id)}
+        chart={await usageOf(account)}
         packages={sales.packages}
         models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, config)}

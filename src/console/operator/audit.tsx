@@ -1,4 +1,5 @@
 import { can, type Session } from "../../accounts/mod.ts";
+import { rememberAudit } from "../../alerts/mod.ts";
 import { databaseFile } from "../../config/mod.ts";
 import { backUp } from "../../database/mod.ts";
 import { randomText } from "../../platform/mod.ts";
@@ -12,7 +13,7 @@ import { type GuardedApp, may } from "../guard.ts";
 
 /** The audit, and a backup to download. */
 export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { config, aside, now } = parts;
+  const { config, aside, database, now } = parts;
   const file = databaseFile(config.settings);
   const canBackUp = (session: Session) => file !== undefined && can(session, "backup.download");
   app.get(
@@ -32,6 +33,7 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
       const startedTick = performance.now();
       const report = await aside((database) => audit(database));
       const tookMs = performance.now() - startedTick;
+      await rememberAudit(database, report, now());
       return await page(
         c,
         <AuditPage

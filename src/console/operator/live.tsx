@@ -1,5 +1,5 @@
 import type { InFlightRequest } from "../../relay/mod.ts";
-import { Table, Time } from "../components.tsx";
+import { Name, Table, Time } from "../components.tsx";
 import { count, duration } from "../format.ts";
 import { Layout } from "../layout.tsx";
 import { type ConsoleParts, pageOf } from "../request.tsx";
@@ -35,7 +35,13 @@ function LiveRequests(
         empty="No requests in flight."
         columns={[
           { name: "request", cell: ({ requestId }) => <code>{requestId}</code> },
-          { name: "account", bare: true, cell: ({ email }) => email },
+          {
+            name: "account",
+            bare: true,
+            cell: ({ accountId, email }) => (
+              <Name text={email} href={`/console/operator/accounts/${accountId}`} />
+            ),
+          },
           { name: "model", bare: true, cell: ({ route }) => route },
           {
             name: "dialect",

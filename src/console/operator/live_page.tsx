@@ -8,9 +8,10 @@ export interface LivePageOptions {
   /** The action that guards the page; checked again each time. */
   readonly action: Action;
   readonly everyMs: number;
-  readonly part: () => Promise<Child>;
+  /** Renders the part for the session as it is at that moment: it may have lost permissions while the page was open. */
+  readonly part: (session: Session) => Promise<Child>;
   /** The whole page around the part. */
-  readonly whole: (part: Child) => Child;
+  readonly whole: (part: Child) => Child | Promise<Child>;
 }
 
 const EVENT_STREAM = {
@@ -29,15 +30,16 @@ export async function livePage(
   { action, everyMs, part, whole }: LivePageOptions,
 ): Promise<Response> {
   if (accepts(c.req.raw, "text/html", "text/event-stream") !== "text/event-stream") {
-    return await page(c, whole(<div data-live>{await part()}</div>));
+    return await page(c, whole(<div data-live>{await part(c.var.session!)}</div>));
   }
   const { token = "" } = c.var;
-  const isAllowed = (session: Session | undefined) => session !== undefined && can(session, action);
   async function* parts() {
-    do {
-      yield { data: String(await part()) };
+    let session = c.var.session;
+    while (!closing.aborted && session !== undefined && can(session, action)) {
+      yield { data: String(await part(session)) };
       await delay(everyMs, { signal: closing }).catch(() => {});
-    } while (!closing.aborted && isAllowed(await sessions.find(token)));
+      if (!closing.aborted) session = await sessions.find(token);
+    }
   }
   const events = ReadableStream.from(parts()).pipeThrough(new ServerSentEventStream());
   return c.body(events, STATUS_CODE.OK, EVENT_STREAM);

@@ -1,11 +1,13 @@
 import { logEntries, type LogEntry } from "../../operation_log/mod.ts";
-import { Field, Table, Time } from "../components.tsx";
+import { Badge, Field, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 const PAGE_ROWS = 50;
-const MAX_CHARS = 400;
+/** Of a value, and values that a row shows. */
+const MAX_CHARS = 120;
+const MAX_CHANGES = 6;
 
 /** What operators changed. */
 export function logRoutes(app: GuardedApp, { database }: ConsoleParts): void {
@@ -24,10 +26,41 @@ export function logRoutes(app: GuardedApp, { database }: ConsoleParts): void {
   );
 }
 
-/** A row's object before or after, cut where it is long: the command has all of it. */
-function cut(value: unknown): string {
-  const text = value === null ? "–" : JSON.stringify(value);
+/** Values of an object by their path, as text. */
+function valuesOf(value: unknown, path = ""): [string, string][] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return value === null || value === undefined ? [] : [[path, JSON.stringify(value)]];
+  }
+  return Object.entries(value).flatMap(([name, inner]) =>
+    valuesOf(inner, path === "" ? name : `${path}.${name}`)
+  );
+}
+
+function cut(text: string): string {
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text;
+}
+
+/** What is different afterwards; the command has all of it. */
+function Change({ entry: { before, after } }: { entry: LogEntry }) {
+  const old = new Map(valuesOf(before));
+  const now = new Map(valuesOf(after));
+  const names = [...new Set([...old.keys(), ...now.keys()])]
+    .filter((name) => old.get(name) !== now.get(name));
+  if (names.length === 0) return <>–</>;
+  return (
+    <ul class="changes">
+      {names.slice(0, MAX_CHANGES).map((name) => (
+        <li>
+          <span class="quiet">{name}</span>{" "}
+          {before === null ? "" : `${cut(old.get(name) ?? "none")} → `}
+          {cut(now.get(name) ?? "none")}
+        </li>
+      ))}
+      {names.length <= MAX_CHANGES
+        ? null
+        : <li class="quiet">{`and ${names.length - MAX_CHANGES} more: sluice log --json`}</li>}
+    </ul>
+  );
 }
 
 function moreOf(
@@ -63,17 +96,29 @@ function LogPage(
         rows={entries}
         empty="Nothing has been changed yet."
         columns={[
-          { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
+          { name: "time", bare: true, cell: ({ atMs }) => <Time ms={atMs} /> },
           { name: "actor", cell: ({ actor }) => actor },
+          {
+            name: "operation",
+            role: "primary",
+            cell: ({ operation }) => <code>{operation}</code>,
+          },
+          { name: "object", cell: ({ objectId }) => objectId ?? "–" },
+          {
+            name: "outcome",
+            bare: true,
+            cell: ({ outcome, error }) =>
+              outcome === "done" ? <Badge tone="good">done</Badge> : (
+                <>
+                  <Badge tone="bad">failed</Badge> {error}
+                </>
+              ),
+          },
           {
             name: "from",
             cell: ({ door, address }) => address === null ? door : `${door}, ${address}`,
           },
-          { name: "operation", cell: ({ operation }) => <code>{operation}</code> },
-          { name: "object", cell: ({ objectId }) => <code>{objectId ?? "–"}</code> },
-          { name: "outcome", cell: ({ outcome, error }) => error ?? outcome },
-          { name: "before", cell: ({ before }) => <code>{cut(before)}</code> },
-          { name: "after", cell: ({ after }) => <code>{cut(after)}</code> },
+          { name: "change", cell: (entry) => <Change entry={entry} /> },
         ]}
       />
       {more === undefined ? null : (

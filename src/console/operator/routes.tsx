@@ -8,6 +8,7 @@ import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
 import type { GuardedApp } from "../guard.ts";
 import { logRoutes } from "./log.tsx";
+import { overviewRoutes } from "./overview.tsx";
 import { paymentsRoutes } from "./payments.tsx";
 import { routeTableRoutes } from "./route_table.tsx";
 import { settingsRoutes } from "./settings.tsx";
@@ -16,6 +17,7 @@ import { upstreamsRoutes } from "./upstreams.tsx";
 /** Pages for operators; for everybody else they are not there. */
 export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   const app: GuardedApp = new Hono();
+  overviewRoutes(app, parts);
   accountsRoutes(app, parts);
   accountRoutes(app, parts);
   alertsRoutes(app, parts);

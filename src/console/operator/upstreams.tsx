@@ -1,12 +1,30 @@
-import { configuredUpstreams, type UpstreamState } from "../../upstreams/mod.ts";
-import { Badge, Table } from "../components.tsx";
-import { duration, relative } from "../format.ts";
-import { Layout } from "../layout.tsx";
-import { type ConsoleParts, pageOf } from "../request.tsx";
-import { livePage } from "./live_page.tsx";
+import { AccountError, type Session } from "../../accounts/mod.ts";
+import type { Child } from "@hono/hono/jsx";
+import { UPSTREAM_TEST } from "../../operations/mod.ts";
+import { STATUS_CODE } from "../../std/mod.ts";
+import { configuredUpstreams, hourOf, type UpstreamState } from "../../upstreams/mod.ts";
+import { Badge, Form, Name, Names, RelativeTime, Table, Time } from "../components.tsx";
+import { count, duration, hour as timeOfDay, number, share } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
+import { Layout } from "../layout.tsx";
+import { shortened } from "../name.tsx";
+import { type ConsoleParts, operate, page, pageOf, type PageRequest } from "../request.tsx";
+import { livePage } from "./live_page.tsx";
+import { HourSparkline, latency, UpstreamBadge } from "./upstream_table.tsx";
 
-/** How upstreams have been doing. */
+const PATH = "/console/operator/upstreams";
+
+/** What a test of an upstream showed. */
+interface TestResult {
+  readonly upstream: string;
+  readonly ok: boolean;
+  readonly status: number | null;
+  readonly latency_ms: number | null;
+  readonly models: readonly string[];
+  readonly error: string | null;
+}
+
+/** How upstreams have been doing, and how one does now. */
 export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { upstreamStates, config, now } = parts;
   const hosts = Object.fromEntries(
@@ -14,37 +32,107 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
       [name, { url }],
     ) => [name, new URL(url).host]),
   );
+  const part = (upstreams: readonly UpstreamState[]) => (
+    <UpstreamParts upstreams={upstreams} hosts={hosts} nowMs={now()} />
+  );
+  const whole = (
+    c: PageRequest,
+    session: Session,
+    { table, upstreams, shown }: {
+      readonly table: Child;
+      readonly upstreams: readonly UpstreamState[];
+      readonly shown?: Child;
+    },
+  ) => (
+    <Layout page={pageOf(c)} title="Upstreams">
+      {shown}
+      {table}
+      <Minutes upstreams={upstreams} />
+      <TestForms csrf={session.csrfToken} names={Object.keys(hosts)} />
+    </Layout>
+  );
+  const after = async (c: PageRequest, session: Session, shown: Child) => {
+    const upstreams = await upstreamStates();
+    return whole(c, session, { table: part(upstreams), upstreams, shown });
+  };
   app.get(
     "/upstreams",
-    may("upstreams.read", (c) =>
-      livePage(c, parts, {
+    may("upstreams.read", async (c, session) => {
+      const upstreams = await upstreamStates();
+      return await livePage(c, parts, {
         action: "upstreams.read",
         everyMs: 5_000,
-        part: async () => (
-          <UpstreamTable upstreams={await upstreamStates()} hosts={hosts} nowMs={now()} />
-        ),
-        whole: (part) => (
-          <Layout page={pageOf(c)} title="Upstreams">
-            {part}
-            <p class="quiet">
-              <code>sluice doctor</code> asks each of them now and says what to do.
-            </p>
-          </Layout>
-        ),
-      })),
+        part: async () => part(await upstreamStates()),
+        whole: (table) => whole(c, session, { table, upstreams }),
+      });
+    }),
+  );
+  app.post(
+    "/upstreams",
+    may("upstreams.read", async (c, session) => {
+      const upstream = c.var.form.text("upstream");
+      try {
+        const result = await operate(c, parts, session, [UPSTREAM_TEST, { upstream }]);
+        const shown = <Tested result={UPSTREAM_TEST.output.parse(result) as TestResult} />;
+        return await page(c, await after(c, session, shown));
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        const shown = (
+          <div class="notice bad">
+            <p role="alert">{error.message}.</p>
+          </div>
+        );
+        return await page(c, await after(c, session, shown), STATUS_CODE.BadRequest);
+      }
+    }),
   );
 }
 
-function StateBadge({ resting, state }: Pick<UpstreamState, "resting" | "state">) {
-  if (resting) return <Badge tone="bad">cooling down</Badge>;
-  switch (state) {
-    case "unknown":
-      return <Badge tone="calm">not used yet</Badge>;
-    case "ok":
-      return <Badge tone="good">ok</Badge>;
-    case "failing":
-      return <Badge tone="bad">failing</Badge>;
+/** The outcome of a test, with what to do about it. */
+function Tested({ result }: { result: TestResult }) {
+  const { upstream, ok, status, latency_ms, models, error } = result;
+  return (
+    <section class="card" aria-label={`Test of ${upstream}`}>
+      <h2>
+        Test of <Name text={upstream} />{" "}
+        {ok ? <Badge tone="good">ok</Badge> : <Badge tone="bad">failed</Badge>}
+      </h2>
+      <p role="status">{ok ? `It listed ${count(models.length, "model")}.` : wordsOf(result)}</p>
+      <dl class="facts">
+        <dt>status</dt>
+        <dd>{status ?? "none"}</dd>
+        <dt>latency</dt>
+        <dd>{latency_ms === null ? "–" : duration(latency_ms)}, connection included</dd>
+        {error === null ? null : (
+          <>
+            <dt>error</dt>
+            <dd>{error}</dd>
+          </>
+        )}
+        {models.length === 0 ? null : (
+          <>
+            <dt>models</dt>
+            <dd>
+              <Names all={models} />
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function wordsOf({ status, error }: TestResult): string {
+  if (error !== null) {
+    return "It did not reply. Check its address in the settings, and whether this machine reaches it.";
   }
+  if (status === 401 || status === 403) {
+    return "It rejected the key. Check the key in the settings.";
+  }
+  if (status === 404 || status === 405) {
+    return "It replied, but lists no models: some services do not. Requests may work all the same.";
+  }
+  return "It replied, but not with a list of models. sluice doctor says more.";
 }
 
 /** Such as `2 of 3 usable, key 1 in cooldown`. */
@@ -54,45 +142,134 @@ function keyStates({ count, resting }: NonNullable<UpstreamState["keys"]>): stri
   return `${usable}, ${resting.length === 1 ? "key" : "keys"} ${resting.join(", ")} in cooldown`;
 }
 
-function UpstreamTable(
+function UpstreamParts(
   { upstreams, hosts, nowMs }: {
     upstreams: readonly UpstreamState[];
     hosts: Readonly<Record<string, string>>;
     nowMs: number;
   },
 ) {
+  const rows = upstreams.map((one) => ({ ...one, hour: hourOf(one.activity) }));
+  const hasKeys = rows.some(({ keys }) => keys !== undefined);
   return (
-    <Table<UpstreamState>
-      caption="Upstreams"
-      rows={upstreams}
-      empty="No upstreams configured."
-      columns={[
-        { name: "name", cell: ({ name }) => name },
-        { name: "host", cell: ({ name }) => hosts[name] ?? "built in" },
-        { name: "dialect", cell: ({ dialect }) => dialect },
-        {
-          name: "state",
-          bare: true,
-          cell: ({ resting, state }) => <StateBadge resting={resting} state={state} />,
-        },
-        {
-          name: "keys",
-          cell: ({ keys }) => keys === undefined ? "–" : keyStates(keys),
-        },
-        {
-          name: "last latency",
-          role: "figure",
-          numeric: true,
-          cell: ({ lastLatencyMs }) => lastLatencyMs === undefined ? "–" : duration(lastLatencyMs),
-        },
-        {
-          name: "last failure",
-          cell: ({ lastFailure }) =>
-            lastFailure === undefined
-              ? "none since start"
-              : `${relative(lastFailure.atMs, nowMs)}: ${lastFailure.detail}`,
-        },
-      ]}
-    />
+    <>
+      <Table<typeof rows[number]>
+        caption="Upstreams, last hour"
+        rows={rows}
+        empty="No upstreams configured."
+        columns={[
+          { name: "name", cell: ({ name }) => <Name text={name} /> },
+          {
+            name: "at",
+            cell: ({ name, dialect }) => (
+              <>
+                <Name text={hosts[name] ?? "built in"} /> <span class="quiet">{dialect}</span>
+              </>
+            ),
+          },
+          {
+            name: "state",
+            bare: true,
+            cell: (one) => (
+              <>
+                <UpstreamBadge {...one} />
+                {one.failingModels.length === 0 ? null : (
+                  <>
+                    {" "}
+                    <Names all={one.failingModels} />
+                  </>
+                )}
+              </>
+            ),
+          },
+          ...(hasKeys
+            ? [{
+              name: "keys",
+              cell: ({ keys }: UpstreamState) => keys === undefined ? "–" : keyStates(keys),
+            }]
+            : []),
+          { name: "attempts", numeric: true, cell: ({ hour }) => number(hour.attempts) },
+          {
+            name: "failed",
+            role: "figure",
+            numeric: true,
+            cell: ({ hour }) => share(hour.failed, hour.attempts),
+          },
+          { name: "p50", numeric: true, cell: ({ hour }) => latency(hour.p50Ms) },
+          { name: "p95", numeric: true, cell: ({ hour }) => latency(hour.p95Ms) },
+          {
+            name: "last hour",
+            bare: true,
+            cell: ({ name, activity }) => <HourSparkline activity={activity} of={name} />,
+          },
+          {
+            name: "last failure",
+            cell: ({ lastFailure }) =>
+              lastFailure === undefined ? "none since start" : (
+                <span class="breaks">
+                  <RelativeTime ms={lastFailure.atMs} nowMs={nowMs} />: {lastFailure.detail}
+                </span>
+              ),
+          },
+        ]}
+      />
+      <p class="quiet">
+        As of{" "}
+        <Time ms={nowMs} />, in this process. Attempts are HTTP requests that were sent, retries
+        included; p50 and p95 are times to the first byte of a reply, up to a quarter too high.
+        Failed are those that the upstream is to blame for.
+      </p>
+    </>
+  );
+}
+
+/** The values of the sparklines. */
+function Minutes({ upstreams }: { upstreams: readonly UpstreamState[] }) {
+  const rows = upstreams.flatMap(({ name, activity }) =>
+    activity.minutes.filter(({ attempts, failed }) => attempts > 0 || failed > 0)
+      .map((minute) => ({ name, ...minute }))
+  ).toSorted((a, b) => b.atMs - a.atMs);
+  if (rows.length === 0) return null;
+  return (
+    <details>
+      <summary>The last hour by minute</summary>
+      <Table<typeof rows[number]>
+        caption="The last hour by minute, newest first"
+        rows={rows}
+        empty=""
+        columns={[
+          { name: "minute (UTC)", cell: ({ atMs }) => timeOfDay(atMs) },
+          { name: "upstream", bare: true, cell: ({ name }) => <Name text={name} /> },
+          { name: "attempts", numeric: true, cell: ({ attempts }) => number(attempts) },
+          { name: "failed", role: "figure", numeric: true, cell: ({ failed }) => number(failed) },
+        ]}
+      />
+    </details>
+  );
+}
+
+function TestForms({ csrf, names }: { csrf: string; names: readonly string[] }) {
+  return (
+    <section class="card">
+      <h2>Test an upstream</h2>
+      <p class="quiet">
+        Asks it for its models now: costs nothing, and shows whether address, certificate and key
+        work. The test is recorded in the <a href="/console/operator/log">log</a>.
+      </p>
+      {names.length === 0
+        ? <p>No upstreams are configured: the built-in simulator replies.</p>
+        : (
+          <div class="buttons">
+            {names.map((name) => (
+              <Form action={PATH} csrf={csrf}>
+                <input type="hidden" name="upstream" value={name} />
+                <button type="submit" class="plain" title={name}>
+                  Test {shortened(name)} now
+                </button>
+              </Form>
+            ))}
+          </div>
+        )}
+    </section>
   );
 }

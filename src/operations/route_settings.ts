@@ -1,0 +1,151 @@
+import * as z from "zod";
+import { digestOf, identifier, type Json as SettingValue, SettingsEditor } from "../config/mod.ts";
+import { defineWrite, type Json } from "./operation.ts";
+import { OperationError } from "../operation_log/mod.ts";
+import type { OperationParts } from "./parts.ts";
+
+const SECTION = "routes";
+
+/** What a change of a route would do to the settings file. */
+export type RoutePreview =
+  /** Texts of the whole file, and a digest of the one before. */
+  | {
+    readonly kind: "ready";
+    readonly path: string;
+    readonly before: string;
+    readonly after: string;
+    readonly digest: string;
+  }
+  /** The settings would have errors. */
+  | { readonly kind: "invalid"; readonly faults: string }
+  /** The file cannot be written here. */
+  | { readonly kind: "read-only"; readonly path: string; readonly why: string };
+
+type PreviewParts = Pick<OperationParts, "config" | "gateway">;
+
+/**
+ * Reads a route as the settings file has it: `${NAME}` is not replaced.
+ *
+ * @returns Its settings; `undefined` if the file does not have it or there is none.
+ * @throws {OperationError} If the file cannot be read or has errors.
+ */
+export async function writtenRoute(
+  { config }: Pick<OperationParts, "config">,
+  route: string,
+): Promise<Json | undefined> {
+  if (config.file === undefined) return undefined;
+  const editor = await SettingsEditor.open(config.file).catch(conflict);
+  const found = editor.get(SECTION, route);
+  return typeof found === "object" && found !== null && !Array.isArray(found)
+    ? found as Json
+    : undefined;
+}
+
+/**
+ * Computes what a change of a route would do to the settings file, and checks it as the gateway would. Nothing is changed.
+ *
+ * @param settings All settings of the route that the file is to have.
+ */
+export async function previewRoute(
+  parts: PreviewParts,
+  route: string,
+  settings: Json,
+): Promise<RoutePreview> {
+  const { config: { file, places }, gateway } = parts;
+  if (file === undefined || gateway?.settingsFile === undefined) {
+    const why = "no settings file is in use: the settings come from the environment and defaults";
+    return { kind: "read-only", path: places.settings.path, why };
+  }
+  let arriving = "";
+  let editor: SettingsEditor | undefined;
+  try {
+    editor = await SettingsEditor.open(file);
+    editor.set([SECTION, route], settings as SettingValue);
+    const { before = "", text: after } = editor;
+    await editor.check((path) => gateway.settingsFile!.check(arriving = path));
+    return { kind: "ready", path: editor.path, before, after, digest: digestOf(before) };
+  } catch (error) {
+    const { message } = error instanceof Error ? error : new Error(String(error));
+    if (editor !== undefined && arriving === "" && editor.text !== editor.before) {
+      const why = `the gateway cannot write to its folder (${message.replace(/[:,] .*$/, "")})`;
+      return { kind: "read-only", path: file, why };
+    }
+    // the errors name the file instead of the one that was written beside it
+    return {
+      kind: "invalid",
+      faults: arriving === "" ? message : message.replaceAll(arriving, file),
+    };
+  }
+}
+
+/** Names the file in an error instead of the one that was written beside it. */
+function renamed(error: unknown, from: string, to: string): unknown {
+  if (from === "" || !(error instanceof Error)) return error;
+  return new Error(error.message.replaceAll(from, to), { cause: error });
+}
+
+/** Writes are made one after the other: each is compared with what the one before has written. */
+let writing: Promise<unknown> = Promise.resolve();
+
+/** Changes a route in the settings file, and has the gateway read it. In the console only. */
+export const ROUTE_WRITE = defineWrite({
+  input: z.strictObject({
+    route: identifier,
+    settings: z.record(z.string(), z.unknown()).describe("All settings that the file is to have."),
+    digest: z.string().describe("Digest of the file that was looked at."),
+  }),
+  output: z.strictObject({ need_restart: z.array(z.string()) }),
+}, {
+  name: "route.write",
+  method: "PUT",
+  path: "/routes",
+  summary: "Change a route in the settings file, and reload it",
+  action: "routes.write",
+  find: (_c, { route }) => Promise.resolve({ target: null, objectId: route }),
+  state: async ({ parts }, _target, { route }) => (await writtenRoute(parts, route)) ?? null,
+  async run(_nouns, { parts }, { input }) {
+    const done = writing.then(() => write(parts, input));
+    writing = done.catch(() => {});
+    return { need_restart: await done };
+  },
+  reply: (_c, { result }) => Promise.resolve(result ?? { need_restart: [] }),
+});
+
+/** Replaces the file, and has the gateway read it. Returns the names of changed settings that need a restart. */
+async function write(
+  { config, gateway }: PreviewParts,
+  { route, settings, digest }: {
+    readonly route: string;
+    readonly settings: Json;
+    readonly digest: string;
+  },
+): Promise<readonly string[]> {
+  if (config.file === undefined || gateway?.settingsFile === undefined) {
+    throw new OperationError("conflict", "No settings file is in use that could be changed.");
+  }
+  const { check, reload } = gateway.settingsFile;
+  const editor = await SettingsEditor.open(config.file).catch(conflict);
+  if (digestOf(editor.before ?? "") !== digest) {
+    throw new OperationError(
+      "conflict",
+      "The settings file has changed since the preview: nothing was written. Look at the changes again.",
+    );
+  }
+  editor.set([SECTION, route], settings as SettingValue);
+  let arriving = "";
+  await editor.write((path) => check(arriving = path))
+    .catch((error) => conflict(renamed(error, arriving, editor.path)));
+  const { fault, needRestart } = await reload();
+  if (fault === null) return needRestart;
+  await editor.undo();
+  throw new OperationError(
+    "conflict",
+    `The gateway did not take the new settings, and the file is as it was before. ${fault}`,
+  );
+}
+
+function conflict(error: unknown): never {
+  const text = error instanceof Error ? error.message : String(error);
+  const words = text.includes("othing was written") ? text : `Nothing was written. ${text}`;
+  throw new OperationError("conflict", words, { cause: error });
+}

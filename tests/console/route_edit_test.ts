@@ -1,0 +1,361 @@
+import { settingsDiff } from "../../src/console/operator/settings_diff.ts";
+import { digestOf } from "../../src/config/mod.ts";
+import { shellActor } from "../../src/operation_log/mod.ts";
+import { perform, previewRoute, ROUTE_WRITE } from "../../src/operations/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../assert.ts";
+import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { tempDir } from "../fake/temp.ts";
+import { type PlainBrowser, signedIn } from "../fake/visitor.ts";
+
+const OWNER = "owner@localhost";
+const PATH = "/console/operator/routes";
+const SECRET = "sk-upstream-secret-0123456789";
+const TIERS = `"tiers": [{ "above": 0, "minute": 1000, "hour": 10000, "day": 100000 }]`;
+
+const FILE = `{
+  // our gateway
+  "port": 0,
+  ${TIERS},
+  "upstreams": {
+    "one": { "url": "http://127.0.0.1:9/v1", "key": "${SECRET}" },
+    "two": { "url": "http://127.0.0.1:9/v1", "key": "\${KEY_TWO}" }
+  },
+  "routes": {
+    "house/small": {
+      // agreed with finance
+      "prices": { "input": 10, "cached": 5, "output": 40 },
+      "targets": [
+        { "upstream": "one", "model": "m" }, // the cheap one
+        { "upstream": "two", "model": "n" }
+      ]
+    }
+  },
+  "metricsToken": "${SECRET}-metrics" // last
+}
+`;
+
+/** A gateway whose settings file is the text. */
+async function gatewayOf(text: string): Promise<TestGateway> {
+  const gateway = await startGateway({ env: { KEY_TWO: "sk-two" }, looksInside: true });
+  const { fault } = await gateway.reload(text);
+  assertEquals(fault, null);
+  return gateway;
+}
+
+function fileOf({ directory }: TestGateway): string {
+  return `${directory}/sluice.jsonc`;
+}
+
+/** Values of a page's fields, by name. */
+function fieldsOf(html: string): Record<string, string> {
+  const unescape = (text: string) =>
+    text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+  const main = html.slice(html.indexOf("<main"));
+  const fields: Record<string, string> = {};
+  for (const [tag] of main.matchAll(/<input [^>]*>/g)) {
+    const name = /name="([^"]*)"/.exec(tag)?.[1];
+    if (name !== undefined) fields[name] = unescape(/ value="([^"]*)"/.exec(tag)?.[1] ?? "");
+  }
+  for (const [, name, options] of main.matchAll(/<select name="([^"]*)">(.*?)<\/select>/g)) {
+    const all = [...options!.matchAll(/<option value="([^"]*)"( selected="[^"]*")?/g)];
+    fields[name!] = (all.find(([, , selected]) => selected) ?? all[0])?.[1] ?? "";
+  }
+  return fields;
+}
+
+/** Fills the form of a route in. Returns the preview, and what confirms it. */
+async function preview(
+  browser: PlainBrowser,
+  route: string,
+  changes: Record<string, string>,
+): Promise<{ status: number; html: string; fields: Record<string, string> }> {
+  const edit = await (await browser.get(`${PATH}/edit?route=${encodeURIComponent(route)}`)).text();
+  const reply = await browser.post(`${PATH}/preview`, { ...fieldsOf(edit), ...changes });
+  const html = await reply.text();
+  return { status: reply.status, html, fields: fieldsOf(html) };
+}
+
+const words = (html: string) =>
+  html.replace(/<[^>]*>/g, "").replace(/\s+/g, " ").replaceAll("&quot;", '"');
+
+Deno.test("a price is changed by a form: preview, confirm, reload; comments stay, secrets are nowhere", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const shown = await preview(owner, "house/small", { "price-output": "55" });
+  assertEquals(shown.status, 200);
+  assertStringIncludes(words(shown.html), "Output: 40 → 55 credits per million tokens");
+  assertStringIncludes(
+    words(shown.html),
+    `added: "prices": { "input": 10, "cached": 5, "output": 55 }`,
+  );
+  assertStringIncludes(shown.html, "agreed with finance");
+  assert(!shown.html.includes(SECRET));
+  assertEquals(await Deno.readTextFile(fileOf(gateway)), FILE, "nothing is written yet");
+
+  const saved = await owner.post(`${PATH}/save`, shown.fields);
+  assertEquals([saved.status, saved.headers.get("location")], [303, `${PATH}?done=route`]);
+  assertEquals(
+    await Deno.readTextFile(fileOf(gateway)),
+    FILE.replace(`"output": 40`, `"output": 55`),
+  );
+  const { prices } = gateway.gateway.catalog.find("house/small")!;
+  assertEquals(prices, { input: 10, cached: 5, output: 55 });
+  assertStringIncludes(await (await owner.get(`${PATH}?done=route`)).text(), "10 / 5 / 55");
+
+  const [row] = await gateway.gateway.database.all("select * from operation_log");
+  assertEquals([row!.operation, row!.object_id, row!.outcome], [
+    "route.write",
+    "house/small",
+    "done",
+  ]);
+  assertEquals(JSON.parse(String(row!.before)).prices.output, 40);
+  assertEquals(JSON.parse(String(row!.after)).prices.output, 55);
+  assert(!JSON.stringify(row).includes("sk-"));
+  const names = (await Array.fromAsync(Deno.readDir(gateway.directory))).map(({ name }) => name);
+  assertEquals(names.filter((name) => name.startsWith(".sluice")), [], "nothing is left over");
+
+  const again = await owner.post(`${PATH}/save`, shown.fields); // the button, twice
+  assertEquals(again.status, 400);
+  assertStringIncludes(await again.text(), "has changed since the preview");
+});
+
+Deno.test("targets are ordered, weighted, removed and added; a removed price is the default again", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const changed = async (changes: Record<string, string>) => {
+    const { html, fields } = await preview(owner, "house/small", changes);
+    const saved = await owner.post(`${PATH}/save`, fields);
+    assertEquals(saved.status, 303, words(html));
+    return gateway.gateway.catalog.find("house/small")!;
+  };
+  const swapped = await changed({ "place-0": "2", "place-1": "1" });
+  assertEquals(swapped.targets.map(({ upstream }) => upstream), ["two", "one"]);
+  const weighted = await changed({ "weight-0": "2.5", "weight-1": "1" });
+  assertEquals(weighted.targets.map(({ weight }) => weight), [2.5, 1]);
+  const added = await changed({ "upstream-2": "simulator", "model-2": "x", "model-0": "" });
+  assertEquals(added.targets.map(({ upstream, model }) => [upstream, model]), [
+    ["one", "m"],
+    ["simulator", "x"],
+  ]);
+  const plain = await changed({
+    "price-input": "",
+    "price-cached": "",
+    "price-output": "",
+    context: "64000",
+    displayName: "Small <b>",
+    images: "inline",
+  });
+  assertEquals([plain.prices.input, plain.context, plain.displayName, plain.images], [
+    100,
+    64_000,
+    "Small <b>",
+    "inline",
+  ]);
+  const text = await Deno.readTextFile(fileOf(gateway));
+  for (
+    const comment of ["// our gateway", "// agreed with finance", "// the cheap one", "// last"]
+  ) {
+    assertStringIncludes(text, comment);
+  }
+  assertStringIncludes(text, "${KEY_TWO}");
+});
+
+Deno.test("a built-in route is changed: the section is added, and the line before it is not shown", async () => {
+  await using gateway = await gatewayOf(
+    `{\n  "port": 0,\n  ${TIERS},\n  "metricsToken": "${SECRET}"\n}\n`,
+  );
+  const owner = await signedIn(gateway, OWNER);
+  const { html, fields } = await preview(owner, "svc-k2", { minimum: "9" });
+  assert(!html.includes(SECRET), html);
+  assertStringIncludes(words(html), `added: "svc-k2": { "minimum": 9 }`);
+  assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
+  assertEquals(gateway.gateway.catalog.find("svc-k2")!.minimum, 9);
+  assertEquals(gateway.gateway.catalog.find("svc-k2")!.targets[0]!.upstream, "simulator");
+  const text = await Deno.readTextFile(fileOf(gateway));
+  assert(!text.includes("targets"), "what was not changed is not written");
+  const none = await preview(owner, "svc-k2", {});
+  assertStringIncludes(none.html, "The form has no changes.");
+});
+
+Deno.test("invalid values are refused before anything is written", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const cases: readonly [Record<string, string>, RegExp][] = [
+    [{ "price-output": "" }, /Set all prices/],
+    [{ "price-output": "-1" }, /whole number/],
+    [{ "price-output": "9999999999999999999" }, /whole number/],
+    [{ context: "10", maxOutput: "20" }, /must not exceed the context/],
+    [{ "upstream-0": "nowhere" }, /nowhere/],
+    [{ "model-0": "", "model-1": "" }, /at least one target/],
+    [{ "weight-0": "1e9" }, /weight must be a number/],
+    [{ images: "all" }, /images/],
+    [{ route: "constructor" }, /not served/],
+    [{ route: "" }, /Select a route/],
+  ];
+  for (const [changes, expected] of cases) {
+    const { status, html } = await preview(owner, "house/small", changes);
+    assertEquals(status, 400, JSON.stringify(changes));
+    assertMatch(words(html), expected);
+    assert(!html.includes(SECRET) && !/\.sluice\.jsonc\.[0-9a-f]/.test(html), words(html));
+  }
+  // somebody who skips the preview
+  const good = await preview(owner, "house/small", { "price-output": "41" });
+  const bad = await owner.post(`${PATH}/save`, { ...good.fields, context: "10", maxOutput: "20" });
+  assertEquals(bad.status, 400);
+  assertStringIncludes(await bad.text(), "Nothing was written");
+  assertEquals(await Deno.readTextFile(fileOf(gateway)), FILE);
+  assertEquals(gateway.gateway.catalog.find("house/small")!.prices.output, 40);
+});
+
+Deno.test("a file that was edited since the preview, or has errors, is not written over", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const shown = await preview(owner, "house/small", { "price-output": "55" });
+  const edited = FILE.replace("// our gateway", "// our gateway, edited by hand");
+  await Deno.writeTextFile(fileOf(gateway), edited);
+  const saved = await owner.post(`${PATH}/save`, shown.fields);
+  assertEquals(saved.status, 400);
+  assertStringIncludes(await saved.text(), "has changed since the preview: nothing was written");
+  assertEquals(await Deno.readTextFile(fileOf(gateway)), edited);
+  const warned = await preview(owner, "house/small", { "price-output": "55" });
+  assertStringIncludes(warned.html, "that the gateway does not use yet");
+
+  await Deno.writeTextFile(fileOf(gateway), `${edited}}`);
+  const broken = await owner.get(`${PATH}/edit?route=house%2Fsmall`);
+  assertEquals(broken.status, 400);
+  assertStringIncludes(await broken.text(), "has errors");
+  const late = await owner.post(`${PATH}/preview`, { ...shown.fields, digest: "" });
+  assertStringIncludes(await late.text(), "has errors");
+  assertEquals(await Deno.readTextFile(fileOf(gateway)), `${edited}}`);
+});
+
+Deno.test("of two that confirm at once, one is refused", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const one = await preview(owner, "house/small", { "price-output": "55" });
+  const other = await preview(owner, "house/small", { "price-output": "66" });
+  const replies = await Promise.all(
+    [one, other].map(({ fields }) => owner.post(`${PATH}/save`, fields)),
+  );
+  await Promise.all(replies.map(({ body }) => body?.cancel()));
+  assertEquals(replies.map(({ status }) => status).toSorted(), [303, 400]);
+});
+
+Deno.test("without a file that can be written, the page shows what to paste", async () => {
+  const settings = { check: () => Promise.resolve(), reload: () => Promise.reject(new Error()) };
+  const places = { settings: { path: "/etc/sluice/sluice.jsonc" } };
+  const parts = (file: string | undefined, settingsFile: unknown = settings) =>
+    ({ config: { file, places }, gateway: { settingsFile } }) as unknown as Parameters<
+      typeof previewRoute
+    >[0];
+  const none = await previewRoute(parts(undefined), "a", { minimum: 1 });
+  assertEquals([none.kind, "path" in none && none.path], ["read-only", places.settings.path]);
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.jsonc`;
+  await Deno.writeTextFile(file, "{}");
+  // a folder that takes no file beside it, which for root no permission brings about: its name would be too long
+  const long = `${dir.path}/${"s".repeat(240)}`;
+  await Deno.writeTextFile(long, "{}");
+  assertEquals((await previewRoute(parts(long), "a", { minimum: 1 })).kind, "read-only");
+  await Deno.remove(long);
+  assertEquals(await Deno.readTextFile(file), "{}");
+  assertEquals((await Array.fromAsync(Deno.readDir(dir.path))).length, 1);
+  const broken = await previewRoute(
+    parts(file, { check: (path: string) => Promise.reject(new Error(`${path}:1: wrong`)) }),
+    "a",
+    { minimum: 1 },
+  );
+  assertEquals(broken, { kind: "invalid", faults: `${file}:1: wrong` });
+});
+
+Deno.test("a file that the gateway does not take after all is put back", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const path = fileOf(gateway);
+  const parts = {
+    ...gateway.gateway,
+    config: gateway.gateway.config,
+    catalog: () => gateway.gateway.catalog,
+    address: () => Promise.resolve(""),
+    now: Date.now,
+    gateway: {
+      settingsFile: {
+        check: () => Promise.resolve(),
+        reload: () => Promise.resolve({ fault: "no such certificate", needRestart: [] }),
+      },
+    },
+  } as unknown as Parameters<typeof perform>[0];
+  const by = { actor: shellActor(), origin: { door: "command", address: null } } as const;
+  await assertRejects(
+    () =>
+      perform(parts, by, ROUTE_WRITE, {
+        route: "house/small",
+        settings: { minimum: 4, targets: [{ upstream: "one", model: "m" }] },
+        digest: digestOf(FILE),
+      }),
+    Error,
+    "did not take the new settings",
+  );
+  assertEquals(await Deno.readTextFile(path), FILE);
+  const [row] = await gateway.gateway.database.all("select outcome from operation_log");
+  assertEquals(row!.outcome, "failed");
+});
+
+Deno.test("who may not change routes sees them without the form", async () => {
+  await using gateway = await gatewayOf(FILE);
+  await gateway.gateway.accounts.create({ email: "op@example.com", role: "operator" });
+  const operator = await signedIn(gateway, "op@example.com");
+  const html = await (await operator.get(PATH)).text();
+  assertStringIncludes(html, "house/small");
+  assert(!html.includes("/routes/edit"));
+  for (const path of ["preview", "save"]) {
+    const reply = await operator.post(`${PATH}/${path}`, { route: "house/small" }, {
+      from: "/console/account",
+    });
+    await reply.body?.cancel();
+    assertEquals(reply.status, 404, path);
+  }
+  const noToken = await (await signedIn(gateway, OWNER)).post(`${PATH}/save`, {
+    route: "house/small",
+  });
+  await noToken.body?.cancel();
+  assertEquals(noToken.status, 403);
+});
+
+Deno.test("settingsDiff shows changed lines of the setting with those around them, and no others", () => {
+  const lines = Array.from({ length: 20 }, (_, at) => `   "r${at}": ${at}`).join(",\n");
+  const before =
+    `{\n "a": "secret",\n "routes": {\n  "x": {\n${lines}\n  } /* secret */\n },\n "z": "secret"\n}`;
+  const diff = (...edits: [string, string][]) =>
+    settingsDiff(
+      before,
+      edits.reduce((text, [from, to]) => text.replace(from, to), before),
+      ["routes", "x"],
+    );
+  assertEquals(diff([`"r9": 9`, `"r9": 10`]).map(({ kind }) => kind), [
+    ...["same", "same", "same", "removed", "added", "same", "same", "same"],
+  ]);
+  assertEquals(diff(), []);
+  const near = diff([`"r0": 0`, `"r0": 1`]);
+  assertEquals(near[0], { kind: "same", text: `  "x": {` });
+  assert(!JSON.stringify(near).includes("secret"), JSON.stringify(near));
+  const both = diff([`"r0": 0`, `"r0": 1`], [`"r19": 19`, `"r19": 1`]);
+  assertEquals(both.filter(({ kind }) => kind === "gap").length, 1);
+});
+
+Deno.test("a file on one line: its secrets are not in the preview", async () => {
+  const oneLine = FILE.replaceAll(/ *\/\/ .*/g, "").replaceAll(/\n */g, " ");
+  assertEquals(oneLine.trim().split("\n").length, 1);
+  await using gateway = await gatewayOf(oneLine);
+  const owner = await signedIn(gateway, OWNER);
+  const { html, fields } = await preview(owner, "house/small", { "price-output": "55" });
+  assertStringIncludes(words(html), '"output": 55');
+  assert(!html.includes(SECRET) && !html.includes("KEY_TWO"), words(html));
+  assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
+});
