@@ -30,7 +30,7 @@ inBrowser(
     });
     const { page, faults } = await open(context);
     await page.goto(link);
-    await page.getByText("Three steps to your first response").waitFor();
+    await page.getByText("To your first response").waitFor();
     await page.getByRole("link", { name: "Create a key" }).click();
     await page.locator(NEW_KEY).getByLabel("Name").fill("laptop");
     await page.getByRole("button", { name: "Create key" }).click();
