@@ -14,20 +14,13 @@ import {
   budgetsOn,
   creditsOf,
   entriesOf,
-  entriesOfCause,
   type WindowState,
 } from "../ledger/mod.ts";
-import {
-  daysSince,
-  requestRecord,
-  requestRecords,
-  spentByKey,
-  usageOverTime,
-  type UsagePoint,
-} from "../usage/mod.ts";
+import { daysSince, spentByKey, usageOverTime, type UsagePoint } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { burnRateOf, comparedMonths } from "./burn_rate.ts";
+import { cursorOf } from "./cursor.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
@@ -36,7 +29,6 @@ import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage, type UsedLimit } from "./pages/home.tsx";
 import { isActive, KeysPage } from "./pages/keys.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
-import { RequestPage, RequestsPage } from "./pages/requests.tsx";
 import {
   addressOf,
   type ConsoleParts,
@@ -302,62 +294,6 @@ export class AccountPages {
     }
   }
 
-  async requests(c: PageRequest, { account }: Session): Promise<Response> {
-    const { database, catalog, keys } = this.#parts;
-    const [model, key, ending] = ["model", "key", "ending"].map((name) =>
-      (c.req.query(name) ?? "").slice(0, 100)
-    ) as [string, string, string];
-    const [startedAtMs, requestId] = cursorOf(c);
-    const records = await requestRecords(database, {
-      accountId: account.id,
-      route: model || undefined,
-      keyId: key || undefined,
-      ending: ending || undefined,
-      before: requestId === undefined ? undefined : { startedAtMs, requestId },
-      limit: PAGE_ROWS,
-    });
-    const last = records.at(-1);
-    const more = records.length < PAGE_ROWS || last === undefined
-      ? undefined
-      : new URLSearchParams({ model, key, ending, before: `${last.startedAtMs}.${last.requestId}` })
-        .toString();
-    return await page(
-      c,
-      <RequestsPage
-        page={pageOf(c)}
-        records={records}
-        filter={{ model, key, ending }}
-        models={catalog().routes.map(({ id }) => id)}
-        keys={await keys.list(account)}
-        more={more}
-      />,
-    );
-  }
-
-  async request(c: PageRequest, session: Session): Promise<Response> {
-    const { database, catalog, keys, accounts } = this.#parts;
-    const { account } = session;
-    const record = await requestRecord(database, (c.req.param("id") ?? "").slice(0, 100));
-    if (record === undefined) return notFound(c);
-    const key = await keys.byId(record.keyId);
-    const isOwn = record.accountId === account.id || key?.memberId === account.id;
-    if (!isOwn && !can(session, "usage.read")) return notFound(c);
-    const owner = record.accountId === account.id
-      ? undefined
-      : await accounts.byId(record.accountId);
-    return await page(
-      c,
-      <RequestPage
-        page={pageOf(c)}
-        record={record}
-        route={catalog().find(record.route)}
-        entries={await entriesOfCause(database, record.requestId)}
-        keyName={key === undefined ? record.keyId : key.name || key.hint}
-        email={owner?.email}
-      />,
-    );
-  }
-
   async notices(c: PageRequest, session: Session): Promise<Response> {
     const { database, now } = this.#parts;
     return await page(
@@ -435,12 +371,6 @@ function mayBudget(session: Session, key: Key): boolean {
   if (!mayChange(session, key)) return false;
   return key.accountId === session.account.id || key.teamId === null ||
     can(session, "team.budgets", { teamId: key.teamId });
-}
-
-/** Reads where the previous page ended: time and IDs of its last row. */
-function cursorOf(c: PageRequest): [number, string | undefined, string | undefined] {
-  const [time = "", first, second] = (c.req.query("before") ?? "").slice(0, 200).split(".");
-  return /^\d{1,15}$/.test(time) ? [Number(time), first, second] : [0, undefined, undefined];
 }
 
 function creditsIn(points: readonly UsagePoint[]): number {

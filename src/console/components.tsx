@@ -5,7 +5,7 @@ export { Chart, type ChartProps, MAX_SERIES } from "./chart.tsx";
 export { type Series, type Slot, type Span, timeSlots, topSeries } from "./chart_scale.ts";
 export { Field, Form, FormId } from "./form.tsx";
 export { Name, Names } from "./name.tsx";
-export { type Column, type ColumnRole, Table } from "./table.tsx";
+export { type Column, type ColumnRole, Rows, Table } from "./table.tsx";
 export { RelativeTime, Time } from "./time.tsx";
 
 /** Longer figures are set smaller where they would not fit. */

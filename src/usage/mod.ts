@@ -36,6 +36,13 @@ export {
   requestRecord,
   requestRecords,
 } from "./records.ts";
+export {
+  ID_PREFIX_CHARS,
+  recordsByIdPrefix,
+  type RecordSearch,
+  type SearchedRecords,
+  searchRecords,
+} from "./search_records.ts";
 export { BOUND_WORDS, readRange, ReportError, type UsageRange } from "./range.ts";
 export {
   type PruneStep,

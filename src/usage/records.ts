@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database, Value } from "../database/mod.ts";
+import type { Database, Row, Value } from "../database/mod.ts";
 
 /** One request that was sent upstream. */
 const attempt = z.object({
@@ -30,6 +30,7 @@ const recordRow = z.object({
   output_tokens: z.int(),
   reasoning_tokens: z.int(),
   started_at_ms: z.int(),
+  settled_at_ms: z.int().nullable(),
   first_token_ms: z.int().nullable(),
   duration_ms: z.int(),
   price_credits: z.int(),
@@ -62,6 +63,8 @@ const recordRow = z.object({
   outputTokens: row.output_tokens,
   reasoningTokens: row.reasoning_tokens,
   startedAtMs: row.started_at_ms,
+  /** When its charge was decided on; null in records from before schema 5. */
+  settledAtMs: row.settled_at_ms,
   firstTokenMs: row.first_token_ms,
   durationMs: row.duration_ms,
   priceCredits: row.price_credits,
@@ -133,7 +136,12 @@ export async function requestRecords(
       limit,
     ],
   );
-  return rows.map((row) => recordRow.parse(row));
+  return rows.map(readRecord);
+}
+
+/** Reads a row of request records. */
+export function readRecord(row: Row): RequestRecord {
+  return recordRow.parse(row);
 }
 
 /**
@@ -172,7 +180,7 @@ export async function latestRecords(
       limit,
     ],
   );
-  return rows.map((row) => recordRow.parse(row));
+  return rows.map(readRecord);
 }
 
 /**
@@ -187,7 +195,7 @@ export async function requestRecord(
   requestId: string,
 ): Promise<RequestRecord | undefined> {
   const row = await database.one("select * from usage_records where request_id = ?", [requestId]);
-  return row === undefined ? undefined : recordRow.parse(row);
+  return row === undefined ? undefined : readRecord(row);
 }
 
 /**
@@ -220,7 +228,7 @@ export async function* recordsBetween(
           order by started_at_ms, request_id limit ?`,
         [accountId, last.startedAtMs, last.requestId, untilMs, limit],
       );
-    const records = rows.map((row) => recordRow.parse(row));
+    const records = rows.map(readRecord);
     const within = records.filter(({ startedAtMs }) =>
       startedAtMs >= sinceMs && startedAtMs < untilMs
     );

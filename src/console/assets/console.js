@@ -57,6 +57,9 @@ function showZone() {
 
 showTimes(document);
 showZone();
+if (!isUtc()) {
+  for (const field of document.querySelectorAll("[data-reader-zone]")) field.value = zone;
+}
 
 // Keyboard: single keys, unless somebody types or switched them off
 const letters = new Map();
