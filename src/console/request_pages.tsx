@@ -11,6 +11,7 @@ import {
   searchRecords,
 } from "../usage/mod.ts";
 import { cursorOf } from "./cursor.ts";
+import { dollarRateOf } from "./dollars.ts";
 import { RequestPage } from "./pages/request.tsx";
 import { FILTER_NAMES, queryOf, type RequestsFilter, RequestsPage } from "./pages/requests.tsx";
 import {
@@ -128,7 +129,7 @@ export class RequestPages {
   }
 
   async one(c: PageRequest, session: Session): Promise<Response> {
-    const { database, catalog, keys, accounts } = this.#parts;
+    const { database, catalog, keys, accounts, config } = this.#parts;
     const { account } = session;
     const record = await requestRecord(database, (c.req.param("id") ?? "").slice(0, 100));
     if (record === undefined) return notFound(c);
@@ -147,6 +148,7 @@ export class RequestPages {
         entries={await entriesOfCause(database, record.requestId)}
         keyName={key === undefined ? record.keyId : key.name || key.hint}
         email={owner?.email}
+        perUsd={dollarRateOf(config)}
       />,
     );
   }

@@ -1,15 +1,18 @@
 import type { Route } from "../../catalog/mod.ts";
 import type { Entry } from "../../ledger/mod.ts";
 import { STATUS_TEXT } from "../../std/mod.ts";
-import { outcomeOf, repliedBy, type RequestRecord } from "../../usage/mod.ts";
+import { repliedBy, type RequestRecord } from "../../usage/mod.ts";
 import { Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";
+import { failureWords } from "../failure_words.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { OutcomeBadge } from "../request_rows.tsx";
+import { Price } from "../request_price.tsx";
+import { OutcomeBadge, speed, tokensPerSecond } from "../request_rows.tsx";
+import { Waterfall } from "../waterfall.tsx";
 
 /** Details of one request, without its content. */
 export function RequestPage(
-  { page, record, route, entries, keyName, email }: {
+  { page, record, route, entries, keyName, email, perUsd }: {
     page: PageContext;
     record: RequestRecord;
     /** The current route; `undefined` if it no longer exists. */
@@ -18,8 +21,12 @@ export function RequestPage(
     keyName: string;
     /** Email address of the account, if an operator views another account's request. */
     email: string | undefined;
+    /** Credits for one US dollar, if the operator has set them. */
+    perUsd: number | undefined;
   },
 ) {
+  const failure = failureWords(record);
+  const perSecond = tokensPerSecond(record);
   const facts: [string, unknown][] = [
     ["Request", <code>{record.requestId}</code>],
     ...(email === undefined ? [] : [["Account", email] as [string, unknown]]),
@@ -29,6 +36,9 @@ export function RequestPage(
     ["Key", keyName],
     ["Upstream", repliedBy(record)],
     ["Attempts", number(record.attempts)],
+    ...(perSecond === undefined
+      ? []
+      : [["Speed", `${speed(perSecond)} output tokens per second`] as [string, unknown]]),
     ["Status", `${record.status} ${STATUS_TEXT[record.status] ?? ""}`],
     ["Outcome", <OutcomeBadge record={record} />],
     ...(record.ending === "complete" ? [] : reasonFacts(record)),
@@ -42,6 +52,12 @@ export function RequestPage(
   ];
   return (
     <Layout page={page} title="Request">
+      {failure === undefined ? null : (
+        <section class="card why">
+          <h2>Why it failed</h2>
+          <p>{failure}</p>
+        </section>
+      )}
       <section class="card">
         <dl class="facts">
           {facts.map(([name, value]) => (
@@ -52,9 +68,11 @@ export function RequestPage(
           ))}
         </dl>
       </section>
+      <h2>Time</h2>
+      <Waterfall record={record} />
       {record.attemptList === undefined ? null : <Attempts record={record} />}
       <h2>Price</h2>
-      <Price record={record} route={route} />
+      <Price record={record} route={route} perUsd={perUsd} />
       <h2>Ledger</h2>
       <Table<Entry>
         caption="Entries of this request"
@@ -110,77 +128,6 @@ function Attempts({ record: { attempts, attemptList = [] } }: { record: RequestR
         ]}
       />
       {others > 0 ? <p class="quiet">{number(others)} more are not listed.</p> : null}
-    </>
-  );
-}
-
-interface PriceLine {
-  readonly what: string;
-  readonly tokens: number;
-  readonly rate: number;
-}
-
-function Price({ record, route }: { record: RequestRecord; route: Route | undefined }) {
-  if (record.usageSource === null) {
-    return (
-      <p class="empty">
-        Requests that end this way are not charged ({outcomeOf(record)}).
-      </p>
-    );
-  }
-  // older records have no prices: use the route's current ones
-  const prices = record.prices ?? (route && { ...route.prices, minimum: route.minimum });
-  if (prices === undefined) {
-    return (
-      <p class="empty">
-        Charged {number(record.chargedCredits)}; the model is no longer available.
-      </p>
-    );
-  }
-  const { minimum } = prices;
-  const lines: PriceLine[] = [
-    { what: "input", tokens: record.inputTokens - record.cachedTokens, rate: prices.input },
-    { what: "cached input", tokens: record.cachedTokens, rate: prices.cached },
-    { what: "output", tokens: record.outputTokens, rate: prices.output },
-  ];
-  const sum = lines.reduce((all, { tokens, rate }) => all + tokens * rate, 0) / 1e6;
-  const unpaid = record.priceCredits - record.chargedCredits;
-  return (
-    <>
-      <Table<PriceLine>
-        caption="Price breakdown"
-        rows={lines}
-        empty=""
-        columns={[
-          { name: "part", cell: ({ what }) => what },
-          { name: "tokens", numeric: true, cell: ({ tokens }) => number(tokens) },
-          { name: "credits per million", numeric: true, cell: ({ rate }) => number(rate) },
-          {
-            name: "credits",
-            role: "figure",
-            numeric: true,
-            cell: ({ tokens, rate }) => (tokens * rate / 1e6).toFixed(6),
-          },
-        ]}
-      />
-      <p>
-        Total {sum.toFixed(6)}, rounded up to {number(Math.ceil(sum))}
-        {Math.ceil(sum) < minimum ? `; this model costs at least ${number(minimum)}` : ""}. Price:
-        {" "}
-        <strong>{number(record.priceCredits)}</strong>, charged:{" "}
-        <strong>{number(record.chargedCredits)}</strong>
-        {unpaid > 0 ? ` (${number(unpaid)} exceeded the balance and was not collected)` : ""}.
-        {record.reasoningTokens > 0
-          ? ` ${number(record.reasoningTokens)} of the output tokens were reasoning.`
-          : ""}
-      </p>
-      <p class="quiet">
-        Tokens were{" "}
-        {record.usageSource === "upstream" ? "reported by the upstream" : "counted by the gateway"}.
-        {record.prices === undefined
-          ? " The prices of this charge were not stored; current prices are shown."
-          : ""}
-      </p>
     </>
   );
 }
