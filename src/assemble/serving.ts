@@ -175,9 +175,11 @@ export async function openServing(
     requests: new Requests(database, { secret: parts.sealKey, now }),
   };
   const operations = { ...store, ...billing, config, catalog: own.catalog, now, gateway };
+  let opened: Console | undefined;
+  built.defer(() => opened?.close());
   const console = lazily(async () => {
     const { Console } = await import("../console/mod.ts");
-    return new Console({
+    opened = new Console({
       ...store,
       ...own,
       ...billing,
@@ -185,6 +187,7 @@ export async function openServing(
       operations,
       openApi: openApiDocument(),
     });
+    return opened;
   });
   const admin = new Admin({
     operations,
@@ -219,7 +222,7 @@ export async function openServing(
     counts: bounds.counts,
     unbilledBytes: bounds.unbilledBytes,
   });
-  const opened = built.move();
+  const owned = built.move();
   return {
     config,
     catalog: own.catalog,
@@ -229,7 +232,7 @@ export async function openServing(
     app,
     payments,
     pages,
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

@@ -47,6 +47,7 @@ export class RequestPages {
   async list(c: PageRequest, { account }: Session): Promise<Response> {
     const { catalog, keys } = this.#parts;
     const filter = filterOf(c);
+    const seenMs = this.#parts.now();
     if (/^req_\w{28}$/.test(filter.q)) {
       const record = await requestRecord(this.#parts.database, filter.q);
       const isOwn = record !== undefined && await this.#isOwn(record, account.id);
@@ -75,6 +76,7 @@ export class RequestPages {
         error={error}
         isLive={isFirst && queryOf({ ...filter, zone: "" }) === ""}
         isFirst={isFirst}
+        seenMs={seenMs}
       />,
       error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
     );

@@ -8,7 +8,7 @@
  */
 
 export { type Outcome, outcomeOf, repliedBy, shortReasonOf } from "./describe_request.ts";
-export { type OverTimeOptions, usageOverTime, type UsagePoint } from "./over_time.ts";
+export { type OverTimeOptions, todayReading, usageOverTime, type UsagePoint } from "./over_time.ts";
 export {
   cacheHitRate,
   daysSince,
@@ -31,6 +31,7 @@ export {
 } from "./team_report.ts";
 export {
   latestRecords,
+  newestRecordsReading,
   type RecordFilter,
   type RequestRecord,
   requestRecord,

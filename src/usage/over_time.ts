@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database } from "../database/mod.ts";
+import type { Database, Reading } from "../database/mod.ts";
 
 const point = z.object({
   atMs: z.int(),
@@ -75,4 +75,26 @@ async function wholeDays(
   const count = Math.max(0, (endMs - sinceMs) / SPAN_MS.day);
   if (count > MAX_DAYS) return undefined;
   return Array.from({ length: count }, (_, at) => sinceMs + at * SPAN_MS.day);
+}
+
+const sums = z.array(
+  z.object({ account_id: z.string(), credits: z.int(), requests: z.int() }),
+);
+
+/** What accounts have used in a UTC day, by account ID. */
+export function todayReading(
+  accountIds: readonly string[],
+  dayMs: number,
+): Reading<ReadonlyMap<string, { readonly credits: number; readonly requests: number }>> {
+  return {
+    sql: `select json_group_array(json_object('account_id', account_id, 'credits', credits,
+        'requests', requests)) from (
+        select account_id, sum(credits) as credits, sum(requests) as requests
+        from json_each(?) as accounts cross join usage_days
+          on day_at_ms = ? and account_id = accounts.value
+        group by 1
+      )`,
+    args: [JSON.stringify(accountIds), dayMs],
+    read: (json) => new Map(sums.parse(json).map(({ account_id: id, ...used }) => [id, used])),
+  };
 }

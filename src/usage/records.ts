@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database, Row, Value } from "../database/mod.ts";
+import type { Database, Reading, Row, Value } from "../database/mod.ts";
 
 /** One request that was sent upstream. */
 const attempt = z.object({
@@ -12,7 +12,7 @@ const attempt = z.object({
 
 const tags = z.record(z.string(), z.string());
 
-const recordRow = z.object({
+const recordColumns = z.object({
   request_id: z.string(),
   account_id: z.string(),
   key_id: z.string(),
@@ -45,7 +45,9 @@ const recordRow = z.object({
   message: z.string().nullable(),
   attempt_list: z.string().nullable(),
   tags: z.string().nullable(),
-}).transform((row) => ({
+});
+
+const recordRow = recordColumns.transform((row) => ({
   requestId: row.request_id,
   accountId: row.account_id,
   keyId: row.key_id,
@@ -137,6 +139,28 @@ export async function requestRecords(
     ],
   );
   return rows.map(readRecord);
+}
+
+/** Records of each account that are read at a time. */
+const NEWEST = 50;
+
+const newest = z.array(z.object({ account_id: z.string(), records: z.array(recordRow) }));
+
+/** The newest records of accounts, by account ID, newest first. */
+export function newestRecordsReading(
+  accountIds: readonly string[],
+): Reading<ReadonlyMap<string, readonly RequestRecord[]>> {
+  const columns = Object.keys(recordColumns.shape).map((name) => `'${name}', ${name}`).join(", ");
+  return {
+    sql: `select json_group_array(json_object('account_id', accounts.value, 'records', json((
+        select json_group_array(json_object(${columns})) from (
+          select * from usage_records where account_id = accounts.value
+          order by started_at_ms desc, request_id desc limit ${NEWEST}
+        )
+      )))) from json_each(?) as accounts`,
+    args: [JSON.stringify(accountIds)],
+    read: (json) => new Map(newest.parse(json).map(({ account_id: id, records }) => [id, records])),
+  };
 }
 
 /** Reads a row of request records. */

@@ -41,7 +41,7 @@ export type RequestsFilter = Readonly<Record<typeof FILTER_NAMES[number], string
 
 /** Request records of an account, newest first, in pages. */
 export function RequestsPage(
-  { page, records, filter, models, keys, more, searchedToMs, error, isLive, isFirst }: {
+  { page, records, filter, models, keys, more, searchedToMs, error, isLive, isFirst, seenMs }: {
     page: PageContext;
     records: readonly RequestRecord[];
     filter: RequestsFilter;
@@ -55,6 +55,8 @@ export function RequestsPage(
     /** Whether new requests are added while the page is open. */
     isLive: boolean;
     isFirst: boolean;
+    /** When the records were read. */
+    seenMs: number;
   },
 ) {
   const names = namesOf(keys);
@@ -119,8 +121,14 @@ export function RequestsPage(
           : null}
       </form>
       {error === undefined ? null : <p class="error" role="alert">{error}</p>}
-      {isLive ? <p class="quiet" data-part="in-flight-words"></p> : null}
-      <div data-part={isLive ? "requests" : undefined}>
+      {isLive
+        ? <p class="quiet" data-part="in-flight-words">New requests appear by themselves.</p>
+        : null}
+      <div
+        data-part={isLive ? "requests" : undefined}
+        data-rows={isLive ? "" : undefined}
+        data-seen={isLive ? String(seenMs) : undefined}
+      >
         <Table<RequestRecord>
           caption="Requests, newest first"
           rows={records}
@@ -134,7 +142,7 @@ export function RequestsPage(
           Searched back to <Time ms={searchedToMs} />.
         </p>
       )}
-      <p class="pages">
+      <p class="pages" data-older={isLive ? "" : undefined}>
         {more === undefined ? null : (
           <a href={`/console/requests?${more}`}>
             {searchedToMs === undefined ? "Older requests" : "Search older requests"}
