@@ -177,8 +177,8 @@ inBrowser(
       assertEquals(await statusOf(gateway.chat("Hi")), 200);
       await page.locator(`tbody tr:nth-child(${rows})`).waitFor();
     }
-    const ids = await page.locator("tbody tr").evaluateAll(
-      "(rows) => rows.map((row) => row.dataset.row)",
+    const ids = await page.evaluate(
+      "[...document.querySelectorAll('tbody tr')].map(({ dataset }) => dataset.row)",
     );
     assertEquals(ids, (ids as string[]).toSorted().reverse());
     await page.getByRole("button", { name: "Pause live updates" }).click();
