@@ -200,6 +200,7 @@ Deno.test("an account has up to ten streams; one that ends makes room", async ()
   await streams[0]!.return("ended");
   await sleep(300);
   streams.push(await open(browser, "balance"));
+  await nextOf(streams.at(-1)!, "balance", /Balance/);
   for (const one of streams) await one.return("ended");
 });
 
