@@ -68,21 +68,36 @@ export class Sessions {
    * @returns The session, or `undefined` if it has ended or its account is disabled.
    */
   async find(token: string): Promise<Session | undefined> {
-    const row = await this.#database.one(
-      `select accounts.*, by_link, sessions.created_at_ms as begun_at_ms, (
+    return (await this.findAll([token])).get(token);
+  }
+
+  /**
+   * Finds several sessions at once.
+   *
+   * @param tokens Tokens of sessions.
+   * @returns Those that go on, by token; without those whose account is disabled.
+   */
+  async findAll(tokens: readonly string[]): Promise<ReadonlyMap<string, Session>> {
+    const byDigest = new Map(tokens.map((token) => [digestOf(token), token]));
+    const rows = await this.#database.all(
+      `select accounts.*, digest, by_link, sessions.created_at_ms as begun_at_ms, (
           select json_group_object(team_id, role) from team_members
           where account_id = accounts.id and stopped_at_ms is null
         ) as teams
         from sessions join accounts on accounts.id = account_id
-        where kind = 'person' and digest = ? and expires_at_ms > ? and disabled_at_ms is null`,
-      [digestOf(token), this.#now()],
+        where kind = 'person' and digest in (select value from json_each(?))
+          and expires_at_ms > ? and disabled_at_ms is null`,
+      [JSON.stringify([...byDigest.keys()]), this.#now()],
     );
-    return row === undefined ? undefined : {
-      account: readAccount(row),
-      teams: new Map(Object.entries(teamRoles.parse(JSON.parse(String(row.teams))))),
-      csrfToken: digestOf(`csrf ${token}`),
-      byLink: row.by_link === 1 && Number(row.begun_at_ms) > this.#now() - LINK_SESSION_MS,
-    };
+    return new Map(rows.map((row) => {
+      const token = byDigest.get(String(row.digest))!;
+      return [token, {
+        account: readAccount(row),
+        teams: new Map(Object.entries(teamRoles.parse(JSON.parse(String(row.teams))))),
+        csrfToken: digestOf(`csrf ${token}`),
+        byLink: row.by_link === 1 && Number(row.begun_at_ms) > this.#now() - LINK_SESSION_MS,
+      }];
+    }));
   }
 
   /** Ends a session. Does nothing if the token is unknown. */

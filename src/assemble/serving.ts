@@ -13,6 +13,7 @@ import {
 } from "../http/mod.ts";
 import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
 import { KeptItems } from "../kept_items/mod.ts";
+import type { Console } from "../console/mod.ts";
 import type { Payments } from "../payments/mod.ts";
 import { Requests } from "../operation_log/mod.ts";
 import type { SettingsFileParts } from "../operations/mod.ts";
@@ -178,9 +179,11 @@ export async function openServing(
     requests: new Requests(database, { secret: parts.sealKey, now }),
   };
   const operations = { ...store, ...billing, config, catalog: own.catalog, now, gateway };
+  let opened: Console | undefined;
+  built.defer(() => opened?.close());
   const console = lazily(async () => {
     const { Console } = await import("../console/mod.ts");
-    return new Console({
+    opened = new Console({
       ...store,
       ...own,
       ...billing,
@@ -188,6 +191,7 @@ export async function openServing(
       operations,
       openApi: await openApiDocument(),
     });
+    return opened;
   });
   const admin = lazily(() =>
     openAdmin({ operations, keyRing: parts.keyRing, rate: bounds.adminRequests, log })
@@ -219,7 +223,7 @@ export async function openServing(
     counts: bounds.counts,
     unbilledBytes: bounds.unbilledBytes,
   });
-  const opened = built.move();
+  const owned = built.move();
   return {
     config,
     catalog: own.catalog,
@@ -229,7 +233,7 @@ export async function openServing(
     app,
     payments,
     pages,
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

@@ -1,4 +1,11 @@
-import { AccountError, can, DuplicateKey, type Key, type Session } from "../accounts/mod.ts";
+import {
+  type Account,
+  AccountError,
+  can,
+  DuplicateKey,
+  type Key,
+  type Session,
+} from "../accounts/mod.ts";
 import { markRead, notices, type Reader } from "../alerts/mod.ts";
 import { isoOf, KEY_CREATE, KEY_REVOKE, KEY_ROTATE, KEY_UPDATE } from "../operations/mod.ts";
 import {
@@ -7,25 +14,21 @@ import {
   budgetsOn,
   creditsOf,
   entriesOf,
-  entriesOfCause,
+  type WindowState,
 } from "../ledger/mod.ts";
-import {
-  daysSince,
-  requestRecord,
-  requestRecords,
-  spentByKey,
-  usageOverTime,
-} from "../usage/mod.ts";
+import { daysSince, spentByKey, usageOverTime, type UsagePoint } from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
+import { burnRateOf, comparedMonths } from "./burn_rate.ts";
+import { cursorOf } from "./cursor.ts";
+import { dollarRateOf } from "./dollars.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
 import { mayLeaveTo, shopOf } from "./payment_pages.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
-import { HomePage } from "./pages/home.tsx";
-import { KeysPage } from "./pages/keys.tsx";
+import { HomePage, type UsedLimit } from "./pages/home.tsx";
+import { isActive, KeysPage } from "./pages/keys.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
-import { RequestPage, RequestsPage } from "./pages/requests.tsx";
 import {
   addressOf,
   type ConsoleParts,
@@ -41,8 +44,8 @@ import {
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
 const HOUR_SECONDS = 3_600;
-/** Number of keys whose rate windows the home page shows. */
-const LIMITS_SHOWN = 3;
+/** Number of keys whose nearest rate limit the home page shows. */
+const LIMITS_SHOWN = 8;
 
 /** What everybody sees of their own account. */
 export class AccountPages {
@@ -54,39 +57,96 @@ export class AccountPages {
 
   async home(c: PageRequest, session: Session): Promise<Response> {
     const { account } = session;
-    const { database, keys, admission, now } = this.#parts;
+    const { catalog, database, keys, config, liveRequests, now } = this.#parts;
     const nowMs = now();
-    const [credits, points, own, lastUse] = await Promise.all([
+    const months = comparedMonths(nowMs);
+    const lastDayMs = startOfDay(months.lastUntilMs);
+    const [credits, points, lastDay, own, lastUse, inFlight] = await Promise.all([
       creditsOf(database, account.id, nowMs),
       usageOverTime(database, {
         accountId: account.id,
         span: "day",
-        sinceMs: daysSince(nowMs, 60),
+        sinceMs: Math.min(daysSince(nowMs, 60), months.lastSinceMs),
+      }),
+      // of that day of last month, the hours until now
+      usageOverTime(database, {
+        accountId: account.id,
+        span: "hour",
+        sinceMs: lastDayMs,
+        untilMs: months.lastUntilMs,
       }),
       keys.list(account),
       keys.lastUse(account),
+      liveRequests(),
     ]);
-    const active = own.filter(({ revokedAtMs, expiresAtMs }) =>
-      revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs)
-    ).toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
-    const limits = credits.balance === 0 ? [] : await Promise.all(
-      active.slice(0, LIMITS_SHOWN).map(async (key) => ({
-        key,
-        accountStatus: await admission.accountStatus({ accountId: key.accountId, keyId: key.id }),
-      })),
-    );
+    const active = own.filter((key) => isActive(key, nowMs))
+      .toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
+    const between = (sinceMs: number, untilMs: number) =>
+      points.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs);
+    const month = between(months.thisSinceMs, Infinity);
+    const before = [...between(months.lastSinceMs, lastDayMs), ...lastDay];
+    const today = between(startOfDay(nowMs), Infinity);
+    // accounts of another gateway may have been imported with what they had used
+    const createdAtMs = Math.min(account.createdAtMs, points[0]?.atMs ?? Infinity);
     return await page(
       c,
       <HomePage
         page={pageOf(c)}
         credits={credits}
+        perUsd={dollarRateOf(config)}
+        rate={burnRateOf(new Map(points.map(({ atMs, credits }) => [atMs, credits])), {
+          createdAtMs,
+          lots: credits.lots,
+          nowMs,
+        })}
+        today={{ credits: creditsIn(today), requests: requestsIn(today) }}
+        month={{
+          credits: creditsIn(month),
+          requests: requestsIn(month),
+          before: createdAtMs > months.lastSinceMs ? undefined : creditsIn(before),
+          beforeSinceMs: months.lastSinceMs,
+          beforeUntilMs: months.lastUntilMs,
+        }}
+        inFlight={inFlight.filter(({ accountId }) => accountId === account.id).length}
         points={points}
-        limits={limits}
+        {...await this.#limits(active, { account, lastUse, nowMs })}
         budgets={await this.#budgetsOn(active.filter((key) => mayChange(session, key)), session)}
-        keys={active.length}
+        keys={active}
+        models={catalog().routes.length}
         nowMs={nowMs}
       />,
     );
+  }
+
+  /** Of each key that was used today the limit that is nearest, if any of it is used; and the limits of a key. */
+  async #limits(
+    active: readonly Key[],
+    { account, lastUse, nowMs }: {
+      account: Account;
+      lastUse: ReadonlyMap<string, number>;
+      nowMs: number;
+    },
+  ): Promise<{ limits: readonly UsedLimit[]; tier: readonly WindowState[] }> {
+    const { admission } = this.#parts;
+    const statusOf = (accountId: string, keyId: string) =>
+      admission.accountStatus({ accountId, keyId });
+    const recent = active.filter(({ id }) => (lastUse.get(id) ?? 0) >= startOfDay(nowMs))
+      .slice(0, LIMITS_SHOWN);
+    const [own, ...ofKeys] = await Promise.all([
+      statusOf(account.id, ""),
+      ...recent.map(({ id, accountId }) => statusOf(accountId, id)),
+    ]);
+    const nearest = (key: Key | undefined, windows: readonly WindowState[]): UsedLimit[] =>
+      windows.filter(({ used, of }) => used > 0 && of === (key === undefined ? "account" : "key"))
+        .toSorted((a, b) => b.used / b.limit - a.used / a.limit)
+        .slice(0, 1).map((window) => ({ key, window }));
+    return {
+      limits: [
+        ...nearest(undefined, own!.windows),
+        ...ofKeys.flatMap(({ windows }, at) => nearest(recent[at], windows)),
+      ],
+      tier: own!.windows.filter(({ of }) => of === "key"),
+    };
   }
 
   /** The budgets that apply to keys, with the names of their owners. */
@@ -234,62 +294,6 @@ export class AccountPages {
     }
   }
 
-  async requests(c: PageRequest, { account }: Session): Promise<Response> {
-    const { database, catalog, keys } = this.#parts;
-    const [model, key, ending] = ["model", "key", "ending"].map((name) =>
-      (c.req.query(name) ?? "").slice(0, 100)
-    ) as [string, string, string];
-    const [startedAtMs, requestId] = cursorOf(c);
-    const records = await requestRecords(database, {
-      accountId: account.id,
-      route: model || undefined,
-      keyId: key || undefined,
-      ending: ending || undefined,
-      before: requestId === undefined ? undefined : { startedAtMs, requestId },
-      limit: PAGE_ROWS,
-    });
-    const last = records.at(-1);
-    const more = records.length < PAGE_ROWS || last === undefined
-      ? undefined
-      : new URLSearchParams({ model, key, ending, before: `${last.startedAtMs}.${last.requestId}` })
-        .toString();
-    return await page(
-      c,
-      <RequestsPage
-        page={pageOf(c)}
-        records={records}
-        filter={{ model, key, ending }}
-        models={catalog().routes.map(({ id }) => id)}
-        keys={await keys.list(account)}
-        more={more}
-      />,
-    );
-  }
-
-  async request(c: PageRequest, session: Session): Promise<Response> {
-    const { database, catalog, keys, accounts } = this.#parts;
-    const { account } = session;
-    const record = await requestRecord(database, (c.req.param("id") ?? "").slice(0, 100));
-    if (record === undefined) return notFound(c);
-    const key = await keys.byId(record.keyId);
-    const isOwn = record.accountId === account.id || key?.memberId === account.id;
-    if (!isOwn && !can(session, "usage.read")) return notFound(c);
-    const owner = record.accountId === account.id
-      ? undefined
-      : await accounts.byId(record.accountId);
-    return await page(
-      c,
-      <RequestPage
-        page={pageOf(c)}
-        record={record}
-        route={catalog().find(record.route)}
-        entries={await entriesOfCause(database, record.requestId)}
-        keyName={key === undefined ? record.keyId : key.name || key.hint}
-        email={owner?.email}
-      />,
-    );
-  }
-
   async notices(c: PageRequest, session: Session): Promise<Response> {
     const { database, now } = this.#parts;
     return await page(
@@ -369,10 +373,16 @@ function mayBudget(session: Session, key: Key): boolean {
     can(session, "team.budgets", { teamId: key.teamId });
 }
 
-/** Reads where the previous page ended: time and IDs of its last row. */
-function cursorOf(c: PageRequest): [number, string | undefined, string | undefined] {
-  const [time = "", first, second] = (c.req.query("before") ?? "").slice(0, 200).split(".");
-  return /^\d{1,15}$/.test(time) ? [Number(time), first, second] : [0, undefined, undefined];
+function creditsIn(points: readonly UsagePoint[]): number {
+  return points.reduce((sum, { credits }) => sum + credits, 0);
+}
+
+function requestsIn(points: readonly UsagePoint[]): number {
+  return points.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+function startOfDay(ms: number): number {
+  return Math.floor(ms / DAY_MS) * DAY_MS;
 }
 
 /** Whose notices a session shows. */

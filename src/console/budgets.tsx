@@ -1,6 +1,7 @@
 import { type Budget, BUDGET_PERIODS, localMinute, localTime } from "../ledger/mod.ts";
 import { Field, Form } from "./components.tsx";
 import { count, number } from "./format.ts";
+import { shortened } from "./name.tsx";
 
 /** ID of the datalist of {@linkcode TimeZones}. */
 const ZONES_ID = "zones";
@@ -60,8 +61,10 @@ export function TimeZones() {
   );
 }
 
-/** A budget in its period: what is spent, held and left, when it renews, its raise and marks. */
-export function BudgetBar({ budget, of }: { budget: Budget; of?: string | undefined }) {
+/** A budget in its period: what is spent, held and left, when it renews, its raise and marks; in brief without the marks. */
+export function BudgetBar(
+  { budget, of, brief = false }: { budget: Budget; of?: string | undefined; brief?: boolean },
+) {
   const { period, zone, credits, raise, spent, held, left, marks, renewsAtMs } = budget;
   const all = credits + (raise?.credits ?? 0);
   const used = spent + held;
@@ -75,12 +78,14 @@ export function BudgetBar({ budget, of }: { budget: Budget; of?: string | undefi
     ...(raise === null
       ? []
       : [`Includes ${number(raise.credits)} extra until ${localTime(raise.untilMs, zone)}`]),
-    marks.length === 0 ? "No warnings" : `Warns at ${marks.join(", ")} %`,
+    ...(brief ? [] : [marks.length === 0 ? "No warnings" : `Warns at ${marks.join(", ")} %`]),
   ];
   const name = `${KINDS[period]} budget${of === undefined ? "" : ` of ${of}`}`;
   return (
     <div class="budget">
-      <strong>{name}</strong>
+      <strong>
+        {brief && of !== undefined ? `${KINDS[period]} budget of ${shortened(of)}` : name}
+      </strong>
       <meter
         min={0}
         max={Math.max(1, all)}

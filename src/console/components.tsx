@@ -5,23 +5,40 @@ export { Chart, type ChartProps, MAX_SERIES } from "./chart.tsx";
 export { type Series, type Slot, type Span, timeSlots, topSeries } from "./chart_scale.ts";
 export { Field, Form, FormId } from "./form.tsx";
 export { Name, Names } from "./name.tsx";
-export { type Column, type ColumnRole, Table } from "./table.tsx";
+export { type Column, type ColumnRole, Rows, Table } from "./table.tsx";
 export { RelativeTime, Time } from "./time.tsx";
 
 /** Longer figures are set smaller where they would not fit. */
 const LONG_FIGURE_CHARS = 9;
 
+/** A key figure with its name, and what is said of it. */
+export interface StatProps {
+  readonly name: string;
+  readonly value: number | string;
+  readonly note?: Child;
+}
+
 /** A key figure with its name. */
-export function Stat(
-  { name, value, note }: { name: string; value: number | string; note?: Child },
-) {
+export function Stat({ live, ...props }: StatProps & {
+  /** Name of the live part that it is. */
+  live?: string;
+}) {
+  return (
+    <div class="stat" data-part={live}>
+      <StatLines {...props} />
+    </div>
+  );
+}
+
+/** What is in a {@linkcode Stat}. */
+export function StatLines({ name, value, note }: StatProps) {
   const text = typeof value === "number" ? number(value) : value;
   return (
-    <div class="stat">
+    <>
       <dt>{name}</dt>
       <dd class={text.length > LONG_FIGURE_CHARS ? "long" : undefined}>{text}</dd>
       {note === undefined ? null : <dd class="note">{note}</dd>}
-    </div>
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ import { BUDGET_FORMS } from "./budget_form.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
 import { paymentRoutes } from "./payment_pages.tsx";
 import { ComponentsPage } from "./pages/components.tsx";
+import { RequestPages } from "./request_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
@@ -27,6 +28,11 @@ import {
 } from "./request.tsx";
 import { isoOf, KEY_CREATE } from "../operations/mod.ts";
 import { teamRoutes } from "./team_pages.tsx";
+import { dollarRateOf } from "./dollars.ts";
+import { respondWithEvents } from "./event_pages.ts";
+import { AccountSource } from "./live_account.tsx";
+import { PageSource } from "./live_pages.ts";
+import { LiveStreams } from "./live_streams.ts";
 import { contentPolicy } from "./content_policy.ts";
 import { until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toText } from "../std/mod.ts";
@@ -55,8 +61,15 @@ export class Console {
   readonly #hono: Hono<Env>;
   readonly #trusted: TrustedProxies;
 
-  constructor(parts: ConsoleParts) {
+  readonly #streams: LiveStreams;
+
+  constructor(given: Omit<ConsoleParts, "livePages">) {
+    const parts = { ...given, livePages: new PageSource() };
     this.#parts = parts;
+    this.#streams = new LiveStreams(parts, [
+      new AccountSource({ ...parts, perUsd: dollarRateOf(parts.config) }),
+      parts.livePages,
+    ]);
     this.#trusted = new TrustedProxies(parts.config.settings.trustedProxies);
     this.#hono = this.#routes();
   }
@@ -76,6 +89,11 @@ export class Console {
       if (!response.headers.has(name)) response.headers.set(name, value);
     }
     return response;
+  }
+
+  /** Ends the event streams; pages that are open connect again, to the console that takes its place. */
+  close(): void {
+    this.#streams.close();
   }
 
   /** The pages and forms, with the actions that guard them. */
@@ -123,6 +141,15 @@ export class Console {
     const own = (handler: (c: PageRequest, session: Session) => Response | Promise<Response>) =>
       may("self.use", handler);
     app.get("/console", own((c, session) => pages.home(c, session)));
+    app.get(
+      "/console/events",
+      own((c, session) =>
+        respondWithEvents(c, session, {
+          streams: this.#streams,
+          livePages: this.#parts.livePages,
+        })
+      ),
+    );
     app.get("/console/keys", own((c, session) => pages.keys(c, session)));
     app.post("/console/keys", own((c, session) => pages.makeKey(c, session)));
     app.post("/console/keys/:id/revoke", own((c, session) => pages.revokeKey(c, session)));
@@ -139,8 +166,9 @@ export class Console {
     app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));
     app.get("/console/usage/requests.csv", own((c, session) => usage.requestsCsv(c, session)));
     app.get("/console/usage/entries.csv", own((c, session) => usage.entriesCsv(c, session)));
-    app.get("/console/requests", own((c, session) => pages.requests(c, session)));
-    app.get("/console/requests/:id", own((c, session) => pages.request(c, session)));
+    const requests = new RequestPages(this.#parts);
+    app.get("/console/requests", own((c, session) => requests.list(c, session)));
+    app.get("/console/requests/:id", own((c, session) => requests.one(c, session)));
     app.get("/console/notices", own((c, session) => pages.notices(c, session)));
     app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
     app.get("/console/credits", own((c, session) => pages.credits(c, session)));

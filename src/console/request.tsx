@@ -23,6 +23,7 @@ import type { InFlightRequest } from "../relay/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import type { UpstreamState } from "../upstreams/mod.ts";
+import type { PageSource } from "./live_pages.ts";
 import type { PageContext } from "./layout.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import type { Visitor } from "../web/mod.ts";
@@ -51,6 +52,8 @@ export interface ConsoleParts {
   readonly reloads: () => LastReload | undefined;
   /** In-flight requests of all threads of the process, oldest first. */
   readonly liveRequests: () => Promise<readonly InFlightRequest[]>;
+  /** Operators' pages with live parts. */
+  readonly livePages: PageSource;
   readonly log: Log;
   readonly now: () => number;
   /** Runs long work on a separate database connection, so that requests do not wait for it. */

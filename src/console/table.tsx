@@ -19,20 +19,19 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Child;
 }
 
+/** What rows are made with. */
+export interface RowsProps<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** ID of a row, by which the page's script finds it when rows are added while the page is open. */
+  readonly rowId?: ((row: Row) => string) | undefined;
+}
+
 /** A table whose rows become cards where it is too narrow; shows a message if there are no rows. */
 export function Table<Row>(
-  { caption, columns, rows, empty }: {
-    caption: string;
-    columns: readonly Column<Row>[];
-    rows: readonly Row[];
-    empty: Child;
-  },
+  { caption, columns, rows, empty, rowId }: RowsProps<Row> & { caption: string; empty: Child },
 ) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
-  const roles = rolesOf(columns);
-  const classes = columns.map(({ numeric, bare }, at) =>
-    [roles[at], numeric && "number", bare && "bare"].filter(Boolean).join(" ")
-  );
   return (
     <div class="table" role="region" aria-label={caption}>
       <table class={`columns-${Math.min(columns.length, 10)}`}>
@@ -47,22 +46,35 @@ export function Table<Row>(
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr>
-              {columns.map(({ name, cell }, at) => {
-                const content = cell(row);
-                const isEmpty = content === "" || content === null || content === "–";
-                return (
-                  <td class={isEmpty ? `${classes[at]} none` : classes[at]} data-name={name}>
-                    {typeof content === "string" ? <Name text={content} /> : content}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
+          <Rows columns={columns} rows={rows} rowId={rowId} />
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** The rows of a {@linkcode Table}. */
+export function Rows<Row>({ columns, rows, rowId }: RowsProps<Row>) {
+  const roles = rolesOf(columns);
+  const classes = columns.map(({ numeric, bare }, at) =>
+    [roles[at], numeric && "number", bare && "bare"].filter(Boolean).join(" ")
+  );
+  return (
+    <>
+      {rows.map((row) => (
+        <tr data-row={rowId?.(row)}>
+          {columns.map(({ name, cell }, at) => {
+            const content = cell(row);
+            const isEmpty = content === "" || content === null || content === "–";
+            return (
+              <td class={isEmpty ? `${classes[at]} none` : classes[at]} data-name={name}>
+                {typeof content === "string" ? <Name text={content} /> : content}
+              </td>
+            );
+          })}
+        </tr>
+      ))}
+    </>
   );
 }
 

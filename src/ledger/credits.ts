@@ -122,6 +122,33 @@ export function creditsReading(accountId: string): Reading<Credits> {
   };
 }
 
+/** What shows that an account's figures have changed. */
+export interface Pulse {
+  readonly balance: number;
+  readonly held: number;
+  /** Requests ever recorded. */
+  readonly requests: number;
+}
+
+const pulses = z.array(
+  z.object({ account_id: z.string(), balance: z.int(), held: z.int(), requests: z.int() }),
+);
+
+/** Balances of accounts, by account ID. */
+export function balancesReading(
+  accountIds: readonly string[],
+): Reading<ReadonlyMap<string, Pulse>> {
+  return {
+    sql: `select json_group_array(json_object('account_id', account_id, 'balance', balance,
+        'held', held - coalesce((
+          select sum(credits) from loans where account_id = balances.account_id
+        ), 0), 'requests', requests))
+      from balances where account_id in (select value from json_each(?))`,
+    args: [JSON.stringify(accountIds)],
+    read: (json) => new Map(pulses.parse(json).map(({ account_id: id, ...pulse }) => [id, pulse])),
+  };
+}
+
 /** Credits that in-flight requests of a key hold, apart from those that were admitted from lent credits. */
 export function heldByKeyReading(keyId: string): Reading<number> {
   return {

@@ -44,6 +44,7 @@ export {
 export { audit, type AuditReport, type Mismatch, type Noun } from "./audit.ts";
 export {
   balancesOf,
+  balancesReading,
   type Credits,
   creditsOf,
   creditsReading,
@@ -52,6 +53,7 @@ export {
   heldByKeyReading,
   type Lot,
   type LotSource,
+  type Pulse,
 } from "./credits.ts";
 export { entriesBetween, entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export {

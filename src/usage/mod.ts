@@ -9,7 +9,7 @@
 
 export { type Outcome, outcomeOf, repliedBy, shortReasonOf } from "./describe_request.ts";
 export { type RequestLatency, requestLatency } from "./latency.ts";
-export { type OverTimeOptions, usageOverTime, type UsagePoint } from "./over_time.ts";
+export { type OverTimeOptions, todayReading, usageOverTime, type UsagePoint } from "./over_time.ts";
 export {
   cacheHitRate,
   daysSince,
@@ -32,11 +32,19 @@ export {
 } from "./team_report.ts";
 export {
   latestRecords,
+  newestRecordsReading,
   type RecordFilter,
   type RequestRecord,
   requestRecord,
   requestRecords,
 } from "./records.ts";
+export {
+  ID_PREFIX_CHARS,
+  recordsByIdPrefix,
+  type RecordSearch,
+  type SearchedRecords,
+  searchRecords,
+} from "./search_records.ts";
 export { BOUND_WORDS, readRange, ReportError, type UsageRange } from "./range.ts";
 export {
   type PruneStep,

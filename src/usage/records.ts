@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Database, scanRows, type Value } from "../database/mod.ts";
+import { type Database, type Reading, type Row, scanRows, type Value } from "../database/mod.ts";
 
 /** One request that was sent upstream. */
 const attempt = z.object({
@@ -12,7 +12,7 @@ const attempt = z.object({
 
 const tags = z.record(z.string(), z.string());
 
-const recordRow = z.object({
+const recordColumns = z.object({
   request_id: z.string(),
   account_id: z.string(),
   key_id: z.string(),
@@ -30,6 +30,7 @@ const recordRow = z.object({
   output_tokens: z.int(),
   reasoning_tokens: z.int(),
   started_at_ms: z.int(),
+  settled_at_ms: z.int().nullable(),
   first_token_ms: z.int().nullable(),
   duration_ms: z.int(),
   price_credits: z.int(),
@@ -44,7 +45,9 @@ const recordRow = z.object({
   message: z.string().nullable(),
   attempt_list: z.string().nullable(),
   tags: z.string().nullable(),
-}).transform((row) => ({
+});
+
+const recordRow = recordColumns.transform((row) => ({
   requestId: row.request_id,
   accountId: row.account_id,
   keyId: row.key_id,
@@ -62,6 +65,8 @@ const recordRow = z.object({
   outputTokens: row.output_tokens,
   reasoningTokens: row.reasoning_tokens,
   startedAtMs: row.started_at_ms,
+  /** When its charge was decided on; null in records from before schema 5. */
+  settledAtMs: row.settled_at_ms,
   firstTokenMs: row.first_token_ms,
   durationMs: row.duration_ms,
   priceCredits: row.price_credits,
@@ -123,7 +128,34 @@ export async function requestRecords(
     after: before && { sql: "?, ?", args: [before.startedAtMs, before.requestId] },
     limit,
   });
-  return rows.map((row) => recordRow.parse(row));
+  return rows.map(readRecord);
+}
+
+/** Records of each account that are read at a time. */
+const NEWEST = 50;
+
+const newest = z.array(z.object({ account_id: z.string(), records: z.array(recordRow) }));
+
+/** The newest records of accounts, by account ID, newest first. */
+export function newestRecordsReading(
+  accountIds: readonly string[],
+): Reading<ReadonlyMap<string, readonly RequestRecord[]>> {
+  const columns = Object.keys(recordColumns.shape).map((name) => `'${name}', ${name}`).join(", ");
+  return {
+    sql: `select json_group_array(json_object('account_id', accounts.value, 'records', json((
+        select json_group_array(json_object(${columns})) from (
+          select * from usage_records where account_id = accounts.value
+          order by started_at_ms desc, request_id desc limit ${NEWEST}
+        )
+      )))) from json_each(?) as accounts`,
+    args: [JSON.stringify(accountIds)],
+    read: (json) => new Map(newest.parse(json).map(({ account_id: id, records }) => [id, records])),
+  };
+}
+
+/** Reads a row of request records. */
+export function readRecord(row: Row): RequestRecord {
+  return recordRow.parse(row);
 }
 
 /**
@@ -155,7 +187,7 @@ export async function latestRecords(
     after: after === undefined ? undefined : { sql: place, args: [after] },
     limit,
   });
-  return rows.map((row) => recordRow.parse(row));
+  return rows.map(readRecord);
 }
 
 const BY_TIME = ["started_at_ms", "request_id"] as const;
@@ -181,7 +213,7 @@ export async function requestRecord(
   requestId: string,
 ): Promise<RequestRecord | undefined> {
   const row = await database.one("select * from usage_records where request_id = ?", [requestId]);
-  return row === undefined ? undefined : recordRow.parse(row);
+  return row === undefined ? undefined : readRecord(row);
 }
 
 /**
@@ -214,7 +246,7 @@ export async function* recordsBetween(
           order by started_at_ms, request_id limit ?`,
         [accountId, last.startedAtMs, last.requestId, untilMs, limit],
       );
-    const records = rows.map((row) => recordRow.parse(row));
+    const records = rows.map(readRecord);
     const within = records.filter(({ startedAtMs }) =>
       startedAtMs >= sinceMs && startedAtMs < untilMs
     );

@@ -96,8 +96,15 @@ export async function spentByKey(
   database: Database,
   accountId: string,
 ): Promise<ReadonlyMap<string, number>> {
+  // an account's days are looked up one by one: its hours are twenty times as many
   const rows = await database.all(
-    "select key_id, sum(credits) as credits from usage_hours where account_id = ? group by 1",
+    `with recursive days(at_ms) as (
+        select min(day_at_ms) from usage_days
+        union all
+        select at_ms + 86400000 from days where at_ms < (select max(day_at_ms) from usage_days)
+      )
+      select key_id, sum(credits) as credits
+      from days cross join usage_days on day_at_ms = at_ms and account_id = ? group by 1`,
     [accountId],
   );
   return new Map(rows.map((one) => [String(one.key_id), Number(one.credits)]));

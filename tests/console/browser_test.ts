@@ -30,7 +30,7 @@ inBrowser(
     });
     const { page, faults } = await open(context);
     await page.goto(link);
-    await page.getByText("Three steps to your first response").waitFor();
+    await page.getByText("To your first response").waitFor();
     await page.getByRole("link", { name: "Create a key" }).click();
     await page.locator(NEW_KEY).getByLabel("Name").fill("laptop");
     await page.getByRole("button", { name: "Create key" }).click();
@@ -159,11 +159,42 @@ inBrowser("what runs is shown while it runs, without a reload", async (browser) 
   await page.getByRole("link", { name: "Live" }).click();
   await page.getByText("No requests in flight").waitFor();
   const asked = gateway.chat("Hi [[stall 4000]]");
-  await page.locator("[data-live] td").getByText("svc-k2").waitFor();
+  await page.locator("[data-part] td").getByText("svc-k2").waitFor();
   assertEquals(await statusOf(asked), 200);
   await page.getByText("No requests in flight").waitFor();
   assertEquals(faults, []);
 });
+
+inBrowser(
+  "new requests and what they cost appear by themselves, until it is paused",
+  async (browser) => {
+    await using gateway = await startGateway();
+    const { page, faults } = await open(await browser.newContext());
+    await page.goto(await linkFor(gateway));
+    await page.goto(`${gateway.url}/console/requests`);
+    await page.getByText("No requests in flight.").waitFor(); // the stream is open
+    for (const rows of [1, 2, 3]) {
+      assertEquals(await statusOf(gateway.chat("Hi")), 200);
+      await page.locator(`tbody tr:nth-child(${rows})`).waitFor();
+    }
+    const ids = await page.evaluate(
+      "[...document.querySelectorAll('tbody tr')].map(({ dataset }) => dataset.row)",
+    );
+    assertEquals(ids, (ids as string[]).toSorted().reverse());
+    await page.getByRole("button", { name: "Pause live updates" }).click();
+    assertEquals(await statusOf(gateway.chat("Hi")), 200);
+    await page.waitForTimeout(2_500);
+    assertEquals(await page.locator("tbody tr").count(), 3);
+    await page.getByRole("button", { name: "Resume live updates" }).click();
+    await page.locator("tbody tr:nth-child(4)").waitFor(); // what it missed
+    await page.goto(`${gateway.url}/console/`);
+    const today = page.locator("[data-part=today]");
+    await today.getByText("4 requests").waitFor();
+    assertEquals(await statusOf(gateway.chat("Hi")), 200);
+    await today.getByText("5 requests").waitFor();
+    assertEquals(faults, []);
+  },
+);
 
 inBrowser("an invitation: registered, and the bonus is there to be seen", async (browser) => {
   await using gateway = await startGateway();

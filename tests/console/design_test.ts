@@ -166,7 +166,7 @@ onRichPages(
     }
     const other = await rich.signedIn(rich.data.email, { timezoneId: "Asia/Kolkata" });
     for (const path of ["", "requests", "usage?by=model"]) {
-      await other.goto(`${rich.gateway.url}/console/${path}`, { waitUntil: "networkidle" });
+      await other.goto(`${rich.gateway.url}/console/${path}`, { waitUntil: "load" });
       const bytes = await other.evaluate<number>(LOADED_BYTES);
       assert(bytes > 30_000 && bytes < 100_000, `${path}: ${bytes} bytes`);
       const shifts = await other.evaluate<number>("globalThis.shifts");

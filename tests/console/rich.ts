@@ -70,19 +70,49 @@ export async function fillRichly(
       ending: failed ? "upstream_failed" : "complete",
       streamed: index % 2 === 0,
       usageSource: failed ? null : "upstream",
-      inputTokens: failed ? 0 : Math.round(40_000 + 300_000 * wave),
-      cachedTokens: failed ? 0 : Math.round(10_000 + 100_000 * wave),
-      outputTokens: failed ? 0 : Math.round(800 + 5_000 * wave),
+      inputTokens: failed ? 0 : tokensOf(wave).input,
+      cachedTokens: failed ? 0 : tokensOf(wave).cached,
+      outputTokens: failed ? 0 : tokensOf(wave).output,
       reasoningTokens: 0,
       startedAtMs,
       firstTokenMs: failed ? null : 320 + index % 90,
       durationMs: failed ? 60 : 900 + Math.round(17_000 * wave),
-      priceCredits: failed ? 0 : 3 + Math.round(4 * wave),
+      priceCredits: failed ? 0 : priceOf(wave),
       ignored: index % 2 === 0 ? "top_k, thinking" : "",
-      prices: failed ? null : { input: 100, cached: 25, output: 400, minimum: 1 },
+      prices: failed ? null : PRICES,
+      ...(failed
+        ? {
+          failure: {
+            reason: "upstream_unavailable",
+            message: "No upstream is available for this model. Try again later.",
+          },
+          attemptList: ATTEMPTS,
+        }
+        : {}),
       admittedAtMs: startedAtMs,
       settledAtMs: startedAtMs + 2_000,
     });
   }
   return { email, accountId: account.id, requestId };
+}
+
+const PRICES = { input: 10, cached: 2, output: 40, minimum: 1 };
+const ATTEMPTS = [
+  { upstream: "moonshot", model: "kimi-k3", key: "key 1", outcome: "status 503", durationMs: 22 },
+  { upstream: "moonshot", model: "kimi-k3", key: "key 2", outcome: "timed out", durationMs: 31 },
+];
+
+function tokensOf(wave: number) {
+  return {
+    input: Math.round(40_000 + 300_000 * wave),
+    cached: Math.round(10_000 + 100_000 * wave),
+    output: Math.round(800 + 5_000 * wave),
+  };
+}
+
+function priceOf(wave: number): number {
+  const { input, cached, output } = tokensOf(wave);
+  const millionths = (input - cached) * PRICES.input + cached * PRICES.cached +
+    output * PRICES.output;
+  return Math.max(PRICES.minimum, Math.ceil(millionths / 1e6));
 }

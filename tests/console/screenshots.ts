@@ -76,7 +76,7 @@ async function shoot(
   }
   await page.goto(`${gateway.url}${path}`);
   await prepare(page);
-  await page.waitForLoadState("networkidle");
+  await page.waitForTimeout(500); // live parts keep the network busy
   await page.screenshot({ path: new URL(`${name}.png`, OUTPUT).pathname });
   await context.close();
 }

@@ -38,3 +38,24 @@ Deno.test("usage over time adds up to the report, for each grouping; it ends whe
     all.slice(10, 20),
   );
 });
+
+Deno.test("days read from the roll-ups of days are as those of the hours", async () => {
+  await using gateway = await startGateway({ settings: RICH_SETTINGS });
+  const { accountId } = await fillRichly(gateway, { requests: 60 });
+  const { database } = gateway.gateway;
+  const all = await usageOverTime(database, { accountId, by: "model", span: "day", sinceMs: 0 });
+  const [sinceMs, untilMs] = [all[5]!.atMs, all.at(-5)!.atMs];
+  const fromDays = await usageOverTime(database, {
+    accountId,
+    by: "model",
+    span: "day",
+    sinceMs,
+    untilMs,
+  });
+  assertEquals(fromDays, all.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs));
+  assert(fromDays.length > 5);
+  assertEquals(
+    await usageOverTime(database, { accountId: "acc_nobody", span: "day", sinceMs }),
+    [],
+  );
+});

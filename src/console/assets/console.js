@@ -19,7 +19,8 @@ function preference(name, value) {
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "local time";
 const isUtc = () => zone === "UTC" || preference("times") === "utc";
 
-function showTimes(root) {
+/** Shows the times below an element in the reader's zone. */
+export function showTimes(root) {
   const pad = (value) => String(value).padStart(2, "0");
   for (const time of root.querySelectorAll("time[data-show]")) {
     const at = new Date(time.dateTime);
@@ -57,6 +58,9 @@ function showZone() {
 
 showTimes(document);
 showZone();
+if (!isUtc()) {
+  for (const field of document.querySelectorAll("[data-reader-zone]")) field.value = zone;
+}
 
 // Keyboard: single keys, unless somebody types or switched them off
 const letters = new Map();
@@ -186,19 +190,4 @@ for (const form of document.querySelectorAll("form[data-confirm]")) {
   });
 }
 
-// a tab that nobody looks at has no connection: browsers open six of them to a host
-for (const part of document.querySelectorAll("[data-live]")) {
-  let events;
-  const follow = () => {
-    events?.close();
-    if (document.hidden) return;
-    events = new EventSource(location.href);
-    events.onmessage = ({ data }) => {
-      part.innerHTML = data;
-      showTimes(part);
-    };
-    events.onerror = () => events.readyState === EventSource.CLOSED && setTimeout(follow, 5000);
-  };
-  document.addEventListener("visibilitychange", follow);
-  follow();
-}
+if (document.querySelector("[data-part]") !== null) import("./live.js");

@@ -1,53 +1,91 @@
-import type { AccountStatus, Budget, Credits, Lot } from "../../ledger/mod.ts";
+import type { Budget, Credits, Lot, Span, WindowState } from "../../ledger/mod.ts";
 import type { Key } from "../../accounts/mod.ts";
 import type { UsagePoint } from "../../usage/mod.ts";
 import { BudgetBar } from "../budgets.tsx";
-import { Chart, Meter, RelativeTime, Stat, Table, Time } from "../components.tsx";
-import { count, number } from "../format.ts";
+import type { BurnRate } from "../burn_rate.ts";
+import { Chart, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { dollars } from "../dollars.ts";
+import { count, day, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
+import { BalanceStat, InFlightStat, TodayStat } from "../live_stats.tsx";
 import { usageChart } from "../usage_chart.ts";
 
+/** Lots and keys that expire within this many days are pointed out. */
+const LOT_DAYS = 30;
+const KEY_DAYS = 14;
+const DAY_MS = 86_400_000;
+
+/** What is known of a month and the same part of the month before. */
+export interface MonthFigures {
+  readonly credits: number;
+  readonly requests: number;
+  /** Credits in that part of the month before; undefined if the account did not exist when it began. */
+  readonly before: number | undefined;
+  readonly beforeSinceMs: number;
+  readonly beforeUntilMs: number;
+}
+
+/** A rate limit of which something is used. */
+export interface UsedLimit {
+  /** The key; undefined for the limit of all keys together. */
+  readonly key: Key | undefined;
+  readonly window: WindowState;
+}
+
+/** What the first page shows. */
+export interface HomeProps {
+  readonly page: PageContext;
+  readonly credits: Credits;
+  /** Credits for one US dollar, if the operator has set them. */
+  readonly perUsd: number | undefined;
+  /** Undefined for an account without a full day. */
+  readonly rate: BurnRate | undefined;
+  readonly today: { readonly credits: number; readonly requests: number };
+  readonly month: MonthFigures;
+  readonly inFlight: number;
+  /** Usage by UTC day of the last 60 days. */
+  readonly points: readonly UsagePoint[];
+  /** Of each key the limit that is nearest, if any of it is used. */
+  readonly limits: readonly UsedLimit[];
+  /** Limits of each key that nothing is used of, from the shortest. */
+  readonly tier: readonly WindowState[];
+  /** Budgets that apply to the account's active keys, with the names of their owners. */
+  readonly budgets: readonly { readonly budget: Budget; readonly of: string }[];
+  /** Active keys. */
+  readonly keys: readonly Key[];
+  /** Number of models that are served. */
+  readonly models: number;
+  readonly nowMs: number;
+}
+
 /** Overview of an account. */
-export function HomePage(
-  { page, credits, points, limits, budgets, keys, nowMs }: {
-    page: PageContext;
-    credits: Credits;
-    /** Usage by day of the last 60 days. */
-    points: readonly UsagePoint[];
-    limits: readonly { key: Key; accountStatus: AccountStatus }[];
-    /** Budgets that apply to the account's active keys, with the names of their owners. */
-    budgets: readonly { budget: Budget; of: string }[];
-    keys: number;
-    nowMs: number;
-  },
-) {
-  const today = new Date(nowMs).toISOString().slice(0, 10);
-  const of = (prefix: string) =>
-    points.filter(({ atMs }) => new Date(atMs).toISOString().startsWith(prefix));
-  const sum = (some: readonly UsagePoint[]) => some.reduce((all, { credits }) => all + credits, 0);
-  const requests = (some: readonly UsagePoint[]) =>
-    some.reduce((all, one) => all + one.requests, 0);
-  const [ofToday, ofMonth] = [of(today), of(today.slice(0, 7))];
+export function HomePage(props: HomeProps) {
+  const { page, credits, perUsd, rate, today, month, inFlight, points, keys, nowMs } = props;
+  const isNew = credits.requests === 0;
   return (
     <Layout page={page} title="Home">
       <dl class="stats">
-        <Stat
-          name="Balance"
-          value={credits.balance}
-          note={credits.held > 0 ? `${number(credits.held)} held by in-flight requests` : "credits"}
-        />
-        <Stat name="Today" value={sum(ofToday)} note={count(requests(ofToday), "request")} />
-        <Stat name="This month" value={sum(ofMonth)} note={count(requests(ofMonth), "request")} />
-        <Stat
-          name="Total spent"
-          value={credits.consumed}
-          note={count(credits.requests, "request")}
-        />
+        <Stat live="balance" {...BalanceStat({ ...credits, perUsd })} />
+        {isNew ? <NewStats {...props} /> : (
+          <>
+            <Stat name="Lasts for" {...lasting(rate, credits.balance)} />
+            <Stat live="today" {...TodayStat({ ...today, perUsd })} />
+            <Stat name="This month" {...monthWords(month, perUsd)} />
+            <Stat live="in-flight" {...InFlightStat(inFlight)} />
+            <Stat
+              name="Total spent"
+              value={credits.consumed}
+              note={count(credits.requests, "request")}
+            />
+          </>
+        )}
       </dl>
-      {credits.requests === 0 ? <FirstSteps keys={keys} balance={credits.balance} /> : (
+      {isNew ? <FirstSteps keys={keys.length} balance={credits.balance} /> : null}
+      <Expiring {...props} />
+      {isNew ? null : (
         <Chart
           {...usageChart(points, {
-            title: "Requests, 30 days",
+            title: "Requests by UTC day, 30 days",
             unit: "requests",
             span: "day",
             count: 30,
@@ -56,71 +94,223 @@ export function HomePage(
           })}
         />
       )}
+      <Budgets {...props} />
       <div class="grid">
-        <section class="card">
-          <h2>Balance by lot</h2>
-          <Table<Lot>
-            caption="Lots, in the order they are spent"
-            rows={credits.lots}
-            empty="No credits. Ask your operator for a grant, or buy a package."
-            columns={[
-              { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
-              {
-                name: "remaining",
-                role: "figure",
-                numeric: true,
-                cell: ({ remaining }) => number(remaining),
-              },
-              {
-                name: "expires",
-                cell: ({ expiresAtMs }) =>
-                  expiresAtMs === null ? "never" : <RelativeTime ms={expiresAtMs} nowMs={nowMs} />,
-              },
-            ]}
-          />
-        </section>
-        <section class="card">
-          <h2>Rate limits</h2>
-          {limits.length === 0
-            ? (
-              <p class="quiet">
-                {credits.balance === 0
-                  ? "Requests are rejected while the balance is 0."
-                  : "Rate limits apply per key. You have no keys yet."}
-              </p>
-            )
-            : limits.map(({ key, accountStatus }) => (
-              <div>
-                <p>
-                  <strong>{key.name || key.hint}</strong>
-                </p>
-                {accountStatus.windows.filter((window) => window.of === "key").map(
-                  ({ span, limit, used }) => <Meter label={span} used={used} limit={limit} />,
-                )}
-              </div>
-            ))}
-          {limits.length > 0 && (
-            <div>
-              <p>
-                <strong>All keys of this account</strong>
-              </p>
-              {limits[0]!.accountStatus.windows.filter((window) => window.of === "account").map(
-                ({ span, limit, used }) => <Meter label={span} used={used} limit={limit} />,
-              )}
-            </div>
-          )}
-        </section>
+        <Lots {...props} />
+        <Limits {...props} />
       </div>
-      {budgets.length === 0 ? null : (
-        <section class="card">
-          <h2>Budgets of your keys</h2>
-          {budgets.map(({ budget, of }) => <BudgetBar budget={budget} of={of} />)}
-        </section>
-      )}
       <p class="quiet">
-        Days and rate windows are in UTC. It is now <Time ms={nowMs} />.
+        Today, months and the chart's days are those of UTC. It is now <Time ms={nowMs} />.
       </p>
     </Layout>
+  );
+}
+
+/** What an account has that was not used yet. */
+function NewStats({ keys, models, tier: [shortest] }: HomeProps) {
+  return (
+    <>
+      <Stat name="Active keys" value={keys.length} note={<a href="/console/keys">Keys</a>} />
+      <Stat name="Models" value={models} note={<a href="/console/models">compare prices</a>} />
+      {shortest === undefined ? null : (
+        <Stat
+          name="Rate limit"
+          value={shortest.limit}
+          note={`requests ${SPAN_WORDS[shortest.span]} for each key`}
+        />
+      )}
+    </>
+  );
+}
+
+/** Says how long the credits last. */
+export function lasting(
+  rate: BurnRate | undefined,
+  balance: number,
+): { readonly value: string; readonly note: string } {
+  if (balance <= 0) return { value: "–", note: "no credits left" };
+  if (rate === undefined) return { value: "–", note: "known after your first full day" };
+  const { days, creditsPerDay, daysLeft, lastsLonger } = rate;
+  const period = days === 1 ? "the last full day" : `the last ${days} full days`;
+  if (daysLeft === undefined) return { value: "–", note: `nothing spent in ${period}` };
+  const perDay = creditsPerDay < 10 ? creditsPerDay.toFixed(1) : number(Math.round(creditsPerDay));
+  const value = lastsLonger
+    ? "over a year"
+    : daysLeft < 1
+    ? "under a day"
+    : count(Math.floor(daysLeft), "day");
+  return { value, note: `at this rate: ${perDay} credits a day in ${period}` };
+}
+
+/** Says what a month cost, and how that compares with the same part of the month before. */
+export function monthWords(
+  { credits, requests, before, beforeSinceMs, beforeUntilMs }: MonthFigures,
+  perUsd: number | undefined,
+): { readonly value: number; readonly note: string } {
+  const money = perUsd === undefined ? "" : `${dollars(credits, perUsd)}, `;
+  const asMany = `${money}${count(requests, "request")}`;
+  if (before === undefined) return { value: credits, note: asMany };
+  const [first, last] = [day(beforeSinceMs), day(beforeUntilMs - 1)];
+  const period = first === last ? first : `${first.split(" ")[0]}–${last}`;
+  if (before === 0) return { value: credits, note: `${asMany}; nothing on ${period}` };
+  const percentage = Math.round(100 * credits / before) - 100;
+  const change = percentage === 0
+    ? "as much as"
+    : `${number(Math.abs(percentage))} % ${percentage > 0 ? "more" : "less"} than`;
+  return { value: credits, note: `${asMany}; ${change} on ${period} (${number(before)})` };
+}
+
+/** What expires soon, and what of it is not going to be used. */
+function Expiring({ credits: { lots }, rate, keys, perUsd, nowMs }: HomeProps) {
+  const isSoon = (expiresAtMs: number | null, days: number): expiresAtMs is number =>
+    expiresAtMs !== null && expiresAtMs - nowMs <= days * DAY_MS;
+  const soonLots = lots.filter(({ expiresAtMs }) => isSoon(expiresAtMs, LOT_DAYS));
+  const soonKeys = keys.filter(({ expiresAtMs }) => isSoon(expiresAtMs, KEY_DAYS))
+    .toSorted((a, b) => a.expiresAtMs! - b.expiresAtMs!);
+  if (soonLots.length + soonKeys.length === 0) return null;
+  return (
+    <section class="card">
+      <h2>Expires soon</h2>
+      <ul class="lines">
+        {soonLots.map(({ id, remaining, expiresAtMs }) => {
+          const left = rate?.unspent.get(id);
+          return (
+            <li>
+              <b>{count(remaining, "credit")}</b>
+              {perUsd === undefined ? "" : ` (${dollars(remaining, perUsd)})`} expire{" "}
+              <RelativeTime ms={expiresAtMs!} nowMs={nowMs} />
+              {left === undefined ? "" : `; at this rate, ${number(left)} of them stay unused`}.
+            </li>
+          );
+        })}
+        {soonKeys.slice(0, 5).map(({ id, name, hint, expiresAtMs }) => (
+          <li>
+            Key <Name text={name || hint} href={`/console/keys#${id}`} /> expires{" "}
+            <RelativeTime ms={expiresAtMs!} nowMs={nowMs} />.
+          </li>
+        ))}
+        {soonKeys.length > 5
+          ? (
+            <li>
+              <a href="/console/keys">{count(soonKeys.length - 5, "more key")}</a> expire within
+              {" "}
+              {KEY_DAYS} days.
+            </li>
+          )
+          : null}
+      </ul>
+    </section>
+  );
+}
+
+/** Budgets that are shown: those of which the largest part is used. */
+const BUDGETS_SHOWN = 6;
+
+function Budgets({ budgets }: HomeProps) {
+  if (budgets.length === 0) return null;
+  const part = ({ spent, held, left }: Budget) => (spent + held) / Math.max(1, spent + held + left);
+  const shown = budgets.toSorted((a, b) => part(b.budget) - part(a.budget))
+    .slice(0, BUDGETS_SHOWN);
+  const others = budgets.length - shown.length;
+  return (
+    <section class="card">
+      <h2>Budgets of your keys</h2>
+      <ul class="bars">
+        {shown.map(({ budget, of }) => (
+          <li>
+            <BudgetBar budget={budget} of={of} brief />
+          </li>
+        ))}
+      </ul>
+      {others === 0 ? null : (
+        <p>
+          <a href="/console/keys">{count(others, "more budget")}</a>{" "}
+          of which a smaller part is used.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Lots({ credits, perUsd, nowMs }: HomeProps) {
+  return (
+    <section class="card">
+      <h2>Balance by lot</h2>
+      <Table<Lot>
+        caption="Lots, in the order they are spent"
+        rows={credits.lots}
+        empty="No credits. Ask your operator for a grant, or buy a package."
+        columns={[
+          { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
+          {
+            name: "remaining",
+            role: "figure",
+            numeric: true,
+            cell: ({ remaining }) => number(remaining),
+          },
+          ...(perUsd === undefined ? [] : [{
+            name: "in dollars",
+            numeric: true,
+            cell: ({ remaining }: Lot) => dollars(remaining, perUsd),
+          }]),
+          {
+            name: "expires",
+            cell: ({ expiresAtMs }) =>
+              expiresAtMs === null ? "never" : <RelativeTime ms={expiresAtMs} nowMs={nowMs} />,
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+const SPAN_WORDS: Readonly<Record<Span, string>> = {
+  minute: "a minute",
+  hour: "an hour",
+  day: "a day",
+};
+
+function Limits({ limits, tier, credits }: HomeProps) {
+  const each = tier.map(({ span, limit }, at) =>
+    `${number(limit)}${at === 0 ? " requests" : ""} ${SPAN_WORDS[span]}`
+  );
+  return (
+    <section class="card">
+      <h2>Rate limits</h2>
+      {limits.length === 0 ? null : (
+        <ul class="bars">
+          {limits.map(({ key, window: { span, used, limit } }) => {
+            const name = key === undefined ? "All keys of this account" : key.name || key.hint;
+            const words = `${number(used)} of ${number(limit)} ${SPAN_WORDS[span]}`;
+            return (
+              <li class="limit">
+                <Name text={name} />
+                <span class="number">{words}</span>
+                <meter
+                  min={0}
+                  max={limit}
+                  value={Math.min(used, limit)}
+                  high={limit * 0.8}
+                  optimum={0}
+                  aria-label={`${name}: ${words}`}
+                />
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      <p class="quiet">
+        {tier.length === 0
+          ? credits.balance > 0
+            ? "No limits apply at this balance."
+            : "Requests are rejected while the balance is 0."
+          : `Each key may send up to ${each.join(", ")}, in UTC. ${
+            limits.length === 0
+              ? "Nothing was sent just now."
+              : "Keys that sent nothing are left out."
+          }`}
+      </p>
+    </section>
   );
 }
 
@@ -137,20 +327,25 @@ export const SOURCES: Readonly<Record<Lot["source"], string>> = {
 function FirstSteps({ keys, balance }: { keys: number; balance: number }) {
   return (
     <section class="card">
-      <h2>Three steps to your first response</h2>
+      <h2>To your first response</h2>
       <ol class="steps">
         <li>
           {balance > 0
             ? `You have ${count(balance, "credit")} to start with.`
-            : "Ask your operator for credits."}
+            : "Ask your operator for credits: requests are rejected while the balance is 0."}
         </li>
         <li>
-          {keys > 0 ? "You have a key. " : ""}
+          {keys > 0 ? `You have ${count(keys, "key")}. ` : ""}
           <a href="/console/keys">Create a key</a>{" "}
           and copy a ready-made snippet for curl, an SDK or a coding tool.
         </li>
         <li>
-          Or try a model right away in the <a href="/console/playground">playground</a>.
+          Or try <a href="/console/models">a model</a> right away in the{" "}
+          <a href="/console/playground">playground</a>.
+        </li>
+        <li>
+          Then see here what it cost, how long your credits last, and{" "}
+          <a href="/console/requests">each request</a> in detail.
         </li>
       </ol>
     </section>

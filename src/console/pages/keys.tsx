@@ -185,7 +185,14 @@ function KeyRows(
       rows={keys}
       empty="No keys yet."
       columns={[
-        { name: "name", cell: ({ name, id }) => name || id },
+        {
+          name: "name",
+          cell: ({ name, id }) => (
+            <span id={id}>
+              <Name text={name || id} />
+            </span>
+          ),
+        },
         { name: "key", bare: true, cell: ({ hint }) => <code>{hint}</code> },
         ...(teams === undefined ? [] : [{
           name: "team",
@@ -229,6 +236,7 @@ function KeyRows(
         },
         {
           name: "budget",
+          bare: true,
           cell: (key) => (
             <KeyBudgets
               value={key}

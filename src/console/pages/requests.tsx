@@ -1,296 +1,205 @@
 import type { Key } from "../../accounts/mod.ts";
-import type { Route } from "../../catalog/mod.ts";
-import type { Entry } from "../../ledger/mod.ts";
-import { STATUS_TEXT } from "../../std/mod.ts";
-import {
-  type Outcome,
-  outcomeOf,
-  repliedBy,
-  type RequestRecord,
-  shortReasonOf,
-} from "../../usage/mod.ts";
-import { Badge, Table, Time } from "../components.tsx";
-import { duration, number } from "../format.ts";
+import type { RequestRecord } from "../../usage/mod.ts";
+import { Field, Name, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
+import { namesOf, requestColumns, rowIdOf } from "../request_rows.tsx";
 
 /** Endings that can be filtered by. */
-const ENDINGS: readonly (readonly [ending: string, words: string])[] = [
+const STATUSES: readonly (readonly [status: string, words: string])[] = [
   ["complete", "complete"],
+  ["failed", "failed (all kinds)"],
   ["refused", "rejected or gateway failed"],
   ["upstream_failed", "upstream failed"],
   ["client_left", "client disconnected"],
 ];
 
-const TONES: Readonly<Record<Outcome, "good" | "bad" | "warn" | "calm">> = {
-  "complete": "good",
-  "rejected": "warn",
-  "upstream failed": "bad",
-  "gateway failed": "bad",
-  "client disconnected": "calm",
-  "failed": "bad",
-};
+/** Ranges that can be chosen; days are those of the reader's time zone. */
+const RANGES: readonly (readonly [range: string, words: string])[] = [
+  ["today", "today"],
+  ["24h", "24 hours"],
+  ["7d", "7 days"],
+  ["30d", "30 days"],
+  ["90d", "90 days"],
+  ["month", "this month"],
+];
 
-function OutcomeBadge({ record }: { record: RequestRecord }) {
-  const outcome = outcomeOf(record);
-  return <Badge tone={TONES[outcome]}>{outcome}</Badge>;
-}
+/** Fields of the page's filter, as its address has them; empty for none. */
+export const FILTER_NAMES = [
+  "q",
+  "range",
+  "from",
+  "to",
+  "zone",
+  "model",
+  "key",
+  "status",
+  "tag",
+] as const;
+
+/** What the page was asked for. */
+export type RequestsFilter = Readonly<Record<typeof FILTER_NAMES[number], string>>;
 
 /** Request records of an account, newest first, in pages. */
 export function RequestsPage(
-  { page, records, filter, models, keys, more }: {
+  { page, records, filter, models, keys, more, searchedToMs, error, isLive, isFirst, seenMs }: {
     page: PageContext;
     records: readonly RequestRecord[];
-    filter: Readonly<Record<"model" | "key" | "ending", string>>;
+    filter: RequestsFilter;
     models: readonly string[];
     keys: readonly Key[];
     /** Query of the next page. */
     more: string | undefined;
+    /** How far back was searched, if there may be older ones that match. */
+    searchedToMs: number | undefined;
+    error: string | undefined;
+    /** Whether new requests are added while the page is open. */
+    isLive: boolean;
+    isFirst: boolean;
+    /** When the records were read. */
+    seenMs: number;
   },
 ) {
-  const names = new Map(keys.map((key) => [key.id, key.name || key.hint]));
+  const names = namesOf(keys);
+  const isFiltered = FILTER_NAMES.some((name) => name !== "zone" && filter[name] !== "");
+  const hasDates = filter.from !== "" || filter.to !== "";
   return (
     <Layout page={page} title="Requests">
-      <form method="get" action="/console/requests" class="row">
-        <Choice name="model" chosen={filter.model} options={models.map((id) => [id, id])} />
-        <Choice name="key" chosen={filter.key} options={[...names]} />
-        <Choice
-          name="ending"
-          chosen={filter.ending}
-          options={ENDINGS}
-        />
-        <button type="submit" class="plain">Filter</button>
+      <form method="get" action="/console/requests" class="filters">
+        <div class="row">
+          <label class="field">
+            <span>Request ID</span>
+            <input
+              name="q"
+              type="search"
+              value={filter.q}
+              placeholder="req_…"
+              maxlength={100}
+              autocomplete="off"
+              spellcheck={false}
+            />
+          </label>
+          <Choice
+            label="Range"
+            name="range"
+            chosen={hasDates ? "" : filter.range}
+            options={RANGES}
+          />
+          <Choice
+            label="Model"
+            name="model"
+            chosen={filter.model}
+            options={models.map((id) => [id, id])}
+          />
+          <Choice label="Key" name="key" chosen={filter.key} options={[...names]} />
+          <Choice label="Status" name="status" chosen={filter.status} options={STATUSES} />
+          <button type="submit" class="plain">Show</button>
+        </div>
+        <details open={hasDates || filter.tag !== ""}>
+          <summary>Dates and tags</summary>
+          <div class="row">
+            <Field label="From" name="from" type="date" value={filter.from} />
+            <Field label="To" name="to" type="date" value={filter.to} />
+            <label class="field">
+              <span>Time zone</span>
+              <input
+                name="zone"
+                value={filter.zone || "UTC"}
+                maxlength={64}
+                autocomplete="off"
+                data-reader-zone={filter.zone === ""}
+              />
+            </label>
+            <Field label="Tag" name="tag" value={filter.tag} placeholder="project=alpha" />
+          </div>
+        </details>
+        {isFiltered
+          ? (
+            <p>
+              <a href="/console/requests">Clear all filters</a>
+            </p>
+          )
+          : null}
       </form>
-      <Table<RequestRecord>
-        caption="Requests, newest first"
-        rows={records}
-        empty="No matching requests."
-        columns={[
-          {
-            name: "time",
-            cell: ({ requestId, startedAtMs }) => (
-              <a href={`/console/requests/${requestId}`}>
-                <Time ms={startedAtMs} />
-              </a>
-            ),
-          },
-          { name: "model", bare: true, cell: ({ route }) => route },
-          { name: "key", cell: ({ keyId }) => names.get(keyId) ?? keyId },
-          { name: "outcome", bare: true, cell: (record) => <OutcomeBadge record={record} /> },
-          { name: "reason", bare: true, cell: (record) => shortReasonOf(record) ?? "" },
-          { name: "input", numeric: true, cell: ({ inputTokens }) => number(inputTokens) },
-          { name: "output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
-          { name: "duration", numeric: true, cell: ({ durationMs }) => duration(durationMs) },
-          {
-            name: "credits",
-            role: "figure",
-            numeric: true,
-            cell: ({ chargedCredits }) => number(chargedCredits),
-          },
-        ]}
-      />
-      {more === undefined ? null : (
-        <p>
-          <a href={`/console/requests?${more}`}>Older requests</a>
+      {error === undefined ? null : <p class="error" role="alert">{error}</p>}
+      {isLive
+        ? <p class="quiet" data-part="in-flight-words">New requests appear by themselves.</p>
+        : null}
+      <div
+        data-part={isLive ? "requests" : undefined}
+        data-rows={isLive ? "" : undefined}
+        data-seen={isLive ? String(seenMs) : undefined}
+      >
+        <Table<RequestRecord>
+          caption="Requests, newest first"
+          rows={records}
+          rowId={rowIdOf}
+          empty={emptyWords({ isFiltered, isPartial: searchedToMs !== undefined })}
+          columns={requestColumns(names)}
+        />
+      </div>
+      {searchedToMs === undefined ? null : (
+        <p class="quiet">
+          Searched back to <Time ms={searchedToMs} />.
         </p>
       )}
+      <p class="pages" data-older={isLive ? "" : undefined}>
+        {more === undefined ? null : (
+          <a href={`/console/requests?${more}`}>
+            {searchedToMs === undefined ? "Older requests" : "Search older requests"}
+          </a>
+        )}
+        {isFirst ? null : <a href={`/console/requests?${queryOf(filter)}`}>Newest requests</a>}
+      </p>
+      {filter.q !== "" && records.length === 0 && error === undefined
+        ? (
+          <p class="quiet">
+            Nothing begins with <Name text={filter.q} code />{" "}
+            among the requests of this account. Records are kept for a limited time.
+          </p>
+        )
+        : null}
     </Layout>
   );
 }
 
+function emptyWords({ isFiltered, isPartial }: { isFiltered: boolean; isPartial: boolean }) {
+  if (isPartial) return "No matching requests yet: search older ones below.";
+  return isFiltered ? "No matching requests." : (
+    <>
+      No requests yet. <a href="/console/keys">Create a key</a>, or try a model in the{" "}
+      <a href="/console/playground">playground</a>.
+    </>
+  );
+}
+
+/** The query of the page with a filter, and where its page begins. */
+export function queryOf(filter: RequestsFilter, before?: string): string {
+  const given = Object.entries(filter).filter(([name, value]) =>
+    value !== "" && !(name === "zone" && value === "UTC")
+  );
+  return new URLSearchParams([...given, ...(before === undefined ? [] : [["before", before]])])
+    .toString();
+}
+
 function Choice(
-  { name, chosen, options }: {
+  { label, name, chosen, options }: {
+    label: string;
     name: string;
     chosen: string;
     options: readonly (readonly [string, string])[];
   },
 ) {
+  // one that is no longer offered stays chosen
+  const isOffered = chosen === "" || options.some(([value]) => value === chosen);
   return (
     <label class="field">
-      <span>{name}</span>
+      <span>{label}</span>
       <select name={name}>
         <option value="">any</option>
-        {options.map(([value, words]) => (
+        {(isOffered ? options : [...options, [chosen, chosen] as const]).map(([value, words]) => (
           <option value={value} selected={value === chosen}>{words}</option>
         ))}
       </select>
     </label>
-  );
-}
-
-/** Details of one request, without its content. */
-export function RequestPage(
-  { page, record, route, entries, keyName, email }: {
-    page: PageContext;
-    record: RequestRecord;
-    /** The current route; `undefined` if it no longer exists. */
-    route: Route | undefined;
-    entries: readonly Entry[];
-    keyName: string;
-    /** Email address of the account, if an operator views another account's request. */
-    email: string | undefined;
-  },
-) {
-  const facts: [string, unknown][] = [
-    ["Request", <code>{record.requestId}</code>],
-    ...(email === undefined ? [] : [["Account", email] as [string, unknown]]),
-    ["Started", <Time ms={record.startedAtMs} />],
-    ["Dialect", `${record.dialect}${record.streamed ? ", streamed" : ""}`],
-    ["Model", record.route],
-    ["Key", keyName],
-    ["Upstream", repliedBy(record)],
-    ["Attempts", number(record.attempts)],
-    ["Status", `${record.status} ${STATUS_TEXT[record.status] ?? ""}`],
-    ["Outcome", <OutcomeBadge record={record} />],
-    ...(record.ending === "complete" ? [] : reasonFacts(record)),
-    ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
-    ["Duration", duration(record.durationMs)],
-    ["Dropped or adjusted fields", record.ignored || "none"],
-    ...Object.entries(record.tags ?? {}).map(([name, value]): [string, unknown] => [
-      `Tag ${name}`,
-      value,
-    ]),
-  ];
-  return (
-    <Layout page={page} title="Request">
-      <section class="card">
-        <dl class="facts">
-          {facts.map(([name, value]) => (
-            <>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </>
-          ))}
-        </dl>
-      </section>
-      {record.attemptList === undefined ? null : <Attempts record={record} />}
-      <h2>Price</h2>
-      <Price record={record} route={route} />
-      <h2>Ledger</h2>
-      <Table<Entry>
-        caption="Entries of this request"
-        rows={entries}
-        empty="No entries: nothing was charged."
-        columns={[
-          { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
-          { name: "lot", cell: ({ lotId }) => <code>{lotId}</code> },
-          {
-            name: "credits",
-            role: "figure",
-            numeric: true,
-            cell: ({ credits }) => number(credits),
-          },
-        ]}
-      />
-      <p>
-        <a href="/console/requests">All requests</a>
-      </p>
-    </Layout>
-  );
-}
-
-function reasonFacts({ reason, message }: RequestRecord): [string, unknown][] {
-  if (reason === null) return [["Reason", "not recorded (before schema 10)"]];
-  return [["Reason", <code>{reason}</code>], ["Message", message]];
-}
-
-type Attempt = NonNullable<RequestRecord["attemptList"]>[number];
-
-function Attempts({ record: { attempts, attemptList = [] } }: { record: RequestRecord }) {
-  const others = attempts - attemptList.length;
-  return (
-    <>
-      <h2>Attempts</h2>
-      <Table<Attempt>
-        caption="Requests that were sent upstream, in order"
-        rows={attemptList}
-        empty=""
-        columns={[
-          {
-            name: "upstream",
-            cell: ({ upstream, key }) => key === undefined ? upstream : `${upstream}, ${key}`,
-          },
-          { name: "model", cell: ({ model }) => model },
-          { name: "outcome", cell: ({ outcome }) => outcome },
-          {
-            name: "duration",
-            role: "figure",
-            numeric: true,
-            cell: ({ durationMs }) => duration(durationMs),
-          },
-        ]}
-      />
-      {others > 0 ? <p class="quiet">{number(others)} more are not listed.</p> : null}
-    </>
-  );
-}
-
-interface PriceLine {
-  readonly what: string;
-  readonly tokens: number;
-  readonly rate: number;
-}
-
-function Price({ record, route }: { record: RequestRecord; route: Route | undefined }) {
-  if (record.usageSource === null) {
-    return (
-      <p class="empty">
-        Requests that end this way are not charged ({outcomeOf(record)}).
-      </p>
-    );
-  }
-  // older records have no prices: use the route's current ones
-  const prices = record.prices ?? (route && { ...route.prices, minimum: route.minimum });
-  if (prices === undefined) {
-    return (
-      <p class="empty">
-        Charged {number(record.chargedCredits)}; the model is no longer available.
-      </p>
-    );
-  }
-  const { minimum } = prices;
-  const lines: PriceLine[] = [
-    { what: "input", tokens: record.inputTokens - record.cachedTokens, rate: prices.input },
-    { what: "cached input", tokens: record.cachedTokens, rate: prices.cached },
-    { what: "output", tokens: record.outputTokens, rate: prices.output },
-  ];
-  const sum = lines.reduce((all, { tokens, rate }) => all + tokens * rate, 0) / 1e6;
-  const unpaid = record.priceCredits - record.chargedCredits;
-  return (
-    <>
-      <Table<PriceLine>
-        caption="Price breakdown"
-        rows={lines}
-        empty=""
-        columns={[
-          { name: "part", cell: ({ what }) => what },
-          { name: "tokens", numeric: true, cell: ({ tokens }) => number(tokens) },
-          { name: "credits per million", numeric: true, cell: ({ rate }) => number(rate) },
-          {
-            name: "credits",
-            role: "figure",
-            numeric: true,
-            cell: ({ tokens, rate }) => (tokens * rate / 1e6).toFixed(6),
-          },
-        ]}
-      />
-      <p>
-        Total {sum.toFixed(6)}, rounded up to {number(Math.ceil(sum))}
-        {Math.ceil(sum) < minimum ? `; this model costs at least ${number(minimum)}` : ""}. Price:
-        {" "}
-        <strong>{number(record.priceCredits)}</strong>, charged:{" "}
-        <strong>{number(record.chargedCredits)}</strong>
-        {unpaid > 0 ? ` (${number(unpaid)} exceeded the balance and was not collected)` : ""}.
-        {record.reasoningTokens > 0
-          ? ` ${number(record.reasoningTokens)} of the output tokens were reasoning.`
-          : ""}
-      </p>
-      <p class="quiet">
-        Tokens were{" "}
-        {record.usageSource === "upstream" ? "reported by the upstream" : "counted by the gateway"}.
-        {record.prices === undefined
-          ? " The prices of this charge were not stored; current prices are shown."
-          : ""}
-      </p>
-    </>
   );
 }
