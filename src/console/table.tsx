@@ -19,6 +19,9 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Child;
 }
 
+/** Tables of more columns are laid out as ones of so many. */
+const MAX_COLUMNS = 10;
+
 /** A table whose rows become cards where it is too narrow; shows a message if there are no rows. */
 export function Table<Row>(
   { caption, columns, rows, empty }: {
@@ -34,8 +37,12 @@ export function Table<Row>(
     [roles[at], numeric && "number", bare && "bare"].filter(Boolean).join(" ")
   );
   return (
-    <div class="table" role="region" aria-label={caption}>
-      <table class={`columns-${Math.min(columns.length, 10)}`}>
+    <div
+      class={`table columns-${Math.min(columns.length, MAX_COLUMNS)}`}
+      role="region"
+      aria-label={caption}
+    >
+      <table>
         <caption>{caption}</caption>
         <thead>
           <tr>
