@@ -15,6 +15,7 @@ import { ModelsPage } from "./pages/models.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
 import {
   type ConsoleParts,
+  creditsPerUsd,
   type Env,
   FormFields,
   notFound,
@@ -25,6 +26,7 @@ import {
   recordInLog,
   seeOther,
 } from "./request.tsx";
+import { findModels, modelSearch } from "./model_search.ts";
 import { isoOf, KEY_CREATE } from "../operations/mod.ts";
 import { teamRoutes } from "./team_pages.tsx";
 import { contentPolicy } from "./content_policy.ts";
@@ -101,10 +103,7 @@ export class Console {
 
     app.get("/", (c) => seeOther(c, "/console/"));
     app.get("/docs", (c) => page(c, <DocsPage page={pageOf(c)} document={this.#parts.openApi} />));
-    app.get(
-      "/console/models",
-      (c) => page(c, <ModelsPage page={pageOf(c)} routes={this.#parts.catalog().routes} />),
-    );
+    app.get("/console/models", (c) => this.#models(c));
     if (this.#parts.config.settings.consoleComponents) {
       app.get(
         "/console/_components",
@@ -192,6 +191,22 @@ export class Console {
     app.notFound((c) => notFound(c));
     app.onError((error, c) => this.#failed(error, c));
     return app;
+  }
+
+  #models(c: PageRequest): Promise<Response> {
+    const { config } = this.#parts;
+    const catalog = this.#parts.catalog();
+    const search = modelSearch(new URL(c.req.url).searchParams);
+    return page(
+      c,
+      <ModelsPage
+        page={pageOf(c)}
+        models={findModels(catalog, search)}
+        total={catalog.routes.length}
+        search={search}
+        creditsPerUsd={creditsPerUsd(config)}
+      />,
+    );
   }
 
   /** Reads a form and checks its origin and token. Returns the error page to reject it with, if any. */

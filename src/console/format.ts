@@ -8,6 +8,22 @@ export function signed(value: number): string {
   return `${value > 0 ? "+" : ""}${number(value)}`;
 }
 
+/**
+ * Formats credits as US dollars: `$1.20`, `$0.0375`, `$1,234.00`.
+ *
+ * @param credits Whole or parts of credits.
+ * @param perUsd Credits for one US dollar.
+ */
+export function dollars(credits: number, perUsd: number): string {
+  const usd = Math.abs(credits / perUsd);
+  // below a dollar, what counts is behind the cents
+  const text = (usd < 1 ? Number(usd.toPrecision(3)) : usd).toLocaleString("en-US", {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: usd < 1 ? 10 : 2,
+  });
+  return `${credits < 0 ? "−" : ""}$${text}`;
+}
+
 const UNITS = [[1e15, "Q"], [1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]] as const;
 
 /** Formats a number for an axis, with up to four digits: `950`, `1.5k`, `20M`. */

@@ -19,7 +19,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Child;
 }
 
-/** Tables of more columns are laid out as ones of so many. */
+/** Tables of more columns are laid out like those with this many. */
 const MAX_COLUMNS = 10;
 
 /** A table whose rows become cards where it is too narrow; shows a message if there are no rows. */
