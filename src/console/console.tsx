@@ -6,6 +6,7 @@ import { operatorRoutes } from "./operator/routes.tsx";
 import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
 import { BUDGET_FORMS } from "./budget_form.ts";
+import { dollarRateOf } from "./dollars.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
 import { paymentRoutes } from "./payment_pages.tsx";
 import { ComponentsPage } from "./pages/components.tsx";
@@ -15,7 +16,6 @@ import { ModelsPage } from "./pages/models.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
 import {
   type ConsoleParts,
-  creditsPerUsd,
   type Env,
   FormFields,
   notFound,
@@ -143,6 +143,7 @@ export class Console {
     app.get("/console/notices", own((c, session) => pages.notices(c, session)));
     app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
     app.get("/console/credits", own((c, session) => pages.credits(c, session)));
+    app.get("/console/credits.csv", own((c, session) => pages.creditsCsv(c, session)));
     paymentRoutes(app, own, this.#parts, pages);
     app.get(
       "/console/playground",
@@ -204,7 +205,7 @@ export class Console {
         models={findModels(catalog, search)}
         total={catalog.routes.length}
         search={search}
-        creditsPerUsd={creditsPerUsd(config)}
+        creditsPerUsd={dollarRateOf(config)}
       />,
     );
   }

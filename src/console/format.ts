@@ -1,6 +1,7 @@
 /** Formats a number: `12,345`, `−5` with a proper minus sign. */
 export function number(value: number): string {
-  return value.toLocaleString("en-US").replace("-", "−");
+  // not -0
+  return (value === 0 ? 0 : value).toLocaleString("en-US").replace("-", "−");
 }
 
 /** Formats a change: `+12,345`, `−5`, `0`. */
@@ -9,12 +10,12 @@ export function signed(value: number): string {
 }
 
 /**
- * Formats credits as US dollars: `$1.20`, `$0.0375`, `$1,234.00`.
+ * Formats a price in credits as US dollars, with digits behind the cents where they count: `$1.20`, `$0.0375`.
  *
  * @param credits Whole or parts of credits.
  * @param perUsd Credits for one US dollar.
  */
-export function dollars(credits: number, perUsd: number): string {
+export function exactDollars(credits: number, perUsd: number): string {
   const usd = Math.abs(credits / perUsd);
   // below a dollar, what counts is behind the cents
   const text = (usd < 1 ? Number(usd.toPrecision(3)) : usd).toLocaleString("en-US", {

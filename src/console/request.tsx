@@ -216,11 +216,6 @@ export function addressOf(c: PageRequest, { settings }: Config): string {
   return settings.publicUrl?.replace(/\/+$/, "") ?? c.env.visitor.origin;
 }
 
-/** Credits for one US dollar, if the settings say so: the default is only for prices of listed models. */
-export function creditsPerUsd({ settings, origins }: Config): number | undefined {
-  return origins.has("credits.perUsd") ? settings.credits.perUsd : undefined;
-}
-
 /**
  * Carries out a write of a session, which is recorded in the log.
  *

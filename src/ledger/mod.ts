@@ -53,6 +53,12 @@ export {
   type Lot,
   type LotSource,
 } from "./credits.ts";
+export {
+  balanceReading,
+  type DaySum,
+  entriesButChargesReading,
+  sumsButChargesReading,
+} from "./entries_but_charges.ts";
 export { entriesBetween, entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export {
   type Grant,

@@ -5,7 +5,7 @@ import { Budgets, TimeZones } from "../budgets.tsx";
 import { Copyable, Field, Form, FormId, RelativeTime, Stat, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { EntryTable } from "../pages/credits.tsx";
+import { EntryTable } from "../pages/credit_entries.tsx";
 import { SOURCES } from "../pages/home.tsx";
 import { KeyTable, NewKey } from "../pages/keys.tsx";
 import { AccountState } from "./accounts.tsx";

@@ -1,7 +1,7 @@
 import type { Child } from "@hono/hono/jsx";
 import type { Route } from "../../catalog/mod.ts";
 import { Badge, Field, Name, Names, Table } from "../components.tsx";
-import { count, dollars, number } from "../format.ts";
+import { count, exactDollars, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import {
   ABILITIES,
@@ -154,7 +154,7 @@ function Price({ credits, creditsPerUsd }: { credits: number; creditsPerUsd: num
       {number(credits)}
       {creditsPerUsd === undefined
         ? null
-        : <small class="below">{dollars(credits, creditsPerUsd)}</small>}
+        : <small class="below">{exactDollars(credits, creditsPerUsd)}</small>}
     </>
   );
 }
