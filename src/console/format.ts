@@ -69,6 +69,27 @@ export function date(ms: number): string {
   return `${new Date(ms).getUTCDate()} ${month(ms)}`;
 }
 
+/**
+ * Shifts a time so that it reads in UTC as it does in a time zone, to be formatted.
+ *
+ * @param zone A name of the IANA database.
+ */
+export function inZone(ms: number, zone: string): number {
+  if (zone === "UTC") return ms;
+  // this locale writes 2026-11-21, 14:05:33
+  const text = new Intl.DateTimeFormat("en-CA", {
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  }).format(ms);
+  return Date.parse(`${text.replace(", ", "T")}Z`);
+}
+
 /** Formats a UTC time of day: `14:05`. */
 export function hour(ms: number): string {
   return new Date(ms).toISOString().slice(11, 16);
