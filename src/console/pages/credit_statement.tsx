@@ -1,6 +1,6 @@
 import type { Child } from "@hono/hono/jsx";
 import type { CreditLine, CreditStatement } from "../../usage/mod.ts";
-import { Name, Stat, Table, Time } from "../components.tsx";
+import { Name, Stat, Table, Term, Time } from "../components.tsx";
 import { count, date, month as monthText, number, signed } from "../format.ts";
 import { EntryText, KINDS } from "./credit_entries.tsx";
 
@@ -68,7 +68,9 @@ export function CreditStatementSection({ statement, months }: StatementView) {
         ]}
       />
       <p class="quiet">
-        Months and days are in UTC. Charges of a day are those of requests that began in it.
+        Months and days are in UTC. <Term word="charge">Charges</Term>{" "}
+        of a day are those of requests that began in it. They take from the <Term word="lot" />{" "}
+        that expires first; balances include what requests in flight <Term word="hold" />.
       </p>
     </section>
   );

@@ -1,6 +1,6 @@
 import type { Child } from "@hono/hono/jsx";
 import type { Route } from "../../catalog/mod.ts";
-import { Badge, Field, Name, Names, Table } from "../components.tsx";
+import { Badge, Field, Name, Names, Table, Term } from "../components.tsx";
 import { count, exactDollars, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import {
@@ -105,7 +105,8 @@ export function ModelsPage(
       </div>
       <h2>How to read this</h2>
       <p>
-        <strong>Prices</strong> are in credits per million tokens{creditsPerUsd === undefined
+        <strong>Prices</strong> are in <Term word="credit">credits</Term>{" "}
+        per million tokens{creditsPerUsd === undefined
           ? ""
           : `, with US dollars below them at ${count(creditsPerUsd, "credit")} per dollar`}. Input
         that an upstream takes from its prompt cache is charged as{" "}
@@ -120,9 +121,9 @@ export function ModelsPage(
         <strong>Abilities</strong>{" "}
         are what is known of a model. Tools are passed on to every model for replies; those with
         {" "}
-        <em>tools</em>{" "}
-        are known to call them. Models for replies are available in all dialects, models for
-        embeddings at <code>POST /v1/embeddings</code>.
+        <em>tools</em> are known to call them. Models for replies are available in all{" "}
+        <Term word="dialect">dialects</Term>, models for embeddings at{" "}
+        <code>POST /v1/embeddings</code>.
       </p>
       <p>
         <strong>Other names</strong>{" "}

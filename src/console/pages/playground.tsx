@@ -1,5 +1,6 @@
 import type { Route, RouteKind } from "../../catalog/mod.ts";
 import { DIALECT_NAMES } from "../../dialects/mod.ts";
+import { Term } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 
 /** Shown instead of the models where there are none of a kind. */
@@ -98,7 +99,11 @@ export function PlaygroundPage(
             <button type="submit">Send</button>
             <button type="button" class="plain" id="restart" hidden>New conversation</button>
           </div>
-          <p class="quiet">Requests are charged as usual, to a key that expires in an hour.</p>
+          <p class="quiet">
+            Requests are <Term word="charge">charged</Term>{" "}
+            as usual, to a key that expires in an hour. A <Term word="dialect" />{" "}
+            is how a program writes its requests.
+          </p>
         </div>
         <div>
           <section class="card" aria-label="Response">
