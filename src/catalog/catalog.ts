@@ -5,6 +5,7 @@ import { EMBEDDINGS_PATH } from "../embeddings/mod.ts";
 import { DIALECTS } from "../dialects/mod.ts";
 import { checkEmbeddingsTargets } from "./embeddings_routes.ts";
 import { type Listings, NO_LISTINGS } from "./listings.ts";
+import { claudeName } from "./model_names.ts";
 import type { Route, RouteKind } from "./route.ts";
 import { routesOf } from "./routes.ts";
 
@@ -27,6 +28,8 @@ export class Catalog {
   readonly routes: readonly Route[];
   /** Aliases that are exact names, in the order they are listed. */
   readonly aliases: readonly Alias[];
+  /** Aliases that are the beginnings of names, such as `gpt-4*`. */
+  readonly patterns: readonly Alias[];
   readonly #byName = new Map<string, Route>();
   readonly #byPrefix: { prefix: string; route: Route }[] = [];
 
@@ -75,14 +78,15 @@ export class Catalog {
     }
     for (const route of this.routes) {
       // tools that choose models by these names send conversations to them
-      if (route.kind === "embeddings" || /^(claude|anthropic)/.test(route.id)) continue;
-      const name = `claude-${route.id}`;
+      const name = claudeName(route.id);
+      if (route.kind === "embeddings" || name === route.id) continue;
       const taken = this.#byName.has(name) || Object.hasOwn(settings.aliases, name);
       if (!taken) aliases.push({ name, route });
     }
     for (const { name, route } of aliases) this.#byName.set(name, route);
     this.#byPrefix.sort((a, b) => b.prefix.length - a.prefix.length);
     this.aliases = aliases;
+    this.patterns = this.#byPrefix.map(({ prefix, route }) => ({ name: `${prefix}*`, route }));
     this.warnings = warnings;
     if (faults.length > 0) throw new ConfigError(faults);
   }

@@ -11,7 +11,7 @@ export { BUILTIN_ROUTES } from "./builtin.ts";
 export { type Alias, Catalog } from "./catalog.ts";
 export { embeddingsSettings, type ListedSettings, settingsOfModel } from "./route_defaults.ts";
 export { DEFAULT_UPSTREAM, SIMULATOR } from "./upstream_names.ts";
-export { kindByName, whyNotServed } from "./model_names.ts";
+export { claudeName, kindByName, whyNotServed } from "./model_names.ts";
 export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
 export { compareWithKnown } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";

@@ -25,6 +25,16 @@ export function whyNotServed(id: string, dialect: DialectName = "chat"): string 
 }
 
 /**
+ * Returns the name under which Claude Code lists a model: it shows only names that begin like its maker's.
+ *
+ * @param id ID of a route.
+ * @returns The ID if it begins so, otherwise the ID with the prefix `claude-`.
+ */
+export function claudeName(id: string): string {
+  return /^(claude|anthropic)/.test(id) ? id : `claude-${id}`;
+}
+
+/**
  * Guesses by a name what a model is for.
  *
  * @param id Name of the model.

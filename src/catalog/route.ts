@@ -45,6 +45,8 @@ export interface Route extends RouteReasoning {
   readonly minimum: number;
   readonly prices: Prices;
   readonly images: ImageInput;
+  /** Whether its model is known to call tools; undefined if nothing is known. Tools are passed on either way. */
+  readonly tools?: boolean | undefined;
   /** Length of the embeddings, as far as it is known. */
   readonly dimensions?: number | undefined;
   /** Whether replies with embeddings of another length are rejected: the settings name it. */

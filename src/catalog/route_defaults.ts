@@ -67,7 +67,7 @@ export function knownDefaults(
 ): Omit<RouteDefaults, "origin"> {
   const credits = (usd: number) => Math.ceil(usd * creditsPerUsd - 1e-9);
   if (known.embeds) return knownEmbeddings(known, credits);
-  const { context, maxOutput, prices, images, reasoning, efforts, provider } = known;
+  const { context, maxOutput, prices, images, tools, reasoning, efforts, provider } = known;
   const inCredits: Prices = prices === undefined ? NEW_ROUTE.prices : {
     input: credits(prices.input),
     cached: credits(prices.cached),
@@ -80,6 +80,7 @@ export function knownDefaults(
     minimum: NEW_ROUTE.minimum,
     prices: inCredits,
     images: images ? "remote" : "none",
+    tools,
     efforts: EFFORTS.filter((effort) => efforts.includes(effort)),
     reasoning: !reasoning
       ? "none"

@@ -107,6 +107,7 @@ function routeOf(
     minimum: own?.minimum ?? defaults.minimum,
     prices: pricesOf(own, defaults),
     images: own?.images ?? defaults.images,
+    ...(defaults.tools !== undefined && { tools: defaults.tools }),
     ...reasoningOf(id, own, defaults, faults),
     ...(defaults.kind === "embeddings" && {
       dimensions: own?.dimensions ?? defaults.dimensions,

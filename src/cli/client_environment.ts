@@ -1,3 +1,4 @@
+import { claudeName } from "../catalog/mod.ts";
 import type { ToolModels } from "./tool_models.ts";
 
 /** What a client needs to reach a gateway. */
@@ -42,9 +43,4 @@ function claudeModels({ main, small }: ToolModels): Record<string, string> {
     ANTHROPIC_DEFAULT_SONNET_MODEL: name,
     ANTHROPIC_DEFAULT_HAIKU_MODEL: claudeName(small.id),
   };
-}
-
-/** The catalog gives every model such a second name, unless its own is one. */
-function claudeName(id: string): string {
-  return /^(claude|anthropic)/.test(id) ? id : `claude-${id}`;
 }

@@ -13,18 +13,24 @@ import {
   budgetsOfKeys,
   budgetsOn,
   creditsOf,
-  entriesOf,
   type WindowState,
 } from "../ledger/mod.ts";
-import { daysSince, spentByKey, usageOverTime, type UsagePoint } from "../usage/mod.ts";
+import {
+  creditStatement,
+  creditStatementCsv,
+  daysSince,
+  spentByKey,
+  usageOverTime,
+  type UsagePoint,
+} from "../usage/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { burnRateOf, comparedMonths } from "./burn_rate.ts";
-import { cursorOf } from "./cursor.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
 import { mayLeaveTo, shopOf } from "./payment_pages.tsx";
+import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage, type UsedLimit } from "./pages/home.tsx";
 import { isActive, KeysPage } from "./pages/keys.tsx";
@@ -43,6 +49,7 @@ import {
 
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
+const MAX_MONTHS = 120;
 const HOUR_SECONDS = 3_600;
 /** Number of keys whose nearest rate limit the home page shows. */
 const LIMITS_SHOWN = 8;
@@ -327,18 +334,12 @@ export class AccountPages {
   ): Promise<Response> {
     const { account } = session;
     const { database, accounts, registration, sales, config, now } = this.#parts;
-    const [atMs, causeId, lotId] = cursorOf(c);
-    const [{ balance }, entries, code, joined] = await Promise.all([
+    const [{ balance }, view, code, joined] = await Promise.all([
       creditsOf(database, account.id, now()),
-      entriesOf(database, {
-        accountId: account.id,
-        before: causeId === undefined || lotId === undefined ? undefined : { atMs, causeId, lotId },
-        limit: PAGE_ROWS,
-      }),
+      this.#statement(c, account),
       accounts.inviteCode(account),
       registration.invitations(account),
     ]);
-    const last = entries.at(-1);
     const link = `${addressOf(c, config)}/console/register?code=${code}`;
     mayLeaveTo(c, this.#parts.payments.checkoutOrigins);
     return await page(
@@ -346,18 +347,37 @@ export class AccountPages {
       <CreditsPage
         page={pageOf(c)}
         balance={balance}
+        perUsd={dollarRateOf(config)}
         packages={sales.packages}
         shop={await shopOf(this.#parts, session)}
         notice={notice}
-        entries={entries}
+        view={view}
         invite={{ code, link }}
         joined={joined}
-        more={entries.length < PAGE_ROWS
-          ? undefined
-          : `before=${last!.atMs}.${last!.causeId}.${last!.lotId}`}
       />,
       notice?.tone === "bad" ? STATUS_CODE.BadRequest : STATUS_CODE.OK,
     );
+  }
+
+  /** The statement of the month in the address, as CSV. */
+  async creditsCsv(c: PageRequest, { account }: Session): Promise<Response> {
+    const { statement } = await this.#statement(c, account);
+    return c.body(creditStatementCsv(statement), STATUS_CODE.OK, {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="credits-${statement.month}.csv"`,
+    });
+  }
+
+  /** The statement of the month in the address, or of this one. */
+  async #statement(c: PageRequest, { id, createdAtMs }: Account): Promise<StatementView> {
+    const { database, now } = this.#parts;
+    const months = monthsSince(createdAtMs, now());
+    const wanted = c.req.query("month") ?? "";
+    const month = /^20\d\d-(0[1-9]|1[0-2])$/.test(wanted)
+      ? wanted
+      : new Date(months[0]!).toISOString().slice(0, 7);
+    const statement = await creditStatement(database, { accountId: id, month, nowMs: now() });
+    return { statement, months };
   }
 }
 
@@ -383,6 +403,16 @@ function requestsIn(points: readonly UsagePoint[]): number {
 
 function startOfDay(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
+}
+
+/** Starts of the UTC months from one that a time is in, newest first; at most ten years of them. */
+function monthsSince(firstMs: number, nowMs: number): readonly number[] {
+  const at = new Date(nowMs);
+  const months = Array.from(
+    { length: MAX_MONTHS },
+    (_, back) => Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - back),
+  );
+  return months.filter((_, back) => back === 0 || months[back - 1]! > firstMs);
 }
 
 /** Whose notices a session shows. */

@@ -29,6 +29,8 @@ export interface ChartProps {
   readonly unit: string;
   readonly span: Span;
   readonly slots: readonly Slot[];
+  /** Time zone of the slots; default: UTC. */
+  readonly zone?: string | undefined;
   /** Stacked from the bottom, of the slots' length: up to five, one of others and one of failures; see `topSeries()`. */
   readonly series: readonly Series[];
   /** The period before, drawn as an outline. */
@@ -38,7 +40,7 @@ export interface ChartProps {
 /**
  * Bars over time with axes, legend and totals. Each bar can be focused and shows its values then; a table has them all.
  */
-export function Chart({ title, unit, span, slots, series, before }: ChartProps) {
+export function Chart({ title, unit, span, slots, zone, series, before }: ChartProps) {
   const totals = stackTotals(series);
   const total = totals.reduce((sum, value) => sum + value, 0);
   const ticks = ticksFor(Math.max(0, ...totals, ...(before?.values ?? [])));
@@ -83,7 +85,7 @@ export function Chart({ title, unit, span, slots, series, before }: ChartProps) 
           <Values {...{ title, unit, span, slots, series, before, totals }} />
         </div>
       </div>
-      <DataTable {...{ title, unit, span, slots, series, before, totals }} />
+      <DataTable {...{ title, unit, span, slots, zone, series, before, totals }} />
     </figure>
   );
 }
@@ -257,7 +259,9 @@ function Values(
 
 /** The same as a table, without times at which there was nothing. */
 function DataTable(
-  { title, unit, slots, series, before, totals }: ChartProps & { totals: readonly number[] },
+  { title, unit, span, slots, zone = "UTC", series, before, totals }: ChartProps & {
+    totals: readonly number[];
+  },
 ) {
   const rows = slots.map((slot, at) => ({ slot, at }))
     .filter(({ at }) => totals[at] !== 0 || (before?.values[at] ?? 0) !== 0);
@@ -270,7 +274,7 @@ function DataTable(
           <caption>{title}, {unit}</caption>
           <thead>
             <tr>
-              <th scope="col">time (UTC)</th>
+              <th scope="col">{`${span} (${zone})`}</th>
               {columns.map(({ name }) => <th scope="col" class="number">{name}</th>)}
             </tr>
           </thead>

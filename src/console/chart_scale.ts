@@ -1,4 +1,4 @@
-import { date, day, hour, month } from "./format.ts";
+import { date, day, hour, inZone, month } from "./format.ts";
 
 /** One part of the bars of a chart: a value for each of its slots. */
 export interface Series {
@@ -84,13 +84,26 @@ export function labelStep(count: number, { span, max }: { span: Span; max: numbe
   return SPAN_STEPS[span].find((step) => Math.ceil(count / step) <= max) ?? Math.ceil(count / max);
 }
 
-/** Makes the slots of a time axis from the starts of its hours, days or months, in UTC. */
-export function timeSlots(startsMs: readonly number[], span: Span): readonly Slot[] {
+/**
+ * Makes the slots of a time axis.
+ *
+ * @param startsMs Starts of its hours, or, as if they were in UTC, of its days or months.
+ * @param zone Time zone in which hours are shown.
+ */
+export function timeSlots(
+  startsMs: readonly number[],
+  span: Span,
+  zone = "UTC",
+): readonly Slot[] {
   return startsMs.map((ms) => {
     switch (span) {
       case "hour": {
-        const time = hour(ms);
-        return { label: time === "00:00" ? day(ms) : time, title: `${date(ms)}, ${time} UTC` };
+        const localMs = inZone(ms, zone);
+        const time = hour(localMs);
+        return {
+          label: time.startsWith("00:") ? day(localMs) : time,
+          title: `${date(localMs)}, ${time} ${zone}`,
+        };
       }
       case "day":
         return { label: day(ms), title: date(ms) };

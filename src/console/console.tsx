@@ -6,6 +6,7 @@ import { operatorRoutes } from "./operator/routes.tsx";
 import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
 import { BUDGET_FORMS } from "./budget_form.ts";
+import { dollarRateOf } from "./dollars.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
 import { paymentRoutes } from "./payment_pages.tsx";
 import { ComponentsPage } from "./pages/components.tsx";
@@ -26,9 +27,9 @@ import {
   recordInLog,
   seeOther,
 } from "./request.tsx";
+import { findModels, modelSearch } from "./model_search.ts";
 import { isoOf, KEY_CREATE } from "../operations/mod.ts";
 import { teamRoutes } from "./team_pages.tsx";
-import { dollarRateOf } from "./dollars.ts";
 import { respondWithEvents } from "./event_pages.ts";
 import { AccountSource } from "./live_account.tsx";
 import { PageSource } from "./live_pages.ts";
@@ -119,10 +120,7 @@ export class Console {
 
     app.get("/", (c) => seeOther(c, "/console/"));
     app.get("/docs", (c) => page(c, <DocsPage page={pageOf(c)} document={this.#parts.openApi} />));
-    app.get(
-      "/console/models",
-      (c) => page(c, <ModelsPage page={pageOf(c)} routes={this.#parts.catalog().routes} />),
-    );
+    app.get("/console/models", (c) => this.#models(c));
     if (this.#parts.config.settings.consoleComponents) {
       app.get(
         "/console/_components",
@@ -172,6 +170,7 @@ export class Console {
     app.get("/console/notices", own((c, session) => pages.notices(c, session)));
     app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
     app.get("/console/credits", own((c, session) => pages.credits(c, session)));
+    app.get("/console/credits.csv", own((c, session) => pages.creditsCsv(c, session)));
     paymentRoutes(app, own, this.#parts, pages);
     app.get(
       "/console/playground",
@@ -220,6 +219,22 @@ export class Console {
     app.notFound((c) => notFound(c));
     app.onError((error, c) => this.#failed(error, c));
     return app;
+  }
+
+  #models(c: PageRequest): Promise<Response> {
+    const { config } = this.#parts;
+    const catalog = this.#parts.catalog();
+    const search = modelSearch(new URL(c.req.url).searchParams);
+    return page(
+      c,
+      <ModelsPage
+        page={pageOf(c)}
+        models={findModels(catalog, search)}
+        total={catalog.routes.length}
+        search={search}
+        creditsPerUsd={dollarRateOf(config)}
+      />,
+    );
   }
 
   /** Reads a form and checks its origin and token. Returns the error page to reject it with, if any. */

@@ -1,11 +1,28 @@
 /** Formats a number: `12,345`, `−5` with a proper minus sign. */
 export function number(value: number): string {
-  return value.toLocaleString("en-US").replace("-", "−");
+  // not -0
+  return (value === 0 ? 0 : value).toLocaleString("en-US").replace("-", "−");
 }
 
 /** Formats a change: `+12,345`, `−5`, `0`. */
 export function signed(value: number): string {
   return `${value > 0 ? "+" : ""}${number(value)}`;
+}
+
+/**
+ * Formats a price in credits as US dollars, with digits behind the cents where they count: `$1.20`, `$0.0375`.
+ *
+ * @param credits Whole or parts of credits.
+ * @param perUsd Credits for one US dollar.
+ */
+export function exactDollars(credits: number, perUsd: number): string {
+  const usd = Math.abs(credits / perUsd);
+  // below a dollar, what counts is behind the cents
+  const text = (usd < 1 ? Number(usd.toPrecision(3)) : usd).toLocaleString("en-US", {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: usd < 1 ? 10 : 2,
+  });
+  return `${credits < 0 ? "−" : ""}$${text}`;
 }
 
 const UNITS = [[1e15, "Q"], [1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]] as const;
@@ -50,6 +67,27 @@ export function month(ms: number): string {
 /** Formats a UTC date: `21 Nov 2026`. */
 export function date(ms: number): string {
   return `${new Date(ms).getUTCDate()} ${month(ms)}`;
+}
+
+/**
+ * Shifts a time so that it reads in UTC as it does in a time zone, to be formatted.
+ *
+ * @param zone A name of the IANA database.
+ */
+export function inZone(ms: number, zone: string): number {
+  if (zone === "UTC") return ms;
+  // this locale writes 2026-11-21, 14:05:33
+  const text = new Intl.DateTimeFormat("en-CA", {
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  }).format(ms);
+  return Date.parse(`${text.replace(", ", "T")}Z`);
 }
 
 /** Formats a UTC time of day: `14:05`. */

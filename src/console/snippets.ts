@@ -1,3 +1,5 @@
+import { claudeName } from "../catalog/mod.ts";
+
 /**
  * Returns snippets for a first request with curl, SDKs and coding tools.
  *
@@ -24,7 +26,7 @@ export function snippets(
       name: "Claude Code",
       text: `export ANTHROPIC_BASE_URL=${address}
 export ANTHROPIC_AUTH_TOKEN=${key}
-export ANTHROPIC_MODEL=claude-${large}
+export ANTHROPIC_MODEL=${claudeName(large)}
 claude`,
     },
     {

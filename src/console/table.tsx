@@ -27,14 +27,21 @@ export interface RowsProps<Row> {
   readonly rowId?: ((row: Row) => string) | undefined;
 }
 
+/** Tables of more columns are laid out like those with this many. */
+const MAX_COLUMNS = 10;
+
 /** A table whose rows become cards where it is too narrow; shows a message if there are no rows. */
 export function Table<Row>(
   { caption, columns, rows, empty, rowId }: RowsProps<Row> & { caption: string; empty: Child },
 ) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
-    <div class="table" role="region" aria-label={caption}>
-      <table class={`columns-${Math.min(columns.length, 10)}`}>
+    <div
+      class={`table columns-${Math.min(columns.length, MAX_COLUMNS)}`}
+      role="region"
+      aria-label={caption}
+    >
+      <table>
         <caption>{caption}</caption>
         <thead>
           <tr>

@@ -116,7 +116,9 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
     slots: timeSlots(
       Array.from({ length: count }, (_, at) => MS_OF[span](first + at)),
       span,
+      report.zone,
     ),
+    zone: report.zone,
     series: topSeries([...named].map(([name, values]) => ({ name, values })), MAX_SERIES),
     before: before === undefined ? undefined : { name: "period before", values },
   };

@@ -18,6 +18,7 @@ import { TAGS } from "./migrations/0016_tags.ts";
 import { PAYMENTS } from "./migrations/0017_payments.ts";
 import { OPERATIONS } from "./migrations/0018_operations.ts";
 import { USAGE_TOTALS } from "./migrations/0019_usage_totals.ts";
+import { STATEMENTS } from "./migrations/0020_statements.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: "payments", statements: PAYMENTS },
   { version: 18, name: "operations", statements: OPERATIONS },
   { version: 19, name: "usage totals", statements: USAGE_TOTALS },
+  { version: 20, name: "statements", statements: STATEMENTS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

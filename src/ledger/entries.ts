@@ -3,7 +3,8 @@ import type { Database } from "../database/mod.ts";
 import { NEVER } from "./credits.ts";
 import { displayed } from "../platform/mod.ts";
 
-const entryRow = z.object({
+/** A row of entries with their lots. */
+export const entryRow = z.object({
   cause_id: z.string(),
   lot_id: z.string(),
   kind: z.enum(["grant", "charge", "expire", "take_back"]),
@@ -29,9 +30,14 @@ const entryRow = z.object({
 /** One movement of credits. */
 export type Entry = z.output<typeof entryRow>;
 
-const SELECT = `select cause_id, entries.lot_id, kind, entries.credits, entries.at_ms, source,
-    lots.note, coalesce(take_backs.note, '') as reason
-  from entries join lots on lots.id = entries.lot_id left join take_backs on take_backs.id = cause_id`;
+/** The columns of a row, and what is joined to entries for them. */
+export const ENTRY_COLUMNS =
+  `cause_id, entries.lot_id, kind, entries.credits, entries.at_ms, source,
+    lots.note, coalesce(take_backs.note, '') as reason`;
+export const ENTRY_TABLES =
+  "join lots on lots.id = entries.lot_id left join take_backs on take_backs.id = cause_id";
+
+const SELECT = `select ${ENTRY_COLUMNS} from entries ${ENTRY_TABLES}`;
 
 /** An account's entries, newest first; those before the last one of the page before. */
 export async function entriesOf(

@@ -55,6 +55,12 @@ export {
   type LotSource,
   type Pulse,
 } from "./credits.ts";
+export {
+  balanceReading,
+  type DaySum,
+  entriesButChargesReading,
+  sumsButChargesReading,
+} from "./entries_but_charges.ts";
 export { entriesBetween, entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export {
   type Grant,

@@ -57,4 +57,12 @@ export type { ComparedFigures, UsageChange, UsageFigures } from "./figures.ts";
 export type { UsageParts, UsageScope } from "./selection.ts";
 export { reportUsage, type UsageReport, type UsageRow } from "./usage_report.ts";
 export { entriesCsv, requestsCsv } from "./record_csv.ts";
+export {
+  type CreditLine,
+  type CreditMovement,
+  type CreditStatement,
+  creditStatement,
+} from "./credit_statement.ts";
+export { creditStatementCsv } from "./credit_statement_csv.ts";
+export type { DayCharges } from "./charges.ts";
 export { usageCsv } from "./usage_csv.ts";

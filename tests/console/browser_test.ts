@@ -49,6 +49,7 @@ inBrowser(
     assertEquals(await page.getByText("laptop", { exact: true }).count(), 1, "no second key");
 
     await page.getByRole("link", { name: "Playground" }).click();
+    await page.getByLabel("Continue the conversation").uncheck();
     for (const dialect of DIALECT_NAMES) {
       await page.getByLabel("Dialect").selectOption(dialect);
       await page.getByLabel("Model").selectOption("svc-k3");
@@ -109,6 +110,76 @@ inBrowser(
     assertEquals(faults, []);
   },
 );
+
+inBrowser("a conversation in the playground, in one dialect after the other", async (browser) => {
+  await using gateway = await startGateway();
+  const { page, faults } = await open(await browser.newContext());
+  await page.goto(await linkFor(gateway));
+  await page.goto(`${gateway.url}/console/playground`);
+  const request = async () =>
+    JSON.parse((await page.locator("#request").textContent())!.replace(/^POST \S+\s+/, ""));
+  const send = async (prompt: string) => {
+    await page.getByLabel("Prompt").fill(prompt);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator("#use").getByText("balance").waitFor();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+  };
+  await page.getByLabel("Model").selectOption("svc-k3");
+  await page.getByLabel("Effort").selectOption("low");
+  await page.getByLabel("Temperature").fill("0.5");
+  assertEquals((await request()).reasoning_effort, "low");
+  assertEquals((await request()).temperature, 0.5);
+  await send("[[say First]]");
+  assertMatch(
+    (await page.locator("#use").textContent())!,
+    /^\d+ input tokens · \d+ output tokens · \d+ credits? · balance [\d,]+ · \d+ tokens per second$/,
+  );
+  assertEquals(await page.locator("#turns li").allTextContents(), ["You[[say First]]"]);
+
+  await page.getByLabel("Dialect").selectOption("messages");
+  await page.getByLabel("Offer a tool").check();
+  assertEquals((await request()).output_config, { effort: "low" });
+  assertEquals((await request()).messages.length, 3, "the conversation goes on in another dialect");
+  await send('[[call get_weather {"place":"Lisbon"}]]');
+  await page.getByText("Prompt: the tool's result").waitFor();
+  for (const dialect of ["chat", "messages", "responses"]) {
+    await page.getByLabel("Dialect").selectOption(dialect);
+    await page.getByLabel("Prompt").fill("Sunny");
+    const { messages, input } = await request();
+    const last = (messages ?? input).at(-1);
+    assertEquals(
+      last.role ?? last.type,
+      {
+        chat: "tool",
+        messages: "user",
+        responses: "function_call_output",
+      }[dialect],
+    );
+  }
+  await send("Sunny");
+  await page.getByLabel("Stream").uncheck();
+  await send("[[say Last]]");
+  assertMatch((await page.locator("#use").textContent())!, / · \d+ credits? · balance [\d,]+/);
+  assertEquals(await page.locator("#turns li").count(), 7);
+  assertEquals(await page.locator("#answer").textContent(), "Last");
+
+  // one that fails is no part of it, and does not repeat what was shown
+  await page.getByLabel("Prompt").fill("[[fail 400]] [[status 400]] [[error after 0]]");
+  await page.getByLabel("Max output tokens").fill("1");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByRole("button", { name: "Send" }).waitFor();
+  assert(await page.locator("#turns li").count() >= 8);
+  await page.getByRole("button", { name: "New conversation" }).click();
+  assertEquals(await page.locator("#turns li").count(), 0);
+  await page.getByLabel("Prompt").fill("[[stall 5000]]");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("Stopped.").waitFor();
+  await page.getByLabel("Model").selectOption("svc-k2");
+  assertEquals(await page.getByLabel("Effort").isVisible(), false);
+  assertEquals(await page.getByLabel("Image").isVisible(), false);
+  assertEquals(faults.filter((one) => !one.includes("status of 400")), []);
+});
 
 inBrowser("embeddings in the playground: their models, the vector, the price", async (browser) => {
   await using gateway = await startGateway({
@@ -213,7 +284,7 @@ inBrowser("an invitation: registered, and the bonus is there to be seen", async 
   await guest.page.getByRole("button", { name: "Sign in" }).click();
   await guest.page.locator(".stat").getByText("10", { exact: true }).first().waitFor();
   await owner.page.reload();
-  await owner.page.locator(".stat").getByText("1,000,050").waitFor();
+  await owner.page.locator(".stat").getByText("1,000,050").first().waitFor();
   await owner.page.getByText("ada@example.com").waitFor();
   assertEquals([...owner.faults, ...guest.faults], []);
 });

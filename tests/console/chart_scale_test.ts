@@ -183,6 +183,24 @@ Deno.test("a chart of a report has a bar for each hour, day or month of its rang
     ]),
   )!;
   assertEquals(hours.series[0]!.values, [0, 4, 0]);
+  const inKolkata = reportChart(
+    reportOf(
+      {
+        since: "2026-11-21T17:00Z",
+        until: "2026-11-21T20:00Z",
+        by: ["hour"],
+        zone: "Asia/Kolkata",
+      },
+      [["2026-11-21T18:00Z", 4]],
+    ),
+  )!;
+  assertEquals(inKolkata.series[0]!.values, [0, 4, 0]);
+  assertEquals(inKolkata.zone, "Asia/Kolkata");
+  assertEquals(inKolkata.slots.map(({ label, title }) => [label, title]), [
+    ["22:30", "21 Nov 2026, 22:30 Asia/Kolkata"],
+    ["23:30", "21 Nov 2026, 23:30 Asia/Kolkata"],
+    ["22 Nov", "22 Nov 2026, 00:30 Asia/Kolkata"],
+  ]);
   const months = reportChart(
     reportOf({ since: "2025-12-01T00:00Z", until: "2026-02-10T00:00Z", by: ["month"] }, [
       ["2025-12", 1],

@@ -1,11 +1,29 @@
-import { compact, duration, number, share, signed } from "../../src/console/format.ts";
+import {
+  compact,
+  duration,
+  exactDollars,
+  number,
+  share,
+  signed,
+} from "../../src/console/format.ts";
 import { Name, shortened } from "../../src/console/name.tsx";
 import { assertEquals, assertStringIncludes } from "../assert.ts";
 
 Deno.test("numbers are grouped, have a proper minus sign, and fit an axis", () => {
   assertEquals([0, 12_345, -5, -1_234_567].map(number), ["0", "12,345", "−5", "−1,234,567"]);
-  assertEquals([0, 7, -7].map(signed), ["0", "+7", "−7"]);
+  assertEquals([0, 7, -7, -0].map(signed), ["0", "+7", "−7", "0"]);
   assertEquals([0, 950, 1_500, 20_000_000, 5e15].map(compact), ["0", "950", "1.5k", "20M", "5Q"]);
+  assertEquals(
+    [0, 37.5, 1_200, 12_345, 0.001_234_5, -1_200].map((one) => exactDollars(one, 1_000)),
+    [
+      "$0.00",
+      "$0.0375",
+      "$1.20",
+      "$12.35",
+      "$0.00000123",
+      "−$1.20",
+    ],
+  );
   assertEquals([share(1, 3), share(1, 1_000), share(0, 5), share(0, 0), share(5, 5)], [
     "33 %",
     "<1 %",

@@ -1,4 +1,4 @@
-import { settle } from "../../src/ledger/mod.ts";
+import { grantStatements, newLotId, settle } from "../../src/ledger/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
 import type { SettingsInput } from "../../src/config/mod.ts";
 import type { TestGateway } from "../fake/gateway.ts";
@@ -38,6 +38,15 @@ export async function fillRichly(
 ): Promise<RichData> {
   const email = "ada.with-a-rather-long-address@department.of.example.com";
   const account = await parts.registration.register({ email, name: "Ada Lovelace of Example" });
+  await parts.database.batch(grantStatements({
+    lotId: newLotId(),
+    accountId: account.id,
+    source: "grant",
+    note: `For the department of ${LONG_NAME}`,
+    credits: 20_000,
+    expiresAtMs: null,
+    atMs: Date.now() - 60 * DAY_MS,
+  }));
   await parts.sales.sell(account, parts.sales.package("standard"), { paid: true });
   const made = [];
   for (let index = 0; index < keys; index++) {

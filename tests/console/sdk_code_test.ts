@@ -1,7 +1,7 @@
 /** The playground's programs: sent by the SDKs, they get what the playground gets. */
 
 import { DIALECTS } from "../../src/console/assets/dialects.js";
-import { inJavaScript, inPython } from "../../src/console/assets/sdk_code.js";
+import { inCurl, inJavaScript, inPython } from "../../src/console/assets/sdk_code.js";
 import { DIALECT_NAMES, type DialectName } from "../../src/dialects/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { environment, exampleArgs } from "../fake/command.ts";
@@ -21,11 +21,13 @@ const FORM = {
   text: "Hello, it's me",
   picture: undefined,
   maxTokens: 100,
+  temperature: undefined,
+  effort: "",
   offersTool: false,
 };
 
 function bodyOf(dialect: DialectName, form: object, stream: boolean) {
-  return { model: "svc-k2.6", stream, ...DIALECTS[dialect].body({ ...FORM, ...form }) };
+  return { model: "svc-k2.6", stream, ...DIALECTS[dialect].body({ ...FORM, ...form, stream }) };
 }
 
 Deno.test("the playground knows every dialect, and embeddings", () => {
@@ -38,10 +40,42 @@ Deno.test("programs in JavaScript work, in every dialect, whole and streamed", a
   await using dir = await tempDir();
   for (const dialect of DIALECT_NAMES) {
     for (const stream of [false, true]) {
-      const body = bodyOf(dialect, {}, stream);
-      const code = inJavaScript(DIALECTS[dialect].sdk, body, gateway.url);
-      const printed = await printedBy(code, { dir: dir.path, key: gateway.key });
-      assertStringIncludes(printed, "Hello, it's me", code);
+      const cases = [
+        [{}, "Hello, it's me"],
+        [{ text: '[[call get_weather {"place":"Lisbon"}]]', offersTool: true }, "Lisbon"],
+        [{ text: `${"x".repeat(5_000)} [[say it works]]` }, "it works"],
+      ] as const;
+      for (const [form, wanted] of cases) {
+        const body = bodyOf(dialect, form, stream);
+        await Deno.writeTextFile(`${dir.path}/request.json`, JSON.stringify(body));
+        const code = inJavaScript(DIALECTS[dialect].sdk, body, gateway.url);
+        const printed = await printedBy(code, { dir: dir.path, key: gateway.key });
+        assertStringIncludes(printed, wanted, code);
+      }
+    }
+  }
+});
+
+Deno.test("curl commands work as pasted, whole and streamed, short and long", async () => {
+  await using gateway = await startGateway();
+  await using dir = await tempDir();
+  for (const dialect of DIALECT_NAMES) {
+    for (const stream of [false, true]) {
+      for (
+        const text of ["it's [[say fine]]", `it's [[say fine]] $HOME \`id\` "${"x".repeat(5_000)}"`]
+      ) {
+        const body = bodyOf(dialect, { text }, stream);
+        await Deno.writeTextFile(`${dir.path}/request.json`, JSON.stringify(body));
+        const command = inCurl(DIALECTS[dialect].path, body, gateway.url);
+        const { stdout } = await new Deno.Command("bash", {
+          args: ["-c", command],
+          cwd: dir.path,
+          env: { OPENAI_API_KEY: gateway.key },
+        }).output();
+        const printed = new TextDecoder().decode(stdout);
+        assertStringIncludes(printed, "fine", command);
+        assertEquals(/^(data|event): /m.test(printed), stream, command);
+      }
     }
   }
 });
@@ -109,7 +143,10 @@ const hasPython = await new Deno.Command("python3", { args: ["--version"] }).out
   .then(({ success }) => success, () => false);
 
 Deno.test("programs in Python send the same request", { ignore: !hasPython }, async () => {
-  const forms = [{}, { offersTool: true, system: "" }, { picture: PICTURE }];
+  await using dir = await tempDir();
+  const forms = [{}, { text: "x".repeat(5_000) }, { offersTool: true, system: "" }, {
+    picture: PICTURE,
+  }];
   const requests = DIALECT_NAMES.flatMap((dialect) =>
     forms.map((form, at) => ({
       sdk: DIALECTS[dialect].sdk,
@@ -119,8 +156,10 @@ Deno.test("programs in Python send the same request", { ignore: !hasPython }, as
   const { sdk, body } = DIALECTS.embeddings;
   const all = [...requests, { sdk, body: { model: "vectors", stream: false, ...body(FORM) } }];
   for (const { sdk, body } of all) {
+    await Deno.writeTextFile(`${dir.path}/request.json`, JSON.stringify(body));
     const { success, stdout, stderr } = await new Deno.Command("python3", {
       args: ["-c", RECORDER + inPython(sdk, body, "http://127.0.0.1:1")],
+      cwd: dir.path,
     }).output();
     const [said, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
     assert(success, err);

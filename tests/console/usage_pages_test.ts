@@ -54,3 +54,18 @@ Deno.test("members download their own reports, requests and entries, operator ro
   assertEquals(await statusOf(asAda.get("/console/usage.csv?since=soon")), 400);
   assertEquals(await statusOf(asAda.get("/console/usage/entries.csv?tag=a=b")), 400);
 });
+
+Deno.test("a report by hour is shown in its zone, in the console's format of times", async () => {
+  const atMs = Date.UTC(2026, 10, 21, 22, 40);
+  await using gateway = await startGateway({ now: () => atMs });
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  const browser = await signedIn(gateway, "owner@localhost");
+  const page = async (query: string) => await (await browser.get(`/console/usage?${query}`)).text();
+  const berlin = await page("by=hour&since=24h&zone=Europe/Berlin");
+  assertStringIncludes(berlin, ">21 Nov 2026, 23:00</td>");
+  assertStringIncludes(berlin, "21 Nov 2026, 23:00 Europe/Berlin");
+  assertStringIncludes(berlin, "hour (Europe/Berlin)");
+  const days = await page("by=day&since=2026-11-20&until=2026-11-22&zone=Europe/Berlin");
+  assertStringIncludes(days, "20 Nov 2026 to 21 Nov 2026 Europe/Berlin");
+  assertStringIncludes(await page("by=month"), ">Nov 2026</td>");
+});

@@ -75,7 +75,7 @@ Deno.test("the statement of a month has what was paid and what went back, as a p
   await shop.deliver(stripe.event("refund.created", stripe.refund(order.paymentId, 99)));
   const browser = await signedIn(gateway, ada.email);
   const page = await text(browser, "/console/statement");
-  for (const part of ["Paid: Starter", "4.99 USD (test)", "Refund: Starter", "-0.99 USD (test)"]) {
+  for (const part of ["Paid: Starter", "4.99 USD (test)", "Refund: Starter", "−0.99 USD (test)"]) {
     assertStringIncludes(page, part);
   }
   const month = new Date().toISOString().slice(0, 7);

@@ -184,6 +184,36 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
+// Filters: results follow what is typed, as the server has them for that address
+for (const form of document.querySelectorAll("form[data-filters]")) {
+  let asked, timer;
+  const follow = async () => {
+    asked?.abort();
+    asked = new AbortController();
+    const url = new URL(form.action);
+    for (const [name, value] of new FormData(form)) {
+      if (value !== "") url.searchParams.append(name, value);
+    }
+    try {
+      const reply = await fetch(url, { signal: asked.signal });
+      if (!reply.ok || reply.redirected) return form.requestSubmit();
+      const found = new DOMParser().parseFromString(await reply.text(), "text/html");
+      for (const id of form.dataset.filters.split(" ")) {
+        const part = document.getElementById(id);
+        part.replaceChildren(...found.getElementById(id).childNodes);
+        showTimes(part);
+      }
+      history.replaceState(null, "", url);
+    } catch (error) {
+      if (error.name !== "AbortError") form.requestSubmit();
+    }
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(follow, 150);
+  });
+}
+
 for (const form of document.querySelectorAll("form[data-confirm]")) {
   form.addEventListener("submit", (event) => {
     if (!confirm(form.dataset.confirm)) event.preventDefault();

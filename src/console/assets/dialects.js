@@ -21,23 +21,47 @@ const OPENAI = {
  * How each dialect, and the embeddings API, writes a request and shows a reply.
  *
  * - `kind`: the models that it is for.
- * - `body`: the request's own fields.
- * - `whole`, `event`: show a whole reply, or an event of a stream, by `add(place, text)`.
- *   There is no `event` where nothing streams.
+ * - `body`: the request's own fields. `turns` are the exchanges before: what the user sent (`text`, `picture`, or the
+ *   `result` of the calls before), the `reply` and the `calls` in it.
+ * - `whole`, `event`: show a whole reply, or an event of a stream, by `show`: `add(place, text)`, `call(id, name)`,
+ *   `input(text)` for the arguments of the last call, `use(tokens)`. There is no `event` where nothing streams.
  * - `sdk`: a client, its method, and how programs print a whole reply or a stream.
  */
 export const DIALECTS = {
   chat: {
     kind: "generation",
     path: "/v1/chat/completions",
-    body: ({ system, text, picture, maxTokens, offersTool }) => ({
+    body: (
+      { system, turns = [], maxTokens, temperature, effort, offersTool, stream, ...last },
+    ) => ({
+      ...(stream && { stream_options: { include_usage: true } }),
       max_tokens: maxTokens,
-      messages: [...(system ? [{ role: "system", content: system }] : []), {
-        role: "user",
-        content: picture === undefined
-          ? text
-          : [{ type: "text", text }, { type: "image_url", image_url: { url: urlOf(picture) } }],
-      }],
+      ...(temperature !== undefined && { temperature }),
+      ...(effort && { reasoning_effort: effort }),
+      messages: [
+        ...(system ? [{ role: "system", content: system }] : []),
+        ...conversation(turns, last, {
+          user: ({ text, picture }) => [{
+            role: "user",
+            content: picture === undefined
+              ? text
+              : [{ type: "text", text }, { type: "image_url", image_url: { url: urlOf(picture) } }],
+          }],
+          results: ({ result }, calls) =>
+            calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: result })),
+          reply: ({ reply, calls }) => [{
+            role: "assistant",
+            content: reply,
+            ...(calls.length > 0 && {
+              tool_calls: calls.map(({ id, name, input }) => ({
+                id,
+                type: "function",
+                function: { name, arguments: input || "{}" },
+              })),
+            }),
+          }],
+        }),
+      ],
       ...(offersTool && {
         tools: [{
           type: "function",
@@ -45,42 +69,85 @@ export const DIALECTS = {
         }],
       }),
     }),
-    whole: ({ choices }, add) => showMessage(choices[0].message, add),
-    event: ({ choices }, add) => showMessage(choices?.[0]?.delta ?? {}, add),
+    whole({ choices, usage }, show) {
+      showMessage(choices[0].message, show);
+      showChatUse(usage, show);
+    },
+    event({ choices, usage }, show) {
+      showMessage(choices?.[0]?.delta ?? {}, show);
+      showChatUse(usage, show);
+    },
     sdk: {
       ...OPENAI,
       method: "chat.completions.create",
       whole: {
-        js: "answer.choices[0].message.content",
-        python: "answer.choices[0].message.content",
+        js: "answer.choices[0].message.content ?? answer.choices[0].message.tool_calls",
+        python: "answer.choices[0].message.content or answer.choices[0].message.tool_calls",
       },
       stream: {
-        js: ["", 'event.choices[0]?.delta.content ?? ""'],
-        python: ["if event.choices", 'event.choices[0].delta.content or ""'],
+        js: [
+          "",
+          'event.choices[0]?.delta.content ?? event.choices[0]?.delta.tool_calls?.[0]?.function?.arguments ?? ""',
+        ],
+        python: [
+          "if event.choices",
+          'event.choices[0].delta.content or event.choices[0].delta.tool_calls or ""',
+        ],
       },
     },
   },
   messages: {
     kind: "generation",
     path: "/v1/messages",
-    body: ({ system, text, picture, maxTokens, offersTool }) => ({
+    body: (
+      { system, turns = [], maxTokens, temperature, effort, offersTool, stream: _, ...last },
+    ) => ({
       max_tokens: maxTokens,
+      ...(temperature !== undefined && { temperature }),
+      ...(effort && { output_config: { effort } }),
       ...(system && { system }),
-      messages: [{
-        role: "user",
-        content: picture === undefined ? text : [{
-          type: "image",
-          source: { type: "base64", media_type: picture.type, data: picture.base64 },
-        }, { type: "text", text }],
-      }],
+      messages: conversation(turns, last, {
+        user: ({ text, picture }) => [{
+          role: "user",
+          content: picture === undefined ? text : [{
+            type: "image",
+            source: { type: "base64", media_type: picture.type, data: picture.base64 },
+          }, { type: "text", text }],
+        }],
+        results: ({ result }, calls) => [{
+          role: "user",
+          content: calls.map(({ id }) => ({
+            type: "tool_result",
+            tool_use_id: id,
+            content: result,
+          })),
+        }],
+        reply: ({ reply, calls }) => [{
+          role: "assistant",
+          content: calls.length === 0 ? reply : [
+            ...(reply.trim() === "" ? [] : [{ type: "text", text: reply }]),
+            ...calls.map(({ id, name, input }) => ({
+              type: "tool_use",
+              id,
+              name,
+              input: JSON.parse(input || "{}"),
+            })),
+          ],
+        }],
+      }),
       ...(offersTool && {
         tools: [{ name: TOOL.name, description: TOOL.description, input_schema: TOOL.schema }],
       }),
     }),
-    whole: ({ content }, add) => content.forEach((block) => showBlock(block, add)),
-    event({ type, content_block, delta }, add) {
-      if (type === "content_block_start") showBlock(content_block, add);
-      else if (type === "content_block_delta") showBlock(delta, add);
+    whole({ content, usage }, show) {
+      for (const block of content) showBlock(block, show);
+      showMessagesUse(usage, show);
+    },
+    event({ type, message, content_block, delta, usage }, show) {
+      if (type === "content_block_start") showBlock(content_block, show);
+      else if (type === "content_block_delta") showBlock(delta, show);
+      else if (type === "message_start") showMessagesUse(message.usage, show);
+      else if (type === "message_delta") showMessagesUse(usage, show);
     },
     sdk: {
       js: (origin) =>
@@ -90,24 +157,53 @@ export const DIALECTS = {
       method: "messages.create",
       whole: { js: "answer.content", python: "answer.content" },
       stream: {
-        js: ['event.type === "content_block_delta"', 'event.delta.text ?? ""'],
-        python: ['if event.type == "content_block_delta"', 'getattr(event.delta, "text", "")'],
+        js: [
+          'event.type === "content_block_delta"',
+          'event.delta.text ?? event.delta.partial_json ?? ""',
+        ],
+        python: [
+          'if event.type == "content_block_delta"',
+          'getattr(event.delta, "text", getattr(event.delta, "partial_json", ""))',
+        ],
       },
     },
   },
   responses: {
     kind: "generation",
     path: "/v1/responses",
-    body: ({ system, text, picture, maxTokens, offersTool }) => ({
+    body: (
+      { system, turns = [], maxTokens, temperature, effort, offersTool, stream: _, ...last },
+    ) => ({
       max_output_tokens: maxTokens,
+      ...(temperature !== undefined && { temperature }),
+      ...(effort && { reasoning: { effort } }),
       ...(system && { instructions: system }),
-      input: picture === undefined ? text : [{
-        role: "user",
-        content: [
-          { type: "input_text", text },
-          { type: "input_image", image_url: urlOf(picture) },
-        ],
-      }],
+      input: turns.length === 0 && last.picture === undefined
+        ? last.text
+        : conversation(turns, last, {
+          user: ({ text, picture }) => [{
+            role: "user",
+            content: picture === undefined ? text : [
+              { type: "input_text", text },
+              { type: "input_image", image_url: urlOf(picture) },
+            ],
+          }],
+          results: ({ result }, calls) =>
+            calls.map(({ id }) => ({
+              type: "function_call_output",
+              call_id: id,
+              output: result,
+            })),
+          reply: ({ reply, calls }) => [
+            ...(reply.trim() === "" ? [] : [{ role: "assistant", content: reply }]),
+            ...calls.map(({ id, name, input }) => ({
+              type: "function_call",
+              call_id: id,
+              name,
+              arguments: input || "{}",
+            })),
+          ],
+        }),
       ...(offersTool && {
         tools: [{
           type: "function",
@@ -118,21 +214,29 @@ export const DIALECTS = {
         }],
       }),
     }),
-    whole: ({ output }, add) => output.forEach((item) => showItem(item, add)),
-    event({ type, item, delta, message, response }, add) {
-      if (type === "response.output_item.added" && item.name) add("answer", `\n→ ${item.name} `);
-      else if (/reasoning.*\.delta$/.test(type)) add("reasoning", delta);
-      else if (type.endsWith(".delta")) add("answer", delta);
-      else if (type === "response.failed") add("answer", `\n${response.error.message}`);
-      else if (type === "error" && message) add("answer", `\n${message}`);
+    whole({ output, usage }, show) {
+      for (const item of output) showItem(item, show);
+      showResponsesUse(usage, show);
+    },
+    event({ type, item, delta, message, response }, show) {
+      if (type === "response.output_item.added" && item.name) show.call(item.call_id, item.name);
+      else if (/arguments\.delta$|input\.delta$/.test(type)) show.input(delta);
+      else if (/reasoning.*\.delta$/.test(type)) show.add("reasoning", delta);
+      else if (type.endsWith(".delta")) show.add("answer", delta);
+      else if (type === "response.failed") show.fail(response.error.message);
+      else if (type === "error" && message) show.fail(message);
+      showResponsesUse(response?.usage, show);
     },
     sdk: {
       ...OPENAI,
       method: "responses.create",
-      whole: { js: "answer.output_text", python: "answer.output_text" },
+      whole: {
+        js: "answer.output_text || answer.output",
+        python: "answer.output_text or answer.output",
+      },
       stream: {
-        js: ['event.type === "response.output_text.delta"', "event.delta"],
-        python: ['if event.type == "response.output_text.delta"', "event.delta"],
+        js: ['event.type.endsWith(".delta")', "event.delta"],
+        python: ['if event.type.endswith(".delta")', "event.delta"],
       },
     },
   },
@@ -140,9 +244,9 @@ export const DIALECTS = {
     kind: "embeddings",
     path: "/v1/embeddings",
     body: ({ text }) => ({ input: text }),
-    whole({ data: [{ embedding }], usage }, add, credits) {
+    whole({ data: [{ embedding }], usage }, show, credits) {
       const first = embedding.slice(0, SHOWN_NUMBERS).join(", ");
-      add(
+      show.add(
         "answer",
         `Dimensions: ${embedding.length}\n` +
           `Vector: [${first}${embedding.length > SHOWN_NUMBERS ? ", …" : ""}]\n` +
@@ -161,37 +265,80 @@ export const DIALECTS = {
   },
 };
 
+/** Writes the exchanges before, and what is sent now: the results of calls if the last reply had some. */
+function conversation(turns, last, { user, results, reply }) {
+  const calls = (at) => turns[at - 1]?.calls ?? [];
+  const sent = (turn, at) =>
+    calls(at).length > 0 ? results({ result: turn.text }, calls(at)) : user(turn);
+  return [
+    ...turns.flatMap((turn, at) => [...sent(turn, at), ...reply(turn)]),
+    ...sent(last, turns.length),
+  ];
+}
+
 function urlOf({ type, base64 }) {
   return `data:${type};base64,${base64}`;
 }
 
-function showMessage({ content, reasoning_content, tool_calls }, add) {
-  if (reasoning_content) add("reasoning", reasoning_content);
-  if (content) add("answer", content);
-  for (const call of tool_calls ?? []) {
-    if (call.function?.name) add("answer", `\n→ ${call.function.name} `);
-    if (call.function?.arguments) add("answer", call.function.arguments);
+function showMessage({ content, reasoning_content, tool_calls }, show) {
+  if (reasoning_content) show.add("reasoning", reasoning_content);
+  if (content) show.add("answer", content);
+  for (const { id, function: called } of tool_calls ?? []) {
+    if (called?.name) show.call(id, called.name);
+    if (called?.arguments) show.input(called.arguments);
   }
 }
 
-function showBlock({ text, thinking, name, input, partial_json }, add) {
-  if (thinking) add("reasoning", thinking);
-  if (text) add("answer", text);
+function showBlock({ id, text, thinking, name, input, partial_json }, show) {
+  if (thinking) show.add("reasoning", thinking);
+  if (text) show.add("answer", text);
   if (name) {
-    add(
-      "answer",
-      `\n→ ${name} ${Object.keys(input ?? {}).length > 0 ? JSON.stringify(input) : ""}`,
-    );
+    show.call(id, name);
+    if (Object.keys(input ?? {}).length > 0) show.input(JSON.stringify(input));
   }
-  if (partial_json) add("answer", partial_json);
+  if (partial_json) show.input(partial_json);
 }
 
-function showItem({ type, content, summary, name, arguments: args, input }, add) {
-  for (const { text } of summary ?? []) add("reasoning", text);
+function showItem({ type, content, summary, name, call_id, arguments: args, input }, show) {
+  for (const { text } of summary ?? []) show.add("reasoning", text);
   if (type === "message") {
     for (const { text, refusal } of content) {
-      add("answer", text ?? refusal);
+      show.add("answer", text ?? refusal);
     }
   }
-  if (name) add("answer", `\n→ ${name} ${args ?? input}`);
+  if (name) {
+    show.call(call_id, name);
+    show.input(args ?? input);
+  }
+}
+
+function showChatUse(usage, show) {
+  if (!usage) return;
+  show.use({
+    input: usage.prompt_tokens,
+    cached: usage.prompt_tokens_details?.cached_tokens ?? 0,
+    output: usage.completion_tokens,
+  });
+}
+
+function showMessagesUse(usage, show) {
+  if (!usage) return;
+  const { input_tokens, cache_read_input_tokens: cached, cache_creation_input_tokens: made } =
+    usage;
+  show.use({
+    ...(input_tokens !== undefined && {
+      input: input_tokens + (cached ?? 0) + (made ?? 0),
+      cached: cached ?? 0,
+    }),
+    output: usage.output_tokens,
+  });
+}
+
+function showResponsesUse(usage, show) {
+  if (!usage) return;
+  show.use({
+    input: usage.input_tokens,
+    cached: usage.input_tokens_details?.cached_tokens ?? 0,
+    output: usage.output_tokens,
+  });
 }

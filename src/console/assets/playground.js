@@ -1,13 +1,15 @@
-// The playground: sends a request with its own key and shows the whole response.
+// The playground: a conversation with a model by its own key, with what was sent, received and charged.
 
 import { DIALECTS } from "./dialects.js";
-import { inJavaScript, inPython } from "./sdk_code.js";
+import { inCurl, inJavaScript, inPython, isLong } from "./sdk_code.js";
 
 const form = document.getElementById("play");
 const shown = (name) => document.getElementById(name);
 const button = form.querySelector("button[type=submit]");
 const models = form.elements.model;
 const options = [...models.options];
+/** Exchanges before this one. */
+let turns = [];
 let key;
 let running;
 
@@ -18,23 +20,35 @@ form.addEventListener("submit", async (event) => {
   running = new AbortController();
   button.textContent = "Stop";
   button.formNoValidate = true; // a form that was changed meanwhile can be stopped
-  for (const name of ["reasoning", "answer", "events", "facts"]) shown(name).textContent = "";
+  if (!form.elements.continue.checked) forget();
+  for (const name of ["reasoning", "answer", "events", "facts", "use"]) {
+    shown(name).textContent = "";
+  }
+  let exchange;
   try {
-    await ask(await requestOf(new FormData(form)), running.signal);
+    exchange = await exchanged(await requestOf(new FormData(form)), running.signal);
   } catch (error) {
-    if (error.name !== "AbortError") {
-      shown("answer").textContent = `Request failed: ${error.message}`;
-    }
+    if (error.name === "AbortError") shown("use").append(" Stopped.");
+    else shown("answer").textContent = `Request failed: ${error.message}`;
   } finally {
     running = undefined;
     button.textContent = "Send";
     button.formNoValidate = false;
   }
+  if (exchange !== undefined && form.elements.continue.checked) keep(exchange);
+  showRequest();
 });
 form.elements.dialect.addEventListener("input", showKind); // before the form's own listener
-form.addEventListener("input", async () => show(await requestOf(new FormData(form))));
+models.addEventListener("input", showModel);
+form.addEventListener("input", showRequest);
+shown("restart").addEventListener("click", () => {
+  forget();
+  for (const name of ["reasoning", "answer", "use"]) shown(name).textContent = "";
+  showRequest();
+  form.elements.prompt.focus();
+});
 showKind();
-show(await requestOf(new FormData(form)));
+showRequest();
 
 /** Offers the models and fields that the dialect has. */
 function showKind() {
@@ -44,7 +58,26 @@ function showKind() {
   for (const part of form.querySelectorAll("[data-kind]:not(option)")) {
     part.hidden = !isOffered(part);
     // what is hidden is neither sent nor checked
-    for (const input of part.querySelectorAll("input, textarea")) input.disabled = part.hidden;
+    for (const input of part.querySelectorAll("input, select, textarea")) {
+      input.disabled = part.hidden;
+    }
+  }
+  showModel();
+}
+
+/** Offers what the model can do. */
+function showModel() {
+  const { efforts = "", images = "none" } = models.selectedOptions[0]?.dataset ?? {};
+  const { effort } = form.elements;
+  const levels = efforts === "" ? [] : efforts.split(" ");
+  const chosen = effort.value;
+  effort.replaceChildren(...["", ...levels].map((level) => new Option(level || "default", level)));
+  if (levels.includes(chosen)) effort.value = chosen;
+  const { kind } = DIALECTS[form.elements.dialect.value];
+  const can = { efforts: levels.length > 0, images: images !== "none" };
+  for (const part of form.querySelectorAll("[data-needs]")) {
+    part.hidden = part.dataset.kind !== kind || !can[part.dataset.needs];
+    for (const input of part.querySelectorAll("input, select")) input.disabled = part.hidden;
   }
 }
 
@@ -52,22 +85,33 @@ function showKind() {
 async function requestOf(data) {
   const dialect = DIALECTS[data.get("dialect")];
   const image = data.get("image");
+  const temperature = data.get("temperature");
+  const sent = {
+    text: data.get("prompt"),
+    picture: image?.size > 0 ? { type: image.type, base64: await base64Of(image) } : undefined,
+  };
+  const stream = data.has("stream");
   const body = {
     model: data.get("model") ?? "",
-    ...(dialect.event && { stream: data.has("stream") }),
+    ...(dialect.event && { stream }),
     ...dialect.body({
+      ...sent,
+      stream,
       system: data.get("system"),
-      text: data.get("prompt"),
-      picture: image?.size > 0 ? { type: image.type, base64: await base64Of(image) } : undefined,
+      turns: data.has("continue") ? turns : [],
       maxTokens: Number(data.get("max_tokens")),
+      temperature: temperature ? Number(temperature) : undefined,
+      effort: data.get("effort"),
       offersTool: data.has("tools"),
     }),
   };
-  return { dialect, body };
+  return { dialect, body, sent };
 }
 
-function show({ dialect, body }) {
-  const { path } = dialect;
+let file;
+
+async function showRequest() {
+  const { dialect: { path, sdk }, body } = await requestOf(new FormData(form));
   const text = JSON.stringify(
     body,
     (_, value) =>
@@ -77,14 +121,13 @@ function show({ dialect, body }) {
     2,
   );
   shown("request").textContent = `POST ${path}\n\n${text}`;
-  const whole = JSON.stringify(body).replaceAll("'", "'\\''");
-  shown("curl").textContent =
-    `curl ${location.origin}${path} \\\n  -H "Authorization: Bearer $OPENAI_API_KEY" \\\n` +
-    `  -H 'Content-Type: application/json' \\\n  -d '${
-      whole.length > 4000 ? "@request.json" : whole
-    }'`;
-  shown("sdk").textContent = inJavaScript(dialect.sdk, body, location.origin);
-  shown("python").textContent = inPython(dialect.sdk, body, location.origin);
+  shown("curl").textContent = inCurl(path, body, location.origin);
+  shown("sdk").textContent = inJavaScript(sdk, body, location.origin);
+  shown("python").textContent = inPython(sdk, body, location.origin);
+  shown("request-file").hidden = !isLong(body);
+  URL.revokeObjectURL(file);
+  file = isLong(body) ? URL.createObjectURL(new Blob([JSON.stringify(body)])) : undefined;
+  if (file !== undefined) shown("request-file").querySelector("a").href = file;
 }
 
 async function base64Of(file) {
@@ -95,6 +138,44 @@ async function base64Of(file) {
     reader.readAsDataURL(file);
   });
   return address.slice(address.indexOf(",") + 1);
+}
+
+/** Adds an exchange to the conversation. Its reply stays where it was written, until the next one. */
+function keep(exchange) {
+  turns = [...turns, exchange];
+  form.elements.image.value = "";
+  showTurns({ isLastBelow: true });
+}
+
+function forget() {
+  turns = [];
+  showTurns();
+}
+
+/** Shows the exchanges before this one. */
+function showTurns({ isLastBelow = false } = {}) {
+  const items = turns.flatMap(({ text, picture, reply, calls }, at) => {
+    const isResult = (turns[at - 1]?.calls.length ?? 0) > 0;
+    const words = calls.map(({ name, input }) => `\n→ ${name} ${input}`).join("");
+    return [
+      [isResult ? "Tool result" : "You", picture === undefined ? text : `${text}\n(with an image)`],
+      ["Model", `${reply}${words}`.trim()],
+    ];
+  });
+  const elements = (isLastBelow ? items.slice(0, -1) : items).map(([who, what]) => {
+    const item = document.createElement("li");
+    item.append(Object.assign(document.createElement("b"), { textContent: who }), what);
+    return item;
+  });
+  shown("turns").replaceChildren(...elements);
+  showTurn();
+}
+
+/** Says what is typed next: calls are followed by their results. */
+function showTurn() {
+  const isResult = (turns.at(-1)?.calls.length ?? 0) > 0;
+  shown("prompt-label").textContent = isResult ? "Prompt: the tool's result" : "Prompt";
+  shown("restart").hidden = turns.length === 0;
 }
 
 /** Creates a key for this page, valid for an hour. */
@@ -108,7 +189,9 @@ async function ownKey() {
   return key = (await reply.json()).key;
 }
 
-async function ask({ dialect, body }, signal) {
+/** Sends a request and shows the reply. Returns the exchange if it went well. */
+async function exchanged({ dialect, body, sent }, signal) {
+  showTurns();
   const started = performance.now();
   const send = async () =>
     await fetch(dialect.path, {
@@ -140,12 +223,20 @@ async function ask({ dialect, body }, signal) {
     ].join("\n");
   };
   facts();
+  const view = new ReplyView(started);
+  const exchange = () => ({ ...sent, reply: view.text, calls: view.calls });
   if (!reply.headers.get("content-type").startsWith("text/event-stream")) {
     const answer = await reply.json();
     shown("events").textContent = JSON.stringify(answer, null, 2);
     if (!reply.ok) shown("answer").textContent = answer.error.message;
-    else dialect.whole(answer, add, reply.headers.get("x-sluice-credits"));
-    return facts();
+    else dialect.whole(answer, view, reply.headers.get("x-sluice-credits"));
+    facts();
+    if (!reply.ok || dialect.event === undefined) return undefined;
+    view.end({
+      credits: reply.headers.get("x-sluice-credits"),
+      balance: reply.headers.get("x-credits-remaining"),
+    });
+    return exchange();
   }
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
@@ -160,13 +251,89 @@ async function ask({ dialect, body }, signal) {
       const data = /^data: (.*)$/m.exec(event)?.[1];
       if (data === undefined || data === "[DONE]") continue;
       const parsed = JSON.parse(data);
-      if (parsed.error) add("answer", `\n${parsed.error.message}`);
-      else dialect.event(parsed, add);
+      if (parsed.error) view.fail(parsed.error.message);
+      else dialect.event(parsed, view);
     }
   }
   facts();
+  // the headers of a stream have the balance before it
+  const credits = await fetch("/user/credits?days=1&hours=1", {
+    headers: { authorization: `Bearer ${key}` },
+    signal,
+  });
+  view.end({ balance: credits.ok ? (await credits.json()).credits_remaining : null });
+  return view.hasFailed ? undefined : exchange();
 }
 
-function add(name, text) {
-  shown(name).append(text);
+/** Shows a reply as it comes, and adds up what it is made of. */
+class ReplyView {
+  text = "";
+  calls = [];
+  hasFailed = false;
+  #tokens = {};
+  #chars = 0;
+  #started;
+  #prices;
+
+  constructor(started) {
+    this.#started = started;
+    this.#prices = models.selectedOptions[0].dataset.prices.split(" ").map(Number);
+  }
+
+  add(name, text) {
+    shown(name).append(text);
+    if (name === "answer") this.text += text;
+    this.#count(text);
+  }
+
+  call(id, name) {
+    this.calls.push({ id, name, input: "" });
+    shown("answer").append(`\n→ ${name} `);
+  }
+
+  /** Adds to the arguments of the last call. */
+  input(text) {
+    this.calls.at(-1).input += text;
+    shown("answer").append(text);
+    this.#count(text);
+  }
+
+  fail(message) {
+    this.hasFailed = true;
+    shown("answer").append(`\n${message}`);
+  }
+
+  use(tokens) {
+    this.#tokens = { ...this.#tokens, ...tokens };
+  }
+
+  #count(text) {
+    this.#chars += text.length;
+    shown("use").textContent = `about ${Math.ceil(this.#chars / 4)} output tokens`;
+  }
+
+  end({ credits, balance }) {
+    const { input, cached = 0, output } = this.#tokens;
+    const number = (value) => Number(value).toLocaleString("en-US");
+    const seconds = (performance.now() - this.#started) / 1000;
+    const charge = credits ?? (this.hasFailed ? null : this.#price());
+    shown("use").textContent = [
+      ...(input === undefined ? [] : [
+        `${number(input)} input tokens${cached > 0 ? ` (${number(cached)} cached)` : ""}`,
+        `${number(output)} output tokens`,
+      ]),
+      ...(charge === null ? [] : [`${number(charge)} credit${Number(charge) === 1 ? "" : "s"}`]),
+      ...(balance === null ? [] : [`balance ${number(balance)}`]),
+      ...(output > 0 && seconds > 0 ? [`${(output / seconds).toFixed(0)} tokens per second`] : []),
+    ].join(" · ");
+  }
+
+  /** The charge by the reported tokens, as the gateway computes it. */
+  #price() {
+    const { input, cached = 0, output } = this.#tokens;
+    if (input === undefined || output === undefined) return null;
+    const [perInput, perCached, perOutput, minimum] = this.#prices;
+    const millionths = (input - cached) * perInput + cached * perCached + output * perOutput;
+    return Math.max(minimum, Math.ceil(millionths / 1_000_000));
+  }
 }

@@ -15,7 +15,7 @@ import {
 } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { EntryTable } from "../pages/credits.tsx";
+import { EntryTable } from "../pages/credit_entries.tsx";
 import { SOURCES } from "../pages/home.tsx";
 import { KeyTable, NewKey } from "../pages/keys.tsx";
 import { AccountState } from "./accounts.tsx";

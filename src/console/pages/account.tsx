@@ -21,7 +21,7 @@ export function AccountPage(
         <dt>Name</dt>
         <dd>{account.name || "–"}</dd>
         <dt>Role</dt>
-        <dd>{account.role}</dd>
+        <dd>{account.role === "none" ? "user" : account.role}</dd>
       </dl>
       <h2>{hasPassword ? "Change password" : "Set a password"}</h2>
       <Form action="/console/account/password" csrf={csrfToken} class="card narrow">

@@ -5,12 +5,15 @@ import {
   Copyable,
   Field,
   Form,
+  GLOSSARY,
+  type GlossaryWord,
   MAX_SERIES,
   Meter,
   Name,
   RelativeTime,
   Stat,
   Table,
+  Term,
   Time,
 } from "../components.tsx";
 import { duration, number, signed } from "../format.ts";
@@ -46,6 +49,14 @@ export function ComponentsPage({ page, nowMs }: { page: PageContext; nowMs: numb
       <p>
         <Time ms={nowMs} />, <RelativeTime ms={nowMs - 7_200_000} nowMs={nowMs} />,{" "}
         {duration(7_512_000)}, {signed(-12_345)}, {signed(678)}
+      </p>
+      <p>
+        Words that explain themselves: {(Object.keys(GLOSSARY) as GlossaryWord[]).map((word) => (
+          <>
+            <Term word={word} />
+            {" "}
+          </>
+        ))}
       </p>
       <h2>States</h2>
       <p>

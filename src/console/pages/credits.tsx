@@ -1,30 +1,34 @@
 import type { CreditPackage, Invitation } from "../../billing/mod.ts";
-import type { Entry } from "../../ledger/mod.ts";
 import { Copyable, Stat, Table, Time } from "../components.tsx";
-import { number, signed } from "../format.ts";
+import { dollars } from "../dollars.ts";
+import { number } from "../format.ts";
 import { Layout, type Notice, type PageContext } from "../layout.tsx";
-import { SOURCES } from "./home.tsx";
+import { CreditStatementSection, type StatementView } from "./credit_statement.tsx";
 import { Packages, type Shop } from "./payments.tsx";
 
-/** Packages, invitations, and the history of credits. */
+/** Packages, the statement of a month, and invitations. */
 export function CreditsPage(
-  { page, balance, packages, shop, notice, entries, invite, joined, more }: {
+  { page, balance, perUsd, packages, shop, notice, view, invite, joined }: {
     page: PageContext;
     balance: number;
+    /** Credits for one US dollar; undefined if the settings do not say. */
+    perUsd: number | undefined;
     packages: readonly CreditPackage[];
     shop: Shop;
     notice?: Notice | undefined;
-    entries: readonly Entry[];
+    view: StatementView;
     invite: { readonly code: string; readonly link: string };
     joined: readonly Invitation[];
-    /** Query of the page with older entries. */
-    more: string | undefined;
   },
 ) {
   return (
     <Layout page={page} title="Credits" notice={notice}>
       <dl class="stats">
-        <Stat name="Balance" value={balance} note="credits" />
+        <Stat
+          name="Balance"
+          value={balance}
+          note={perUsd === undefined ? "credits" : `credits, ${dollars(balance, perUsd)}`}
+        />
         <Stat name="Invited" value={joined.length} note="people" />
         <Stat
           name="Earned by inviting"
@@ -32,9 +36,15 @@ export function CreditsPage(
           note="credits"
         />
       </dl>
-      <h2>Packages</h2>
+      <nav class="tabs" aria-label="On this page">
+        <a href="#buy">Buy</a>
+        <a href="#statement">Statement</a>
+        <a href="#invite">Invite</a>
+      </nav>
+      <h2 id="buy">Packages</h2>
       <Packages packages={packages} shop={shop} />
-      <h2>Invite others</h2>
+      <CreditStatementSection {...view} />
+      <h2 id="invite">Invite others</h2>
       <p>
         You earn credits for everyone who registers with your code, and more at their first payment.
       </p>
@@ -49,52 +59,10 @@ export function CreditsPage(
         empty="Nobody has joined with your code yet."
         columns={[
           { name: "email", cell: ({ email }) => email },
-          { name: "invitee", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
           { name: "earned", role: "figure", numeric: true, cell: ({ earned }) => number(earned) },
         ]}
       />
-      <h2>History</h2>
-      <EntryTable entries={entries} />
-      {more === undefined ? null : (
-        <p>
-          <a href={`/console/credits?${more}`}>Older entries</a>
-        </p>
-      )}
     </Layout>
   );
-}
-
-/** Ledger entries, newest first. */
-export function EntryTable({ entries }: { entries: readonly Entry[] }) {
-  return (
-    <Table<Entry>
-      caption="Entries, newest first"
-      rows={entries}
-      empty="No entries yet."
-      columns={[
-        { name: "time", bare: true, cell: ({ atMs }) => <Time ms={atMs} /> },
-        { name: "description", role: "primary", cell: (entry) => <What entry={entry} /> },
-        {
-          name: "credits",
-          role: "figure",
-          numeric: true,
-          cell: ({ credits }) => signed(credits),
-        },
-      ]}
-    />
-  );
-}
-
-function What({ entry: { kind, causeId, source, note, reason } }: { entry: Entry }) {
-  const lot = note || SOURCES[source as keyof typeof SOURCES];
-  switch (kind) {
-    case "charge":
-      return <a href={`/console/requests/${causeId}`}>Request</a>;
-    case "expire":
-      return <>{`Expired: ${lot}`}</>;
-    case "take_back":
-      return <>{`Taken back: ${lot} (${reason})`}</>;
-    case "grant":
-      return <>{lot}</>;
-  }
 }

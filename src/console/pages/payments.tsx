@@ -9,7 +9,7 @@ import {
   type TopUp,
 } from "../../payments/mod.ts";
 import { Badge, Field, Form, FormId, Table, Time } from "../components.tsx";
-import { date, number } from "../format.ts";
+import { date, month as monthText, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
 /** What the page of credits shows of buying. */
@@ -66,7 +66,7 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
           </p>
         )
         : null}
-      <div class="grid">
+      <div class="grid even">
         {packages.map(({ id, name, credits, priceUsd, validDays }) => {
           const price = prices.get(id) ?? null;
           return (
@@ -102,7 +102,7 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
         <Contact contact={shop.contact} />.
       </p>
       <h2>Redeem a code</h2>
-      <Form action="/console/redeem" csrf={csrf} class="card">
+      <Form action="/console/redeem" csrf={csrf} class="card narrow">
         <Field
           label="Code"
           name="code"
@@ -117,7 +117,7 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
       <h2>Orders</h2>
       <OrderTable orders={shop.orders} />
       <p>
-        <a href="/console/statement">Monthly statements</a>
+        <a href="/console/statement">Payments by month</a>
       </p>
     </>
   );
@@ -318,7 +318,7 @@ export function StatementPage(
   },
 ) {
   return (
-    <Layout page={page} title={`Statement ${month}`}>
+    <Layout page={page} title={`Payments in ${monthText(Date.parse(`${month}-01`))}`}>
       <p>{email}</p>
       <Table<StatementLine>
         caption={`Payments of ${month} (UTC)`}
@@ -339,7 +339,7 @@ export function StatementPage(
       />
       {sumsOf(lines).map(([currency, sum]) => (
         <p>
-          <strong>Total: {signedText(sum, currency)}</strong>
+          <strong>Total: {signedText(sum, currency).replace("-", "−")}</strong>
         </p>
       ))}
       <p class="no-print">
@@ -358,7 +358,7 @@ export function StatementPage(
 }
 
 function amountText({ amount, currency, livemode }: StatementLine): string {
-  const text = amount === null ? "not recorded" : signedText(amount, currency);
+  const text = amount === null ? "not recorded" : signedText(amount, currency).replace("-", "−");
   return livemode ? text : `${text} (test)`;
 }
 
@@ -434,7 +434,7 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
           ? <Badge tone="good">on</Badge>
           : <Badge tone="warn">on as soon as the first payment has been made</Badge>}
       </p>
-      <Form action="/console/top-up" csrf={csrf} class="card">
+      <Form action="/console/top-up" csrf={csrf} class="card narrow">
         <FormId />
         <Field
           label="When the balance is below (credits)"

@@ -1,5 +1,6 @@
 import type { Route, RouteKind } from "../../catalog/mod.ts";
 import { DIALECT_NAMES } from "../../dialects/mod.ts";
+import { Term } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 
 /** Shown instead of the models where there are none of a kind. */
@@ -33,7 +34,7 @@ export function PlaygroundPage(
             <label class="field">
               <span>Model</span>
               <select name="model" autocomplete="off" required>
-                {routes.map(({ id, kind }) => <option value={id} data-kind={kind}>{id}</option>)}
+                {routes.map((route) => <ModelOption route={route} />)}
               </select>
             </label>
           </div>
@@ -49,18 +50,35 @@ export function PlaygroundPage(
             <textarea name="system" rows={2} />
           </label>
           <label class="field">
-            <span data-kind="generation">Prompt</span>
+            <span data-kind="generation" id="prompt-label">Prompt</span>
             <span data-kind="embeddings" hidden>Text</span>
             <textarea name="prompt" rows={5} required>Hello, who are you?</textarea>
           </label>
-          <label class="field" data-kind="generation">
+          <label class="field" data-kind="generation" data-needs="images">
             <span>Image</span>
             <input type="file" name="image" accept="image/png,image/jpeg,image/webp,image/gif" />
           </label>
-          <label class="field" data-kind="generation">
-            <span>Max output tokens</span>
-            <input type="number" name="max_tokens" min="1" max="128000" value="500" />
-          </label>
+          <div class="row">
+            <label class="field" data-kind="generation">
+              <span>Max output tokens</span>
+              <input type="number" name="max_tokens" min="1" max="128000" value="500" />
+            </label>
+            <label class="field" data-kind="generation">
+              <span>Temperature</span>
+              <input
+                type="number"
+                name="temperature"
+                min="0"
+                max="2"
+                step="0.1"
+                placeholder="default"
+              />
+            </label>
+            <label class="field" data-kind="generation" data-needs="efforts">
+              <span>Effort</span>
+              <select name="effort" autocomplete="off" />
+            </label>
+          </div>
           <p data-kind="generation">
             <label>
               <input type="checkbox" name="stream" checked />
@@ -71,14 +89,30 @@ export function PlaygroundPage(
               <input type="checkbox" name="tools" />
               Offer a tool (get_weather)
             </label>
+            <br />
+            <label>
+              <input type="checkbox" name="continue" checked />
+              Continue the conversation
+            </label>
           </p>
-          <button type="submit">Send</button>
-          <p class="quiet">Requests are charged as usual, to a key that expires in an hour.</p>
+          <div class="row">
+            <button type="submit">Send</button>
+            <button type="button" class="plain" id="restart" hidden>New conversation</button>
+          </div>
+          <p class="quiet">
+            Requests are <Term word="charge">charged</Term>{" "}
+            as usual, to a key that expires in an hour. A <Term word="dialect" />{" "}
+            is how a program writes its requests.
+          </p>
         </div>
         <div>
-          <section class="card" aria-label="Response" aria-live="polite">
-            <div id="reasoning" class="reasoning" />
-            <div id="answer" class="answer" />
+          <section class="card" aria-label="Response">
+            <ol id="turns" class="turns" aria-label="Conversation so far" />
+            <div aria-live="polite">
+              <div id="reasoning" class="reasoning" />
+              <div id="answer" class="answer" />
+            </div>
+            <p id="use" class="quiet use" role="status" />
           </section>
           <details open>
             <summary>Status and headers</summary>
@@ -96,6 +130,10 @@ export function PlaygroundPage(
             <summary>As curl</summary>
             <CopyableSlot id="curl" label="the curl command" />
           </details>
+          <p id="request-file" hidden>
+            The commands read the request from a file, since it is long:{" "}
+            <a download="request.json">Save request.json</a>
+          </p>
           <details>
             <summary>With the SDK, JavaScript</summary>
             <CopyableSlot id="sdk" label="the JavaScript code" />
@@ -107,6 +145,24 @@ export function PlaygroundPage(
         </div>
       </form>
     </Layout>
+  );
+}
+
+/** A model, with what the page's script needs to know of it. */
+function ModelOption({ route: { id, kind, efforts, prices, minimum, images, maxOutput } }: {
+  route: Route;
+}) {
+  return (
+    <option
+      value={id}
+      data-kind={kind}
+      data-efforts={efforts.join(" ")}
+      data-prices={[prices.input, prices.cached, prices.output, minimum].join(" ")}
+      data-images={images}
+      data-max-output={String(maxOutput)}
+    >
+      {id}
+    </option>
   );
 }
 

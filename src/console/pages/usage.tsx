@@ -1,6 +1,6 @@
 import type { Dimension, UsageFigures, UsageReport, UsageRow } from "../../usage/mod.ts";
 import { Chart, type ChartProps, Field, Stat, Table } from "../components.tsx";
-import { number, signed as signedNumber } from "../format.ts";
+import { date, hour, inZone, month, number, signed as signedNumber } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
 /** What the page was asked for, as its address says it. */
@@ -16,6 +16,7 @@ export interface UsageChoices {
   readonly all: boolean;
 }
 
+const DAY_MS = 86_400_000;
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
 const OWN: readonly Dimension[] = ["day", "hour", "model", "key", "month", "reason"];
 const OF_ALL: readonly Dimension[] = [...OWN, "account", "team", "member"];
@@ -89,7 +90,7 @@ function Report(
   },
 ) {
   const { rows, totals, by, since, until, zone, rounded, previous } = report;
-  const words = `${since} to ${until}${zone === "UTC" ? "" : `, days of ${zone}`}`;
+  const words = `${rangeText({ since, until }, zone)} ${zone}`;
   const { requests } = totals;
   const tokens = totals.input_tokens + totals.output_tokens;
   const change = (name: "requests" | "credits") => {
@@ -102,7 +103,7 @@ function Report(
     <>
       <p class="quiet">
         {words}. {rounded ? "Bounds were rounded down to the hour: roll-ups are hourly. " : ""}
-        {previous === undefined ? "" : `Compared with ${previous.since} to ${previous.until}. `}
+        {previous === undefined ? "" : `Compared with ${rangeText(previous, zone)}. `}
         Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>,{" "}
         <a href={`/console/usage/requests.csv?${queryOf(choices)}`}>its requests</a> or{" "}
         <a href={`/console/usage/entries.csv?${queryOf(choices, { team: "", tag: "" })}`}>
@@ -141,7 +142,8 @@ function Report(
         columns={[
           ...by.map((one) => ({
             name: one,
-            cell: ({ group, names }: UsageRow) => names[one] ?? (group[one] || "none"),
+            cell: ({ group, names }: UsageRow) =>
+              names[one] ?? (timeOf(one, group[one], zone) || group[one] || "none"),
           })),
           ...FIGURES.map(([name, figure]) => ({
             name,
@@ -165,6 +167,36 @@ function Report(
       />
     </>
   );
+}
+
+/** A time by which a report is grouped, in the one format of the console. */
+function timeOf(by: string, text: string | undefined, zone: string): string {
+  const ms = Date.parse(text ?? "");
+  if (Number.isNaN(ms)) return "";
+  switch (by) {
+    case "hour":
+      return minuteText(ms, zone);
+    case "day":
+      return date(ms);
+    case "month":
+      return month(ms);
+    default:
+      return "";
+  }
+}
+
+/** A range in a time zone: the last moment of one that ends at midnight is the day before. */
+function rangeText({ since, until }: Pick<UsageReport, "since" | "until">, zone: string): string {
+  const [first, end] = [inZone(Date.parse(since), zone), inZone(Date.parse(until), zone)];
+  const isDays = [first, end].every((ms) => ms % DAY_MS === 0);
+  return isDays
+    ? `${date(first)} to ${date(end - 1)}`
+    : `${minuteText(Date.parse(since), zone)} to ${minuteText(Date.parse(until), zone)}`;
+}
+
+function minuteText(ms: number, zone: string): string {
+  const local = inZone(ms, zone);
+  return `${date(local)}, ${hour(local)}`;
 }
 
 const FIGURES: readonly (readonly [name: string, figure: (row: UsageFigures) => number])[] = [

@@ -21,6 +21,14 @@ export const LEDGER: readonly Mutation[] = [
     why: "Parts of a credit would be free.",
   },
   {
+    name: "statement-without-charges",
+    file: "src/usage/credit_statement.ts",
+    find: "const opening = closing - creditsOf(sums) + charged;",
+    replace: "const opening = closing - creditsOf(sums);",
+    tests: [{ file: "tests/usage/credit_statement_test.ts", filter: "random books" }],
+    why: "The lines of a statement would not add up to its closing balance.",
+  },
+  {
     name: "price-without-minimum",
     file: "src/catalog/price.ts",
     find: "return Math.max(route.minimum, Number(credits));",
