@@ -72,7 +72,7 @@ export async function notices(database: Database, filter: NoticeFilter): Promise
   }
   const unread: Condition[] = isUnread ? [{ sql: "read_at_ms is null", args: [] }] : [];
   const rows = await scanRows(database, {
-    table: "alerts",
+    from: "from alerts",
     columns: `${ALERT_COLUMNS}, ${DELIVERIES}`,
     order: ["created_at_ms", "id"],
     // a reader's own alerts are few

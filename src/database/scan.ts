@@ -3,7 +3,8 @@ import type { Condition, Database, Row, Value } from "./database.ts";
 
 /** Rows of a table in the order of an index, newest first, of which a filter that no index serves leaves some. */
 export interface Scan {
-  readonly table: string;
+  /** `from` and the table. */
+  readonly from: string;
   /** What is selected of each row. */
   readonly columns: string;
   /** Columns of the order, which is descending and tells all rows apart: the last ones of the index. */
@@ -35,21 +36,21 @@ const turns = new WeakMap<Database, Promise<unknown>>();
  */
 export async function scanRows(
   database: Database,
-  { table, columns, order, within = [], filter, after, limit }: Scan,
+  { from, columns, order, within = [], filter, after, limit }: Scan,
 ): Promise<Row[]> {
   const key = order.join(", ");
   const newestFirst = order.map((column) => `${column} desc`).join(", ");
   const found: Row[] = [];
   let before = after;
   while (true) {
-    const from = before;
-    const range = from === undefined
+    const place = before;
+    const range = place === undefined
       ? within
-      : [...within, { sql: `(${key}) < (${from.sql})`, args: from.args }];
+      : [...within, { sql: `(${key}) < (${place.sql})`, args: place.args }];
     const read = async (): Promise<Condition | undefined> => {
       // without a filter, the limit is enough
       const end = filter.length === 0 ? undefined : await database.one(
-        `select ${key} from ${table} ${where(range)}
+        `select ${key} ${from} ${where(range)}
           order by ${newestFirst} limit 1 offset ${PAGE_ROWS - 1}`,
         argsOf(range),
       );
@@ -64,7 +65,7 @@ export async function scanRows(
       ];
       found.push(
         ...await database.all(
-          `select ${columns} from ${table} ${where(checked)} order by ${newestFirst} limit ?`,
+          `select ${columns} ${from} ${where(checked)} order by ${newestFirst} limit ?`,
           [...argsOf(checked), limit - found.length],
         ),
       );

@@ -186,7 +186,7 @@ export async function logEntries(database: Database, filter: LogFilter): Promise
   if (door !== undefined) only("door = ?", door);
   if (outcome !== undefined) only("outcome = ?", outcome);
   const rows = await scanRows(database, {
-    table: "operation_log",
+    from: "from operation_log",
     columns: COLUMNS,
     order: ["at_ms", "id"],
     within,

@@ -181,7 +181,7 @@ export async function latestRecords(
     : `select ${BY_TIME.join(", ")} from usage_records where request_id = ?`;
   const rows = await scanRows(database, {
     ...(accountId === undefined
-      ? { table: "usage_records", columns: "*", order: ["request_id"] }
+      ? { from: "from usage_records", columns: "*", order: ["request_id"] }
       : ofAccount(accountId)),
     filter: failed ? [{ sql: "ending <> 'complete'", args: [] }] : [],
     after: after === undefined ? undefined : { sql: place, args: [after] },
@@ -194,7 +194,7 @@ const BY_TIME = ["started_at_ms", "request_id"] as const;
 
 function ofAccount(accountId: string) {
   return {
-    table: "usage_records",
+    from: "from usage_records",
     columns: "*",
     order: BY_TIME,
     within: [{ sql: "account_id = ?", args: [accountId] }],

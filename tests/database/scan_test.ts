@@ -111,7 +111,7 @@ Deno.test("scanRows() finds what one statement finds, in its order, page by page
       const isBounded = random.next() < 0.5;
       const limit = random.pick([1, 7, 150, 30_000]);
       const scan: Scan = {
-        table: "operation_log",
+        from: "from operation_log",
         columns: "at_ms, id, operation",
         order: ["at_ms", "id"],
         within: isBounded ? [{ sql: "at_ms between ? and ?", args: [from!, to!] }] : [],
@@ -148,7 +148,7 @@ Deno.test("scanRows() finds what one statement finds, in its order, page by page
       }
     }
     const unknown = { sql: "select at_ms, id from operation_log where id = 'none'", args: [] };
-    const rows = { table: "operation_log", columns: "*", order: ["at_ms", "id"], limit: 5 };
+    const rows = { from: "from operation_log", columns: "*", order: ["at_ms", "id"], limit: 5 };
     assertEquals(await scanRows(database, { ...rows, filter: [], after: unknown }), []);
     // a scan that fails does not keep others waiting
     const broken = scanRows(database, { ...rows, filter: [{ sql: "nothing(1)", args: [] }] });
