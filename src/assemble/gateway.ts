@@ -26,7 +26,7 @@ import { mergedStates, type RetryPolicy, type Upstreams } from "../upstreams/mod
 import { Retention } from "../usage/mod.ts";
 import { sharedMemory } from "./bounds.ts";
 import { Door } from "./door.ts";
-import { newsOf, workAside } from "./serving.ts";
+import { newsOf } from "./serving.ts";
 import { ServingThreads, type StartThread } from "./serving_threads.ts";
 import { type Reload, retentionLimits } from "./servings.ts";
 import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.ts";
@@ -191,7 +191,7 @@ export async function assemble(config: Config, environment: Environment): Promis
         settings: routesDigest(servings.current.config.settings),
       }),
       upstreams: upstreamStates,
-      aside: (work) => workAside(servings.current.config, store, environment, work),
+      aside: (work) => servings.current.aside(work),
       resolve: resolve ?? systemResolve,
       times: environment.alertTimes,
     }),

@@ -2,7 +2,7 @@ import type { KeyRing } from "../accounts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
 import { Registration, Sales } from "../billing/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
-import { type Config, databaseFile } from "../config/mod.ts";
+import type { Config } from "../config/mod.ts";
 import {
   App,
   isAdminPath,
@@ -32,9 +32,10 @@ import {
   type Upstreams,
   type UpstreamState,
 } from "../upstreams/mod.ts";
+import { Aside } from "./aside.ts";
 import type { Bounds } from "./bounds.ts";
 import { openPayments } from "./payments.ts";
-import { openStore, type Store, type StoreOptions } from "./store.ts";
+import type { Store, StoreOptions } from "./store.ts";
 import type { Reload } from "./servings.ts";
 import { openUpstreams } from "./upstreams.ts";
 
@@ -91,6 +92,8 @@ export interface Serving extends AsyncDisposable {
   readonly payments: Payments;
   /** The console. */
   readonly pages: Pages;
+  /** Runs long work on a database connection of its own. */
+  readonly aside: Aside["run"];
 }
 
 /** How the parts are opened. */
@@ -170,8 +173,8 @@ export async function openServing(
       closing: parts.closing,
     }),
   };
-  const aside = <T>(work: (database: Store["database"]) => Promise<T>) =>
-    workAside(config, store, storeOptions, work);
+  const beside = built.use(new Aside(config, store, storeOptions));
+  const aside: Aside["run"] = (work) => beside.run(work);
   const gateway = {
     upstreamStates: parts.upstreamStates,
     aside,
@@ -233,6 +236,7 @@ export async function openServing(
     app,
     payments,
     pages,
+    aside,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -246,19 +250,4 @@ export function newsOf({ listings, without }: UpstreamModels): ListsNews {
 function lazily<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => made ??= make();
-}
-
-/** Long work runs on a connection of its own where there can be one. */
-export async function workAside<T>(
-  config: Config,
-  { database }: Store,
-  { now }: StoreOptions,
-  work: (database: Store["database"]) => Promise<T>,
-): Promise<T> {
-  if (databaseFile(config.settings) === undefined) return await work(database);
-  await using beside = await openStore(config, {
-    ...(now === undefined ? {} : { now }),
-    besideGateway: true,
-  });
-  return await work(beside.database);
 }

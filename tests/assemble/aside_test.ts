@@ -1,0 +1,47 @@
+import { Aside } from "../../src/assemble/aside.ts";
+import { assert, assertEquals, assertRejects } from "../assert.ts";
+import { startGateway } from "../fake/gateway.ts";
+
+Deno.test("work aside keeps one connection, gives work at the same time its own, and drops one that failed", async () => {
+  await using gateway = await startGateway();
+  const { config, database } = gateway.gateway;
+  await using aside = new Aside(config, { database });
+  const own = (work: Parameters<typeof aside.run>[0] = () => Promise.resolve()) =>
+    aside.run(async (used) => {
+      await work(used);
+      return used;
+    });
+  const first = await own();
+  assert(first !== database);
+  assertEquals(await own() === first, true, "it is kept");
+
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => goOn = resolve);
+  let began = () => {};
+  const began1 = new Promise<void>((resolve) => began = resolve);
+  const long = own(() => (began(), held));
+  await began1;
+  const beside = await own();
+  assert(beside !== first, "long work holds nobody up");
+  goOn();
+  assertEquals(await long === first, true);
+
+  const kept = await own();
+  await assertRejects(() => own(() => Promise.reject(new Error("broken"))), Error, "broken");
+  const next = await own();
+  assert(next !== kept);
+  assertEquals(await next.one("select 1 as one"), { one: 1 });
+});
+
+Deno.test("no connection stays open after the gateway", async () => {
+  await using gateway = await startGateway();
+  const { config, database } = gateway.gateway;
+  const aside = new Aside(config, { database });
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => goOn = resolve);
+  const long = aside.run(async (own) => (await held, own));
+  const kept = await aside.run((own) => Promise.resolve(own));
+  await aside[Symbol.asyncDispose]();
+  goOn();
+  for (const own of [kept, await long]) await assertRejects(() => own.one("select 1 as one"), Error);
+});
