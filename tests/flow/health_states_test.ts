@@ -35,7 +35,7 @@ Deno.test("an upstream is not shown as usable before it has replied", async () =
   assertEquals(await statusOf(fetch(`${gateway.url}/readyz`)), 200, "that is no reason to wait");
 
   assertEquals(await statusOf(gateway.chat("Hi")), 503);
-  assertStringIncludes((await states())[0]!, "failing");
+  assertStringIncludes((await states())[0]!, "last request failed");
   status = 400; // it rejects the request, and works
   assertEquals(await statusOf(gateway.chat("Hi")), 400);
   assertStringIncludes((await states())[0]!, " ok ");
