@@ -30,5 +30,5 @@ export { type HandSale, recordSale } from "./record_sale.ts";
 export { type RefundRequest } from "./refund.ts";
 export { receiptNumber, type StatementLine, statementOf } from "./statement.ts";
 export { PaymentSweep } from "./sweep.ts";
-export { type TopUp } from "./top_up.ts";
+export { type StoppedTopUp, stoppedTopUps, type TopUp } from "./top_up.ts";
 export { WEBHOOK_PATH, type WebhookOutcome } from "./webhook.ts";

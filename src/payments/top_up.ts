@@ -23,7 +23,7 @@ export interface TopUp {
   readonly stoppedAtMs: number | null;
 }
 
-/** Told when automatic purchases of an account stop: here alerts can be sent from. */
+/** Called once when automatic purchases of an account stop. */
 export type TopUpStopped = (
   stop: { readonly accountId: string; readonly orderId: string | undefined; readonly why: string },
 ) => void;
@@ -61,6 +61,41 @@ export async function topUpOf(database: Database, accountId: string): Promise<To
     stopped: String(row.stopped),
     stoppedAtMs: row.stopped_at_ms === null ? null : Number(row.stopped_at_ms),
   };
+}
+
+/** Automatic purchases that stopped. */
+export interface StoppedTopUp {
+  readonly accountId: string;
+  readonly packageId: string;
+  readonly why: string;
+  readonly stoppedAtMs: number;
+}
+
+/**
+ * Lists automatic purchases that have stopped and were not turned on or off since, by account.
+ *
+ * @param options ID of the account to go on behind, the earliest time, and the max number.
+ */
+export async function stoppedTopUps(
+  database: Database,
+  { after, sinceMs, limit }: {
+    readonly after: string;
+    readonly sinceMs: number;
+    readonly limit: number;
+  },
+): Promise<StoppedTopUp[]> {
+  const rows = await database.all(
+    `select account_id, package_id, stopped, stopped_at_ms from top_ups
+      where account_id > ? and is_on = 1 and stopped <> '' and stopped_at_ms >= ?
+      order by account_id limit ?`,
+    [after, sinceMs, limit],
+  );
+  return rows.map((row) => ({
+    accountId: String(row.account_id),
+    packageId: String(row.package_id),
+    why: String(row.stopped),
+    stoppedAtMs: Number(row.stopped_at_ms),
+  }));
 }
 
 /**
