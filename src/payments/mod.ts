@@ -26,6 +26,7 @@ export {
   type OrderState,
 } from "./orders.ts";
 export { Payments, type PaymentsParts, type Reconciled } from "./payments.ts";
+export { pruneEvents } from "./prune_events.ts";
 export { type HandSale, recordSale } from "./record_sale.ts";
 export { type RefundRequest } from "./refund.ts";
 export { receiptNumber, type StatementLine, statementOf } from "./statement.ts";

@@ -120,7 +120,7 @@ Deno.test("random news with purchases and charges in between keep the ledger exa
   await using shop = await openShop({ now: () => Date.now() + skewMs });
   const { stripe } = shop;
   const { database, sales, accounts } = shop.gateway.gateway;
-  for (let round = 0; round < rounds(4, 40); round++) {
+  for (let round = 0; round < rounds(8, 40); round++) {
     const eve = await shop.account();
     const ada = await shop.account(await accounts.inviteCode(eve));
     const held: string[] = [];
