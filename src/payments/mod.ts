@@ -10,6 +10,7 @@
 
 export { buyerStatus, type Checkout, type PackageOffer } from "./checkout.ts";
 export { type CodeRequest, Codes, type RedemptionCode } from "./codes.ts";
+export { type PaymentHealth, paymentHealth } from "./health.ts";
 export {
   creditsOfOrder,
   debtOf,

@@ -456,6 +456,7 @@ export const OTHER_TABLES = [
   "team_members",
   "teams",
   "top_ups",
+  "payment_contacts",
 ];
 
 const FACT = "a fact that somebody stated; nothing else follows from it";

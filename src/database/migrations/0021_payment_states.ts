@@ -12,4 +12,12 @@ export const PAYMENT_STATES = [
   // Events without an effect, which are pruned: those with one are kept, and would be looked at each time.
   `create index payment_events_without_effect on payment_events (received_at_ms)
     where outcome in ('repeated', 'no_effect', 'unknown')`,
+
+  // When the last webhook came, and the last sweep succeeded, in each mode.
+  `create table payment_contacts (
+    name text not null check (name in ('webhook', 'sweep')),
+    livemode integer not null check (livemode in (0, 1)),
+    at_ms integer not null check (at_ms >= 0),
+    primary key (name, livemode)
+  ) strict, without rowid`,
 ];
