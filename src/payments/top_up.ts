@@ -167,7 +167,7 @@ export async function runTopUps(parts: TopUpParts): Promise<number> {
     try {
       const method = await methodOf(parts, row);
       if (method === undefined) continue;
-      const pending = await pendingOrder(database, accountId);
+      const pending = await pendingOrder(parts, accountId);
       if (pending === undefined && balance >= Number(row.below_credits)) continue;
       if (await failedSince(parts, accountId, Number(row.changed_at_ms))) continue;
       const order = pending ?? await nextOrder(parts, accountId, row);
@@ -220,11 +220,15 @@ async function methodOf(
   return { customerId: customer, methodId: method };
 }
 
-async function pendingOrder(database: Database, accountId: string): Promise<Order | undefined> {
+/** An order of this mode that waits: one of the other mode would be paid, and give no credits. */
+async function pendingOrder(
+  { database, livemode }: TopUpParts,
+  accountId: string,
+): Promise<Order | undefined> {
   const [row] = await database.all(
     `select reference from orders where account_id = ? and origin = 'top_up' and state = 'open'
-      order by created_at_ms limit 1`,
-    [accountId],
+        and livemode = ? order by created_at_ms limit 1`,
+    [accountId, livemode ? 1 : 0],
   );
   return row === undefined ? undefined : await orderOfReference(database, {
     accountId,
