@@ -1,5 +1,6 @@
 import type { Account, ExpiringKey } from "../accounts/mod.ts";
 import type { Budget, ExpiringLot, LowBalance } from "../ledger/mod.ts";
+import type { StoppedTopUp } from "../payments/mod.ts";
 import type { NewAlert } from "./alert.ts";
 import type { AlertedOwner } from "./budget_alerts.ts";
 import type { Condition } from "./conditions.ts";
@@ -113,6 +114,23 @@ export function budgetMark(budget: Budget, owner: AlertedOwner, percent: number)
 }
 
 const ADJECTIVES = { day: "daily", week: "weekly", month: "monthly", life: "lifetime" } as const;
+
+/** The alert of automatic purchases that stopped: once for each stop. */
+export function topUpStoppedMark(
+  { accountId, packageId, why, stoppedAtMs }: StoppedTopUp,
+  { email }: Pick<Account, "email">,
+): NewAlert {
+  return {
+    mark: `top_up_stopped:${accountId}:${stoppedAtMs}`,
+    kind: "top_up_stopped",
+    accountId,
+    title: `Automatic top-up stopped: ${email}`,
+    text: `${
+      why.replace(/\.$/, "")
+    }. Nothing more is bought for ${email} until the top-up is turned on again on the page Credits.`,
+    data: { email, package: packageId, why, stopped_at: iso(stoppedAtMs) },
+  };
+}
 
 /** The alert of a target that is left alone, as it fails. */
 export function circuitOpenedMark({ name, detail, beganAtMs }: Condition): NewAlert {

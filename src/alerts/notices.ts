@@ -48,8 +48,8 @@ const DELIVERIES = `(select json_group_array(json_object('receiver', receiver, '
 const OF_READER = "(account_id = ? or team_id in (select value from json_each(?)))";
 
 /** Kinds whose marks carry a time, so that they are not reached again when they were forgotten. */
-const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'circuit_opened', 'circuit_closed',
-  'catalog_changed', 'disk_low'`;
+const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'top_up_stopped', 'circuit_opened',
+  'circuit_closed', 'catalog_changed', 'disk_low'`;
 
 /**
  * Lists alerts, newest first.

@@ -3,6 +3,7 @@ import { type ExpiringKey, expiringKeys } from "../accounts/mod.ts";
 import type { Route } from "../catalog/mod.ts";
 import type { Database } from "../database/mod.ts";
 import { audit, budgetUses, type ExpiringLot, expiringLots, lowBalances } from "../ledger/mod.ts";
+import { type StoppedTopUp, stoppedTopUps } from "../payments/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import { delay } from "../std/mod.ts";
 import type { Log, Metrics } from "../telemetry/mod.ts";
@@ -29,6 +30,7 @@ import {
   keyExpiringMark,
   lotExpiringMark,
   lowCreditsMark,
+  topUpStoppedMark,
 } from "./marks.ts";
 import { pruneAlerts } from "./notices.ts";
 import type { Outbox } from "./outbox.ts";
@@ -81,6 +83,8 @@ const PAUSE_MS = 20;
 /** Pages of one source in one pass; the next pass goes on behind them. */
 const MAX_PAGES = 20;
 const KEEP_MS = 90 * 86_400_000;
+/** Younger stops are looked at: shorter than alerts are kept, so that none is raised again. */
+const STOPPED_MS = 30 * 86_400_000;
 const PRUNE_ROWS = 200;
 const TIDY_MS = 3_600_000;
 
@@ -88,6 +92,7 @@ const TIDY_MS = 3_600_000;
 interface Cursors {
   balances: string;
   budgets: string;
+  topUps: string;
   lots: { expiresAtMs: number; id: string } | undefined;
   keys: { expiresAtMs: number; id: string } | undefined;
 }
@@ -100,7 +105,13 @@ export class Watch {
   readonly #options: WatchOptions;
   readonly #times: WatchTimes;
   readonly #holder = randomText(16);
-  readonly #cursors: Cursors = { balances: "", budgets: "", lots: undefined, keys: undefined };
+  readonly #cursors: Cursors = {
+    balances: "",
+    budgets: "",
+    topUps: "",
+    lots: undefined,
+    keys: undefined,
+  };
   #timers: ReturnType<typeof setInterval>[] = [];
   #seeing: Promise<void> | undefined;
   #passing: Promise<void> | undefined;
@@ -160,6 +171,7 @@ export class Watch {
     await this.#budgets();
     await this.#lots();
     await this.#keys();
+    await this.#topUps();
     await this.#audit();
     if (performance.now() >= this.#tidyTick) {
       await outbox.giveUpOthers(settings().receivers);
@@ -313,6 +325,24 @@ export class Watch {
       });
       this.#cursors.keys = found.length < PAGE_ROWS ? undefined : found.at(-1);
       return this.#cursors.keys !== undefined;
+    });
+  }
+
+  async #topUps(): Promise<void> {
+    const { database, now } = this.#options;
+    await this.#pages(async () => {
+      const found = await stoppedTopUps(database, {
+        after: this.#cursors.topUps,
+        sinceMs: now() - STOPPED_MS,
+        limit: PAGE_ROWS,
+      });
+      await this.#raiseFound<StoppedTopUp>(found, {
+        mark: (one) => topUpStoppedMark(one, { email: "" }).mark,
+        accountId: (one) => one.accountId,
+        describe: topUpStoppedMark,
+      });
+      this.#cursors.topUps = found.length < PAGE_ROWS ? "" : found.at(-1)?.accountId ?? "";
+      return this.#cursors.topUps !== "";
     });
   }
 

@@ -16,7 +16,7 @@ import {
 } from "../database/mod.ts";
 import type { App, Server } from "../http/mod.ts";
 import { type Resolve, systemResolve } from "../images/mod.ts";
-import { PaymentSweep } from "../payments/mod.ts";
+import { PaymentSweep, pruneEvents } from "../payments/mod.ts";
 import type { InFlightRequests } from "../relay/mod.ts";
 import { pruneLog, pruneRequests } from "../operation_log/mod.ts";
 import { sealKey } from "../sealing/mod.ts";
@@ -161,6 +161,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       ...retentionLimits(settings),
       others: [
         (options) => pruneRequests(database, options),
+        (options) => pruneEvents(database, options),
         ({ nowMs, limit, limits: { logDays } }) =>
           logDays === undefined
             ? Promise.resolve(false)

@@ -14,6 +14,8 @@ import { answersAt, gatewayAddress, runningGateway, settingsDrift } from "./addr
 import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
+import { paymentFindings } from "./doctor_payments.ts";
+import { failed, type Finding, ok, warning } from "./finding.ts";
 import { progress } from "./progress.ts";
 import { servedCatalog } from "./served_catalog.ts";
 import { exists, type PlaceOptions, readSettings } from "./settings.ts";
@@ -21,15 +23,6 @@ import { exists, type PlaceOptions, readSettings } from "./settings.ts";
 interface Options extends PlaceOptions {
   readonly local?: boolean;
   readonly running?: boolean;
-}
-
-/** One thing that was looked at. */
-interface Finding {
-  readonly check: string;
-  readonly state: "ok" | "warning" | "failed";
-  readonly detail: string;
-  /** What to do about it. */
-  readonly advice?: string;
 }
 
 const UPSTREAM_PATIENCE_MS = 10_000;
@@ -114,6 +107,7 @@ async function examine(
   if (await exists(config.settings.data)) findings.push(await space(config));
   tell("gateway");
   findings.push(await gateway(config));
+  findings.push(...await payments(context, config));
   const drift = await settingsDrift(config);
   if (drift !== undefined) {
     findings.push(warning("settings", drift.text, drift.advice));
@@ -200,6 +194,22 @@ async function database(context: CommandContext, config: Config): Promise<Findin
       sentence(error),
       "see docs/operating.md: damaged file, full disk, file permissions, or a server that is down",
     )];
+  }
+}
+
+async function payments(context: CommandContext, config: Config): Promise<Finding[]> {
+  const file = databaseFile(config.settings);
+  if (config.settings.payments.stripe === undefined) return [];
+  if (file !== undefined && !await exists(file)) return []; // the check of the database says so
+  try {
+    await using parts = await context.openParts(config);
+    const { answers } = await gatewayAddress(config);
+    return await paymentFindings(config, parts.database, {
+      nowMs: parts.clock.now(),
+      isRunning: answers,
+    });
+  } catch (error) {
+    return [failed("payments", sentence(error), "see the check of the database")];
   }
 }
 
@@ -368,18 +378,6 @@ function clock(probes: readonly { readonly probe: Probe; readonly atMs: number }
       "synchronize it (NTP): rate windows and expiry depend on it",
     )
     : ok("clock", "in step with the upstreams' clocks");
-}
-
-function ok(check: string, detail: string): Finding {
-  return { check, state: "ok", detail };
-}
-
-function warning(check: string, detail: string, advice: string): Finding {
-  return { check, state: "warning", detail, advice };
-}
-
-function failed(check: string, detail: string, advice: string): Finding {
-  return { check, state: "failed", detail, advice };
 }
 
 const MARKS = { ok: "✓", warning: "!", failed: "✗" };

@@ -202,6 +202,7 @@ export const ALERT_KINDS = [
   "lot_expiring",
   "key_expiring",
   "budget_mark",
+  "top_up_stopped",
   "circuit_opened",
   "circuit_closed",
   "audit_failed",

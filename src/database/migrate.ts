@@ -19,6 +19,7 @@ import { PAYMENTS } from "./migrations/0017_payments.ts";
 import { OPERATIONS } from "./migrations/0018_operations.ts";
 import { USAGE_TOTALS } from "./migrations/0019_usage_totals.ts";
 import { STATEMENTS } from "./migrations/0020_statements.ts";
+import { PAYMENT_STATES } from "./migrations/0021_payment_states.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 18, name: "operations", statements: OPERATIONS },
   { version: 19, name: "usage totals", statements: USAGE_TOTALS },
   { version: 20, name: "statements", statements: STATEMENTS },
+  { version: 21, name: "payment states", statements: PAYMENT_STATES },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

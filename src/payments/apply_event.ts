@@ -78,7 +78,8 @@ export const EVENT_TYPES: readonly string[] = [...HANDLERS.keys()];
 /**
  * Applies an event, once: its record is written in the transaction of its effect.
  *
- * Events arrive late, twice and in any order. None is taken for the newest state: each adds what it says to what is known.
+ * Events arrive late, twice and in any order. None is taken for the newest state: each adds what it says to what is known,
+ * and disputes are ordered by the times of their events.
  *
  * @returns What became of it.
  */
@@ -107,6 +108,7 @@ function bearerOf({ id, type, livemode, created, data }: StripeEvent, nowMs: num
   const { id: objectId } = data.object;
   return {
     eventId: id,
+    createdAtMs: created * 1_000,
     record: (outcome, orderId): Statement => ({
       sql: `insert into payment_events (id, type, object_id, livemode, order_id, outcome,
           created_at_ms, received_at_ms)

@@ -32,6 +32,8 @@ export interface NewsParts {
 /** The event that brought news, and the statement that records it in the same transaction. */
 export interface Bearer {
   readonly eventId: string;
+  /** When it happened at the provider. */
+  readonly createdAtMs: number;
   readonly record: (outcome: Outcome, orderId: string | undefined) => Statement;
 }
 
@@ -143,8 +145,8 @@ export async function applyDispute(
 
 /** What is known of a dispute: 0 inquiry, 1 money withdrawn, 2 lost, 3 won. */
 function rankOfDispute(status: string, type: string): 0 | 1 | 2 | 3 {
-  if (status === "won" || type === "charge.dispute.funds_reinstated") return 3;
   if (status === "lost") return 2;
+  if (status === "won" || type === "charge.dispute.funds_reinstated") return 3;
   if (type === "charge.dispute.funds_withdrawn") return 1;
   // of an inquiry no money has moved, nor of a dispute that was prevented
   return status.startsWith("warning_") || status === "prevented" ? 0 : 1;
@@ -153,7 +155,7 @@ function rankOfDispute(status: string, type: string): 0 | 1 | 2 | 3 {
 async function applyChange(
   parts: NewsParts,
   paymentId: string | undefined,
-  change: Omit<PaymentChange, "paymentId" | "eventId" | "atMs">,
+  change: Omit<PaymentChange, "paymentId" | "eventId" | "atMs" | "asOfMs">,
   bearer: Bearer | undefined,
 ): Promise<Applied> {
   const { database, log } = parts;
@@ -164,6 +166,7 @@ async function applyChange(
     paymentId,
     eventId: bearer?.eventId,
     atMs: parts.now(),
+    asOfMs: bearer?.createdAtMs,
   }, {
     accountIds: before === undefined ? [] : await accountsOfOrder(database, before.id),
     more: bearer === undefined

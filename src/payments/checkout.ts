@@ -93,6 +93,9 @@ export function amountOf(offer: PackageOffer, currency: string): number | null {
   return priceIn(offer, currency);
 }
 
+/** What a repeated form must find unchanged. */
+const COMPARED = ["packageId", "credits", "validDays", "amount", "currency", "livemode"] as const;
+
 /**
  * Makes an order and a checkout for it. The order is stored before the payment service is asked, so that no payment can
  * be without one.
@@ -139,9 +142,10 @@ export async function startCheckout(
   if (order === undefined) {
     throw new AccountError("Too many checkouts were started within an hour. Try again later");
   }
-  if (order.packageId !== terms.packageId || order.amount !== terms.amount) {
+  // also after a reload of other settings: nobody pays what the page did not show, nor in the other mode
+  if (COMPARED.some((name) => order[name] !== terms[name])) {
     throw new AccountError(
-      "This form was used for another package. Reload the page, and try again",
+      "This form was used for another package, or the package has changed. Reload the page, and try again",
     );
   }
   if (order.sessionUrl !== null && order.state === "open") return { order, url: order.sessionUrl };

@@ -10,6 +10,7 @@
 
 export { buyerStatus, type Checkout, type PackageOffer } from "./checkout.ts";
 export { type CodeRequest, Codes, type RedemptionCode } from "./codes.ts";
+export { type PaymentHealth, paymentHealth } from "./health.ts";
 export {
   creditsOfOrder,
   debtOf,
@@ -26,9 +27,10 @@ export {
   type OrderState,
 } from "./orders.ts";
 export { Payments, type PaymentsParts, type Reconciled } from "./payments.ts";
+export { pruneEvents } from "./prune_events.ts";
 export { type HandSale, recordSale } from "./record_sale.ts";
 export { type RefundRequest } from "./refund.ts";
 export { receiptNumber, type StatementLine, statementOf } from "./statement.ts";
 export { PaymentSweep } from "./sweep.ts";
-export { type TopUp } from "./top_up.ts";
+export { type StoppedTopUp, stoppedTopUps, type TopUp } from "./top_up.ts";
 export { WEBHOOK_PATH, type WebhookOutcome } from "./webhook.ts";

@@ -6,6 +6,7 @@ import type { Log } from "../telemetry/mod.ts";
 import { applyEvent, EVENT_TYPES } from "./apply_event.ts";
 import { applyIntent, applySession, closeOrder, type NewsParts } from "./apply_news.ts";
 import { amountOf, type Checkout, type PackageOffer, startCheckout } from "./checkout.ts";
+import { contactStatement } from "./health.ts";
 import { openOrders, type Order, orderById } from "./orders.ts";
 import { refundOrder, type RefundRequest } from "./refund.ts";
 import { collectReleased } from "./settle_payment.ts";
@@ -225,6 +226,14 @@ export class Payments {
     }
     const collected = await collectReleased(database, { nowMs, limit: COLLECT_ORDERS });
     return { asked, changed, events, collected, faults };
+  }
+
+  /** Notes that a sweep has succeeded, if packages are sold online. */
+  async swept(): Promise<void> {
+    if (!this.isOnline) return;
+    const { database, now } = this.#parts;
+    const { livemode } = this;
+    await database.batch([contactStatement("sweep", { livemode, atMs: now() })]);
   }
 
   /**

@@ -33,6 +33,8 @@ export interface PaymentChange {
   readonly rank: 0 | 1 | 2 | 3;
   readonly eventId?: string | undefined;
   readonly atMs: number;
+  /** The provider's time of this state, in milliseconds since the epoch. Default: `atMs`. */
+  readonly asOfMs?: number | undefined;
 }
 
 /** How long gateways have to return what they were lent, before credits are taken back. */
@@ -107,8 +109,8 @@ export async function settleChange(
   await database.batch([
     {
       sql: `insert into payment_changes (id, kind, payment_id, amount, currency, livemode, rank,
-          event_id, at_ms)
-        values (?, ?, ?, cast(? as integer), ?, ?, ?, ?, cast(? as integer))`,
+          event_id, at_ms, as_of_ms)
+        values (?, ?, ?, cast(? as integer), ?, ?, ?, ?, cast(? as integer), cast(? as integer))`,
       args: [
         change.id,
         change.kind,
@@ -119,6 +121,7 @@ export async function settleChange(
         change.rank,
         change.eventId ?? null,
         change.atMs,
+        change.asOfMs ?? change.atMs,
       ],
     },
     ...more,

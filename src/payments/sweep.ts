@@ -62,7 +62,8 @@ export class PaymentSweep implements AsyncDisposable {
     if (this.#isOver) return;
     const readsEvents = this.#count++ % EVENTS_EVERY === 0;
     try {
-      const { changed, events, collected, faults } = await this.#payments().reconcile({
+      const payments = this.#payments();
+      const { changed, events, collected, faults } = await payments.reconcile({
         eventsSinceMs: readsEvents ? this.#now() - EVENTS_MS : undefined,
       });
       if (changed + events + collected > 0) {
@@ -72,6 +73,7 @@ export class PaymentSweep implements AsyncDisposable {
           collected,
         });
       }
+      if (faults.length === 0) await payments.swept();
       for (const fault of faults) this.#log.warn("payments not swept", { error: fault });
     } catch (error) {
       this.#log.error("payments not swept", {

@@ -19,6 +19,8 @@ export const TABLES = [
   "code_tries",
   /** Automatic purchases. */
   "top_ups",
+  /** When webhooks and sweeps were last heard of. */
+  "payment_contacts",
   "order_payments",
   "payment_changes",
   "order_adjustments",

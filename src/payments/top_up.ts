@@ -23,7 +23,7 @@ export interface TopUp {
   readonly stoppedAtMs: number | null;
 }
 
-/** Told when automatic purchases of an account stop: here alerts can be sent from. */
+/** Called once when automatic purchases of an account stop. */
 export type TopUpStopped = (
   stop: { readonly accountId: string; readonly orderId: string | undefined; readonly why: string },
 ) => void;
@@ -61,6 +61,41 @@ export async function topUpOf(database: Database, accountId: string): Promise<To
     stopped: String(row.stopped),
     stoppedAtMs: row.stopped_at_ms === null ? null : Number(row.stopped_at_ms),
   };
+}
+
+/** Automatic purchases that stopped. */
+export interface StoppedTopUp {
+  readonly accountId: string;
+  readonly packageId: string;
+  readonly why: string;
+  readonly stoppedAtMs: number;
+}
+
+/**
+ * Lists automatic purchases that have stopped and were not turned on or off since, by account.
+ *
+ * @param options ID of the account to go on behind, the earliest time, and the max number.
+ */
+export async function stoppedTopUps(
+  database: Database,
+  { after, sinceMs, limit }: {
+    readonly after: string;
+    readonly sinceMs: number;
+    readonly limit: number;
+  },
+): Promise<StoppedTopUp[]> {
+  const rows = await database.all(
+    `select account_id, package_id, stopped, stopped_at_ms from top_ups
+      where account_id > ? and is_on = 1 and stopped <> '' and stopped_at_ms >= ?
+      order by account_id limit ?`,
+    [after, sinceMs, limit],
+  );
+  return rows.map((row) => ({
+    accountId: String(row.account_id),
+    packageId: String(row.package_id),
+    why: String(row.stopped),
+    stoppedAtMs: Number(row.stopped_at_ms),
+  }));
 }
 
 /**
@@ -132,7 +167,7 @@ export async function runTopUps(parts: TopUpParts): Promise<number> {
     try {
       const method = await methodOf(parts, row);
       if (method === undefined) continue;
-      const pending = await pendingOrder(database, accountId);
+      const pending = await pendingOrder(parts, accountId);
       if (pending === undefined && balance >= Number(row.below_credits)) continue;
       if (await failedSince(parts, accountId, Number(row.changed_at_ms))) continue;
       const order = pending ?? await nextOrder(parts, accountId, row);
@@ -185,11 +220,15 @@ async function methodOf(
   return { customerId: customer, methodId: method };
 }
 
-async function pendingOrder(database: Database, accountId: string): Promise<Order | undefined> {
+/** An order of this mode that waits: one of the other mode would be paid, and give no credits. */
+async function pendingOrder(
+  { database, livemode }: TopUpParts,
+  accountId: string,
+): Promise<Order | undefined> {
   const [row] = await database.all(
     `select reference from orders where account_id = ? and origin = 'top_up' and state = 'open'
-      order by created_at_ms limit 1`,
-    [accountId],
+        and livemode = ? order by created_at_ms limit 1`,
+    [accountId, livemode ? 1 : 0],
   );
   return row === undefined ? undefined : await orderOfReference(database, {
     accountId,

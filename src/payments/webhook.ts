@@ -3,6 +3,7 @@ import { DatabaseError } from "../database/mod.ts";
 import { joinBytes, until } from "../platform/mod.ts";
 import { applyEvent } from "./apply_event.ts";
 import type { NewsParts, Outcome } from "./apply_news.ts";
+import { contactStatement } from "./health.ts";
 import { stripeEvent } from "./stripe_objects.ts";
 import { signatureFault } from "./webhook_signature.ts";
 
@@ -56,6 +57,8 @@ export async function respondToWebhook(parts: WebhookParts, request: Request): P
   if (!event.success) return refused("refused_body", 400);
   try {
     const { outcome } = await applyEvent(parts, event.data);
+    const { livemode } = event.data;
+    await parts.database.batch([contactStatement("webhook", { livemode, atMs: now() })]);
     counted(outcome);
     return Response.json({ received: true });
   } catch (error) {

@@ -56,8 +56,8 @@ const CHECKS: Readonly<
     kinds: ["not_returned"],
   },
   "refunds and disputes": {
-    sql: "update order_events set amount = 1 where kind = 'refunded'",
-    kinds: ["known_amount"],
+    sql: "update order_events set cause_id = 'refund_none' where kind = 'refunded'",
+    kinds: ["known"],
   },
   "newest refunds and disputes": {
     sql: "update payment_facts set rank = 3 where kind = 'dispute'",

@@ -456,6 +456,7 @@ export const OTHER_TABLES = [
   "team_members",
   "teams",
   "top_ups",
+  "payment_contacts",
 ];
 
 const FACT = "a fact that somebody stated; nothing else follows from it";
@@ -528,6 +529,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "orders.livemode": "compared with those of its refunds and disputes only",
   "order_events.detail": "describes the event; nothing else follows from it",
   "payment_facts.at_ms": FACT,
+  "payment_facts.as_of_ms": FACT,
   "payment_events.type": FACT,
   "payment_events.object_id": FACT,
   "payment_events.livemode": FACT,

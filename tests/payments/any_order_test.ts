@@ -18,16 +18,44 @@ function permutations<T>(all: readonly T[]): T[][] {
   return all.flatMap((one, at) => permutations(all.toSpliced(at, 1)).map((rest) => [one, ...rest]));
 }
 
+/** States of a dispute that is decided more than once, a minute apart. */
+const REVERSALS = {
+  "lost after a win": ["won", "lost"],
+  "won after a loss": ["lost", "won"],
+  "won, lost and won": ["won", "lost", "won"],
+  "opened again after a win": ["won", "under_review"],
+} as const;
+type Reversal = keyof typeof REVERSALS;
+
+function isReversal(kind: string): kind is Reversal {
+  return kind in REVERSALS;
+}
+
 /** The same events, for another order: with the IDs of their own. */
 function storyOf(
   shop: Shop,
   sessionId: string,
-  kind: "refund" | "dispute" | "both",
+  kind: "refund" | "dispute" | "both" | Reversal,
 ): StripeObject[] {
   const { stripe } = shop;
   const completed = stripe.pay(sessionId, { status: "unpaid" });
   const { payment_intent } = stripe.sessions.get(sessionId)!;
   const succeeded = stripe.settleDelayed(sessionId, true);
+  if (isReversal(kind)) {
+    const dispute = stripe.dispute(String(payment_intent), "needs_response", 399);
+    const states = ["needs_response", ...REVERSALS[kind]].map((status, at) =>
+      stripe.event(
+        status === "needs_response"
+          ? "charge.dispute.created"
+          : status === "under_review"
+          ? "charge.dispute.funds_withdrawn"
+          : "charge.dispute.closed",
+        { ...dispute, status },
+        { created: Math.floor(Date.now() / 1_000) - 3_600 + 60 * at },
+      )
+    );
+    return [succeeded, ...states];
+  }
   const part = stripe.refund(String(payment_intent), 100);
   const failing = stripe.refund(String(payment_intent), 200);
   const dispute = stripe.dispute(String(payment_intent), "needs_response", 399);
@@ -47,7 +75,15 @@ function storyOf(
 }
 
 for (
-  const [kind, credits] of [["refund", 400], ["dispute", 500], ["both", 400]] as const
+  const [kind, credits, state] of [
+    ["refund", 400, "partly_refunded"],
+    ["dispute", 500, "paid"],
+    ["both", 400, "partly_refunded"],
+    ["lost after a win", 101, "charged_back"],
+    ["won after a loss", 500, "paid"],
+    ["won, lost and won", 500, "paid"],
+    ["opened again after a win", 101, "disputed"],
+  ] as const
 ) {
   Deno.test(`every order of the events of a payment, each twice, comes to the same: ${kind}`, async () => {
     await using shop = await openShop();
@@ -67,7 +103,7 @@ for (
       buyers++;
       assertEquals(
         [await shop.balance(ada), await shop.debt(ada), (await shop.again(order)).state],
-        [credits, 0, kind === "dispute" ? "paid" : "partly_refunded"],
+        [credits, 0, state],
         places.join(),
       );
     }
@@ -84,7 +120,7 @@ Deno.test("random news with purchases and charges in between keep the ledger exa
   await using shop = await openShop({ now: () => Date.now() + skewMs });
   const { stripe } = shop;
   const { database, sales, accounts } = shop.gateway.gateway;
-  for (let round = 0; round < rounds(4, 40); round++) {
+  for (let round = 0; round < rounds(8, 40); round++) {
     const eve = await shop.account();
     const ada = await shop.account(await accounts.inviteCode(eve));
     const held: string[] = [];
@@ -116,7 +152,15 @@ Deno.test("random news with purchases and charges in between keep the ledger exa
             const dispute = stripe.dispute(intent, "needs_response");
             pending.push(stripe.event("charge.dispute.created", dispute));
             const status = random.pick(["won", "lost"]);
-            pending.push(stripe.event("charge.dispute.closed", { ...dispute, status }));
+            const closed = stripe.event("charge.dispute.closed", { ...dispute, status });
+            pending.push(closed);
+            if (random.integer(0, 1) === 0) {
+              // decided again a minute later
+              pending.push(stripe.event("charge.dispute.closed", {
+                ...dispute,
+                status: status === "won" ? "lost" : "won",
+              }, { created: Number(closed.created) + 60 }));
+            }
           }
           break;
         case 3: {

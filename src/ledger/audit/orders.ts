@@ -1,4 +1,4 @@
-import { FACT_KIND, GONE, IS_OF_ORDER, PAID_STATE, PARTS } from "../rules/adjust_order.ts";
+import { FACT_EVENT, GONE, IS_OF_ORDER, PAID_STATE, PARTS } from "../rules/adjust_order.ts";
 import { type Check, differences } from "./check.ts";
 
 const DAY_MS = 86_400_000;
@@ -233,12 +233,12 @@ export const ORDERS: readonly Check[] = [
       id: "coalesce(told.order_id, known.order_id)",
       pairs: {
         known: ["told.cause_id", "known.id"],
-        known_amount: ["told.amount", "known.amount"],
       },
-      from: `(select order_id, cause_id, max(amount) as amount from order_events
+      from: `(select order_id, iif(instr(cause_id, '/') = 0, cause_id,
+            substr(cause_id, 1, instr(cause_id, '/') - 1)) as cause_id from order_events
           where kind in ('refunded', 'refund_failed', 'inquiry', 'disputed', 'dispute_lost',
             'dispute_won') group by 1, 2) as told
-        full join (select orders.id as order_id, payment_facts.id, payment_facts.amount
+        full join (select orders.id as order_id, payment_facts.id
           from payment_facts join orders on (${IS_OF_ORDER})) as known
           on known.id = told.cause_id and known.order_id = told.order_id`,
     }),
@@ -251,8 +251,12 @@ export const ORDERS: readonly Check[] = [
       pairs: {
         newest: [
           `exists (select 1 from order_events where order_id = orders.id
-            and order_events.id = ${FACT_KIND} || ':' || payment_facts.id)`,
+            and order_events.id = ${FACT_EVENT})`,
           "1",
+        ],
+        newest_amount: [
+          `(select amount from order_events where order_events.id = ${FACT_EVENT})`,
+          "payment_facts.amount",
         ],
       },
       from: `payment_facts join orders on (${IS_OF_ORDER})`,

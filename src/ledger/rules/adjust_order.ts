@@ -18,6 +18,8 @@ export const PAYMENT_CHANGES = {
     // the provider's event that brought it, or null
     "event_id",
     "at_ms",
+    // the provider's time of this state; null from older programs
+    "as_of_ms",
   ],
 } as const satisfies Intake;
 
@@ -45,6 +47,12 @@ export const FACT_KIND = `case payment_facts.kind
         else case rank when 0 then 'inquiry' when 1 then 'disputed' when 2 then 'dispute_lost'
           else 'dispute_won' end
       end`;
+
+/** What that event is caused by: the refund or dispute, and how often its decision was reversed. */
+const FACT_CAUSE = "payment_facts.id || iif(reversals = 0, '', '/' || reversals)";
+
+/** ID of the event that a row of `payment_facts` is for its order. */
+export const FACT_EVENT = `${FACT_KIND} || ':' || ${FACT_CAUSE}`;
 
 /** A condition: the row of `payment_facts` means that the money is gone. */
 const IS_GONE = "(kind = 'refund' and rank < 2 or kind = 'dispute' and rank in (1, 2))";
@@ -165,8 +173,8 @@ function row(id: string, kind: string, credits: string, lotId = "null"): string 
  * Refunds and disputes take credits back, in proportion to the part of the payment that is gone: what is left of the
  * order's lots first, the spent rest as a debt. When a refund fails or a dispute is won, the debt is forgiven first, and
  * the rest comes back as a lot with the expiry of the first. The bonus that a payment earned goes and comes with the whole
- * of it. Each state of a refund or dispute counts once, and what is known of it only grows, so that the order in which
- * news arrive does not matter. What in-flight requests hold is left alone until they have ended.
+ * of it. Of a refund the highest rank counts, of a dispute the provider's latest state, as a dispute that was won may be lost
+ * later; an inquiry never replaces the withdrawal of money. So the order in which news arrive does not matter. What in-flight requests hold is left alone until they have ended.
  */
 export const ADJUST_ORDER: Rule = {
   name: "adjust_order",
@@ -177,12 +185,16 @@ export const ADJUST_ORDER: Rule = {
     createView(CREDIT_COLLECTIONS),
     COLLECTABLE,
     `create trigger payment_changes_note instead of insert on payment_changes begin
-    insert into payment_facts (id, kind, payment_id, amount, currency, livemode, rank, at_ms)
+    insert into payment_facts (id, kind, payment_id, amount, currency, livemode, rank, at_ms,
+      as_of_ms)
     values (new.id, new.kind, new.payment_id, new.amount, new.currency, new.livemode, new.rank,
-      new.at_ms)
+      new.at_ms, coalesce(new.as_of_ms, new.at_ms))
     on conflict (id) do update set rank = excluded.rank, at_ms = excluded.at_ms,
-      amount = excluded.amount
-    where excluded.rank > rank and excluded.payment_id = payment_id and excluded.kind = kind;
+      amount = iif(excluded.rank = rank, amount, excluded.amount), as_of_ms = excluded.as_of_ms,
+      reversals = reversals + (excluded.rank < rank)
+    where excluded.payment_id = payment_id and excluded.kind = kind and iif(kind = 'refund',
+      excluded.rank > rank,
+      (excluded.rank > 0, excluded.as_of_ms, excluded.rank) > (rank > 0, as_of_ms, rank));
     insert into order_adjustments (order_id, fact_id, event_id, at_ms)
     select id, new.id, new.event_id, new.at_ms from orders where payment_id = new.payment_id;
   end`,
@@ -191,16 +203,16 @@ export const ADJUST_ORDER: Rule = {
       select 1 from payment_facts join orders on ${IS_OF_ORDER}
       where payment_facts.id = new.fact_id and orders.id = new.order_id
         and not exists (
-          select 1 from order_events where id = ${FACT_KIND} || ':' || new.fact_id
+          select 1 from order_events where order_events.id = ${FACT_EVENT}
         )
     ) begin
     insert into order_events (id, kind, cause_id, order_id, event_id, amount, at_ms)
-    select ${FACT_KIND} || ':' || id, ${FACT_KIND}, id, new.order_id, new.event_id, amount,
+    select ${FACT_EVENT}, ${FACT_KIND}, ${FACT_CAUSE}, new.order_id, new.event_id, amount,
       new.at_ms
     from payment_facts where id = new.fact_id;
     update orders set gone_amount = ${GONE}, state = ${PAID_STATE} where id = new.order_id;
     insert into order_collections (order_id, cause, at_ms)
-    select new.order_id, ${FACT_KIND} || ':' || id, new.at_ms
+    select new.order_id, ${FACT_EVENT}, new.at_ms
     from payment_facts where id = new.fact_id;
   end`,
     `create trigger order_collections_collect instead of insert on order_collections begin

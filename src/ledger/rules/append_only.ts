@@ -8,18 +8,25 @@ const TABLES = [
   "take_backs",
   "order_events",
   "order_credits",
-  "payment_events",
 ];
 
 /**
- * Entries, grants, first payments, take-backs, what happened to orders and to their credits, and the provider's events are
- * only ever added: no row is changed or deleted.
+ * Entries, grants, first payments, take-backs, and what happened to orders and to their credits are only ever added: no row
+ * is changed or deleted. Nor are the provider's events, but that those without an effect on an order are pruned.
  */
 export const APPEND_ONLY: Rule = {
   name: "append_only",
-  sql: TABLES.flatMap((table) =>
-    (["update", "delete"] as const).map((event) =>
-      refuse(event, table, `${table} are only ever added`)
-    )
-  ),
+  sql: [
+    ...TABLES.flatMap((table) =>
+      (["update", "delete"] as const).map((event) =>
+        refuse(event, table, `${table} are only ever added`)
+      )
+    ),
+    refuse("update", "payment_events", "payment_events are only ever added"),
+    `create trigger payment_events_of_orders_are_kept before delete on payment_events
+    when old.outcome in ('applied', 'review')
+      or exists (select 1 from order_events where event_id = old.id) begin
+    select raise(abort, 'events that changed an order are kept');
+  end`,
+  ],
 };

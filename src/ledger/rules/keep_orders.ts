@@ -66,7 +66,9 @@ export const KEEP_ORDERS: Rule = {
   end`,
     refuse("delete", "redemption_codes", "codes are never deleted"),
     `create trigger payment_facts_only_grow before update on payment_facts
-    when new.rank <= old.rank or new.id <> old.id or new.payment_id <> old.payment_id begin
+    when new.id <> old.id or new.payment_id <> old.payment_id or new.kind <> old.kind
+      or new.reversals < old.reversals or not iif(old.kind = 'refund', new.rank > old.rank,
+        (new.rank > 0, new.as_of_ms, new.rank) > (old.rank > 0, old.as_of_ms, old.rank)) begin
     select raise(abort, 'what is known of a refund or dispute only grows');
   end`,
   ],

@@ -46,7 +46,7 @@ import { TAKE_BACK } from "./take_back.ts";
 
 /** All rules. `tests/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 11,
+  revision: 12,
   rules: [
     REVISE_KEYS,
     OPEN_BALANCES,

@@ -67,8 +67,8 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
     name: "older-news-undo-newer",
     file: rule("adjust_order"),
-    find: "where excluded.rank > rank and",
-    replace: "where excluded.rank <> rank and",
+    find: "excluded.rank > rank,\n",
+    replace: "excluded.rank <> rank,\n",
     tests: [{ file: PAYMENTS, filter: "a refund that fails" }],
     why: "A late event would bring back a state that is over.",
   },
