@@ -43,5 +43,7 @@ Deno.test("no connection stays open after the gateway", async () => {
   const kept = await aside.run((own) => Promise.resolve(own));
   await aside[Symbol.asyncDispose]();
   goOn();
-  for (const own of [kept, await long]) await assertRejects(() => own.one("select 1 as one"), Error);
+  for (const own of [kept, await long]) {
+    await assertRejects(() => own.one("select 1 as one"), Error);
+  }
 });
