@@ -61,9 +61,7 @@ function SettingsPage(
 
 /** Where a setting came from; the path of the file is the same for all, and long. */
 function Origin({ origin }: { origin: string }) {
-  return origin.startsWith("file ")
-    ? <span title={origin}>settings file</span>
-    : <span class="breaks">{origin}</span>;
+  return origin.startsWith("file ") ? <span title={origin}>settings file</span> : <>{origin}</>;
 }
 
 /** The settings file, if one sets anything. */
