@@ -134,7 +134,7 @@ export async function fillRichly(
 }
 
 /** A team of ten, led by an account, whose members have spent and have budgets. */
-async function addTeam(
+export async function addTeam(
   parts: TestGateway["gateway"],
   email: string,
   models: readonly string[],
