@@ -1,6 +1,6 @@
-import { type Budget, BUDGET_PERIODS, localMinute, localTime } from "../ledger/mod.ts";
+import { type Budget, BUDGET_PERIODS, localMinute } from "../ledger/mod.ts";
 import { Field, Form } from "./components.tsx";
-import { count, number } from "./format.ts";
+import { count, date, hour, number } from "./format.ts";
 import { shortened } from "./name.tsx";
 
 /** ID of the datalist of {@linkcode TimeZones}. */
@@ -61,6 +61,12 @@ export function TimeZones() {
   );
 }
 
+/** Formats a time of a zone: `1 Dec 2026, 00:00 (Europe/Berlin)`. */
+function timeIn(atMs: number, zone: string): string {
+  const shiftedMs = Date.parse(`${localMinute(atMs, zone)}Z`);
+  return `${date(shiftedMs)}, ${hour(shiftedMs)} ${zone === "UTC" ? "UTC" : `(${zone})`}`;
+}
+
 /** A budget in its period: what is spent, held and left, when it renews, its raise and marks; in brief without the marks. */
 export function BudgetBar(
   { budget, of, brief = false }: { budget: Budget; of?: string | undefined; brief?: boolean },
@@ -74,10 +80,10 @@ export function BudgetBar(
     `${number(left)} left of ${count(all, "credit")}`,
   ];
   const notes = [
-    renewsAtMs === null ? "Does not renew" : `Renews ${localTime(renewsAtMs, zone)}`,
+    renewsAtMs === null ? "Does not renew" : `Renews ${timeIn(renewsAtMs, zone)}`,
     ...(raise === null
       ? []
-      : [`Includes ${number(raise.credits)} extra until ${localTime(raise.untilMs, zone)}`]),
+      : [`Includes ${number(raise.credits)} extra until ${timeIn(raise.untilMs, zone)}`]),
     ...(brief ? [] : [marks.length === 0 ? "No warnings" : `Warns at ${marks.join(", ")} %`]),
   ];
   const name = `${KINDS[period]} budget${of === undefined ? "" : ` of ${of}`}`;

@@ -11,6 +11,7 @@ export { RelativeTime, Time } from "./time.tsx";
 
 /** Longer figures are set smaller where they would not fit. */
 const LONG_FIGURE_CHARS = 9;
+const LONGEST_FIGURE_CHARS = 13;
 
 /** A key figure with its name, and what is said of it. */
 export interface StatProps {
@@ -31,13 +32,19 @@ export function Stat({ live, ...props }: StatProps & {
   );
 }
 
+/** The class of a figure that is long, so that its digits stay on one line. */
+function sizeOf(text: string): string | undefined {
+  if (text.length > LONGEST_FIGURE_CHARS) return "longest";
+  return text.length > LONG_FIGURE_CHARS ? "long" : undefined;
+}
+
 /** What is in a {@linkcode Stat}. */
 export function StatLines({ name, value, note }: StatProps) {
   const text = typeof value === "number" ? number(value) : value;
   return (
     <>
       <dt>{name}</dt>
-      <dd class={text.length > LONG_FIGURE_CHARS ? "long" : undefined}>{text}</dd>
+      <dd class={sizeOf(text)}>{text}</dd>
       {note === undefined ? null : <dd class="note">{note}</dd>}
     </>
   );

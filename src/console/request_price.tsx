@@ -2,7 +2,7 @@ import type { Route } from "../catalog/mod.ts";
 import { outcomeOf, type RequestRecord } from "../usage/mod.ts";
 import { Table } from "./components.tsx";
 import { dollars } from "./dollars.ts";
-import { number } from "./format.ts";
+import { count, number } from "./format.ts";
 
 /** A line of a price: tokens at a rate, or a step from their sum to what was charged. */
 export interface PriceLine {
@@ -62,6 +62,32 @@ export function exactCredits(millionths: bigint): string {
   return `${isNegative ? "−" : ""}${whole}${rest === "" ? "" : `.${rest}`}`;
 }
 
+const THOUSANDTH = 1_000n;
+
+/**
+ * Formats the lines of a price with up to three decimals, so that they still add up to the last one.
+ *
+ * @param lines Lines as of {@linkcode priceLines}.
+ * @returns A text for each.
+ */
+export function roundedCredits(lines: readonly PriceLine[]): readonly string[] {
+  const parts = lines.slice(0, -1).map(({ millionths }, at) => {
+    const over = (millionths % THOUSANDTH + THOUSANDTH) % THOUSANDTH;
+    return { at, low: millionths - over, over };
+  });
+  // what rounding down took goes to those that lost most
+  let missing = parts.reduce((all, { over }) => all + over, 0n) / THOUSANDTH;
+  const rounded = lines.map(({ millionths }) => millionths);
+  for (const { at, low, over } of parts.toSorted((a, b) => Number(b.over - a.over))) {
+    const isRaised = over > 0n && missing > 0n;
+    if (isRaised) missing -= 1n;
+    rounded[at] = isRaised ? low + THOUSANDTH : low;
+  }
+  return rounded.map((millionths, at) =>
+    millionths === 0n && lines[at]!.millionths !== 0n ? "<0.001" : exactCredits(millionths)
+  );
+}
+
 /** How a request's charge came about. */
 export function Price(
   { record, route, perUsd }: {
@@ -83,11 +109,13 @@ export function Price(
       </p>
     );
   }
+  const lines = priceLines(record, prices);
+  const texts = roundedCredits(lines);
   return (
     <>
       <Table<PriceLine>
         caption="Price, from tokens to what was charged"
-        rows={priceLines(record, prices)}
+        rows={lines}
         empty=""
         columns={[
           { name: "part", cell: ({ what, isSum }) => isSum ? <b>{what}</b> : what },
@@ -105,16 +133,18 @@ export function Price(
             name: "credits",
             role: "figure",
             numeric: true,
-            cell: ({ millionths }) => exactCredits(millionths),
+            cell: (line) => (
+              <span title={exactCredits(line.millionths)}>{texts[lines.indexOf(line)]}</span>
+            ),
           },
         ]}
       />
       <p class="quiet">
         {perUsd === undefined
           ? ""
-          : `${number(record.chargedCredits)} credits are ${
-            dollars(record.chargedCredits, perUsd)
-          }. `}
+          : `${count(record.chargedCredits, "credit")} ${
+            record.chargedCredits === 1 ? "is" : "are"
+          } ${dollars(record.chargedCredits, perUsd)}. `}
         Tokens were{" "}
         {record.usageSource === "upstream" ? "reported by the upstream" : "counted by the gateway"}.
         {record.reasoningTokens > 0

@@ -82,7 +82,7 @@ Deno.test("budgets of keys, members, teams and accounts: set, changed, raised, r
     assertEquals(await send("budget", SET), [[...month, null, 500]]);
     const text = await textOf(browser.get(page));
     assertStringIncludes(text, "Monthly budget 0 spent, 500 left of 500 credits");
-    assertStringIncludes(text, "Renews 2030-02-01 00:00 (Europe/Berlin). Warns at 60, 90 %.");
+    assertStringIncludes(text, "Renews 1 Feb 2030, 00:00 (Europe/Berlin). Warns at 60, 90 %.");
     const raise = { period: "month", credits: "70", until: "2030-01-20T18:30" };
     assertEquals(await send("budget/raise", raise), [[
       ...month,
@@ -90,7 +90,7 @@ Deno.test("budgets of keys, members, teams and accounts: set, changed, raised, r
       570,
     ]]);
     const raised = await textOf(browser.get(page));
-    assertStringIncludes(raised, "Includes 70 extra until 2030-01-20 18:30 (Europe/Berlin)");
+    assertStringIncludes(raised, "Includes 70 extra until 20 Jan 2030, 18:30 (Europe/Berlin)");
     // a change keeps the raise; another period is another budget
     await send("budget", { ...SET, budget: "600", marks: "" });
     assertEquals(await send("budget", { budget: "20", period: "day" }), [
@@ -284,7 +284,7 @@ Deno.test("Home shows the budgets that apply to the account's keys, and none of 
       "Weekly budget of the key own 0 spent, 1,004 left of 1,004 credits",
       "Weekly budget of this account 0 spent, 1,006 left of 1,006 credits",
       "Weekly budget of the team&#39;s pool 1 spent, 1,006 left of 1,007 credits",
-      "Renews 2030-01-21 00:00 UTC",
+      "Renews 21 Jan 2030, 00:00 UTC",
     ]
   ) assertStringIncludes(home, text);
   assert(!home.includes("1,003") && !home.includes("1,005"), "of others");

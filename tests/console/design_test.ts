@@ -3,7 +3,9 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { browserProgram, startBrowser } from "../fake/browser.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
-import { fillRichly, LONG_NAME, RICH_SETTINGS, type RichData } from "./rich.ts";
+import { type FakeStripe, fakeStripe } from "../payments/fake_stripe.ts";
+import { shopSettings } from "../payments/shop.ts";
+import { fillOrders, fillRichly, LONG_NAME, RICH_SETTINGS, type RichData } from "./rich.ts";
 
 const OWNER = "owner@localhost";
 const WIDTHS = [375, 768, 1280, 1920];
@@ -15,6 +17,7 @@ function onRichPages(
     gateway: TestGateway;
     data: RichData;
     signedIn: (email: string, options?: BrowserContextOptions) => Promise<Page>;
+    stripe: FakeStripe;
   }) => Promise<void>,
 ): void {
   Deno.test(name, {
@@ -22,7 +25,15 @@ function onRichPages(
     sanitizeOps: false,
     sanitizeResources: false,
   }, async () => {
-    await using gateway = await startGateway({ settings: RICH_SETTINGS });
+    await using stripe = fakeStripe();
+    const shop = shopSettings(stripe);
+    await using gateway = await startGateway({
+      settings: {
+        ...RICH_SETTINGS,
+        ...shop,
+        credits: { ...RICH_SETTINGS.credits, ...shop.credits },
+      },
+    });
     const data = await fillRichly(gateway);
     await using started = await startBrowser();
     const { browser }: { browser: Browser } = started;
@@ -30,6 +41,7 @@ function onRichPages(
     await work({
       gateway,
       data,
+      stripe,
       signedIn: async (email, options = {}) => {
         const context = await browser.newContext(options);
         if (options.javaScriptEnabled !== false) {
@@ -141,6 +153,103 @@ onRichPages(
     }
   },
 );
+
+/** Text that is cut with nothing that shows the whole of it, figures that are hidden, a page that is too wide. */
+const CUT = `(() => {
+  const wrong = [];
+  const width = document.documentElement.clientWidth;
+  const over = document.documentElement.scrollWidth - width;
+  if (over > 0) wrong.push("the page is wider than the screen by " + over);
+  for (const one of document.querySelectorAll("body *")) {
+    if (!one.checkVisibility()) continue;
+    const { overflowX, clipPath } = getComputedStyle(one);
+    const box = one.getBoundingClientRect();
+    const what = one.localName + ": " + one.textContent.trim().slice(0, 40);
+    const isClipped = overflowX === "hidden" || overflowX === "clip";
+    if (isClipped && clipPath === "none" && one.scrollWidth > one.clientWidth + 1 &&
+      one.textContent.trim() !== "" && one.closest("[title]") === null) wrong.push("cut " + what);
+    if (one.matches("td") && one.scrollWidth > one.clientWidth + 1) wrong.push("beyond its cell " + what);
+    if (one.matches("td.figure") && !one.matches(".none") && !(box.width > 0 && box.left >= 0 && box.right <= width + 1)) {
+      wrong.push("hidden figure " + what);
+    }
+  }
+  return [...new Set(wrong)].slice(0, 8);
+})()`;
+
+onRichPages("no page is too wide, cuts text or hides a figure, at every width", async (rich) => {
+  const { gateway: { url }, data } = rich;
+  const orders = await fillOrders(rich.gateway, rich.stripe, data.email);
+  const pages: readonly (readonly [email: string, paths: readonly string[]])[] = [
+    [data.email, [
+      "",
+      "keys",
+      "usage",
+      "usage?by=model",
+      "requests",
+      `requests/${data.failedId}`,
+      `requests/${data.requestId}`,
+      "credits",
+      "statement",
+      `orders/${orders.openId}`,
+      "playground",
+      "models",
+      "teams",
+      `teams/${data.teamId}`,
+      "notices",
+      "account",
+      "nothing",
+      "_components",
+      "../docs",
+    ]],
+    [
+      OWNER,
+      [
+        "",
+        "accounts",
+        `accounts/${data.accountId}`,
+        "upstreams",
+        "routes",
+        "routes/edit?route=model-1",
+        "invites",
+        "payments",
+        "alerts",
+        "audit",
+        "log",
+        "live",
+        "settings",
+      ].map((name) => `operator/${name}`),
+    ],
+    ["", ["sign-in", "register"]],
+  ];
+  for (const [email, paths] of pages) {
+    const page = await rich.signedIn(email || data.email, { reducedMotion: "reduce" });
+    if (email === "") await page.context().clearCookies();
+    for (const path of paths) {
+      await page.goto(`${url}/console/${path}`);
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        assertEquals(await page.evaluate(CUT), [], `${path} at ${width}`);
+      }
+    }
+    await page.context().close();
+  }
+  const page = await rich.signedIn(data.email);
+  await page.goto(`${url}/console/keys`);
+  for (
+    const [fault, found] of [
+      ["main { width: 3000px; }", /wider than the screen/],
+      ["td.figure { width: 0; position: absolute; left: -50px; }", /hidden figure/],
+      ["h1 { width: 1rem; overflow: hidden; }", /cut h1/],
+    ] as const
+  ) { // else the test would find nothing
+    await page.evaluate(`{
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(${JSON.stringify(fault)});
+      document.adoptedStyleSheets = [sheet];
+    }`);
+    assertMatch(String(await page.evaluate(CUT)), found, fault);
+  }
+});
 
 const AXE = `axe.run().then(({ violations }) => violations
   .filter(({ impact }) => impact !== "minor" && impact !== null)

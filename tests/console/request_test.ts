@@ -1,7 +1,7 @@
 /** What a request's own page says of its time, its price and its failure. */
 
 import { failureWords } from "../../src/console/failure_words.ts";
-import { exactCredits, priceLines } from "../../src/console/request_price.tsx";
+import { exactCredits, priceLines, roundedCredits } from "../../src/console/request_price.tsx";
 import { speed, tokensPerSecond } from "../../src/console/request_rows.tsx";
 import { timelineOf } from "../../src/console/waterfall.tsx";
 import { REASONS } from "../../src/refusal.ts";
@@ -95,6 +95,33 @@ Deno.test("the lines of a price add up to what was charged, whatever the prices"
     "1.5",
     "−12",
   ]);
+});
+
+Deno.test("the lines of a price are shown with three decimals and still add up", () => {
+  const record = { inputTokens: 86_735, cachedTokens: 25_578, outputTokens: 1_579 };
+  const prices = { input: 10, cached: 2, output: 40, minimum: 1 };
+  const texts = (more: { priceCredits: number; chargedCredits: number }, of = prices) =>
+    roundedCredits(priceLines({ ...record, ...more }, of));
+  const charged = { priceCredits: 1, chargedCredits: 1 };
+  assertEquals(texts(charged), ["0.612", "0.051", "0.063", "0.274", "1"]);
+  assertEquals(texts({ priceCredits: 0, chargedCredits: 0 }).slice(-2), ["−1", "0"]);
+  assertEquals(
+    roundedCredits([
+      { what: "a", millionths: 1n },
+      { what: "b", millionths: 999_999n },
+      { what: "charged", millionths: 1_000_000n },
+    ]),
+    ["<0.001", "1", "1"],
+  );
+  for (let input = 0; input < 200; input++) {
+    const lines = priceLines({ ...record, ...charged }, { ...prices, input: input * 7 });
+    const sum = roundedCredits(lines).slice(0, -1).reduce(
+      (all, text) =>
+        all + Math.round(1_000 * Number(text.replace("−", "-").replace("<0.001", "0"))),
+      0,
+    );
+    assertEquals(sum, 1_000, String(input));
+  }
 });
 
 Deno.test("every reason is explained in words, with attempts, status and what to do", () => {

@@ -1,7 +1,10 @@
-import { grantStatements, newLotId, settle } from "../../src/ledger/mod.ts";
+import { grantStatements, newLotId, setBudget, settle } from "../../src/ledger/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
 import type { SettingsInput } from "../../src/config/mod.ts";
 import type { TestGateway } from "../fake/gateway.ts";
+import { teamOf } from "../fake/team.ts";
+import type { FakeStripe } from "../payments/fake_stripe.ts";
+import { shopOf } from "../payments/shop.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -11,16 +14,23 @@ export const LONG_NAME = `organisation.${"very-long-model-name.".repeat(5)}0-lat
   "9",
 );
 
-/** Settings with many models, one of them with a long name. */
+/** Settings with 60 models, one of them with a long name. */
 export const RICH_SETTINGS: SettingsInput = {
   consoleComponents: true,
   tiers: [{ above: 0, minute: 500, hour: 15_000, day: 100_000 }],
+  credits: { perUsd: 1_000 },
+  aliases: { "gpt-4o": "model-1", "claude-haiku-*": "model-2" },
   routes: Object.fromEntries(
-    [LONG_NAME, ...Array.from({ length: 12 }, (_, at) => `model-${at + 1}`)]
-      .map((id) => [id, {
-        targets: [{ upstream: "simulator", model: id }],
-        prices: { input: 1_200, cached: 300, output: 12_345 },
-      }]),
+    [
+      LONG_NAME,
+      ...Array.from({ length: 12 }, (_, at) => `model-${at + 1}`),
+      ...Array.from({ length: 42 }, (_, at) => `provider-${at % 7}/instruct-${at + 1}-2026-06`),
+      ...Array.from({ length: 5 }, (_, at) => `claude-opus-4-${at}`),
+    ].map((id, at) => [id, {
+      targets: [{ upstream: "simulator", model: id }],
+      prices: { input: 1_200 + 37 * at, cached: 300, output: 12_345 },
+      ...(at % 4 === 0 ? { context: 200_000, maxOutput: 64_000, images: "remote" as const } : {}),
+    }]),
   ),
 };
 
@@ -28,13 +38,21 @@ export const RICH_SETTINGS: SettingsInput = {
 export interface RichData {
   readonly email: string;
   readonly accountId: string;
+  /** A request that failed. */
+  readonly failedId: string;
+  /** A complete one. */
   readonly requestId: string;
+  readonly teamId: string;
 }
 
-/** Fills a gateway with keys of long names and two months of requests for many models. */
+/** Requests that are settled at once. */
+const BATCH = 500;
+const DAYS = 90;
+
+/** Fills a gateway with keys of long names, a team, alerts and 90 days of requests for many models. */
 export async function fillRichly(
   { gateway: parts }: TestGateway,
-  { requests = 240, keys = 12 } = {},
+  { requests = 1_200, keys = 40 } = {},
 ): Promise<RichData> {
   const email = "ada.with-a-rather-long-address@department.of.example.com";
   const account = await parts.registration.register({ email, name: "Ada Lovelace of Example" });
@@ -43,9 +61,9 @@ export async function fillRichly(
     accountId: account.id,
     source: "grant",
     note: `For the department of ${LONG_NAME}`,
-    credits: 20_000,
+    credits: Math.max(20_000, 12 * requests),
     expiresAtMs: null,
-    atMs: Date.now() - 60 * DAY_MS,
+    atMs: Date.now() - (DAYS + 1) * DAY_MS,
   }));
   await parts.sales.sell(account, parts.sales.package("standard"), { paid: true });
   const made = [];
@@ -61,13 +79,17 @@ export async function fillRichly(
   const models = Object.keys(RICH_SETTINGS.routes!);
   const now = Date.now();
   let requestId = "";
+  let failedId = "";
+  let pending: Promise<unknown>[] = [];
   for (let index = 0; index < requests; index++) {
     const wave = 1 + Math.sin(index / 9);
-    const startedAtMs = now - 60_000 - Math.floor(58 * DAY_MS * (1 - (index + 1) / requests));
-    requestId = newRequestId(startedAtMs);
+    const startedAtMs = now - 60_000 - Math.floor(DAYS * DAY_MS * (1 - (index + 1) / requests));
+    const id = newRequestId(startedAtMs);
     const failed = index % 17 === 0;
-    await settle(parts.database, {
-      requestId,
+    if (failed) failedId = id;
+    else requestId = id;
+    pending.push(settle(parts.database, {
+      requestId: id,
       accountId: account.id,
       keyId: made[index % 4 === 0 ? 0 : index % keys]!.id,
       dialect: index % 2 === 0 ? "messages" : "chat",
@@ -100,10 +122,118 @@ export async function fillRichly(
         : {}),
       admittedAtMs: startedAtMs,
       settledAtMs: startedAtMs + 2_000,
-    });
+    }));
+    if (pending.length < BATCH) continue;
+    await Promise.all(pending);
+    pending = [];
   }
-  return { email, accountId: account.id, requestId };
+  await Promise.all(pending);
+  const teamId = await addTeam(parts, email, models);
+  await raiseAlerts(parts, account.id);
+  return { email, accountId: account.id, requestId, failedId, teamId };
 }
+
+/** A team of ten, led by an account, whose members have spent and have budgets. */
+export async function addTeam(
+  parts: TestGateway["gateway"],
+  email: string,
+  models: readonly string[],
+): Promise<string> {
+  const { team, members } = await teamOf({ gateway: parts }, { size: 9 });
+  await parts.members.add(team, await parts.accounts.get(email), "lead");
+  const nowMs = Date.now();
+  for (const [at, { account, key }] of members.entries()) {
+    const budget = { owner: "member", ownerId: `${team.id}:${account.id}` } as const;
+    if (at % 2 === 0) {
+      await setBudget(parts.database, { ...budget, period: "month", credits: 900 * (at + 1) }, {
+        nowMs,
+      });
+    }
+    await Promise.all(Array.from({ length: 12 }, (_, one) =>
+      settle(parts.database, {
+        ...COMPLETE,
+        requestId: newRequestId(nowMs - one * DAY_MS),
+        accountId: team.poolId!,
+        keyId: key.id,
+        route: models[(at + one) % 3]!,
+        startedAtMs: nowMs - one * DAY_MS - 60_000,
+        priceCredits: 90 + 17 * at,
+        settledAtMs: nowMs - one * DAY_MS,
+      })));
+  }
+  return team.id;
+}
+
+const ALERTS = [
+  ["low_credits", true, "Balance is low", "142 credits are left, below the mark of 500."],
+  ["lot_expiring", true, "Credits expire soon", "1,200 credits expire on 30 November 2026."],
+  ["key_expiring", true, "A key expires soon", `Key '${LONG_NAME}' expires tomorrow.`],
+  ["budget_mark", true, "80% of a budget is spent", "Key 'laptop 3' spent 4,000 of 5,000 credits."],
+  ["circuit_opened", false, "Circuit open: moonshot/kimi-k3", "status 503: overloaded."],
+  ["catalog_changed", false, "Models of moonshot changed", `New: ${LONG_NAME}.`],
+  ["disk_low", false, "Disk space is low", "1.2 GiB are left on the volume of the database."],
+] as const;
+
+/** An alert of each kind. */
+async function raiseAlerts({ database }: TestGateway["gateway"], accountId: string) {
+  await database.batch(ALERTS.map(([kind, isTheirs, title, text], at) => ({
+    sql: `insert into alerts (id, mark, kind, account_id, title, text, data, created_at_ms)
+      values (?, ?, ?, ?, ?, ?, '{}', ?)`,
+    args: [
+      `alert_${at}`,
+      `rich:${at}`,
+      kind,
+      isTheirs ? accountId : null,
+      title,
+      text,
+      Date.now() - at * 5 * 3_600_000,
+    ],
+  })));
+}
+
+/**
+ * Orders of an account: paid, open, and one whose credits were spent before it was refunded, which leaves a debt. Another
+ * account has the debt, since nobody with a debt can buy.
+ *
+ * @returns The IDs of an open order and of one that is refunded.
+ */
+export async function fillOrders(
+  gateway: TestGateway,
+  stripe: FakeStripe,
+  email: string,
+): Promise<{ readonly openId: string; readonly refundedId: string }> {
+  const shop = shopOf(gateway, stripe, { [Symbol.asyncDispose]: () => Promise.resolve() });
+  const ada = await gateway.gateway.accounts.get(email);
+  await shop.buy(ada);
+  const open = await shop.order(ada, "standard");
+  const debtor = await shop.account();
+  const refunded = await shop.buy(debtor);
+  await shop.spend(debtor, await shop.balance(debtor));
+  const refund = stripe.refund(refunded.paymentId);
+  await shop.deliver(stripe.event("refund.created", refund));
+  return { openId: open.id, refundedId: refunded.id };
+}
+
+/** What complete requests have in common. */
+const COMPLETE = {
+  dialect: "chat",
+  upstream: "moonshot",
+  upstreamModel: "kimi-k3",
+  attempts: 1,
+  status: 200,
+  ending: "complete",
+  streamed: true,
+  usageSource: "upstream",
+  inputTokens: 12_000,
+  cachedTokens: 8_000,
+  outputTokens: 900,
+  reasoningTokens: 0,
+  firstTokenMs: 410,
+  durationMs: 6_200,
+  ignored: "",
+  prices: null,
+  admittedAtMs: null,
+} as const;
 
 const PRICES = { input: 10, cached: 2, output: 40, minimum: 1 };
 const ATTEMPTS = [

@@ -5,14 +5,25 @@
  */
 
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { settle } from "../../src/ledger/mod.ts";
+import { grantStatements, newLotId, settle } from "../../src/ledger/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
 import { startBrowser } from "../fake/browser.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { addTeam } from "./rich.ts";
 
 const OUTPUT = new URL("../../docs/screenshots/", import.meta.url);
 const DAY_MS = 86_400_000;
 const ROUTES = ["svc-k2", "svc-k2.6", "svc-k3"];
+const FAILURE = {
+  failure: {
+    reason: "upstream_unavailable",
+    message: "No upstream is available for this model. Try again later.",
+  },
+  attemptList: [
+    { upstream: "moonshot", model: "kimi-k3", key: "key 1", outcome: "status 503", durationMs: 22 },
+    { upstream: "moonshot", model: "kimi-k3", key: "key 2", outcome: "timed out", durationMs: 31 },
+  ],
+};
 
 await using gateway = await startGateway({
   settings: {
@@ -20,7 +31,7 @@ await using gateway = await startGateway({
     tiers: [{ above: 0, minute: 500, hour: 15_000, day: 100_000 }],
   },
 });
-const ada = await populate(gateway);
+const { email: ada, failedId, teamId } = await populate(gateway);
 await Deno.mkdir(OUTPUT, { recursive: true });
 await using started = await startBrowser();
 
@@ -33,11 +44,13 @@ await shoot("keys", "/console/keys", ada, {}, async (page) => {
   await page.locator("form[action='/console/keys']").getByLabel("Name").fill("laptop");
   await page.getByRole("button", { name: "Create key" }).click();
 });
-await shoot("usage", "/console/usage?by=day", ada);
-await shoot("request", "/console/requests", ada, {}, async (page) => {
-  await page.locator("tbody a").first().click();
+await shoot("usage", "/console/usage?by=model", ada);
+await shoot("requests", "/console/requests", ada);
+await shoot("request", `/console/requests/${failedId}`, ada);
+await shoot("credits", "/console/credits", ada, {}, async (page) => {
+  await page.getByRole("heading", { name: /^Statement/ }).scrollIntoViewIfNeeded();
+  await page.locator("h2", { hasText: /^Statement/ }).evaluate((one) => one.scrollIntoView());
 });
-await shoot("credits", "/console/credits", ada);
 await shoot("playground", "/console/playground", ada, {}, async (page) => {
   await page.getByLabel("Model").selectOption("svc-k3");
   await page.getByRole("button", { name: "Send" }).click();
@@ -46,6 +59,8 @@ await shoot("playground", "/console/playground", ada, {}, async (page) => {
   await page.evaluate("scrollTo(0, 0)");
 });
 await shoot("models-dark", "/console/models", undefined, { colorScheme: "dark" });
+await shoot("team", `/console/teams/${teamId}`, ada);
+await shoot("operator-overview", "/console/operator?range=30d", "owner@localhost");
 await shoot("operator-accounts", "/console/operator/accounts", "owner@localhost");
 await shoot(
   "operator-account",
@@ -56,6 +71,7 @@ await shoot(
     await page.getByRole("link", { name: ada }).click();
   },
 );
+await shoot("operator-routes", "/console/operator/routes", "owner@localhost");
 
 async function shoot(
   name: string,
@@ -65,7 +81,7 @@ async function shoot(
   prepare: (page: Page) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   const context = await started.browser.newContext({
-    viewport: { width: 1180, height: 760 },
+    viewport: { width: 1280, height: 800 },
     ...options,
   });
   const page = await context.newPage();
@@ -82,9 +98,20 @@ async function shoot(
 }
 
 /** An account with keys, lots, people whom it brought, and a month of requests. */
-async function populate({ gateway: parts }: TestGateway): Promise<string> {
+async function populate(
+  { gateway: parts }: TestGateway,
+): Promise<{ readonly email: string; readonly failedId: string; readonly teamId: string }> {
   const email = "ada@example.com";
   const account = await parts.registration.register({ email, name: "Ada" });
+  await parts.database.batch(grantStatements({ // what was spent before today was paid for
+    lotId: newLotId(),
+    accountId: account.id,
+    source: "grant",
+    note: "For the first month",
+    credits: 3_000,
+    expiresAtMs: null,
+    atMs: Date.now() - 31 * DAY_MS,
+  }));
   await parts.sales.sell(account, parts.sales.package("standard"), { paid: true });
   const inviteCode = await parts.accounts.inviteCode(account);
   for (const name of ["bob", "carol"]) {
@@ -95,14 +122,17 @@ async function populate({ gateway: parts }: TestGateway): Promise<string> {
     await parts.keys.issue(account, { name: "ci", models: ["svc-k2"], budgetCredits: 500 }),
   ];
   const now = Date.now();
+  let failedId = "";
   for (let index = 0; index < 420; index++) {
     const wave = 1 + Math.sin(index / 9);
     const startedAtMs = now - Math.floor(29 * DAY_MS * (1 - index / 420));
     const inputTokens = Math.round(400 + 3_000 * wave);
     const outputTokens = Math.round(80 + 500 * wave);
     const failed = index % 23 === 0;
+    const requestId = newRequestId(startedAtMs);
+    if (failed) failedId = requestId;
     await settle(parts.database, {
-      requestId: newRequestId(startedAtMs),
+      requestId,
       accountId: account.id,
       keyId: keys[index % 3 === 0 ? 1 : 0]!.id,
       dialect: index % 2 === 0 ? "messages" : "chat",
@@ -124,6 +154,7 @@ async function populate({ gateway: parts }: TestGateway): Promise<string> {
       priceCredits: failed ? 0 : 3 + Math.round(4 * wave),
       ignored: index % 2 === 0 ? "top_k, thinking" : "",
       prices: failed ? null : { input: 100, cached: 25, output: 400, minimum: 1 },
+      ...(failed ? FAILURE : {}),
       admittedAtMs: startedAtMs,
       settledAtMs: startedAtMs + 2_000,
     });
@@ -131,5 +162,5 @@ async function populate({ gateway: parts }: TestGateway): Promise<string> {
   for (const { secret } of keys) {
     await (await gateway.chat("Hello", {}, { key: secret })).body?.cancel();
   }
-  return email;
+  return { email, failedId, teamId: await addTeam(parts, email, ROUTES) };
 }

@@ -104,10 +104,17 @@ function AccountsPage(
           {
             name: "email",
             cell: ({ account }) => (
-              <Name href={`/console/operator/accounts/${account.id}`} text={account.email} />
+              <Name
+                href={`/console/operator/accounts/${account.id}`}
+                text={account.kind === "pool" && account.name !== "" ? account.name : account.email}
+              />
             ),
           },
-          { name: "name", bare: true, cell: ({ account }) => account.name || "–" },
+          {
+            name: "name",
+            bare: true,
+            cell: ({ account }) => account.kind === "pool" ? "–" : account.name || "–",
+          },
           { name: "state", bare: true, cell: ({ account }) => <AccountState account={account} /> },
           {
             name: "balance",

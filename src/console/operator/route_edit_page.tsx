@@ -176,7 +176,8 @@ export function RoutePreviewPage(
       {lines.length === 0 ? <p class="empty">The form has no changes.</p> : (
         <>
           <p>
-            In <Name text={path} code />. Requests in progress keep the prices that they began with.
+            Requests in progress keep the prices that they began with. The file:{" "}
+            <Name text={path} code />
           </p>
           {changes.length === 0 ? null : <ul>{changes.map((one) => <li>{one}</li>)}</ul>}
           {warning === undefined ? null : <p class="notice bad">{warning}</p>}

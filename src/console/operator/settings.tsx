@@ -29,8 +29,14 @@ function SettingsPage(
     reload: LastReload | undefined;
   },
 ) {
+  const file = fileOf(settings);
   return (
     <Layout page={page} title="Settings" notice={noticeOf(wordsOf(reload))}>
+      {file === undefined ? null : (
+        <p class="quiet">
+          Settings file: <Name text={file} code />
+        </p>
+      )}
       <Table<EffectiveSetting>
         caption="Settings as they are in effect"
         rows={settings}
@@ -46,11 +52,21 @@ function SettingsPage(
               </span>
             ),
           },
-          { name: "source", cell: ({ origin }) => origin },
+          { name: "source", cell: ({ origin }) => <Origin origin={origin} /> },
         ]}
       />
     </Layout>
   );
+}
+
+/** Where a setting came from; the path of the file is the same for all, and long. */
+function Origin({ origin }: { origin: string }) {
+  return origin.startsWith("file ") ? <span title={origin}>settings file</span> : <>{origin}</>;
+}
+
+/** The settings file, if one sets anything. */
+function fileOf(settings: readonly EffectiveSetting[]): string | undefined {
+  return settings.find(({ origin }) => origin.startsWith("file "))?.origin.slice("file ".length);
 }
 
 /** What an operator should know about the last reload. */

@@ -27,9 +27,15 @@ export function EntryTable({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
+/** Names the lot of an entry: by its note, else by where it came from. */
+export function lotName({ note, source }: Entry): string {
+  return note || SOURCES[source as keyof typeof SOURCES];
+}
+
 /** What an entry is of. */
-export function EntryText({ entry: { kind, causeId, source, note, reason } }: { entry: Entry }) {
-  const lot = note || SOURCES[source as keyof typeof SOURCES];
+export function EntryText({ entry }: { entry: Entry }) {
+  const { kind, causeId, reason } = entry;
+  const lot = lotName(entry);
   switch (kind) {
     case "charge":
       return <a href={`/console/requests/${causeId}`}>Request</a>;

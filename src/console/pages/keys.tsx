@@ -237,23 +237,26 @@ function KeyRows(
         {
           name: "budget",
           bare: true,
-          cell: (key) => (
-            <KeyBudgets
-              value={key}
-              budgets={budgets.get(key.id) ?? []}
-              csrf={csrf}
-              path={action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined}
-            />
-          ),
+          cell: (key) => {
+            const found = budgets.get(key.id) ?? [];
+            const path = action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined;
+            if (isWithoutBudgets(key, found.length, path)) return "–";
+            return <KeyBudgets value={key} budgets={found} csrf={csrf} path={path} />;
+          },
         },
       ]}
     />
   );
 }
 
+/** Whether a key's budgets are not shown, since there are none and none can be set. */
+function isWithoutBudgets({ revokedAtMs }: Key, count: number, path: string | undefined): boolean {
+  return count === 0 && (revokedAtMs !== null || path === undefined);
+}
+
 /** A key's budgets, with forms for visitors who may change them. */
 export function KeyBudgets(
-  { value: { name, hint, revokedAtMs }, budgets, csrf, path }: {
+  { value, budgets, csrf, path }: {
     value: Key;
     budgets: readonly Budget[];
     csrf: string;
@@ -261,8 +264,9 @@ export function KeyBudgets(
     path: string | undefined;
   },
 ) {
+  const { name, hint, revokedAtMs } = value;
   const isOver = revokedAtMs !== null;
-  if (budgets.length === 0 && (isOver || path === undefined)) return "–";
+  if (isWithoutBudgets(value, budgets.length, path)) return "–";
   return (
     <Budgets
       budgets={budgets}

@@ -40,12 +40,11 @@ export function NoticesPage(
             cell: (one) => (
               <>
                 <strong>{one.title}</strong> {isRead(one) ? null : <Badge tone="warn">new</Badge>}
-                <br />
-                {one.text}
+                <span class="below regular">{one.text}</span>
               </>
             ),
           },
-          ...(shows === "deliveries"
+          ...(shows === "deliveries" && notices.some(({ deliveries }) => deliveries.length > 0)
             ? [{
               name: "deliveries",
               cell: ({ deliveries }: Notice) => <Deliveries all={deliveries} />,

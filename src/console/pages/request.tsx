@@ -6,6 +6,7 @@ import { Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";
 import { failureWords } from "../failure_words.ts";
 import { Layout, type PageContext } from "../layout.tsx";
+import { lotName } from "./credit_entries.tsx";
 import { Price } from "../request_price.tsx";
 import { OutcomeBadge, speed, tokensPerSecond } from "../request_rows.tsx";
 import { Waterfall } from "../waterfall.tsx";
@@ -80,7 +81,7 @@ export function RequestPage(
         empty="No entries: nothing was charged."
         columns={[
           { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
-          { name: "lot", cell: ({ lotId }) => <code>{lotId}</code> },
+          { name: "lot", cell: (entry) => <span title={entry.lotId}>{lotName(entry)}</span> },
           {
             name: "credits",
             role: "figure",
