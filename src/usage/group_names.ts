@@ -67,8 +67,9 @@ export async function namesOf(
         names.set(`key ${id}`, isShared ? `${name} (${hint})` : name);
       }
     } else if (dimension === "account" || dimension === "member") {
-      for (const [id, { email }] of await accounts.byIds(ids)) {
-        names.set(`${dimension} ${id}`, email);
+      for (const [id, { kind, name, email }] of await accounts.byIds(ids)) {
+        // the address of a pool is made of the team's ID
+        names.set(`${dimension} ${id}`, kind === "pool" && name !== "" ? name : email);
       }
     } else if (dimension === "team") {
       for (const { id, name } of await teams.list()) names.set(`team ${id}`, name);

@@ -9,7 +9,7 @@ import { signedIn } from "../fake/visitor.ts";
 
 const OWNER = "owner@localhost";
 const PATH = "/console/operator";
-const EVENTS = { accept: "text/event-stream" };
+const EVENTS = { accept: "text/event-stream", "sec-fetch-site": "same-origin" };
 const DAY_MS = 86_400_000;
 
 /** A settled request of the owner. */
@@ -105,11 +105,17 @@ Deno.test("the overview shows what a role may see, also in parts that come later
   assertStringIncludes(seen, "Unread alerts");
   assert(!seen.includes("In flight") && !seen.includes("simulator"), seen);
   const operator = await signedIn(gateway, "operator@example.com");
-  const reply = await operator.get(PATH, EVENTS);
+  const page = await (await operator.get(PATH)).text();
+  const part = /data-part="([^"]+)"/.exec(page)![1]!;
+  const reply = await operator.get(`/console/events?part=${encodeURIComponent(part)}`, EVENTS);
   const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
   const next = async () => {
     let text = "";
-    while (!text.includes("As of")) text += (await reader.read()).value ?? "";
+    while (!text.includes("As of")) {
+      const { done, value } = await reader.read();
+      assert(!done, "the stream ended");
+      text += value;
+    }
     return text;
   };
   assertStringIncludes(await next(), "simulator");
