@@ -27,11 +27,15 @@ export class Aside implements AsyncDisposable {
   /** Does the work. Its connection is closed if it fails. */
   async run<T>(work: (database: Database) => Promise<T>): Promise<T> {
     if (this.#shared !== undefined) return await work(this.#shared);
-    await using own = new AsyncDisposableStack();
-    const store = own.use(this.#take() ?? await openStore(this.#config, this.#options));
-    const result = await work(store.database);
-    if (this.#keep(store)) own.move();
-    return result;
+    const store = this.#take() ?? await openStore(this.#config, this.#options);
+    let isKept = false;
+    try {
+      const result = await work(store.database);
+      isKept = this.#keep(store);
+      return result;
+    } finally {
+      if (!isKept) await store[Symbol.asyncDispose]();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
