@@ -157,6 +157,7 @@ export class RequestPages {
 }
 
 function filterOf(c: PageRequest): RequestsFilter {
+  // the type of `fromEntries` does not keep the names
   return Object.fromEntries(
     FILTER_NAMES.map((name) => [name, (c.req.query(name) ?? "").trim().slice(0, MAX_CHARS)]),
   ) as unknown as RequestsFilter;

@@ -2,7 +2,7 @@ import type { Database } from "../database/mod.ts";
 
 /**
  * How long events without an effect are kept. The provider sends an event again for three days and lists it for thirty;
- * three times that leaves room for gateways that were down and for whoever looks into an old payment.
+ * three times that leaves room for gateways that were down and for looking into an old payment.
  */
 export const EVENTS_KEPT_MS = 90 * 86_400_000;
 

@@ -40,7 +40,7 @@ function follow() {
   };
 }
 
-/** The gateway may have been started anew: it knows the parts of the page once it has served it. */
+/** The gateway may have been restarted: it knows the parts of the page once it has served it. */
 async function again() {
   try {
     const reply = await fetch(location.href);
@@ -51,7 +51,7 @@ async function again() {
   follow();
 }
 
-/** Shows a part anew, but not under somebody's fingers. */
+/** Shows a new version of a part, but not under somebody's fingers. */
 function replace(part, html) {
   if (part.contains(document.activeElement)) {
     part.pending = html;

@@ -1,5 +1,5 @@
 import { type ActivityState, hourOf, type UpstreamState } from "../../upstreams/mod.ts";
-import { Badge, Name, Table } from "../components.tsx";
+import { Badge, type Column, Name, Table } from "../components.tsx";
 import { duration, number, share } from "../format.ts";
 import { Sparkline } from "../sparkline.tsx";
 
@@ -57,41 +57,54 @@ export function HourSparkline({ activity, of }: { activity: ActivityState; of: s
   );
 }
 
+/** An upstream with the figures of its last hour. */
+export type UpstreamRow = ReturnType<typeof rowOf>;
+
+/** Adds up the last hour of an upstream. */
+export function rowOf(upstream: UpstreamState) {
+  return { ...upstream, hour: hourOf(upstream.activity) };
+}
+
+/** What happened in the last hour, in figures and as a sparkline. */
+export const HOUR_COLUMNS: readonly Column<UpstreamRow>[] = [
+  { name: "attempts", numeric: true, cell: ({ hour }) => number(hour.attempts) },
+  {
+    name: "failed",
+    role: "figure",
+    numeric: true,
+    cell: ({ hour }) => share(hour.failed, hour.attempts),
+  },
+  { name: "p50", numeric: true, cell: ({ hour }) => latency(hour.p50Ms) },
+  { name: "p95", numeric: true, cell: ({ hour }) => latency(hour.p95Ms) },
+  {
+    name: "last hour",
+    bare: true,
+    cell: ({ name, activity }) => <HourSparkline activity={activity} of={name} />,
+  },
+];
+
 /** The last hour of all upstreams, in short: for the overview. */
 export function UpstreamSummary({ upstreams }: { upstreams: readonly UpstreamState[] }) {
-  const rows = upstreams.map((one) => ({ one, hour: hourOf(one.activity) }))
-    .toSorted((a, b) => Number(isTroubled(b.one)) - Number(isTroubled(a.one)));
+  const rows = upstreams.map(rowOf)
+    .toSorted((a, b) => Number(isTroubled(b)) - Number(isTroubled(a)));
   return (
-    <Table<typeof rows[number]>
+    <Table<UpstreamRow>
       caption="Upstreams, last hour"
       rows={rows}
       empty="No upstreams configured."
       columns={[
         {
           name: "upstream",
-          cell: ({ one }) => <Name text={one.name} href="/console/operator/upstreams" />,
+          cell: ({ name }) => <Name text={name} href="/console/operator/upstreams" />,
         },
-        { name: "state", bare: true, cell: ({ one }) => <UpstreamBadge {...one} /> },
-        { name: "attempts", numeric: true, cell: ({ hour }) => number(hour.attempts) },
-        {
-          name: "failed",
-          role: "figure",
-          numeric: true,
-          cell: ({ hour }) => share(hour.failed, hour.attempts),
-        },
-        { name: "p50", numeric: true, cell: ({ hour }) => latency(hour.p50Ms) },
-        { name: "p95", numeric: true, cell: ({ hour }) => latency(hour.p95Ms) },
-        {
-          name: "last hour",
-          bare: true,
-          cell: ({ one }) => <HourSparkline activity={one.activity} of={one.name} />,
-        },
+        { name: "state", bare: true, cell: (one) => <UpstreamBadge {...one} /> },
+        ...HOUR_COLUMNS,
       ]}
     />
   );
 }
 
 /** A latency that may not be known. */
-export function latency(ms: number | undefined): string {
+function latency(ms: number | undefined): string {
   return ms === undefined ? "–" : duration(ms);
 }

@@ -2,15 +2,15 @@ import { AccountError, type Session } from "../../accounts/mod.ts";
 import type { Child } from "@hono/hono/jsx";
 import { UPSTREAM_TEST } from "../../operations/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
-import { configuredUpstreams, hourOf, type UpstreamState } from "../../upstreams/mod.ts";
+import { configuredUpstreams, type UpstreamState } from "../../upstreams/mod.ts";
 import { Badge, Form, Name, Names, RelativeTime, Table, Time } from "../components.tsx";
-import { count, duration, hour as timeOfDay, number, share } from "../format.ts";
+import { count, duration, hour as timeOfDay, number } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import { Layout } from "../layout.tsx";
 import { shortened } from "../name.tsx";
 import { type ConsoleParts, operate, page, pageOf, type PageRequest } from "../request.tsx";
 import { livePage } from "./live_page.tsx";
-import { HourSparkline, latency, UpstreamBadge } from "./upstream_table.tsx";
+import { HOUR_COLUMNS, rowOf, UpstreamBadge, type UpstreamRow } from "./upstream_table.tsx";
 
 const PATH = "/console/operator/upstreams";
 
@@ -149,11 +149,11 @@ function UpstreamParts(
     nowMs: number;
   },
 ) {
-  const rows = upstreams.map((one) => ({ ...one, hour: hourOf(one.activity) }));
+  const rows = upstreams.map(rowOf);
   const hasKeys = rows.some(({ keys }) => keys !== undefined);
   return (
     <>
-      <Table<typeof rows[number]>
+      <Table<UpstreamRow>
         caption="Upstreams, last hour"
         rows={rows}
         empty="No upstreams configured."
@@ -188,20 +188,7 @@ function UpstreamParts(
               cell: ({ keys }: UpstreamState) => keys === undefined ? "–" : keyStates(keys),
             }]
             : []),
-          { name: "attempts", numeric: true, cell: ({ hour }) => number(hour.attempts) },
-          {
-            name: "failed",
-            role: "figure",
-            numeric: true,
-            cell: ({ hour }) => share(hour.failed, hour.attempts),
-          },
-          { name: "p50", numeric: true, cell: ({ hour }) => latency(hour.p50Ms) },
-          { name: "p95", numeric: true, cell: ({ hour }) => latency(hour.p95Ms) },
-          {
-            name: "last hour",
-            bare: true,
-            cell: ({ name, activity }) => <HourSparkline activity={activity} of={name} />,
-          },
+          ...HOUR_COLUMNS,
           {
             name: "last failure",
             cell: ({ lastFailure }) =>
