@@ -8,7 +8,7 @@ import {
 import { notices } from "../../src/alerts/mod.ts";
 import { RULES } from "../../src/ledger/mod.ts";
 import { logEntries } from "../../src/operation_log/mod.ts";
-import { latestRecords, requestRecords } from "../../src/usage/mod.ts";
+import { latestRecords } from "../../src/usage/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { Random, rounds, testSeed } from "../fake/random.ts";
 import { tempDir } from "../fake/temp.ts";
@@ -61,10 +61,6 @@ Deno.test("a list whose filter matches nothing, or little, holds up no other use
       "requests that failed": () => latestRecords(database, { failed: true, limit: 10 }),
       "failed requests of an account": () =>
         latestRecords(database, { accountId: "acc_a", failed: true, limit: 10 }),
-      "requests of a model": () =>
-        requestRecords(database, { accountId: "acc_a", route: "none", limit: 10 }),
-      "requests by ending": () =>
-        requestRecords(database, { accountId: "acc_a", ending: "refused", limit: 10 }),
       "unread alerts": () => notices(database, { isUnread: true, limit: 10 }),
     };
     for (const [name, list] of Object.entries(lists)) {
