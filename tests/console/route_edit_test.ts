@@ -9,6 +9,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../assert.ts";
+import { failingDatabase } from "../fake/failing_database.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../fake/visitor.ts";
@@ -303,9 +304,68 @@ Deno.test("a file that the gateway does not take after all is put back", async (
     "did not take the new settings",
   );
   assertEquals(await Deno.readTextFile(path), FILE);
-  const [row] = await gateway.gateway.database.all("select outcome from operation_log");
-  assertEquals(row!.outcome, "failed");
+  const rows = await gateway.gateway.database.all(
+    "select outcome, before, after, error from operation_log order by outcome",
+  );
+  assertEquals(
+    rows.map(({ outcome }) => outcome),
+    ["done", "failed"],
+    "it was written, then undone",
+  );
+  assertEquals(rows[0]!.after, rows[0]!.before);
+  assertMatch(String(rows[1]!.error), /did not take the new settings/);
 });
+
+for (const fault of ["before", "after"] as const) {
+  Deno.test(`a gateway that dies ${fault} any call to the database leaves no change unlogged`, async () => {
+    let control: ReturnType<typeof failingDatabase> | undefined;
+    await using gateway = await startGateway({
+      env: { KEY_TWO: "sk-two" },
+      wrapDatabase: (database) => (control = failingDatabase(database)).wrapped,
+    });
+    assertEquals((await gateway.reload(FILE)).fault, null);
+    const { database, config, catalog } = gateway.gateway;
+    const parts = {
+      ...gateway.gateway,
+      config,
+      catalog: () => catalog,
+      address: () => Promise.resolve(""),
+      now: Date.now,
+      gateway: {
+        settingsFile: {
+          check: () => Promise.resolve(),
+          reload: () => Promise.resolve({ fault: null, needRestart: [] }),
+        },
+      },
+    } as unknown as Parameters<typeof perform>[0];
+    const by = { actor: shellActor(), origin: { door: "command", address: null } } as const;
+    const logged = async () =>
+      (await database.all("select before from operation_log where outcome = 'done'"))
+        .map(({ before }) => JSON.parse(String(before)).minimum ?? 0);
+    let last = 0;
+    for (let at = 1;; at++) {
+      const file = await Deno.readTextFile(fileOf(gateway));
+      control!.killAt(at, fault);
+      const outcome = await perform(parts, by, ROUTE_WRITE, {
+        route: "house/small",
+        settings: {
+          minimum: at,
+          prices: { input: 10, cached: 5, output: 40 },
+          targets: [{ upstream: "one", model: "m" }],
+        },
+        digest: digestOf(file),
+      }).catch((error) => error);
+      control!.mend();
+      const isWritten = await Deno.readTextFile(fileOf(gateway)) !== file;
+      const isLogged = (await logged()).includes(last);
+      assert(isLogged || !isWritten, `written and not logged: ${at}`);
+      if (isWritten) last = at;
+      if (!(outcome instanceof Error)) break;
+      assert(at < 20, String(outcome));
+    }
+    assert(last > 2, String(last));
+  });
+}
 
 Deno.test("who may not change routes sees them without the form", async () => {
   await using gateway = await gatewayOf(FILE);
