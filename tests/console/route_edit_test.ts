@@ -185,6 +185,77 @@ Deno.test("a built-in route is changed: the section is added, and the line befor
   assertStringIncludes(none.html, "The form has no changes.");
 });
 
+Deno.test("a route is switched off and on again: preview, 404, list; also a built-in one", async () => {
+  await using gateway = await gatewayOf(
+    FILE.replace(`"metricsToken"`, `"aliases": { "tiny": "house/small" },\n  "metricsToken"`),
+  );
+  const owner = await signedIn(gateway, OWNER);
+  const ask = async (model: string) => {
+    const reply = await gateway.chat("Hi", { model });
+    const text = await reply.text();
+    return reply.status === 404 ? text : "served";
+  };
+  const table = async () => words(await (await owner.get(PATH)).text());
+  assertEquals(await ask("tiny"), "served");
+  assert(!(await table()).includes("Switched off"));
+
+  const off = await preview(owner, "house/small", { enabled: "false" });
+  assertStringIncludes(words(off.html), `added: "enabled": false`);
+  assertStringIncludes(
+    words(off.html),
+    "New requests for house/small are rejected as for an unknown model (404), as are those for " +
+      "its other names: tiny, claude-house/small.",
+  );
+  assertEquals((await owner.post(`${PATH}/save`, off.fields)).status, 303);
+  assertMatch(await ask("house/small"), /Unknown model 'house\/small'/);
+  assertMatch(await ask("tiny"), /Unknown model 'tiny'/);
+  assertMatch(await table(), /Switched off.*house\/small.*Served/);
+  assertStringIncludes(await Deno.readTextFile(fileOf(gateway)), "// agreed with finance");
+
+  const edit = await (await owner.get(`${PATH}/edit?route=house%2Fsmall`)).text();
+  assertEquals(fieldsOf(edit).enabled, "false");
+  const on = await preview(owner, "house/small", { enabled: "" });
+  assertStringIncludes(words(on.html), "Requests for house/small are accepted again.");
+  assertStringIncludes(words(on.html), `removed: "enabled": false`);
+  assertEquals((await owner.post(`${PATH}/save`, on.fields)).status, 303);
+  assertEquals(await ask("tiny"), "served");
+
+  await using builtIn = await gatewayOf(`{\n  "port": 0,\n  ${TIERS}\n}\n`);
+  const other = await signedIn(builtIn, OWNER);
+  const shown = await preview(other, "svc-k2", { enabled: "false" });
+  assertStringIncludes(words(shown.html), `added: "svc-k2": { "enabled": false }`);
+  assertEquals((await other.post(`${PATH}/save`, shown.fields)).status, 303);
+  assertEquals((await builtIn.chat("Hi", { model: "svc-k2" })).status, 404);
+  const listed = await (await fetch(`${builtIn.url}/v1/models`)).text();
+  assert(!listed.includes('svc-k2"') && listed.includes("svc-k3"), listed.slice(0, 500));
+});
+
+Deno.test("what was typed stays: after an error, and on the way back from the preview", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const typed = {
+    "price-output": "",
+    displayName: "Typed <b>",
+    "upstream-2": "two",
+    "model-2": "third",
+    "weight-1": "0.5",
+  };
+  const failed = await preview(owner, "house/small", typed);
+  assertEquals(failed.status, 400);
+  assertEquals({ ...failed.fields, ...typed }, failed.fields);
+  const shown = await preview(owner, "house/small", { ...typed, "price-output": "41" });
+  const back = await (await owner.post(`${PATH}/edit`, shown.fields)).text();
+  assertEquals({ ...fieldsOf(back), ...typed, "price-output": "41" }, fieldsOf(back));
+});
+
+Deno.test("one price of a route without any in the file: the others stay as the form shows them", async () => {
+  await using gateway = await gatewayOf(`{\n  "port": 0,\n  ${TIERS}\n}\n`);
+  const owner = await signedIn(gateway, OWNER);
+  const { fields, html } = await preview(owner, "svc-k2", { "price-output": "444" });
+  assertStringIncludes(words(html), `"prices": { "input": 100, "cached": 25, "output": 444 }`);
+  assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
+});
+
 Deno.test("invalid values are refused before anything is written", async () => {
   await using gateway = await gatewayOf(FILE);
   const owner = await signedIn(gateway, OWNER);
