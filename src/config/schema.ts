@@ -131,6 +131,10 @@ const prices = z.strictObject({
 
 /** Schema of one route. */
 export const routeSettings = z.strictObject({
+  enabled: z.boolean().optional().describe(
+    "Whether the model is served; `false` also for a built-in route or one that an upstream lists. " +
+      "Requests for it are then those for an unknown model.",
+  ),
   kind: z.enum(["generation", "embeddings"]).optional().describe(
     "What the targets' models are for. Default: `embeddings` if the first target's model is known for " +
       "them or its name says so, otherwise `generation`.",
