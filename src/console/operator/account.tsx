@@ -2,7 +2,16 @@ import { type Account, type Action, type Key, newKeyId, ROLES } from "../../acco
 import type { CreditPackage } from "../../billing/mod.ts";
 import type { Budget, Credits, Entry } from "../../ledger/mod.ts";
 import { Budgets, TimeZones } from "../budgets.tsx";
-import { Chart, type ChartProps, Copyable, Field, Form, FormId, Stat } from "../components.tsx";
+import {
+  Chart,
+  type ChartProps,
+  Copyable,
+  Field,
+  Form,
+  FormId,
+  Name,
+  Stat,
+} from "../components.tsx";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { EntryTable } from "../pages/credit_entries.tsx";
 import { KeyTable, NewKey } from "../pages/keys.tsx";
@@ -102,7 +111,13 @@ export function AccountDetailPage(
       )}
       {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
       <p>
-        {isPool ? "" : account.name} <AccountState account={account} />
+        {isPool
+          ? teams.map(({ teamId, teamName }) => (
+            <>
+              Team <Name text={teamName} href={`/console/teams/${teamId}`} />
+            </>
+          ))
+          : account.name} <AccountState account={account} />
       </p>
       <dl class="stats">
         <Stat name="Balance" value={credits.balance} note="credits" />
@@ -233,7 +248,7 @@ export function AccountDetailPage(
           </section>
         )}
       </div>
-      <AccountTeams teams={teams} isPool={isPool} />
+      {isPool ? null : <AccountTeams teams={teams} />}
       {!may("account.keys") ? null : (
         <>
           <h2>Keys</h2>

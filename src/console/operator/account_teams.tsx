@@ -9,15 +9,9 @@ export interface Membership {
   readonly isStopped?: boolean;
 }
 
-/** The teams of an account, or the team whose pool it is. */
-export function AccountTeams(
-  { teams, isPool }: { teams: readonly Membership[]; isPool: boolean },
-) {
+/** The teams of an account. */
+export function AccountTeams({ teams }: { teams: readonly Membership[] }) {
   if (teams.length === 0) return null;
-  const link = ({ teamId, teamName }: Membership) => (
-    <Name text={teamName} href={`/console/teams/${teamId}`} />
-  );
-  if (isPool) return <p>Members and their budgets: {link(teams[0]!)}</p>;
   return (
     <>
       <h2>Teams</h2>
@@ -26,7 +20,12 @@ export function AccountTeams(
         rows={teams}
         empty=""
         columns={[
-          { name: "team", cell: link },
+          {
+            name: "team",
+            cell: ({ teamId, teamName }) => (
+              <Name text={teamName} href={`/console/teams/${teamId}`} />
+            ),
+          },
           {
             name: "role",
             bare: true,

@@ -135,7 +135,8 @@ function AuditPage(
               columns={[
                 {
                   name: "what does not match",
-                  cell: ({ noun, kind }) => `${noun}: ${kind.replaceAll("_", " ")}`,
+                  cell: ({ noun, kind }) =>
+                    `${noun}: ${kind.replace(`${noun}_`, "").replaceAll("_", " ")}`,
                 },
                 { name: "row", cell: ({ id }) => <Name text={id} code /> },
                 { name: "found", numeric: true, cell: ({ kind, found }) => valueOf(kind, found) },

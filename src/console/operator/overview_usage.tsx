@@ -162,14 +162,12 @@ function TopTable(
         {
           name: "requests",
           numeric: true,
-          cell: ({ requests, errors }) => (
-            <>
-              {errors === 0
-                ? null
-                : <span class="quiet">{together(`${share(errors, requests)} failed, `)}</span>}
-              {number(requests)}
-            </>
-          ),
+          cell: ({ requests }) => number(requests),
+        },
+        {
+          name: "failed",
+          numeric: true,
+          cell: ({ requests, errors }) => errors === 0 ? "–" : share(errors, requests),
         },
         {
           name: "credits",

@@ -54,7 +54,7 @@ function SettingsPage(
       )}
       <form method="get" action="/console/operator/settings" class="row filters" role="search">
         <Field label="Setting" name="q" type="search" value={query} />
-        <label>
+        <label class="check">
           <input type="checkbox" name="set" value="1" checked={isSet} />
           Without defaults
         </label>
