@@ -114,6 +114,38 @@ Deno.test("what an audit finds is in words, and its times are times", async () =
   assertMatch(words(await (await owner.get(PATH)).text()), /Last audit \d+ rows do not match/);
 });
 
+Deno.test("a failed reload is on the pages of settings and routes, with its time", async () => {
+  await using gateway = await startGateway({ looksInside: true });
+  const owner = await signedIn(gateway, OWNER);
+  const shown = async () =>
+    await Promise.all(["settings", "routes"].map(async (name) => {
+      const html = await (await owner.get(`${PATH}/${name}`)).text();
+      return [words(html), html] as const;
+    }));
+  for (const [text] of await shown()) assert(!text.includes("reloaded"), text);
+  assertEquals((await gateway.reload({ logLevel: "warn", port: 0 })).fault, null);
+  for (const [text] of await shown()) assertMatch(text, /Settings reloaded at \d+ \w+ \d{4}/);
+  const { fault } = await gateway.reload(`{ "logLevel": "<b>loud" }`);
+  assert(fault !== null);
+  for (const [text, html] of await shown()) {
+    assertMatch(
+      text,
+      /not reloaded at \d+ \w+ \d{4}, [\d:]+ ; those below stay in use\. .*logLevel/,
+    );
+    assertMatch(html, /not reloaded at <time datetime=/);
+    assert(!html.includes("<b>loud"));
+  }
+});
+
+Deno.test("a search of the log without results says so", async () => {
+  await using gateway = await startGateway();
+  const owner = await signedIn(gateway, OWNER);
+  const page = async (query: string) =>
+    words(await (await owner.get(`${PATH}/log${query}`)).text());
+  assertStringIncludes(await page(""), "Nothing has been changed yet.");
+  assertStringIncludes(await page("?by=nobody"), "No operations match.");
+});
+
 Deno.test("the API's pages are grouped, and code in their texts is code", async () => {
   await using gateway = await startGateway();
   const html = await (await fetch(`${gateway.url}/docs`)).text();

@@ -1,9 +1,9 @@
 import { type EffectiveSetting, effectiveSettings } from "../../config/mod.ts";
 import { Field, Name, Table } from "../components.tsx";
-import { dateTime } from "../format.ts";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, type LastReload, page, pageOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
+import { ReloadNotice } from "./reload_notice.tsx";
 
 /** The settings, and where each came from. */
 export function settingsRoutes(app: GuardedApp, { config, reloads }: ConsoleParts): void {
@@ -46,7 +46,8 @@ function SettingsPage(
   },
 ) {
   return (
-    <Layout page={page} title="Settings" notice={noticeOf(wordsOf(reload))}>
+    <Layout page={page} title="Settings">
+      <ReloadNotice reload={reload} />
       {file === undefined ? null : (
         <p class="quiet">
           Settings file: <Name text={file} code />
@@ -90,21 +91,4 @@ function Origin({ origin }: { origin: string }) {
 /** The settings file, if one sets anything. */
 function fileOf(settings: readonly EffectiveSetting[]): string | undefined {
   return settings.find(({ origin }) => origin.startsWith("file "))?.origin.slice("file ".length);
-}
-
-/** What an operator should know about the last reload. */
-function wordsOf(reload: LastReload | undefined): { error?: string; done?: string } {
-  if (reload === undefined) return {};
-  const { atMs, fault, needRestart } = reload;
-  if (fault !== null) {
-    return {
-      error: `The settings were not reloaded at ${
-        dateTime(atMs)
-      }; those below stay in use. ${fault}`,
-    };
-  }
-  const rest = needRestart.length === 0
-    ? ""
-    : ` A restart is needed to apply: ${needRestart.join(", ")}.`;
-  return { done: `Reloaded at ${dateTime(atMs)}.${rest}` };
 }
