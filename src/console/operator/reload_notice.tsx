@@ -8,9 +8,12 @@ export function ReloadNotice({ reload }: { reload: LastReload | undefined }) {
   if (fault !== null) {
     return (
       <div class="notice bad">
-        <p role="status">
-          The settings were not reloaded at <Time ms={atMs} />; those below stay in use. {fault}
-        </p>
+        <div role="status">
+          <p>
+            The settings were not reloaded at <Time ms={atMs} />; those below stay in use.
+          </p>
+          {fault.split("\n").map((line) => <p>{line}</p>)}
+        </div>
       </div>
     );
   }
