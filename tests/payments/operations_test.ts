@@ -3,11 +3,15 @@
 import type { Account } from "../../src/accounts/mod.ts";
 import { logEntries } from "../../src/operation_log/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { adminClient } from "../fake/admin_client.ts";
+import { adminClient, type AdminRequest } from "../fake/admin_client.ts";
+import { sluice, startCommand } from "../fake/command.ts";
 import { failingDatabase } from "../fake/failing_database.ts";
-import { statusOf } from "../fake/gateway.ts";
+import { startGateway, statusOf } from "../fake/gateway.ts";
+import { sqldServer } from "../fake/sqld.ts";
+import { tempDir } from "../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../fake/visitor.ts";
-import { openShop, type Shop } from "./shop.ts";
+import { fakeStripe, send } from "./fake_stripe.ts";
+import { openShop, type Shop, shopOf, shopSettings } from "./shop.ts";
 
 const CODES = "/console/operator/codes";
 const CODE = /[A-Z2-9]{4}(?:-[A-Z2-9]{4}){3}/g;
@@ -332,5 +336,121 @@ Deno.test("random races for codes: expiring, revoked, and tried by many at once,
   assert(given > 0);
   const lots = await database.all("select count(*) as n from lots where id like 'lot_code_%'");
   assertEquals(Number(lots[0]!.n), given / 7);
+  await shop.assertClean();
+});
+
+Deno.test("a gateway that is killed while orders, refunds and codes are made: each repeated write takes effect once", async () => {
+  await using dir = await tempDir();
+  await using stripe = fakeStripe();
+  await Deno.mkdir(`${dir.path}/data`);
+  await Deno.writeTextFile(
+    `${dir.path}/sluice.jsonc`,
+    JSON.stringify({ port: 0, data: "./data", ...shopSettings(stripe) }),
+  );
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await sluice([...args, "--json"], { directory: dir.path });
+    assertEquals(code, 0, err);
+    return JSON.parse(out);
+  };
+  await run("account", "create", "--email", "ada@example.com");
+  await run("team", "create", "--name", "Platform");
+  const { key } = await run("key", "create", "--scopes", "admin");
+  const { order } = await run("credits", "checkout", "--team", "Platform", "--package", "premium");
+  stripe.pay([...stripe.sessions.keys()][0]!);
+  await run("payments", "reconcile", order);
+  const writes = Array.from({ length: 12 }, (_, at) => {
+    const once = `write ${at}`;
+    if (at % 3 === 0) {
+      return ["/orders", { once, body: { team: "Platform", package: "starter" } }] as const;
+    }
+    return at % 3 === 1
+      ? [`/orders/${order}/refund`, { once, body: { amount: 10 } }] as const
+      : ["/codes", { once, body: { credits: 5, count: 3 } }] as const;
+  });
+  for (let round = 0; round < 4; round++) {
+    await using gateway = startCommand(["serve", "--port", "0"], { directory: dir.path });
+    const [, url] = await gateway.waitFor(/listening on (\S+)/);
+    const client = adminClient(url!, key);
+    const sent = writes.map(([path, request]) => client("POST", path, request).catch(() => null));
+    await new Promise((resolve) => setTimeout(resolve, 15 + round * 25));
+    gateway.signal("SIGKILL");
+    await gateway.status;
+    await Promise.all(sent);
+  }
+  await using gateway = startCommand(["serve", "--port", "0"], { directory: dir.path });
+  const [, url] = await gateway.waitFor(/listening on (\S+)/);
+  const client = adminClient(url!, key);
+  for (const [path, request] of writes) {
+    let reply = await client("POST", path, request);
+    for (let tries = 0; tries < 30 && reply.json.error?.code === "in_progress"; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      reply = await client("POST", path, request);
+    }
+    assert(reply.status < 300, `${path}: ${reply.text}`);
+    assertEquals((await client("POST", path, request)).text, reply.text);
+  }
+  const { json: orders } = await client("GET", "/orders");
+  const { json: codes } = await client("GET", "/codes");
+  const { json: refunded } = await client("GET", `/orders/${order}`);
+  assertEquals([orders.data.length, stripe.sessions.size], [1 + 4, 1 + 4]);
+  assertEquals([refunded.gone_amount, stripe.refunds.size, codes.data.length], [40, 4, 12]);
+  gateway.signal("SIGTERM");
+  await gateway.status;
+  assertEquals((await run("credits", "audit")).mismatches, []);
+});
+
+Deno.test("two gateways of one database get the same write at once: one order, one refund, one code redeemed", async () => {
+  await using dir = await tempDir();
+  await using server = await sqldServer(dir.path);
+  await using stripe = fakeStripe();
+  const publicUrl = "https://llm.example.com";
+  const settings = { ...shopSettings(stripe), publicUrl, database: { url: server.url } };
+  await using one = await startGateway({ settings });
+  await using other = await startGateway({ settings });
+  const shop = shopOf(one, stripe, { [Symbol.asyncDispose]: () => Promise.resolve() });
+  const { teams, accounts, codes, keys, owner } = one.gateway;
+  const { secret } = await keys.issue(owner, { scopes: ["admin"] });
+  const clients = [one, other].map(({ url }) => adminClient(url, secret));
+  const { poolId } = await teams.create({ name: "Platform", pool: true });
+  const pool = (await accounts.byId(poolId!))!;
+  /** The same request at both, until it has a reply; the replies. */
+  const both = (path: string, request: AdminRequest) =>
+    Promise.all(clients.map(async (client) => {
+      let reply = await client("POST", path, request);
+      for (let tries = 0; tries < 40 && reply.json.error?.code === "in_progress"; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        reply = await client("POST", path, request);
+      }
+      return reply;
+    }));
+  for (let round = 0; round < 3; round++) {
+    const once = `order ${round}`;
+    const body = { team: "Platform", package: "starter" };
+    const [made, again] = await both("/orders", { once, body });
+    assertEquals([made!.status, again!.text], [201, made!.text]);
+    // without a key, the reference does it
+    const [first, second] = await both("/orders", { body: { ...body, reference: once } });
+    assertEquals(first!.json.id, second!.json.id);
+    assertEquals(stripe.sessions.size, 2 * (round + 1));
+    const event = stripe.pay(made!.json.session);
+    const news = await Promise.all([one, other].map(({ url }) => send(url, event)));
+    assertEquals(news, [200, 200]);
+    const refund = { once: `refund ${round}`, body: { amount: 99 } };
+    const refunds = await both(`/orders/${made!.json.id}/refund`, refund);
+    assertEquals(refunds.map(({ status, json }) => [status, json.gone_amount]), [[200, 99], [
+      200,
+      99,
+    ]]);
+    assertEquals(stripe.refunds.size, round + 1);
+    const [code] = await codes.make({ credits: 7 });
+    const ada = await shop.account();
+    const tried = await Promise.allSettled(
+      [one, other].map(({ gateway }) => gateway.codes.redeem(ada, code!.code, "client")),
+    );
+    assertEquals(tried.filter(({ status }) => status === "fulfilled").length, 1);
+    assertEquals(await shop.balance(ada), 7);
+    // 99 of 499 are 99 of 500 credits, rounded down
+    assertEquals(await shop.balance(pool), (round + 1) * (500 - 99));
+  }
   await shop.assertClean();
 });
