@@ -152,9 +152,11 @@ Deno.test("the audit knows whose values a roll-up tells apart", async () => {
   const [ada, bob] = [await bench.account(), await bench.account()];
   await Promise.all([ada, bob].map(({ accountId }) => bench.grant(accountId, 1_000_000)));
   const settleAll = (caller: Caller, runs: readonly number[]) =>
-    Promise.all(runs.map((run) =>
-      settle(bench.database, recordOf(caller, START, { tags: { run: `run-${run}` } }))
-    ));
+    Promise.all(
+      runs.map((run) =>
+        settle(bench.database, recordOf(caller, START, { tags: { run: `run-${run}` } }))
+      ),
+    );
   await settleAll(ada, Array.from({ length: 105 }, (_, at) => at));
   // of these, the roll-ups of the first account have 'other' for the last
   await settleAll(bob, [0, 1, 102, 103, 104]);
