@@ -70,7 +70,6 @@ Deno.test("a report by hour is shown in its zone, in the console's format of tim
   assertStringIncludes(await page("by=month"), ">Nov 2026</td>");
 });
 
-<<<<<<< HEAD
 Deno.test("ranges and groupings are links that keep the rest of the address; other ranges are shown in the form", async () => {
   await using gateway = await startGateway({ now: () => Date.UTC(2026, 0, 15) });
   const browser = await signedIn(gateway, "owner@localhost");
@@ -93,7 +92,8 @@ Deno.test("ranges and groupings are links that keep the rest of the address; oth
   assertStringIncludes(custom, '<details class="filters" open');
   assertStringIncludes(custom, '<input type="hidden" name="compare" value="1"');
   assertStringIncludes(custom, "Do not compare");
-=======
+});
+
 Deno.test("usage by many keys has a chart of the top ones, though they are more groups by day than a report may have", async () => {
   await using gateway = await startGateway();
   const { database, owner } = gateway.gateway;
@@ -114,5 +114,4 @@ Deno.test("usage by many keys has a chart of the top ones, though they are more 
   assertEquals(reply.status, 200);
   assertStringIncludes(text, "all others");
   assertStringIncludes(text, "Credits by day and key");
->>>>>>> h/cb
 });
