@@ -13,13 +13,8 @@ import {
   type UsageReport,
   type UsageScope,
 } from "../usage/mod.ts";
-<<<<<<< HEAD
 import { UsagePage } from "./pages/usage.tsx";
-import type { ChartProps } from "./components.tsx";
-=======
-import { type UsageChoices, UsagePage } from "./pages/usage.tsx";
 import { type ChartProps, MAX_SERIES } from "./chart.tsx";
->>>>>>> h/cb
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
 import { reportChart, spanFor } from "./usage_chart.ts";
 import type { UsageChoices } from "./usage_choices.tsx";
