@@ -12,6 +12,7 @@ const NOT_LOGGED = [
   "/console/sign-out",
   "/console/notices", // which of their own notices somebody has read
   "/console/operator/audit", // reads only
+  "/console/operator/routes/edit",
   "/console/operator/routes/preview", // reads only
 ];
 
@@ -119,6 +120,7 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/alerts",
     "/console/operator/audit",
     "/console/operator/backup", // which is logged
+    "/console/operator/routes/edit", // shows only
     "/console/operator/routes/preview", // shows only
     "/console/operator/routes/save", // a file only, and logged
     "/console/operator/upstreams", // asks an upstream only, and logged
