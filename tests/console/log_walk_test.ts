@@ -12,7 +12,7 @@ const NOT_LOGGED = [
   "/console/sign-out",
   "/console/notices", // which of their own notices somebody has read
   "/console/operator/audit", // reads only
-  "/console/operator/routes/edit",
+  "/console/operator/routes/edit", // reads only
   "/console/operator/routes/preview", // reads only
 ];
 

@@ -10,7 +10,7 @@ import {
   assertStringIncludes,
 } from "../assert.ts";
 import { failingDatabase } from "../fake/failing_database.ts";
-import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../fake/visitor.ts";
 
@@ -225,7 +225,7 @@ Deno.test("a route is switched off and on again: preview, 404, list; also a buil
   const shown = await preview(other, "svc-k2", { enabled: "false" });
   assertStringIncludes(words(shown.html), `added: "svc-k2": { "enabled": false }`);
   assertEquals((await other.post(`${PATH}/save`, shown.fields)).status, 303);
-  assertEquals((await builtIn.chat("Hi", { model: "svc-k2" })).status, 404);
+  assertEquals(await statusOf(builtIn.chat("Hi", { model: "svc-k2" })), 404);
   const listed = await (await fetch(`${builtIn.url}/v1/models`)).text();
   assert(!listed.includes('svc-k2"') && listed.includes("svc-k3"), listed.slice(0, 500));
 });
