@@ -35,7 +35,7 @@ import {
   seeOther,
 } from "../request.tsx";
 import { BUDGET_FORMS, type Change } from "../budget_form.ts";
-import type { ChartProps } from "../components.tsx";
+import { type ChartProps, MAX_SERIES } from "../chart.tsx";
 import { reportChart } from "../usage_chart.ts";
 import { debtOf } from "../../payments/mod.ts";
 import { AccountDetailPage } from "./account.tsx";
@@ -68,9 +68,14 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const usageOf = async ({ id: accountId }: Account): Promise<ChartProps | undefined> => {
     const usage = { database, accounts, teams, now };
     const report = (more: Readonly<Record<string, unknown>>) =>
-      reportUsage(usage, usageQuery.parse(more), { accountId });
+      reportUsage(usage, usageQuery.parse(more), { accountId }, { reasons: "none" });
     try {
-      const latest = await report({ by: "day,model", since: USAGE_RANGE, compare: true });
+      const latest = await report({
+        by: "day,model",
+        since: USAGE_RANGE,
+        compare: true,
+        top: MAX_SERIES,
+      });
       if (latest.rows.length === 0) return undefined;
       const { since, until } = latest.previous!;
       return reportChart(latest, await report({ by: "day", since, until }));
