@@ -9,8 +9,9 @@ export { Name, Names } from "./name.tsx";
 export { type Column, type ColumnRole, Rows, Table } from "./table.tsx";
 export { RelativeTime, Time } from "./time.tsx";
 
-/** Characters from which on a figure is set smaller where it would not fit. */
-const FIGURE_SIZES = [[14, "longest"], [11, "longer"], [9, "long"]] as const;
+/** Longer figures are set smaller where they would not fit. */
+const LONG_FIGURE_CHARS = 8;
+const LONGEST_FIGURE_CHARS = 13;
 
 /** A key figure with its name, and what is said of it. */
 export interface StatProps {
@@ -33,7 +34,8 @@ export function Stat({ live, ...props }: StatProps & {
 
 /** The class of a figure that is long, so that its digits stay on one line. */
 function sizeOf(text: string): string | undefined {
-  return FIGURE_SIZES.find(([chars]) => text.length >= chars)?.[1];
+  if (text.length > LONGEST_FIGURE_CHARS) return "longest";
+  return text.length > LONG_FIGURE_CHARS ? "long" : undefined;
 }
 
 /** What is in a {@linkcode Stat}. */

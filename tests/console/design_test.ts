@@ -172,12 +172,6 @@ const CUT = `(() => {
     if (one.matches("td.figure") && !one.matches(".none") && !(box.width > 0 && box.left >= 0 && box.right <= width + 1)) {
       wrong.push("hidden figure " + what);
     }
-    if (one.matches(".stat dd:not(.note)") && /^[\\d,.−+-]+$/.test(one.textContent)) {
-      const text = document.createRange();
-      text.selectNodeContents(one);
-      const lines = new Set([...text.getClientRects()].map(({ top }) => Math.round(top)));
-      if (lines.size > 1) wrong.push("digits on several lines " + what);
-    }
     if (one.matches("td button") && one.getClientRects().length > 0) {
       if (box.height > 1.9 * parseFloat(getComputedStyle(one).fontSize) * 1.5) wrong.push("a button of two lines " + what);
     }
@@ -242,18 +236,17 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
     }
     await page.context().close();
   }
-  const page = await rich.signedIn(data.email, { viewport: { width: 375, height: 800 } });
-  await page.goto(`${url}/console`);
-  await page.evaluate(`document.body.insertAdjacentHTML("beforeend",
-    '<dl class="stats"><div class="stat" style="width:6rem"><dt>x</dt><dd style="font-size:2rem">1,074,681</dd></div></dl>')`);
-  assertMatch(String(await page.evaluate(CUT)), /digits on several lines/);
+  const page = await rich.signedIn(data.email);
   await page.goto(`${url}/console/keys`);
   for (
     const [fault, found] of [
+      [
+        "td button { width: 1rem; white-space: normal; overflow-wrap: anywhere; }",
+        /button of two lines/,
+      ],
       ["main { width: 3000px; }", /wider than the screen/],
       ["td.figure { width: 0; position: absolute; left: -50px; }", /hidden figure/],
       ["h1 { width: 1rem; overflow: hidden; }", /cut h1/],
-      ["td button { width: 1rem; white-space: normal; overflow-wrap: anywhere; }", /two lines/],
     ] as const
   ) { // else the test would find nothing
     await page.evaluate(`{

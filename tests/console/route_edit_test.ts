@@ -1,6 +1,6 @@
 import { settingsDiff } from "../../src/console/operator/settings_diff.ts";
 import { digestOf } from "../../src/config/mod.ts";
-import { shellActor } from "../../src/operation_log/mod.ts";
+import { sessionActor, shellActor } from "../../src/operation_log/mod.ts";
 import { perform, previewRoute, ROUTE_WRITE } from "../../src/operations/mod.ts";
 import {
   assert,
@@ -10,7 +10,7 @@ import {
   assertStringIncludes,
 } from "../assert.ts";
 import { failingDatabase } from "../fake/failing_database.ts";
-import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../fake/visitor.ts";
 
@@ -225,7 +225,7 @@ Deno.test("a route is switched off and on again: preview, 404, list; also a buil
   const shown = await preview(other, "svc-k2", { enabled: "false" });
   assertStringIncludes(words(shown.html), `added: "svc-k2": { "enabled": false }`);
   assertEquals((await other.post(`${PATH}/save`, shown.fields)).status, 303);
-  assertEquals((await builtIn.chat("Hi", { model: "svc-k2" })).status, 404);
+  assertEquals(await statusOf(builtIn.chat("Hi", { model: "svc-k2" })), 404);
   const listed = await (await fetch(`${builtIn.url}/v1/models`)).text();
   assert(!listed.includes('svc-k2"') && listed.includes("svc-k3"), listed.slice(0, 500));
 });
@@ -437,6 +437,48 @@ for (const fault of ["before", "after"] as const) {
     assert(last > 2, String(last));
   });
 }
+
+Deno.test("who loses the permission while the file is checked changes nothing", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const { accounts } = gateway.gateway;
+  const deputy = await accounts.create({ email: "deputy@example.com", role: "owner" });
+  let isChecked = false;
+  const parts = {
+    ...gateway.gateway,
+    config: gateway.gateway.config,
+    catalog: () => gateway.gateway.catalog,
+    address: () => Promise.resolve(""),
+    now: Date.now,
+    gateway: {
+      settingsFile: {
+        async check() {
+          isChecked = true;
+          await accounts.setRole(deputy.email, "operator");
+        },
+        reload: () => Promise.reject(new Error("not reached")),
+      },
+    },
+  } as unknown as Parameters<typeof perform>[0];
+  const actor = sessionActor({ account: deputy, teams: new Map() });
+  const by = { actor, origin: { door: "console", address: null } } as const;
+  await assertRejects(
+    () =>
+      perform(parts, by, ROUTE_WRITE, {
+        route: "house/small",
+        settings: { minimum: 4, targets: [{ upstream: "one", model: "m" }] },
+        digest: digestOf(FILE),
+      }),
+    Error,
+    "permission was taken away",
+  );
+  assert(isChecked);
+  assertEquals(await Deno.readTextFile(fileOf(gateway)), FILE);
+  const names = (await Array.fromAsync(Deno.readDir(gateway.directory))).map(({ name }) => name);
+  assertEquals(names.filter((name) => name.startsWith(".sluice")), [], "nothing is left over");
+  const rows = await gateway.gateway.database.all("select outcome, error from operation_log");
+  assertEquals(rows.map(({ outcome }) => outcome), ["failed"]);
+  assertMatch(String(rows[0]!.error), /^permission_denied/);
+});
 
 Deno.test("who may not change routes sees them without the form", async () => {
   await using gateway = await gatewayOf(FILE);

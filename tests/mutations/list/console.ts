@@ -12,6 +12,30 @@ const STREAMS = "src/console/live_streams.ts";
 /** What the console shows, to whom, and what it may cost. */
 export const CONSOLE: readonly Mutation[] = [
   {
+    name: "route-written-before-the-log",
+    file: "src/operations/route_settings.ts",
+    find: "      await log();\n",
+    replace: "",
+    tests: [{ file: "tests/console/route_edit_test.ts", filter: "leaves no change unlogged" }],
+    why: "A crash would leave a change of the settings file that nobody made.",
+  },
+  {
+    name: "route-served-although-off",
+    file: "src/catalog/catalog.ts",
+    find: "const routes = all.filter(({ id }) => !isOff(id));",
+    replace: "const routes = all;",
+    tests: [{ file: "tests/catalog/catalog_test.ts", filter: "switched off" }],
+    why: "A model that was switched off would go on.",
+  },
+  {
+    name: "typed-fields-lost",
+    file: "src/console/operator/route_edit.tsx",
+    find: "values={values ?? valuesOf(written, route)}",
+    replace: "values={valuesOf(written, route)}",
+    tests: [{ file: "tests/console/route_edit_test.ts", filter: "what was typed stays" }],
+    why: "An error in one field would throw away all others.",
+  },
+  {
     name: "events-of-a-page-without-its-permission",
     file: "src/console/event_pages.ts",
     find: "if (part === undefined || !can(session, part.action)) return await notFound(c);",
