@@ -163,6 +163,7 @@ export function paymentRoutes(
     about(async (c, view) => {
       const session = c.req.query("session");
       const { order } = view;
+      if (view.isOthers) return seeOther(c, `/console/operator/orders/${order.id}`);
       // the link of a session that is another order's shows nothing
       if (session !== undefined && order.sessionId !== null && session !== order.sessionId) {
         return await notFound(c);
@@ -255,7 +256,14 @@ async function viewOf(
   const { accountId } = order;
   if (accountId === session.account.id) {
     const buyer = session.account.email;
-    return { order, buyer, isTeam: false, credits: "/console/credits", mayPay: true };
+    return {
+      order,
+      buyer,
+      isTeam: false,
+      credits: "/console/credits",
+      mayPay: true,
+      isOthers: false,
+    };
   }
   const team = await teams.ofPool(accountId);
   if (team !== undefined) {
@@ -267,11 +275,19 @@ async function viewOf(
       isTeam: true,
       credits: `/console/teams/${team.id}/credits`,
       mayPay: can(session, "team.buy", about),
+      isOthers: false,
     };
   }
   if (!can(session, "payments.read")) return undefined;
   const buyer = (await accounts.byId(accountId))?.email ?? accountId;
-  return { order, buyer, isTeam: false, credits: "/console/operator/payments", mayPay: false };
+  return {
+    order,
+    buyer,
+    isTeam: false,
+    credits: "/console/operator/payments",
+    mayPay: false,
+    isOthers: true,
+  };
 }
 
 /** A team as a buyer. */

@@ -38,6 +38,7 @@ import {
   ownerOf,
   wholeOrderShape,
 } from "./shapes/order.ts";
+import { UndoneError } from "./undone_error.ts";
 
 const payer = {
   account: accountInput.optional().describe("Account ID or email address. Either this or `team`."),
@@ -289,7 +290,9 @@ export const ORDER_REFUND = defineWrite({
     });
     // Logged before money moves: whoever asked for it is known, whatever crashes.
     await database.batch([logIf({ sql: "true", args: [] })]);
-    return { ...await refund(c, target, input) };
+    const { refused, down } = await refund(c, target, input);
+    if (refused !== undefined) throw new UndoneError(`${refused}.`);
+    return down === undefined ? {} : { down };
   },
   async reply(c, { target, input, result }) {
     // after a crash it is finished: the reference refunds once, at Stripe as well

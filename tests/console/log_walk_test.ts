@@ -64,9 +64,11 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       await teams.change(team, { disabled: true });
     }
     const { lotId } = await sales.grant(account, { credits: 20 });
+    const sale = await sales.sell(account, sales.package("starter"), { paid: true });
     const [code] = await codes.make({ credits: 3 });
     const at = path.replace(":team", team.id).replace(":account", account.id)
       .replace("/accounts/:id", `/accounts/${account.id}`)
+      .replace("/orders/:id", `/orders/${sale.lotId.replace("lot_", "ord_")}`)
       .replace(":key", key?.id ?? "").replace(":id", key?.id ?? "")
       .replace(":code", code!.id);
     if (/\/budget\/(raise|remove)$/.test(path)) {
@@ -130,6 +132,8 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/alerts",
     "/console/operator/audit",
     "/console/operator/backup", // which is logged
+    "/console/operator/orders/:id/dismiss", // there is nothing to look at, and logged
+    "/console/operator/orders/:id/reconcile", // it was paid by hand, and logged
     "/console/operator/routes/edit", // shows the form again
     "/console/operator/routes/preview", // shows only
     "/console/operator/routes/save", // a file only, and logged

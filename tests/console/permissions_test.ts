@@ -58,7 +58,7 @@ let made = 0;
 
 /** What a page is about, made for one request. */
 async function target({ gateway }: TestGateway, { account, inTeam, isStopped }: Visitor) {
-  const { accounts, keys, members, teamKeys, teams } = gateway;
+  const { accounts, keys, members, sales, teamKeys, teams } = gateway;
   const number = ++made;
   const other = await accounts.create({ email: `target${number}@example.com` });
   const othersKey = await keys.issue(other);
@@ -68,8 +68,11 @@ async function target({ gateway }: TestGateway, { account, inTeam, isStopped }: 
   if (inTeam !== undefined) await members.add(team, account, inTeam);
   const key = await teamKeys.issue(team, inTeam === undefined ? other : account);
   if (isStopped) await members.stop(team, account);
+  const sale = await sales.sell(other, sales.package("starter"), { paid: true });
+  const orderId = sale.lotId.replace("lot_", "ord_");
   return (path: string) =>
     path.replace(":team", team.id).replace(":account", other.id)
+      .replace("/operator/orders/:id", `/operator/orders/${orderId}`)
       .replace("/keys/:id/", `/keys/${ownKey.id}/`).replace(
         "/accounts/:id",
         `/accounts/${other.id}`,

@@ -104,9 +104,39 @@ inBrowser(
   },
 );
 
+inBrowser(
+  "a lead buys for the team's pool, on a checkout of another host, by the page that leads on",
+  async (browser) => {
+    await using shop = await openShop();
+    const { stripe, gateway } = shop;
+    stripe.onPaid = (event) => send(gateway.url, event);
+    const { teams, members, accounts } = gateway.gateway;
+    const lead = await shop.account();
+    const team = await teams.create({ name: "Platform", pool: true });
+    await members.add(team, lead, "lead");
+    const { page, faults } = await signedIn(shop, browser, lead.email);
+    await page.goto(`${gateway.url}/console/credits`);
+    await page.getByRole("link", { name: "For team Platform" }).click();
+    await page.getByRole("button", { name: "Buy Starter" }).click();
+    await page.getByRole("heading", { name: "Fake checkout" }).waitFor();
+    await page.getByRole("link", { name: "Pay" }).click();
+    await page.getByText("The credits are in the team's pool").waitFor();
+    await page.getByRole("link", { name: "Receipt" }).click();
+    assertStringIncludes(await page.locator("main").innerText(), "Team Platform");
+    const pool = (await accounts.byId(team.poolId!))!;
+    assertEquals([await shop.balance(pool), await shop.balance(lead)], [500, 0]);
+    assertEquals(faults, []);
+    await shop.assertClean();
+  },
+);
+
 inBrowser("the pages of buying are accessible, in light and dark", async (browser) => {
   await using shop = await openShop();
-  const ada = await shop.account();
+  const { accounts, codes, members, teams } = shop.gateway.gateway;
+  const ada = await accounts.create({ email: "ada@example.com", role: "operator" });
+  const team = await teams.create({ name: "Platform", pool: true });
+  await members.add(team, ada, "lead");
+  await codes.make({ credits: 5, count: 2 });
   const order = await shop.buy(ada);
   const { page, faults } = await signedIn(shop, browser, ada.email);
   for (const colorScheme of ["light", "dark"] as const) {
@@ -117,6 +147,11 @@ inBrowser("the pages of buying are accessible, in light and dark", async (browse
         `/console/orders/${order.id}`,
         `/console/orders/${order.id}/receipt`,
         "/console/statement",
+        `/console/teams/${team.id}/credits`,
+        `/console/teams/${team.id}/statement`,
+        "/console/operator/payments",
+        `/console/operator/orders/${order.id}`,
+        "/console/operator/codes",
       ]
     ) {
       await page.goto(`${shop.gateway.url}${path}`);

@@ -3,6 +3,7 @@ import { Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type OrderOwner, OrderTable, OwnerLink } from "../pages/payments.tsx";
+import { ownersOf } from "./order.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
@@ -10,19 +11,16 @@ const ORDERS_SHOWN = 100;
 const DEBTORS_SHOWN = 100;
 
 /** Orders of all accounts, and who owes credits. */
-export function paymentsRoutes(
-  app: GuardedApp,
-  { database, accounts, teams, payments }: ConsoleParts,
-) {
+export function paymentsRoutes(app: GuardedApp, parts: ConsoleParts) {
+  const { database, payments } = parts;
   app.get(
     "/payments",
     may("payments.read", async (c) => {
-      const [orders, look, debts, all, allTeams] = await Promise.all([
+      const [orders, look, debts, owners] = await Promise.all([
         listOrders(database, { limit: ORDERS_SHOWN }),
         listOrders(database, { needsLook: true, limit: ORDERS_SHOWN }),
         debtors(database, DEBTORS_SHOWN),
-        accounts.list(),
-        teams.list(),
+        ownersOf(parts),
       ]);
       return await page(
         c,
@@ -31,17 +29,7 @@ export function paymentsRoutes(
           orders={orders}
           look={look}
           debts={debts}
-          owners={new Map<string, OrderOwner>([
-            ...all.map(({ id, email }) =>
-              [id, { name: email, href: `/console/operator/accounts/${id}` }] as const
-            ),
-            ...allTeams.map(({ id, name, poolId }) =>
-              [poolId ?? "", {
-                name: `Team ${name}`,
-                href: `/console/teams/${id}/credits`,
-              }] as const
-            ),
-          ])}
+          owners={owners}
           mode={!payments.isOnline ? "off" : payments.livemode ? "live" : "test"}
         />,
       );

@@ -9,6 +9,7 @@ import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
 import type { GuardedApp } from "../guard.ts";
 import { logRoutes } from "./log.tsx";
+import { orderRoutes } from "./order.tsx";
 import { overviewRoutes } from "./overview.tsx";
 import { paymentsRoutes } from "./payments.tsx";
 import { routeTableRoutes } from "./route_table.tsx";
@@ -28,6 +29,7 @@ export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   settingsRoutes(app, parts);
   invitesRoutes(app, parts);
   paymentsRoutes(app, parts);
+  orderRoutes(app, parts);
   codesRoutes(app, parts);
   auditRoutes(app, parts);
   logRoutes(app, parts);

@@ -198,7 +198,9 @@ export function OrderTable(
             <>
               {owners === undefined || order.needsLook === ""
                 ? null
-                : <Badge tone="bad">{order.needsLook}</Badge>} <OrderLink order={order} />
+                : <Badge tone="bad">{order.needsLook}</Badge>} {owners === undefined
+                ? <OrderLink order={order} />
+                : <a href={`/console/operator/orders/${order.id}`}>Details</a>}
             </>
           ),
         },
@@ -221,7 +223,8 @@ export function OwnerLink(
   return href === "" ? <>{name}</> : <a href={href}>{name}</a>;
 }
 
-function OrderLink({ order }: { order: Order }) {
+/** Leads to the receipt, or to the order if it has none. */
+export function OrderLink({ order }: { order: Order }) {
   return order.receipt === null
     ? <a href={`/console/orders/${order.id}`}>Details</a>
     : <a href={`/console/orders/${order.id}/receipt`}>Receipt {receiptNumber(order.receipt)}</a>;
@@ -251,6 +254,8 @@ export interface OrderView {
   readonly credits: string;
   /** Whether the visitor may pay it. */
   readonly mayPay: boolean;
+  /** Whether it is another person's, seen by an operator. */
+  readonly isOthers: boolean;
 }
 
 /** Where a customer returns from Stripe, and leaves for it: the state of one order. */
