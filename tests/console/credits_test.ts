@@ -69,3 +69,17 @@ inBrowser("a copy button does not lie over what it copies, at any width", async 
     }
   }
 });
+
+Deno.test("home lists the lots that are spent first, and adds up the rest of many", async () => {
+  await using gateway = await startGateway();
+  const { accounts, sales } = gateway.gateway;
+  const ada = await accounts.create({ email: "ada@example.com" });
+  for (let at = 1; at <= 15; at++) await sales.grant(ada, { credits: at, note: `lot <${at}>` });
+  const browser = await signedIn(gateway, "ada@example.com");
+  const page = await (await browser.get("/console/")).text();
+  // those of one millisecond are in the order of their IDs
+  const shown = [...page.matchAll(/lot &lt;(\d+)&gt;/g)].map(([, at]) => Number(at));
+  assertEquals(shown.length, 12);
+  const rest = 120 - shown.reduce((sum, at) => sum + at, 0);
+  assertStringIncludes(page, `and 3 lots more with ${rest} credits`);
+});

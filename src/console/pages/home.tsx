@@ -232,13 +232,18 @@ function Budgets({ budgets }: HomeProps) {
   );
 }
 
+/** Lots that are listed: who has invited many has a lot for each. */
+const LOTS_SHOWN = 12;
+
 function Lots({ credits, perUsd, nowMs }: HomeProps) {
+  const rest = credits.lots.slice(LOTS_SHOWN);
+  const left = rest.reduce((sum, { remaining }) => sum + remaining, 0);
   return (
     <section class="card">
       <h2>Balance by lot</h2>
       <Table<Lot>
         caption="Lots, in the order they are spent"
-        rows={credits.lots}
+        rows={credits.lots.slice(0, LOTS_SHOWN)}
         empty="No credits. Ask your operator for a grant, or buy a package."
         columns={[
           { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
@@ -260,6 +265,11 @@ function Lots({ credits, perUsd, nowMs }: HomeProps) {
           },
         ]}
       />
+      {rest.length === 0 ? null : (
+        <p class="quiet">
+          {`and ${count(rest.length, "lot")} more with ${count(left, "credit")}`}
+        </p>
+      )}
     </section>
   );
 }
