@@ -94,6 +94,17 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
     "Platform,bob@example.com",
   ]);
 
+  assertMatch(
+    await text("team", "add", "Platform", "--account", "ada@example.com"),
+    /is lead in Platform/,
+    "a lead who is added again stays one",
+  );
+  assertMatch(
+    await text("team", "add", "Platform", "--account", "ada@example.com", "--role", "member"),
+    /is member in Platform/,
+  );
+  await text("team", "add", "Platform", "--account", "ada@example.com", "--role", "lead");
+
   await text("team", "stop", "Platform", "--account", "bob@example.com");
   await until(async () => await chat(url!, bobs.key) === 403);
   assertEquals([await chat(url!, adas.key), await chat(url!, shared.key)], [200, 200]);
