@@ -86,7 +86,7 @@ export class Members {
   }
 
   /**
-   * Adds a member, or changes the role of one. Without a role, a member keeps theirs, and whoever is added is a `member`.
+   * Adds a member, or changes the role of one. Without a role, a member keeps theirs, and others become a `member`.
    *
    * @returns The member.
    * @throws {AccountError} If the account is not a person's.

@@ -111,6 +111,13 @@ export function TeamPage(props: TeamPageProps) {
       <TimeZones />
       <h2>Members</h2>
       <MemberTable {...props} base={base} />
+      {!may("team.usage") ? null : (
+        <p>
+          <a href={`/console/usage?team=${team.id}&by=member&since=7d`}>
+            Usage of other days, by member, key or model
+          </a>
+        </p>
+      )}
       {!may("team.members")
         ? null
         : (
