@@ -102,20 +102,20 @@ export class Members {
   }
 
   /**
-   * Adds a member, or changes the role of one.
+   * Adds a member, or changes the role of one. Without a role, a member keeps theirs, and others become a `member`.
    *
    * @returns The member.
    * @throws {AccountError} If the account is not a person's.
    */
-  async add(team: Team, account: Account, role: TeamRole = "member"): Promise<Member> {
+  async add(team: Team, account: Account, role?: TeamRole): Promise<Member> {
     if (account.kind !== "person") {
       throw new AccountError(`${account.email} is not a person: only people are members of teams`);
     }
     await this.#database.batch([
       {
         sql: `insert into team_members (team_id, account_id, role, added_at_ms) values (?, ?, ?, ?)
-          on conflict (team_id, account_id) do update set role = excluded.role`,
-        args: [team.id, account.id, role, this.#now()],
+          on conflict (team_id, account_id) do update set role = coalesce(?, role)`,
+        args: [team.id, account.id, role ?? "member", this.#now(), role ?? null],
       },
     ]);
     return await this.#get(team, account);

@@ -5,7 +5,9 @@ import {
   type BudgetOwner,
   type BudgetPeriod,
   budgetsOf,
+  instantAt,
   isTimeZone,
+  periodAt,
 } from "../ledger/mod.ts";
 import { BUDGET_RAISE, BUDGET_REMOVE, BUDGET_SET, isoOf, type Json } from "../operations/mod.ts";
 import { UsageError } from "./context.ts";
@@ -50,7 +52,10 @@ export const CHANGED_BUDGET = [
   option("--zone <name>", "time zone of days, weeks and months, e.g. Europe/Berlin (default: UTC)"),
   option("--marks <percentages>", "when to warn, e.g. 50,80,100 (default)"),
   option("--raise <credits>", "extra credits per period for a while; 0 ends it"),
-  option("--until <duration>", "how long the raise lasts, e.g. 12h, 7d"),
+  option(
+    "--until <end>",
+    "when the raise ends: after a duration, e.g. 12h, 7d; at 'midnight'; when a date begins, e.g. 2030-01-05",
+  ),
 ];
 
 /** The budget of a new key, as its operation takes it. */
@@ -100,6 +105,10 @@ export async function changeBudget(
   if (credits === undefined) {
     throw new AccountError(`No such budget yet: set one with --budget${list(known)}`);
   }
+  const untilMs = until === undefined ? undefined : parseUntil(until, {
+    zone: zone ?? before?.zone ?? "UTC",
+    nowMs,
+  });
   if (budget !== undefined || zone !== undefined || marks !== undefined) {
     await operate(open, BUDGET_SET, {
       owner: name.owner,
@@ -114,7 +123,7 @@ export async function changeBudget(
     await operate(open, BUDGET_RAISE, {
       budget: budgetId(name),
       credits: parseCount(raise),
-      ...(until === undefined ? {} : { until: isoOf(nowMs + parseDuration(until)) }),
+      ...(untilMs === undefined ? {} : { until: isoOf(untilMs) }),
     });
   }
   return await budgetsOf(database, owner, nowMs);
@@ -156,6 +165,21 @@ function parseZone(text: string | undefined): string | undefined {
   if (text === undefined || isTimeZone(text)) return text;
   throw new UsageError(
     `unknown time zone '${text}': use a name such as UTC, Europe/Berlin or America/New_York`,
+  );
+}
+
+/** The end of a raise. Midnights are those of the budget's time zone, in which its days begin. */
+function parseUntil(
+  text: string,
+  { zone, nowMs }: { readonly zone: string; readonly nowMs: number },
+): number {
+  if (text === "midnight") return periodAt("day", zone, nowMs).endsAtMs;
+  if (/^\d+[mhdw]$/.test(text)) return nowMs + parseDuration(text);
+  const atMs = instantAt(zone, `${text}T00:00`);
+  if (atMs !== undefined && atMs > nowMs) return atMs;
+  throw new UsageError(
+    `invalid --until '${text}': use a duration (12h, 7d), 'midnight', or a date in the future (2030-01-05), ` +
+      "at whose beginning the raise ends",
   );
 }
 

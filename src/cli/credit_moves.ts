@@ -11,6 +11,7 @@ import { parseCount, parseDuration } from "./format.ts";
 import { operate } from "./operate.ts";
 import {
   checkPayer,
+  payerName,
   payerOf,
   type PayerOptions,
   type PlaceOptions,
@@ -96,6 +97,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
           ? undefined
           : priceOf(options.amount, options.currency ?? "usd");
         const account = await payerOf(parts, options);
+        const name = await payerName(parts, account);
         const amount = options.credits === undefined ? undefined : parseCount(options.credits);
         const reference = options.reference ?? newReference();
         const about = {
@@ -138,8 +140,8 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
           ({ balance }) =>
             (isRepeated
               ? `Already granted under this reference, in ${lotId}. Nothing changed.\n`
-              : `Granted ${what} to ${account.email}, in ${lotId}.\n`) +
-            afterwards(account, balance, options.reference, reference),
+              : `Granted ${what} to ${name}, in ${lotId}.\n`) +
+            afterwards(name, balance, options.reference, reference),
         );
       }),
   });
@@ -163,6 +165,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       moving(context, options, "taken back", async (parts, moved, config) => {
         const { database } = parts;
         const account = await payerOf(parts, options);
+        const name = await payerName(parts, account);
         const reference = options.reference ?? newReference();
         const reply = await repeatable(
           reference,
@@ -204,7 +207,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
             (taken.bonusCredits === 0
               ? ""
               : `Also took back the inviter's bonus: ${taken.bonusCredits} credits.\n`) +
-            afterwards(account, balance, options.reference, reference),
+            afterwards(name, balance, options.reference, reference),
         );
       }),
   });
@@ -283,13 +286,11 @@ async function balanceAfter(
 }
 
 function afterwards(
-  account: Account,
+  name: string,
   balance: number | null,
   given: string | undefined,
   reference: string,
 ): string {
-  return (balance === null
-    ? ""
-    : `${account.email} has ${balance.toLocaleString("en-US")} credits now.\n`) +
+  return (balance === null ? "" : `${name} has ${balance.toLocaleString("en-US")} credits now.\n`) +
     (given === undefined ? `To repeat this command safely, add: --reference ${reference}\n` : "");
 }

@@ -9,7 +9,7 @@ import { defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
 import { checkoutCommand } from "./payments.ts";
 import { progress } from "./progress.ts";
-import { accountOrOwner, payerOf } from "./settings.ts";
+import { accountOrOwner, payerName, payerOf } from "./settings.ts";
 
 /** `sluice credits …` and `sluice invite …` */
 export function creditCommands(program: Command, context: CommandContext): void {
@@ -32,6 +32,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
         ? await accountOrOwner(parts, options.account)
         : await payerOf(parts, options);
       const own = await creditsOf(database, account.id, clock.now());
+      const name = await payerName(parts, account);
       print(
         {
           account: account.email,
@@ -42,7 +43,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
           owed: await debtOf(database, account.id),
           lots: own.lots.map(describeLot),
         },
-        ({ lots, ...sums }) => `${table([sums])}\n${table(lots.map(row))}`,
+        ({ lots, ...sums }) => `${table([{ ...sums, account: name }])}\n${table(lots.map(row))}`,
       );
     },
   });

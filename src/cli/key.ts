@@ -21,7 +21,7 @@ import {
   NEW_BUDGET,
   newBudget,
 } from "./budget_options.ts";
-import { parseDuration, parseList, table, time } from "./format.ts";
+import { parseDuration, parseList, shellWord, table, time } from "./format.ts";
 import { operate } from "./operate.ts";
 import { accountOrOwner, activeAccount } from "./settings.ts";
 
@@ -129,15 +129,27 @@ export function keyCommand(program: Command, context: CommandContext): void {
         parts.clock.now(),
       );
       const hidden = found.length - shown.length;
+      const members = shown.flatMap(({ memberId }) => memberId ?? []);
+      const emails = await parts.accounts.byIds([...new Set(members)]);
+      const flag = team !== undefined
+        ? ` --team ${shellWord(team.name)}`
+        : options.account === undefined
+        ? ""
+        : ` --account ${shellWord(options.account)}`;
       print(
         described,
         () =>
           table(shown.map((one, at) => {
             const { last_used_at: used, spent } = described[at]!;
             const usedAtMs = used === null ? null : Date.parse(used);
-            return { ...row(one, budgets.get(one.id), usedAtMs, context.now()), spent };
+            const { id, ...more } = row(one, budgets.get(one.id), usedAtMs, context.now());
+            // a team's keys often have the same name
+            const member = team === undefined
+              ? {}
+              : { member: emails.get(one.memberId ?? "")?.email };
+            return { id, ...member, ...more, spent };
           })) +
-          (hidden === 0 ? "" : `\n${hidden} revoked or expired: sluice key list --all\n`),
+          (hidden === 0 ? "" : `\n${hidden} revoked or expired: sluice key list${flag} --all\n`),
       );
     },
   });

@@ -129,6 +129,12 @@ export async function payerOf(
   return (await accounts.byId(poolId))!;
 }
 
+/** What a payer is called: the pool of a team by its team, which people know, instead of an address that nobody has. */
+export async function payerName({ teams }: CommandParts, account: Account): Promise<string> {
+  const team = account.kind === "pool" ? await teams.ofPool(account.id) : undefined;
+  return team === undefined ? account.email : `the pool of ${team.name}`;
+}
+
 /** The account of an address, or the owner's, to be given a key. */
 export async function activeAccount(
   parts: CommandParts,

@@ -209,20 +209,26 @@ export function teamCommand(program: Command, context: CommandContext): void {
 function memberCommands(team: Command, context: CommandContext): void {
   const ACCOUNT = required("--account <email>", "account email of the member");
 
-  defineCommand<{ team: string; account: string; role: TeamRole }>(team, context, {
+  defineCommand<{ team: string; account: string; role?: TeamRole }>(team, context, {
     name: "add",
     description: "add a member to a team, or change the role of one",
     arguments: [TEAM],
     options: [
       ACCOUNT,
-      new Option("--role <role>", "role in the team").choices(TEAM_ROLES).default("member"),
+      new Option("--role <role>", "role in the team (default: the present one, else member)")
+        .choices(TEAM_ROLES),
     ],
     help: "\nExample:\n  sluice team add Platform --account ada@example.com --role lead",
     opens: "database",
     async run({ options, parts, config, print }) {
       const found = await parts.teams.get(options.team);
       const account = await parts.accounts.get(options.account);
-      const input = { team: found.id, account: account.id, role: options.role };
+      const { role } = options;
+      const input = {
+        team: found.id,
+        account: account.id,
+        ...(role === undefined ? {} : { role }),
+      };
       await operate({ context, parts, config }, MEMBER_ADD, input);
       print(
         describeMember(await memberOf(parts, found, account.email)),

@@ -116,6 +116,11 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       budgetsOfMembers(database, team.id, now()),
       budgetsOfKeys(database, shownKeys.map(({ id }) => id), now()),
     ]);
+    const lastUseByMember = new Map<string | null, number>();
+    for (const { id, memberId } of reported) {
+      const usedAtMs = Math.max(lastUse.get(id) ?? 0, lastUseByMember.get(memberId) ?? 0);
+      if (usedAtMs > 0) lastUseByMember.set(memberId, usedAtMs);
+    }
     const names = new Map(allMembers.map(({ accountId, email }) => [accountId, email]));
     const removed = seesAll ? [...memberBudgets.keys()] : [];
     for (const memberId of [...reported.map((key) => key.memberId), ...removed]) {
@@ -138,6 +143,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         mayChange={(key) => can(session, ...actionOnKey(team, key, session))}
         mayRevoke={(key) => can(session, ...actionOnKey(team, key, session, true))}
         lastUse={lastUse}
+        lastUseByMember={lastUseByMember}
         usage={usage}
         spent={new Map(byKey.map(({ group, credits }) => [group, credits]))}
         self={session.teams.has(team.id) ? session.account : undefined}

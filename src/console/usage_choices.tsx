@@ -91,7 +91,11 @@ export function Choices(
           <Field label="Group by" name="by" value={by} hint="such as model,day or tag:project" />
           <Field label="Time zone" name="zone" value={zone} hint="such as Europe/Berlin" />
           <Field label="Tag" name="tag" value={tag} hint="such as project=alpha" />
-          {seesAll ? <Field label="Team" name="team" value={team} hint="its name" /> : null}
+          {seesAll
+            ? <Field label="Team" name="team" value={team} hint="its name" />
+            : team === ""
+            ? null
+            : <input type="hidden" name="team" value={team} />}
           {seesAll
             ? <Field label="Account" name="account" value={account} hint="its email address" />
             : null}

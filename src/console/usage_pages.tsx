@@ -39,9 +39,11 @@ export class UsagePages {
 
   async page(c: PageRequest, session: Session): Promise<Response> {
     const choices = choicesOf(c);
+    const isOfTeam = can(session, "team.usage", { teamId: choices.team });
     const shown = {
       page: pageOf(c),
       choices,
+      team: isOfTeam ? await this.#parts.teams.byId(choices.team) : undefined,
       seesAll: can(session, "usage.read"),
       lastMonth: monthsUntil(this.#parts.now()),
     };
@@ -98,6 +100,10 @@ export class UsagePages {
 
   async requestsCsv(c: PageRequest, session: Session): Promise<Response> {
     return await this.#csv(c, session, async ({ query, scope }) => {
+      // what a lead may see is what members spent, not each of their requests
+      if (scope.teamId !== undefined) {
+        throw new ReportError("Requests are shown to those who made them.");
+      }
       return [streamOf(await requestsCsv(this.#usageParts, query, scope)), "requests.csv"];
     });
   }
@@ -165,10 +171,20 @@ function choicesOf(c: PageRequest): UsageChoices {
   };
 }
 
-/** @throws {ReportError} If the address asks for what does not exist. */
+/**
+ * Says what the visitor may see of what the address asks for: a lead sees their team, by its ID.
+ *
+ * @throws {ReportError} If the address asks for what does not exist, or for a team that the visitor may not see.
+ */
 function wantedBy(choices: UsageChoices, session: Session): Wanted {
   const { all, compare, account, team, ...texts } = choices;
   const seesAll = can(session, "usage.read");
+  const teamId = seesAll || team === "" ? undefined : team;
+  if (teamId !== undefined && !can(session, "team.usage", { teamId })) {
+    throw new ReportError(
+      "You can see your own usage, and that of teams that you lead: open it from the team's page.",
+    );
+  }
   const named = Object.entries({ ...texts, ...seesAll ? { account, team } : {} })
     .filter(([, value]) => value !== "");
   const { success, data: query, error } = usageQuery.safeParse({
@@ -180,7 +196,12 @@ function wantedBy(choices: UsageChoices, session: Session): Wanted {
     throw new ReportError(`Invalid ${String(issue?.path[0])}: ${issue?.message}.`);
   }
   const isOfOthers = seesAll && (all || account !== "" || team !== "");
-  return { choices, query, scope: isOfOthers ? {} : { accountId: session.account.id } };
+  const scope = isOfOthers
+    ? {}
+    : teamId === undefined
+    ? { accountId: session.account.id }
+    : { teamId };
+  return { choices, query, scope };
 }
 
 /** Pieces are made as they are read: a client that reads slowly holds up nobody. */

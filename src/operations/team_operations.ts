@@ -207,7 +207,9 @@ export const MEMBER_ADD = defineWrite({
   input: z.strictObject({
     team: teamInput,
     account: accountInput,
-    role: z.enum(TEAM_ROLES).default("member"),
+    role: z.enum(TEAM_ROLES).optional().describe(
+      "Default: the present role of a member, else `member`.",
+    ),
   }),
   output: memberShape,
 }, {

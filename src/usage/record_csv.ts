@@ -1,4 +1,4 @@
-import { ownersOfKeys } from "../accounts/mod.ts";
+import { type OwnedKey, ownersOfKeys } from "../accounts/mod.ts";
 import { entriesBetween } from "../ledger/mod.ts";
 import { csvLine } from "./csv.ts";
 import { outcomeOf } from "./describe_request.ts";
@@ -35,6 +35,8 @@ const REQUEST_COLUMNS = [
   "first_token_ms",
   "duration_ms",
   "tags",
+  "team",
+  "member",
 ];
 
 /**
@@ -51,18 +53,27 @@ export async function requestsCsv(
   query: UsageQuery,
   scope: UsageScope = {},
 ): Promise<AsyncGenerator<string>> {
-  const { database, accounts } = parts;
+  const { database, accounts, teams } = parts;
   const selected = await select(parts, { ...query, by: [] }, scope);
   const range = rangeOf(parts, query);
-  const keys = new Map<string, string>();
+  const keys = new Map<string, OwnedKey>();
+  const teamNames = new Map<string, string>();
   const emails = new Map<string, string>();
   const learn = async (records: readonly RequestRecord[]) => {
     const unknown = unknownIn(keys, records.map(({ keyId }) => keyId));
     if (unknown.length > 0) {
       const owned = await ownersOfKeys(database, { keyIds: unknown });
-      for (const { id, name } of owned) keys.set(id, name);
+      for (const one of owned) keys.set(one.id, one);
+      if (unknownIn(teamNames, owned.flatMap(({ teamId }) => teamId ?? [])).length > 0) {
+        for (const { id, name } of await teams.list()) teamNames.set(id, name);
+      }
     }
-    const ids = unknownIn(emails, records.map(({ accountId }) => accountId));
+    const ids = unknownIn(
+      emails,
+      records.flatMap(({ accountId, keyId }) =>
+        [accountId, keys.get(keyId)?.memberId ?? []].flat()
+      ),
+    );
     for (const [id, { email }] of await accounts.byIds(ids)) emails.set(id, email);
   };
   const { model, tag } = query;
@@ -77,14 +88,14 @@ export async function requestsCsv(
       ) {
         const wanted = page.filter(isWanted);
         await learn(wanted);
-        yield wanted.map((one) => csvLine(requestCells(one, { keys, emails }))).join("");
+        yield wanted.map((one) => csvLine(requestCells(one, { keys, teamNames, emails }))).join("");
       }
     }
   }
   return pieces();
 }
 
-function unknownIn(known: ReadonlyMap<string, string>, ids: readonly string[]): string[] {
+function unknownIn(known: ReadonlyMap<string, unknown>, ids: readonly string[]): string[] {
   return [...new Set(ids)].filter((id) => !known.has(id));
 }
 
@@ -95,16 +106,18 @@ function hasTag({ tags }: RequestRecord, tag: string): boolean {
 
 function requestCells(
   record: RequestRecord,
-  { keys, emails }: {
-    readonly keys: ReadonlyMap<string, string>;
+  { keys, teamNames, emails }: {
+    readonly keys: ReadonlyMap<string, OwnedKey>;
+    readonly teamNames: ReadonlyMap<string, string>;
     readonly emails: ReadonlyMap<string, string>;
   },
 ) {
+  const { name, teamId = null, memberId = null } = keys.get(record.keyId) ?? {};
   return [
     record.requestId,
     new Date(record.startedAtMs).toISOString(),
     emails.get(record.accountId) ?? record.accountId,
-    keys.get(record.keyId) ?? record.keyId,
+    name ?? record.keyId,
     record.keyId,
     record.route,
     record.dialect,
@@ -125,6 +138,8 @@ function requestCells(
     record.firstTokenMs,
     record.durationMs,
     Object.entries(record.tags ?? {}).map(([name, value]) => `${name}=${value}`).join(","),
+    teamId === null ? null : teamNames.get(teamId) ?? teamId,
+    memberId === null ? null : emails.get(memberId) ?? memberId,
   ];
 }
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { sluice } from "../fake/shell.ts";
 import { tempDir } from "../fake/temp.ts";
 
@@ -59,6 +59,14 @@ Deno.test("budgets of keys and accounts are set, raised and removed by commands"
   );
   assertEquals([raised.budgets[0].raise.credits, raised.budgets[0].left], [50, 650]);
   assertMatch((await here.run("key", "list", ...ada)).out, /0 of 650 a month \(50 extra until/);
+  const until = async (end: string) =>
+    (await here.json(
+      ...["key", "update", key.id, "--reset", "monthly", "--raise", "50", "--until", end],
+    )).budgets[0].raise.until;
+  const midnight = Date.parse(await until("midnight")) - Date.now();
+  assert(midnight > -60_000 && midnight <= 25 * 3_600_000, String(midnight));
+  assertMatch(await until("midnight"), /T2[23]:00:00\.000Z$/, "of the budget's time zone");
+  assertEquals(await until("9000-01-05"), "9000-01-04T23:00:00.000Z");
   const one = await here.json("key", "update", key.id, "--budget", "none", "--reset", "monthly");
   assertEquals(sums(one), [["life", 900]]);
   assertEquals(sums(await here.json("key", "update", key.id, "--budget", "none")), []);
@@ -84,6 +92,13 @@ Deno.test("budget options that make no sense are explained", async () => {
       [[...update, "--budget", "5", "--zone", "Mars"], "unknown time zone 'Mars'", 2],
       [[...update, "--raise", "5"], "--raise and --until belong together", 2],
       [[...update, "--reset", "daily", "--raise", "5", "--until", "1d"], "No such budget yet", 1],
+      [
+        [...update, "--budget", "5", "--raise", "5", "--until", "today"],
+        "invalid --until 'today': use a duration (12h, 7d), 'midnight', or a date in the future",
+        2,
+      ],
+      [[...update, "--budget", "5", "--raise", "5", "--until", "2020-02-01"], "in the future", 2],
+      [[...update, "--budget", "5", "--raise", "5", "--until", "9000-02-30"], "in the future", 2],
       [[...update, "--budget", "x"], "invalid number 'x'", 2],
       [["key", "update", "key_none", "--name", "x"], "not found", 1],
       [["account", "update", "nobody@example.com", "--budget", "5"], "not found", 1],

@@ -50,6 +50,11 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   assertEquals([team.name, team.credits, team.models], ["Platform", 0, ["svc-k2"]]);
   await json("credits", "grant", "--team", "platform", "--credits", "1000");
   assertEquals((await json("credits", "show", "--team", team.id)).balance, 1000);
+  assertMatch(await text("credits", "show", "--team", team.id), /^the pool of Platform +1,000 /m);
+  assertMatch(
+    await text("credits", "grant", "--team", team.id, "--credits", "5", "--expires", "1m"),
+    /Granted 5 credits to the pool of Platform, .*\nthe pool of Platform has 1,005 credits now\./,
+  );
   assertMatch(
     await text("team", "add", "Platform", "--account", "ada@example.com", "--role", "lead"),
     /ada@example.com is lead in Platform/,
@@ -75,6 +80,31 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   const listed = await json("key", "list", "--team", "Platform");
   assertEquals(listed.map((one: { spent: number }) => one.spent).toSorted(), [1, 1, 2]);
 
+  const keysText = await text("key", "list", "--team", "Platform");
+  assertMatch(keysText, /^id +member +key /, "a lead sees whose each key is");
+  assertMatch(keysText, new RegExp(`^${adas.id} +ada@example\\.com +sk-`, "m"));
+  assertMatch(keysText, new RegExp(`^${shared.id} +- +sk-`, "m"));
+  const [header, ...rows] = (await text("usage", "--team", "Platform", "--requests"))
+    .trim().split("\r\n").map((line) => line.split(","));
+  assertEquals(header!.slice(-2), ["team", "member"]);
+  assertEquals(rows.map((row) => row.slice(-2).join()).toSorted(), [
+    "Platform,",
+    "Platform,ada@example.com",
+    "Platform,ada@example.com",
+    "Platform,bob@example.com",
+  ]);
+
+  assertMatch(
+    await text("team", "add", "Platform", "--account", "ada@example.com"),
+    /is lead in Platform/,
+    "a lead who is added again stays one",
+  );
+  assertMatch(
+    await text("team", "add", "Platform", "--account", "ada@example.com", "--role", "member"),
+    /is member in Platform/,
+  );
+  await text("team", "add", "Platform", "--account", "ada@example.com", "--role", "lead");
+
   await text("team", "stop", "Platform", "--account", "bob@example.com");
   await until(async () => await chat(url!, bobs.key) === 403);
   assertEquals([await chat(url!, adas.key), await chat(url!, shared.key)], [200, 200]);
@@ -86,6 +116,10 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   await text("team", "remove", "Platform", "--account", "bob@example.com");
   assertEquals((await json("key", "list", "--team", "Platform")).length, 2);
   assertEquals((await json("key", "list", "--team", "Platform", "--all")).length, 3);
+  assertStringIncludes(
+    await text("key", "list", "--team", "Platform"),
+    "1 revoked or expired: sluice key list --team 'Platform' --all",
+  );
   await text("team", "disable", "Platform");
   await until(async () => await chat(url!, shared.key) === 403);
   await text("team", "enable", "Platform");

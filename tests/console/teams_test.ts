@@ -253,6 +253,18 @@ Deno.test("an operator can neither become an owner nor act for one", async () =>
   assertEquals(await statusOf(browser.get("/console/operator/accounts")), 404);
 });
 
+Deno.test("finance sees when members used a team, and no list of keys that looks empty", async () => {
+  await using gateway = await startGateway();
+  const { ada, path, person, team } = await platform(gateway);
+  const { secret: key } = await gateway.gateway.teamKeys.issue(team, ada);
+  assertEquals(await statusOf(gateway.chat("Hi", {}, { key })), 200);
+  const browser = await signedIn(gateway, (await person("grace", "finance")).email);
+  const text = await (await browser.get(path)).text();
+  const row = /<tr><td[^>]*>ada@example\.com<\/td>.*?<\/tr>/s.exec(text)![0];
+  assert(!row.includes("never"), row);
+  assert(!text.includes("No keys yet") && !text.includes(">Keys</h2>"));
+});
+
 Deno.test("saving a team keeps models that are not served just now", async () => {
   await using gateway = await startGateway();
   const { path, team } = await platform(gateway);

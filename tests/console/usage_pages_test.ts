@@ -1,7 +1,7 @@
 /** The console's usage page: ranges in the address, downloads, and nobody sees more than they may. */
 
 import { parse } from "csv-parse/sync";
-import { assertEquals, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startGateway, statusOf } from "../fake/gateway.ts";
 import { signedIn } from "../fake/visitor.ts";
 
@@ -53,6 +53,56 @@ Deno.test("members download their own reports, requests and entries, operator ro
   assertStringIncludes(await wrong.text(), "must be one of day, hour");
   assertEquals(await statusOf(asAda.get("/console/usage.csv?since=soon")), 400);
   assertEquals(await statusOf(asAda.get("/console/usage/entries.csv?tag=a=b")), 400);
+});
+
+Deno.test("a lead sees what the members of their team spent in any range, and nobody else's", async () => {
+  await using gateway = await startGateway();
+  const { accounts, members, sales, teamKeys, teams } = gateway.gateway;
+  const [lead, ada] = [
+    await accounts.create({ email: "lead@example.com" }),
+    await accounts.create({ email: "ada@example.com" }),
+  ];
+  const team = await teams.create({ name: "Platform", pool: true });
+  const other = await teams.create({ name: "Other", pool: true });
+  await sales.grant((await accounts.byId(team.poolId!))!, { credits: 100 });
+  await members.add(team, lead, "lead");
+  await members.add(team, ada);
+  await members.add(other, lead);
+  const { secret } = await teamKeys.issue(team, ada);
+  for (const key of [secret, secret, gateway.key]) {
+    assertEquals(await statusOf(gateway.chat("Hi", {}, { key })), 200);
+  }
+  const asLead = await signedIn(gateway, lead.email);
+  const query = `?team=${team.id}&by=member&since=today`;
+  const report = parse(await (await asLead.get(`/console/usage.csv${query}`)).text(), {
+    columns: true,
+  }) as Record<string, string>[];
+  assertEquals(report.map(({ member, requests }) => [member, requests]), [
+    ["ada@example.com", "2"],
+  ]);
+  const html = await (await asLead.get(`/console/usage${query}`)).text();
+  assertStringIncludes(html, ">Platform</a>");
+  assertStringIncludes(html, `<input type="hidden" name="team" value="${team.id}"`);
+  assert(!html.includes("requests.csv") && !html.includes("entries.csv"));
+  const link = /href="([^"]*\/usage\?team=[^"]*)"/.exec(
+    await (await asLead.get(`/console/teams/${team.id}`)).text(),
+  )![1]!;
+  assertEquals(await statusOf(asLead.get(link.replaceAll("&amp;", "&"))), 200);
+  for (const file of ["requests.csv", "entries.csv"]) {
+    assertEquals(await statusOf(asLead.get(`/console/usage/${file}${query}`)), 400, file);
+  }
+  const asAda = await signedIn(gateway, ada.email);
+  assertEquals(await statusOf(asAda.get(`/console/usage${query}`)), 400, "a member");
+  const requests = async (browser: typeof asAda) =>
+    (await (await browser.get("/console/requests")).text()).includes("Choose a key of a team");
+  assertEquals([await requests(asAda), await requests(asLead)], [true, false], "has such a key");
+  for (const named of [other.id, "Platform", "team_none", "owner@localhost"]) {
+    const refused = await asLead.get(`/console/usage.csv?team=${named}&by=member`);
+    assertEquals(refused.status, 400, named);
+    assertStringIncludes(await refused.text(), "teams that you lead");
+  }
+  await members.stop(team, lead);
+  assertEquals(await statusOf(asLead.get(`/console/usage${query}`)), 400, "stopped");
 });
 
 Deno.test("a report by hour is shown in its zone, in the console's format of times", async () => {

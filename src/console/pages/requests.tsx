@@ -61,6 +61,8 @@ export function RequestsPage(
 ) {
   const names = namesOf(keys);
   const isFiltered = FILTER_NAMES.some((name) => name !== "zone" && filter[name] !== "");
+  const isPaidByPool = ({ teamId, accountId, memberId }: Key) =>
+    teamId !== null && accountId !== memberId;
   const hasDates = filter.from !== "" || filter.to !== "";
   return (
     <Layout page={page} title="Requests">
@@ -112,6 +114,9 @@ export function RequestsPage(
             <Field label="Tag" name="tag" value={filter.tag} placeholder="project=alpha" />
           </div>
         </details>
+        {filter.key === "" && keys.some(isPaidByPool)
+          ? <p class="quiet">Choose a key of a team to see its requests: its pool pays for them.</p>
+          : null}
         {isFiltered
           ? (
             <p>

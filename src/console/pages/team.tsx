@@ -39,7 +39,10 @@ interface TeamPageProps {
   readonly mayBudget: (key: Key) => boolean;
   readonly mayChange: (key: Key) => boolean;
   readonly mayRevoke: (key: Key) => boolean;
+  /** When keys were last used, by key ID. */
   readonly lastUse: ReadonlyMap<string, number>;
+  /** When members last used a key of the team, by account ID; of its own keys, by `null`. */
+  readonly lastUseByMember: ReadonlyMap<string | null, number>;
   /** This month's usage by member and model. */
   readonly usage: readonly TeamReportRow[];
   /** This month's credits by key ID. */
@@ -66,7 +69,8 @@ export function TeamPage(props: TeamPageProps) {
   const requests = usage.reduce((sum, one) => sum + one.requests, 0);
   const active = keys.filter((key) => isActive(key, nowMs));
   const past = keys.filter((key) => !isActive(key, nowMs));
-  const mayAddKeys = team.disabledAtMs === null && (self !== undefined || may("team.keys"));
+  const seesKeys = self !== undefined || may("team.keys");
+  const mayAddKeys = team.disabledAtMs === null && seesKeys;
   return (
     <Layout page={page} title={team.name} notice={noticeOf({ error, done })}>
       {made === undefined
@@ -107,6 +111,13 @@ export function TeamPage(props: TeamPageProps) {
       <TimeZones />
       <h2>Members</h2>
       <MemberTable {...props} base={base} />
+      {!may("team.usage") ? null : (
+        <p>
+          <a href={`/console/usage?team=${team.id}&by=member&since=7d`}>
+            Usage of other days, by member, key or model
+          </a>
+        </p>
+      )}
       {!may("team.members")
         ? null
         : (
@@ -124,8 +135,12 @@ export function TeamPage(props: TeamPageProps) {
             <button type="submit">Add member</button>
           </Form>
         )}
-      <h2>Keys</h2>
-      <TeamKeyTable {...props} keys={active} caption="Keys of the team" base={base} />
+      {!seesKeys ? null : (
+        <>
+          <h2>Keys</h2>
+          <TeamKeyTable {...props} keys={active} caption="Keys of the team" base={base} />
+        </>
+      )}
       {past.length === 0 ? null : (
         <details>
           <summary>{count(past.length, "key")} revoked or expired</summary>
@@ -140,7 +155,7 @@ export function TeamPage(props: TeamPageProps) {
 
 /** Members, and those who were removed as far as they used the team this month, with what they spent. */
 function MemberTable(
-  { team, members, names, usage, memberBudgets, csrf, may, nowMs, keys, lastUse, base }:
+  { team, members, names, usage, memberBudgets, csrf, may, nowMs, lastUseByMember, base }:
     & TeamPageProps
     & { base: string },
 ) {
@@ -157,11 +172,7 @@ function MemberTable(
   ];
   type MemberRow = typeof rows[number];
   const own = ({ id }: MemberRow) => usage.filter(({ memberId }) => memberId === id);
-  const lastUsed = ({ id }: MemberRow) =>
-    Math.max(
-      0,
-      ...keys.filter(({ memberId }) => memberId === id).map((key) => lastUse.get(key.id) ?? 0),
-    );
+  const lastUsed = ({ id }: MemberRow) => lastUseByMember.get(id) ?? 0;
   return (
     <Table<MemberRow>
       caption="Members, with what they spent this month (UTC)"

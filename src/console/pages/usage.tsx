@@ -1,3 +1,4 @@
+import type { Team } from "../../accounts/mod.ts";
 import type { Dimension, UsageFigures, UsageReport, UsageRow } from "../../usage/mod.ts";
 import { Chart, type ChartProps, Stat, Table } from "../components.tsx";
 import { date, hour, inZone, month, number, signed as signedNumber } from "../format.ts";
@@ -9,7 +10,7 @@ const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
 
 /** Usage of a range as figures, a chart and a table. */
 export function UsagePage(
-  { page, choices, report, chart, error, seesAll, lastMonth }: {
+  { page, choices, report, chart, error, seesAll, lastMonth, team }: {
     page: PageContext;
     choices: UsageChoices;
     /** Undefined if it could not be made. */
@@ -21,22 +22,41 @@ export function UsagePage(
     seesAll: boolean;
     /** The month before this one and this one, such as `2026-10` and `2026-11`. */
     lastMonth: readonly [since: string, until: string];
+    /** The team that it is of, if the address has its ID. */
+    team: Team | undefined;
   },
 ) {
   return (
     <Layout page={page} title="Usage">
+      {team === undefined ? null : (
+        <p>
+          Of the team <a href={`/console/teams/${team.id}`}>{team.name}</a>.{" "}
+          <a href={`/console/usage?${queryOf(choices, { team: "", by: "day" })}`}>
+            Of your own account
+          </a>
+        </p>
+      )}
       <Choices choices={choices} seesAll={seesAll} lastMonth={lastMonth} />
       {error === undefined ? null : <p class="error" role="alert">{error}</p>}
-      {report === undefined ? null : <Report report={report} chart={chart} choices={choices} />}
+      {report === undefined ? null : (
+        <Report
+          report={report}
+          chart={chart}
+          choices={choices}
+          hasRequests={seesAll || choices.team === ""}
+        />
+      )}
     </Layout>
   );
 }
 
 function Report(
-  { report, chart, choices }: {
+  { report, chart, choices, hasRequests }: {
     report: UsageReport;
     chart: ChartProps | undefined;
     choices: UsageChoices;
+    /** Whether the visitor may see the requests and entries that it is of, not only their sums. */
+    hasRequests: boolean;
   },
 ) {
   const { rows, totals, by, since, until, zone, rounded, previous } = report;
@@ -56,12 +76,15 @@ function Report(
         {previous === undefined ? "" : `Compared with ${rangeText(previous, zone)}. `}
         <a href={`/console/usage?${queryOf(choices, { compare: previous === undefined })}`}>
           {previous === undefined ? "Compare with the period before" : "Do not compare"}
-        </a>. Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>,{" "}
-        <a href={`/console/usage/requests.csv?${queryOf(choices)}`}>its requests</a> or{" "}
-        <a href={`/console/usage/entries.csv?${queryOf(choices, { team: "", tag: "" })}`}>
-          ledger entries
-        </a>{" "}
-        as CSV.
+        </a>. Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>
+        {!hasRequests ? null : (
+          <>
+            , <a href={`/console/usage/requests.csv?${queryOf(choices)}`}>its requests</a> or{" "}
+            <a href={`/console/usage/entries.csv?${queryOf(choices, { team: "", tag: "" })}`}>
+              ledger entries
+            </a>
+          </>
+        )} as CSV.
       </p>
       <dl class="stats">
         <Stat name="Credits" value={totals.credits} note={change("credits").slice(2)} />
