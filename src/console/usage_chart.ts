@@ -93,9 +93,14 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
   const count = last - first + 1;
   if (!(count >= 1 && count <= MAX_BARS)) return undefined;
   const named = new Map<string, number[]>();
-  for (const { group, names, credits } of report.rows) {
+  const others = new Array<number>(count).fill(0);
+  for (const { group, names, credits, isOthers } of report.rows) {
     const at = indexOf(group[span]!) - first;
     if (!(at >= 0 && at < count)) continue;
+    if (isOthers) {
+      others[at]! += credits;
+      continue;
+    }
     const name = noun === undefined ? "credits" : names[noun] ?? (group[noun] || "none");
     const values = named.get(name) ?? new Array<number>(count).fill(0);
     named.set(name, values);
@@ -119,7 +124,12 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
       report.zone,
     ),
     zone: report.zone,
-    series: topSeries([...named].map(([name, values]) => ({ name, values })), MAX_SERIES),
+    series: [
+      ...topSeries([...named].map(([name, values]) => ({ name, values })), MAX_SERIES),
+      ...(others.some((value) => value > 0)
+        ? [{ name: "all others", values: others, tone: "others" as const }]
+        : []),
+    ],
     before: before === undefined ? undefined : { name: "period before", values },
   };
 }

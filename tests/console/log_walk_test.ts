@@ -14,6 +14,7 @@ const NOT_LOGGED = [
   "/console/sign-out",
   "/console/notices", // which of their own notices somebody has read
   "/console/operator/audit", // reads only
+  "/console/operator/routes/edit", // reads only
   "/console/operator/routes/preview", // reads only
 ];
 
@@ -133,6 +134,7 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/backup", // which is logged
     "/console/operator/orders/:id/dismiss", // there is nothing to look at, and logged
     "/console/operator/orders/:id/reconcile", // it was paid by hand, and logged
+    "/console/operator/routes/edit", // shows the form again
     "/console/operator/routes/preview", // shows only
     "/console/operator/routes/save", // a file only, and logged
     "/console/operator/upstreams", // asks an upstream only, and logged
