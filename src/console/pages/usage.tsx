@@ -17,6 +17,8 @@ export interface UsageChoices {
 }
 
 const DAY_MS = 86_400_000;
+/** Rows of the table: a thousand are a megabyte. */
+const MAX_ROWS = 300;
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
 const OWN: readonly Dimension[] = ["day", "hour", "model", "key", "month", "reason"];
 const OF_ALL: readonly Dimension[] = [...OWN, "account", "team", "member"];
@@ -99,6 +101,7 @@ function Report(
   };
   const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
   const isByTime = BY_TIME.includes(by[0]!);
+  const shown = (isByTime && by.length === 1 ? rows.toReversed() : rows).slice(0, MAX_ROWS);
   return (
     <>
       <p class="quiet">
@@ -137,7 +140,7 @@ function Report(
       {chart === undefined || rows.length === 0 ? null : <Chart {...chart} />}
       <Table<UsageRow>
         caption={`Usage by ${by.join(" and ")}, ${words}`}
-        rows={isByTime && by.length === 1 ? rows.toReversed() : rows}
+        rows={shown}
         empty="No requests in this period."
         columns={[
           ...by.map((one) => ({
@@ -165,6 +168,12 @@ function Report(
           ]),
         ]}
       />
+      {rows.length <= MAX_ROWS ? null : (
+        <p class="quiet">
+          {number(rows.length - MAX_ROWS)} more rows are in the{" "}
+          <a href={`/console/usage.csv?${queryOf(choices)}`}>CSV</a>.
+        </p>
+      )}
     </>
   );
 }
