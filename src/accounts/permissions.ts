@@ -58,7 +58,11 @@ export const PERMISSIONS = {
   },
   "account.role_owner": { does: "Give and take the role owner", allowed: ["owner"] },
   "credits.move": { does: "Grant credits, record packages, take credits back", allowed: OPERATORS },
-  "payments.read": { does: "See all orders and debts", allowed: REPORTS },
+  "payments.read": { does: "See all orders, debts and redemption codes", allowed: REPORTS },
+  "payments.manage": {
+    does: "Refund and reconcile orders, make and revoke redemption codes",
+    allowed: OPERATORS,
+  },
   "usage.read": { does: "See the usage and requests of all accounts", allowed: REPORTS },
   "live.read": { does: "See in-flight requests", allowed: OPERATORS },
   "alerts.read": {
@@ -96,6 +100,14 @@ export const PERMISSIONS = {
   "team.budgets": {
     does:
       "Set, raise and remove budgets of a team, of its members, and of keys that its pool pays for",
+    allowed: [...OPERATORS, "lead"],
+  },
+  "team.orders": {
+    does: "See the orders, receipts and payments of a team's pool",
+    allowed: [...REPORTS, "lead"],
+  },
+  "team.buy": {
+    does: "Buy packages for a team's pool",
     allowed: [...OPERATORS, "lead"],
   },
   "team.keys": {

@@ -12,11 +12,23 @@ import {
   orderById,
   type OrderState,
 } from "../payments/mod.ts";
-import { gatewayAddress } from "./address.ts";
+import {
+  describeHistory,
+  describeOrder,
+  isoOf,
+  ORDER_CREATE,
+  ORDER_DISMISS,
+  ORDER_RECONCILE,
+  ORDER_REFUND,
+  type OrderOwner,
+  PAYMENTS_RECONCILE,
+  reconciledShape,
+} from "../operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { parseCount, parseDuration, table, time } from "./format.ts";
-import { recordCommand } from "./operate.ts";
+import { operate } from "./operate.ts";
+import { payerOf, type PayerOptions } from "./settings.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -24,7 +36,9 @@ const DEFAULT_LIMIT = 50;
 export function paymentsCommand(program: Command, context: CommandContext): void {
   const payments = program.command("payments").description("look after orders and their payments");
 
-  defineCommand<{ account?: string; state?: string; look?: boolean; limit?: string }>(
+  defineCommand<
+    { account?: string; team?: string; state?: string; look?: boolean; limit?: string }
+  >(
     payments,
     context,
     {
@@ -32,33 +46,30 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       description: "list orders, newest first, and accounts that owe credits",
       options: [
         option("--account <email>", "only those of an account"),
+        option("--team <team>", "only those of a team's pool, by its name or ID"),
         option("--state <state>", `only those in a state: ${ORDER_STATES.join(", ")}`),
         option("--look", "only those whose payment differs from the order"),
         option("--limit <number>", `how many orders (default: ${DEFAULT_LIMIT})`),
       ],
       opens: "database",
       async run({ options, parts, print }) {
-        const { accounts, database } = parts;
-        const account = options.account === undefined
-          ? undefined
-          : await accounts.get(options.account);
+        const { database } = parts;
+        const isOfOne = options.account !== undefined || options.team !== undefined;
+        const account = isOfOne ? await payerOf(parts, options) : undefined;
         const orders = await listOrders(database, {
           accountId: account?.id,
           state: stateOf(options.state),
           needsLook: options.look ?? false,
           limit: options.limit === undefined ? DEFAULT_LIMIT : parseCount(options.limit),
         });
-        const emails = await emailsOf(parts);
+        const owner = await ownersOf(parts);
         const owed = (await debtors(database, 1_000))
           .filter(({ accountId }) => account === undefined || accountId === account.id)
-          .map(({ accountId, credits }) => ({
-            account: emails.get(accountId) ?? accountId,
-            owed_credits: credits,
-          }));
+          .map(({ accountId, credits }) => ({ ...owner(accountId), owed_credits: credits }));
         print(
-          { orders: orders.map((one) => plain(one, emails)), debts: owed },
+          { orders: orders.map((one) => describeOrder(one, owner(one.accountId))), debts: owed },
           ({ debts }) =>
-            table(orders.map((one) => row(one, emails))) +
+            table(orders.map((one) => row(one, owner(one.accountId)))) +
             (debts.length === 0 ? "" : `\n${table(debts)}`),
         );
       },
@@ -72,34 +83,20 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     opens: "database",
     async run({ options, parts, print }) {
       const order = await orderOf(parts, options.id);
-      const emails = await emailsOf(parts);
-      const [events, credits] = [
-        await eventsOfOrder(parts.database, order.id),
-        await creditsOfOrder(parts.database, order.id),
-      ];
+      const owner = await ownersOf(parts);
+      const own = owner(order.accountId);
       print(
         {
-          ...plain(order, emails),
-          events: events.map(({ kind, causeId, eventId, amount, detail, atMs }) => ({
-            kind,
-            cause: causeId,
-            event: eventId,
-            amount,
-            detail: detail || null,
-            at: new Date(atMs).toISOString(),
-          })),
-          moved: credits.map(({ accountId, kind, role, lotId, ...one }) => ({
-            kind,
-            role,
-            credits: one.credits,
-            account: emails.get(accountId) ?? accountId,
-            lot: lotId,
-            at: new Date(one.atMs).toISOString(),
-          })),
+          ...describeOrder(order, own),
+          ...describeHistory(
+            await eventsOfOrder(parts.database, order.id),
+            await creditsOfOrder(parts.database, order.id),
+            (accountId) => owner(accountId).account,
+          ),
         },
         ({ events, moved, ...all }) =>
           `${
-            Object.entries({ ...all, ...row(order, emails) })
+            Object.entries({ ...all, ...row(order, own) })
               .map(([name, value]) => `${name.padEnd(16)} ${value ?? "-"}`).join("\n")
           }\n\n${table(events)}\n${table(moved)}`,
       );
@@ -117,24 +114,23 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     ],
     help: "\nUse it after an outage. Nothing takes effect twice.",
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
+      const at = { context, parts, config };
       if (options.id !== undefined) {
-        const order = await orderOf(parts, options.id);
-        const after = await parts.payments.ask(order);
-        if (after.state !== order.state) await recordOrder(parts, "order.reconcile", after);
+        const before = await orderOf(parts, options.id);
+        const after = await operate(at, ORDER_RECONCILE, { order: before.id });
         return print(
-          { order: order.id, before: order.state, state: after.state },
+          { order: before.id, before: before.state, state: after.state },
           ({ before, state }) => before === state ? `Still ${state}.\n` : `Now ${state}.\n`,
         );
       }
       const sinceMs = parseDuration(options.since ?? "26h");
-      const found = await parts.payments.reconcile({
-        younger: true,
-        eventsSinceMs: context.now() - Math.min(sinceMs, 30 * 86_400_000),
-        limit: 1_000,
-      });
-      const { faults: _, ...counts } = found;
-      await recordCommand(parts, "order.reconcile", { about: {}, after: counts });
+      const found = reconciledShape.parse(
+        await operate(at, PAYMENTS_RECONCILE, {
+          since: isoOf(parts.clock.now() - Math.min(sinceMs, 30 * 86_400_000)),
+          limit: 1_000,
+        }),
+      );
       print(
         found,
         ({ faults, ...counts }) => table([counts]) + faults.map((one) => `${one}\n`).join(""),
@@ -148,10 +144,9 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     description: "note that you have looked at an order whose payment differs from it",
     arguments: [argument("<id>", "order ID (ord_…)")],
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
       const order = await orderOf(parts, options.id);
-      await parts.payments.looked(order);
-      if (order.needsLook) await recordOrder(parts, "order.dismiss", order);
+      await operate({ context, parts, config }, ORDER_DISMISS, { order: order.id });
       print({ order: order.id, dismissed: order.needsLook || null }, () => "Noted.\n");
     },
   });
@@ -172,16 +167,19 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     ],
     help: "\nA payment by hand is only recorded as refunded: pay the money back yourself.",
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
       const order = await orderOf(parts, options.id);
       const reference = options.reference ?? newReference();
-      const after = await parts.payments.refund(order, {
-        amount: options.amount === undefined ? undefined : amountOf(options.amount, order.currency),
+      const refunded = await operate({ context, parts, config }, ORDER_REFUND, {
+        order: order.id,
         reference,
+        ...(options.amount === undefined
+          ? {}
+          : { amount: amountOf(options.amount, order.currency) }),
       });
-      await recordOrder(parts, "order.refund", after);
+      const after = await orderOf(parts, order.id);
       print(
-        { ...plain(after, await emailsOf(parts)), reference },
+        refunded,
         () =>
           `${moneyText(after.goneAmount, after.currency)} of ${
             moneyText(after.paidAmount, after.currency)
@@ -192,35 +190,35 @@ export function paymentsCommand(program: Command, context: CommandContext): void
   });
 }
 
+interface CheckoutOptions extends PayerOptions {
+  readonly package: string;
+  readonly reference?: string;
+}
+
 /** `sluice credits checkout` */
 export function checkoutCommand(credits: Command, context: CommandContext): void {
-  defineCommand<{ account: string; package: string; reference?: string }>(credits, context, {
+  defineCommand<CheckoutOptions>(credits, context, {
     name: "checkout",
-    description: "start a checkout for an account; prints where it is paid",
+    description: "start a checkout for an account or a team; prints where it is paid",
     options: [
-      required("--account <email>", "account email"),
+      option("--account <email>", "account email"),
+      option("--team <team>", "name or ID of the team whose pool it is for, instead of an account"),
       required("--package <id>", "package to buy"),
       option("--reference <text>", "idempotency reference: the same reference makes one order"),
     ],
     opens: "database",
     async run({ options, parts, config, print }) {
-      const account = await parts.accounts.get(options.account);
-      const { url: returnTo } = await gatewayAddress(config);
-      const { order, url } = await parts.payments.checkout(account, options.package, {
-        origin: "command",
+      const account = await payerOf(parts, options);
+      const reply = await operate({ context, parts, config }, ORDER_CREATE, {
+        ...(options.team === undefined ? { account: account.id } : { team: options.team }),
+        package: options.package,
         reference: options.reference ?? newReference(),
-        returnTo,
       });
-      await recordOrder(parts, "order.create", order);
-      print({ order: order.id, state: order.state, url }, () => `${url}\n`);
+      print(
+        { order: reply.id, state: reply.state, url: reply.url },
+        ({ url }) => `${url}\n`,
+      );
     },
-  });
-}
-
-async function recordOrder(parts: CommandParts, operation: string, order: Order): Promise<void> {
-  await recordCommand(parts, operation, {
-    about: { accountId: order.accountId, objectId: order.id },
-    after: plain(order, await emailsOf(parts)),
   });
 }
 
@@ -249,39 +247,19 @@ function amountOf(given: string, currency: string): number {
   }
 }
 
-async function emailsOf({ accounts }: CommandParts): Promise<ReadonlyMap<string, string>> {
-  return new Map((await accounts.list()).map(({ id, email }) => [id, email]));
+/** Whose credits something is about, by account ID. */
+async function ownersOf(
+  { accounts, teams }: CommandParts,
+): Promise<(accountId: string) => OrderOwner> {
+  const emails = new Map((await accounts.list()).map(({ id, email }) => [id, email]));
+  const names = new Map((await teams.list()).map(({ poolId, name }) => [poolId, name]));
+  return (id) => ({ account: emails.get(id) ?? id, team: names.get(id) ?? null });
 }
 
-function plain(order: Order, emails: ReadonlyMap<string, string>) {
-  const at = (ms: number | null) => ms === null ? null : new Date(ms).toISOString();
+function row(order: Order, { account, team }: OrderOwner) {
   return {
     id: order.id,
-    account: emails.get(order.accountId) ?? order.accountId,
-    state: order.state,
-    package: order.packageId,
-    credits: order.credits,
-    amount: order.amount,
-    paid_amount: order.paidAmount,
-    gone_amount: order.goneAmount,
-    currency: order.currency,
-    live: order.livemode,
-    provider: order.provider,
-    origin: order.origin,
-    payment: order.paymentId,
-    session: order.sessionId,
-    lot: order.paidAtMs === null ? null : order.lotId,
-    receipt: order.receipt,
-    created_at: at(order.createdAtMs),
-    paid_at: at(order.paidAtMs),
-    needs_look: order.needsLook || null,
-  };
-}
-
-function row(order: Order, emails: ReadonlyMap<string, string>) {
-  return {
-    id: order.id,
-    account: emails.get(order.accountId) ?? order.accountId,
+    account: team === null ? account : `team ${team}`,
     state: order.state,
     package: order.packageName,
     credits: order.credits,

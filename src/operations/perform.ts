@@ -29,6 +29,7 @@ import type {
   WriteOperation,
 } from "./operation.ts";
 import { loggedNouns, type OperationParts } from "./parts.ts";
+import { UndoneError } from "./undone_error.ts";
 
 /**
  * Carries out a read.
@@ -89,12 +90,23 @@ export async function performOnce(
     const write = new Write(c, operation, await operation.prepare(c, input), claimed.id);
     return await once(write, claimed, operation.status);
   } catch (error) {
-    isUnknown = error instanceof DatabaseError && error.outcomeUnknown;
+    isUnknown = error instanceof DatabaseError && error.outcomeUnknown ||
+      await isBegun(parts.database, claimed, error);
     throw error;
   } finally {
     // A reply was kept, or nothing was changed. What may have been changed is not forgotten.
     if (!isUnknown) await requests.release(claimed).catch(() => {});
   }
+}
+
+/** Whether a write that has no reply was carried out, and lacks what is outside of the database: it can be finished. */
+async function isBegun(
+  database: Database,
+  { id }: ClaimedRequest,
+  error: unknown,
+): Promise<boolean> {
+  if (asOperationError(error) !== undefined) return false;
+  return await logEntry(database, id).then((entry) => entry?.outcome === "done", () => false);
 }
 
 /** Carries out a claimed write, or finds that it was carried out before a crash. */
@@ -185,6 +197,7 @@ class Write {
     } catch (error) {
       // A write that was lost on the way, or carried out by another gateway, is in the log.
       if (!await this.#isDone()) throw await this.#failed(error, before);
+      if (error instanceof UndoneError) throw await this.#undone(error, before);
     }
     return await this.completed({ before, result: result ?? undefined }, also);
   }
@@ -199,8 +212,15 @@ class Write {
       ? (await logEntry(database, this.#id))?.before as Json | null
       : known.before;
     const after = await this.#prepared.state();
-    const reply = await this.#prepared.reply({ before, after, result: known?.result });
-    const seen = after ?? known?.result ?? null;
+    let reply: Json;
+    try {
+      reply = await this.#prepared.reply({ before, after, result: known?.result });
+    } catch (error) {
+      throw await this.#refused(error, { before, after });
+    }
+    // a reply that is made again may have finished what was begun
+    const seen = (known === undefined ? await this.#prepared.state() : after) ?? known?.result ??
+      null;
     await database.batch([
       // what changed nothing is in the log as well
       logStatement({ ...this.#entry(before), after: seen }),
@@ -208,6 +228,21 @@ class Write {
       ...also(reply),
     ]);
     return reply;
+  }
+
+  /** Notes why a write has no reply. What may succeed when it is repeated is not noted. @returns The error to throw. */
+  async #refused(
+    error: unknown,
+    { before, after }: { readonly before: Json | null; readonly after: Json | null },
+  ): Promise<unknown> {
+    const failure = asOperationError(error);
+    if (failure === undefined) return error;
+    if (!await this.#isDone()) return await this.#failed(error, before);
+    const { database } = this.c.parts;
+    await database.batch([
+      afterStatement(this.#id, { ...after, refused: failure.message }),
+    ]);
+    return error;
   }
 
   async #isDone(): Promise<boolean> {
@@ -227,6 +262,18 @@ class Write {
     await database.batch([logStatement({ ...this.#entry(before), id, error: text })])
       .catch(() => {});
     return asOperationError(error) === undefined && failure !== undefined ? failure : error;
+  }
+
+  /** Records that a write, which is in the log, has left nothing changed. @returns The error to throw. */
+  async #undone(error: UndoneError, before: Json | null): Promise<UndoneError> {
+    const { database } = this.c.parts;
+    const id = new NewIds().id("op");
+    const after = await this.#prepared.state().catch(() => null);
+    await database.batch([
+      ...(after === null ? [] : [afterStatement(this.#id, after)]),
+      logStatement({ ...this.#entry(before), id, error: `${error.code}: ${error.message}` }),
+    ]).catch(() => {});
+    return error;
   }
 
   /** Why a guard refused the write: the actor has lost the permission meanwhile. */

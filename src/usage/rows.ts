@@ -1,20 +1,9 @@
 import * as z from "zod";
 import type { Database, Value } from "../database/mod.ts";
+import { SUMS } from "../ledger/mod.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-
-/** Sums of the roll-ups. */
-export const SUMS = [
-  "requests",
-  "errors",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "duration_ms",
-  "credits",
-  "saved_millionths",
-] as const;
 
 /** Sums of requests. */
 export type Sums = Readonly<Record<typeof SUMS[number], number>>;

@@ -37,7 +37,9 @@ import {
 import { BUDGET_FORMS, type Change } from "../budget_form.ts";
 import { type ChartProps, MAX_SERIES } from "../chart.tsx";
 import { reportChart } from "../usage_chart.ts";
+import { debtOf } from "../../payments/mod.ts";
 import { AccountDetailPage } from "./account.tsx";
+import type { Membership } from "./account_teams.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 const ENTRIES_SHOWN = 20;
@@ -47,7 +49,7 @@ const DAY_MS = 86_400_000;
 
 /** One account, and what an operator does for it. */
 export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { accounts, keys, sales, database, catalog, now, config } = parts;
+  const { accounts, keys, sales, database, catalog, now, config, teams, members } = parts;
 
   /** For pages about one account; what is managed of an owner's account needs more. */
   const about = (
@@ -64,7 +66,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
 
   /** Its credits of the last 30 days by model, and as a comparison of the 30 before. */
   const usageOf = async ({ id: accountId }: Account): Promise<ChartProps | undefined> => {
-    const usage = { database, accounts, teams: parts.teams, now };
+    const usage = { database, accounts, teams, now };
     const report = (more: Readonly<Record<string, unknown>>) =>
       reportUsage(usage, usageQuery.parse(more), { accountId }, { reasons: "none" });
     try {
@@ -83,6 +85,19 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     }
   };
 
+  const teamsOf = async (account: Account): Promise<readonly Membership[]> => {
+    if (account.kind === "pool") {
+      return (await teams.list()).filter(({ poolId }) => poolId === account.id)
+        .map(({ id, name }) => ({ teamId: id, teamName: name }));
+    }
+    return (await members.ofAccount(account)).map(({ teamId, teamName, role, stoppedAtMs }) => ({
+      teamId,
+      teamName,
+      role,
+      isStopped: stoppedAtMs !== null,
+    }));
+  };
+
   const detail = async (
     c: PageRequest,
     session: Session,
@@ -97,6 +112,8 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         csrf={session.csrfToken}
         account={account}
         credits={await creditsOf(database, account.id, now())}
+        debt={await debtOf(database, account.id)}
+        teams={await teamsOf(account)}
         entries={await entriesOf(database, { accountId: account.id, limit: ENTRIES_SHOWN })}
         may={(action) => can(session, actionOn(account, action))}
         keys={own.toReversed()}

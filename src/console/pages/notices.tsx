@@ -1,4 +1,5 @@
 import type { Delivery, Notice } from "../../alerts/mod.ts";
+import { AlertText } from "../alert_text.tsx";
 import { Badge, Form, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 
@@ -40,7 +41,9 @@ export function NoticesPage(
             cell: (one) => (
               <>
                 <strong>{one.title}</strong> {isRead(one) ? null : <Badge tone="warn">new</Badge>}
-                <span class="below regular">{one.text}</span>
+                <span class="below regular">
+                  <AlertText alert={one} />
+                </span>
               </>
             ),
           },

@@ -1,38 +1,17 @@
 import type { Dimension, UsageFigures, UsageReport, UsageRow } from "../../usage/mod.ts";
-import { Chart, type ChartProps, Field, Stat, Table } from "../components.tsx";
+import { Chart, type ChartProps, Stat, Table } from "../components.tsx";
 import { date, hour, inZone, month, number, signed as signedNumber } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-
-/** What the page was asked for, as its address says it. */
-export interface UsageChoices {
-  readonly by: string;
-  readonly since: string;
-  readonly until: string;
-  readonly zone: string;
-  readonly tag: string;
-  readonly team: string;
-  readonly account: string;
-  readonly compare: boolean;
-  readonly all: boolean;
-}
+import { Choices, queryOf, type UsageChoices } from "../usage_choices.tsx";
 
 const DAY_MS = 86_400_000;
 /** Rows of the table: a thousand are a megabyte. */
 const MAX_ROWS = 300;
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
-const OWN: readonly Dimension[] = ["day", "hour", "model", "key", "month", "reason"];
-const OF_ALL: readonly Dimension[] = [...OWN, "account", "team", "member"];
-/** Returns the query of the page with another grouping, or of its downloads. */
-function queryOf(choices: UsageChoices, more: Partial<UsageChoices> = {}): string {
-  const all = { ...choices, ...more };
-  const given = Object.entries(all).filter(([, value]) => value !== "" && value !== false)
-    .map(([name, value]) => [name, value === true ? "1" : String(value)]);
-  return new URLSearchParams(given).toString();
-}
 
 /** Usage of a range as figures, a chart and a table. */
 export function UsagePage(
-  { page, choices, report, chart, error, seesAll }: {
+  { page, choices, report, chart, error, seesAll, lastMonth }: {
     page: PageContext;
     choices: UsageChoices;
     /** Undefined if it could not be made. */
@@ -42,45 +21,16 @@ export function UsagePage(
     error?: string | undefined;
     /** Whether the visitor may see the usage of all accounts. */
     seesAll: boolean;
+    /** The month before this one and this one, such as `2026-10` and `2026-11`. */
+    lastMonth: readonly [since: string, until: string];
   },
 ) {
   return (
     <Layout page={page} title="Usage">
-      <nav class="tabs" aria-label="Grouping">
-        {(choices.all || choices.team !== "" ? OF_ALL : OWN).map((one) => (
-          <a
-            href={`/console/usage?${queryOf(choices, { by: one })}`}
-            aria-current={one === choices.by ? "page" : undefined}
-          >
-            by {one}
-          </a>
-        ))}
-      </nav>
-      <form method="get" action="/console/usage" class="row">
-        <Field label="by" name="by" value={choices.by} hint="one or two, or tag:NAME" />
-        <Field label="from" name="since" value={choices.since} hint="30d, 2026-11, 2026-11-05" />
-        <Field label="until" name="until" value={choices.until} hint="not part of it" />
-        <Field label="time zone" name="zone" value={choices.zone} hint="Europe/Berlin" />
-        <Field label="tag" name="tag" value={choices.tag} hint="project=alpha" />
-        {seesAll ? <Field label="team" name="team" value={choices.team} hint="name" /> : null}
-        {seesAll
-          ? <Field label="account" name="account" value={choices.account} hint="email address" />
-          : null}
-        <Check label="compare" name="compare" checked={choices.compare} />
-        {seesAll ? <Check label="all accounts" name="all" checked={choices.all} /> : null}
-        <button type="submit" class="plain">Show</button>
-      </form>
+      <Choices choices={choices} seesAll={seesAll} lastMonth={lastMonth} />
       {error === undefined ? null : <p class="error" role="alert">{error}</p>}
       {report === undefined ? null : <Report report={report} chart={chart} choices={choices} />}
     </Layout>
-  );
-}
-
-function Check({ label, name, checked }: { label: string; name: string; checked: boolean }) {
-  return (
-    <label class="check">
-      <input type="checkbox" name={name} value="1" checked={checked} /> {label}
-    </label>
   );
 }
 
@@ -107,7 +57,9 @@ function Report(
       <p class="quiet">
         {words}. {rounded ? "Bounds were rounded down to the hour: roll-ups are hourly. " : ""}
         {previous === undefined ? "" : `Compared with ${rangeText(previous, zone)}. `}
-        Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>,{" "}
+        <a href={`/console/usage?${queryOf(choices, { compare: previous === undefined })}`}>
+          {previous === undefined ? "Compare with the period before" : "Do not compare"}
+        </a>. Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>,{" "}
         <a href={`/console/usage/requests.csv?${queryOf(choices)}`}>its requests</a> or{" "}
         <a href={`/console/usage/entries.csv?${queryOf(choices, { team: "", tag: "" })}`}>
           ledger entries
