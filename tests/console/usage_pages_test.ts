@@ -164,4 +164,8 @@ Deno.test("usage by many keys has a chart of the top ones, though they are more 
   assertEquals(reply.status, 200);
   assertStringIncludes(text, "all others");
   assertStringIncludes(text, "Credits by day and key");
+  const byDay = await (await browser.get("/console/usage?by=key,model&since=90d&all=1")).text();
+  assertEquals(byDay.includes("more rows are in the"), false);
+  const long = await (await browser.get("/console/usage?by=day,key&since=20d&all=1")).text();
+  assertStringIncludes(long, "more rows are in the");
 });

@@ -6,6 +6,8 @@ import { Layout, type PageContext } from "../layout.tsx";
 import { Choices, queryOf, type UsageChoices } from "../usage_choices.tsx";
 
 const DAY_MS = 86_400_000;
+/** Rows of the table: a thousand are a megabyte. */
+const MAX_ROWS = 300;
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
 
 /** Usage of a range as figures, a chart and a table. */
@@ -69,6 +71,7 @@ function Report(
   };
   const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
   const isByTime = BY_TIME.includes(by[0]!);
+  const shown = (isByTime && by.length === 1 ? rows.toReversed() : rows).slice(0, MAX_ROWS);
   return (
     <>
       <p class="quiet">
@@ -112,7 +115,7 @@ function Report(
       {chart === undefined || rows.length === 0 ? null : <Chart {...chart} />}
       <Table<UsageRow>
         caption={`Usage by ${by.join(" and ")}, ${words}`}
-        rows={isByTime && by.length === 1 ? rows.toReversed() : rows}
+        rows={shown}
         empty="No requests in this period."
         columns={[
           ...by.map((one) => ({
@@ -140,6 +143,12 @@ function Report(
           ]),
         ]}
       />
+      {rows.length <= MAX_ROWS ? null : (
+        <p class="quiet">
+          {number(rows.length - MAX_ROWS)} more rows are in the{" "}
+          <a href={`/console/usage.csv?${queryOf(choices)}`}>CSV</a>.
+        </p>
+      )}
     </>
   );
 }
