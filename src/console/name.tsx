@@ -74,8 +74,11 @@ function NameList({ all }: { all: readonly string[] }) {
     <>
       {all.map((text, at) => (
         <>
-          <Name text={text} />
-          {at < all.length - 1 ? ", " : ""}
+          <span class="together">
+            <Name text={text} />
+            {at < all.length - 1 ? "," : ""}
+          </span>
+          {" "}
         </>
       ))}
     </>

@@ -26,6 +26,16 @@ interface Document {
   };
 }
 
+/** Endpoints by whom they are for. */
+const GROUPS: readonly { readonly title: string; readonly has: (path: string) => boolean }[] = [
+  { title: "Endpoints", has: (path) => !isOperators(path) },
+  { title: "For operators", has: isOperators },
+];
+
+function isOperators(path: string): boolean {
+  return path.startsWith("/admin/") || path.startsWith("/webhooks/");
+}
+
 /** API documentation, from the document that `/openapi.json` serves. */
 export function DocsPage({ page, document }: { page: PageContext; document: unknown }) {
   const { info, paths, components } = document as Document; // built by describeEndpoints() in this shape
@@ -40,42 +50,50 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
         {" "}
         <code>Authorization: Bearer KEY</code> or <code>X-API-Key: KEY</code>.
       </p>
-      <h2>Endpoints</h2>
-      {operations.map(({ path, method, operation }) => (
-        <details class="card" id={`${method}-${path.replaceAll(/\W+/g, "-")}`}>
-          <summary>
-            <code>{method.toUpperCase()} {path}</code>{" "}
-            <span class="quiet">{operation.summary}</span>
-          </summary>
-          {operation.description === undefined ? null : <p>{operation.description}</p>}
-          {operation.parameters === undefined ? null : (
-            <dl class="facts">
-              {operation.parameters.map(({ name, in: place, description }) => (
-                <>
-                  <dt>
-                    <code>{name}</code> <small>{place}</small>
-                  </dt>
-                  <dd>{description}</dd>
-                </>
-              ))}
-            </dl>
-          )}
-          {operation.requestBody === undefined
-            ? null
-            : <p>Body: {schemaNames(operation.requestBody.content)}</p>}
-          <dl class="facts">
-            {Object.entries(operation.responses).map(([status, { description, content }]) => (
-              <>
-                <dt>{status} {STATUS_TEXT[Number(status)]}</dt>
-                <dd>
-                  {description.replaceAll("`", "")}{" "}
-                  {content === undefined ? "" : schemaNames(content)}
-                </dd>
-              </>
+      {GROUPS.map(({ title, has }) => {
+        const found = operations.filter(({ path }) => has(path));
+        if (found.length === 0) return null;
+        return (
+          <>
+            <h2>{title}</h2>
+            {found.map(({ path, method, operation }) => (
+              <details class="card" id={`${method}-${path.replaceAll(/\W+/g, "-")}`}>
+                <summary>
+                  <code>{method.toUpperCase()} {path}</code>{" "}
+                  <span class="quiet">{operation.summary}</span>
+                </summary>
+                {operation.description === undefined ? null : <p>{operation.description}</p>}
+                {operation.parameters === undefined ? null : (
+                  <dl class="facts">
+                    {operation.parameters.map(({ name, in: place, description }) => (
+                      <>
+                        <dt>
+                          <code>{name}</code> <small>{place}</small>
+                        </dt>
+                        <dd>{description}</dd>
+                      </>
+                    ))}
+                  </dl>
+                )}
+                {operation.requestBody === undefined
+                  ? null
+                  : <p>Body: {schemaNames(operation.requestBody.content)}</p>}
+                <dl class="facts">
+                  {Object.entries(operation.responses).map(([status, { description, content }]) => (
+                    <>
+                      <dt>{status} {STATUS_TEXT[Number(status)]}</dt>
+                      <dd>
+                        {description.replaceAll("`", "")}{" "}
+                        {content === undefined ? "" : schemaNames(content)}
+                      </dd>
+                    </>
+                  ))}
+                </dl>
+              </details>
             ))}
-          </dl>
-        </details>
-      ))}
+          </>
+        );
+      })}
       <h2>Response headers</h2>
       <dl class="facts card">
         {Object.entries(components.headers).map(([name, { description }]) => (

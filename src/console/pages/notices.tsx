@@ -1,6 +1,7 @@
 import type { Delivery, Notice } from "../../alerts/mod.ts";
 import { Badge, Form, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
+import { WithTimes } from "../time.tsx";
 
 const TONES = { waiting: "warn", delivered: "good", given_up: "bad" } as const;
 
@@ -20,6 +21,7 @@ export function NoticesPage(
   },
 ) {
   const newest = notices[0]?.createdAtMs ?? nowMs;
+  const email = shows === "deliveries" ? "" : page.session?.account.email ?? "";
   return (
     <Layout page={page} title={title}>
       {notices.every(isRead) ? null : (
@@ -35,12 +37,15 @@ export function NoticesPage(
         columns={[
           { name: "time", bare: true, cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
           {
-            name: "alert",
+            name: "notice",
             role: "primary",
             cell: (one) => (
               <>
-                <strong>{one.title}</strong> {isRead(one) ? null : <Badge tone="warn">new</Badge>}
-                <span class="below regular">{one.text}</span>
+                <strong>{withoutOwner(one.title, email)}</strong>{" "}
+                {isRead(one) ? null : <Badge tone="warn">new</Badge>}
+                <span class="below regular">
+                  <WithTimes text={withoutOwner(one.text, email)} />
+                </span>
               </>
             ),
           },
@@ -54,6 +59,13 @@ export function NoticesPage(
       />
     </Layout>
   );
+}
+
+/** Leaves out whose something is where the reader is the owner. */
+function withoutOwner(text: string, email: string): string {
+  if (email === "") return text;
+  const shorter = text.replaceAll(` of ${email}`, "");
+  return shorter.endsWith(`: ${email}`) ? shorter.slice(0, -`: ${email}`.length) : shorter;
 }
 
 function Deliveries({ all }: { all: readonly Delivery[] }) {

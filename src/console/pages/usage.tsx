@@ -1,6 +1,22 @@
-import type { Dimension, UsageFigures, UsageReport, UsageRow } from "../../usage/mod.ts";
+import {
+  type Dimension,
+  reasonWords,
+  type UsageFigures,
+  type UsageReport,
+  type UsageRow,
+} from "../../usage/mod.ts";
 import { Chart, type ChartProps, Field, Stat, Table } from "../components.tsx";
-import { date, hour, inZone, month, number, signed as signedNumber } from "../format.ts";
+import {
+  compact,
+  date,
+  duration,
+  hour,
+  inZone,
+  month,
+  number,
+  signed as signedNumber,
+} from "../format.ts";
+import { groupName } from "../usage_chart.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
 /** What the page was asked for, as its address says it. */
@@ -20,6 +36,19 @@ const DAY_MS = 86_400_000;
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
 const OWN: readonly Dimension[] = ["day", "hour", "model", "key", "month", "reason"];
 const OF_ALL: readonly Dimension[] = [...OWN, "account", "team", "member"];
+/** Ranges that are offered; others are written into the field. */
+const RANGES: readonly (readonly [since: string, words: string])[] = [
+  ["today", "today"],
+  ["7d", "7 days"],
+  ["30d", "30 days"],
+  ["90d", "90 days"],
+  ["month", "this month"],
+];
+/** Rows of a table; downloads have all of them. */
+const MAX_ROWS = 200;
+/** From here on a figure is shown in short. */
+const MANY = 1e9;
+
 /** Returns the query of the page with another grouping, or of its downloads. */
 function queryOf(choices: UsageChoices, more: Partial<UsageChoices> = {}): string {
   const all = { ...choices, ...more };
@@ -42,10 +71,14 @@ export function UsagePage(
     seesAll: boolean;
   },
 ) {
+  const groupings: readonly string[] = choices.all || choices.team !== "" ? OF_ALL : OWN;
+  const isOffered = groupings.includes(choices.by) && choices.until === "" &&
+    RANGES.some(([since]) => since === choices.since) &&
+    [choices.zone, choices.tag, choices.team, choices.account].every((text) => text === "");
   return (
     <Layout page={page} title="Usage">
       <nav class="tabs" aria-label="Grouping">
-        {(choices.all || choices.team !== "" ? OF_ALL : OWN).map((one) => (
+        {groupings.map((one) => (
           <a
             href={`/console/usage?${queryOf(choices, { by: one })}`}
             aria-current={one === choices.by ? "page" : undefined}
@@ -54,19 +87,47 @@ export function UsagePage(
           </a>
         ))}
       </nav>
-      <form method="get" action="/console/usage" class="row">
-        <Field label="by" name="by" value={choices.by} hint="one or two, or tag:NAME" />
-        <Field label="from" name="since" value={choices.since} hint="30d, 2026-11, 2026-11-05" />
-        <Field label="until" name="until" value={choices.until} hint="not part of it" />
-        <Field label="time zone" name="zone" value={choices.zone} hint="Europe/Berlin" />
-        <Field label="tag" name="tag" value={choices.tag} hint="project=alpha" />
-        {seesAll ? <Field label="team" name="team" value={choices.team} hint="name" /> : null}
-        {seesAll
-          ? <Field label="account" name="account" value={choices.account} hint="email address" />
-          : null}
-        <Check label="compare" name="compare" checked={choices.compare} />
-        {seesAll ? <Check label="all accounts" name="all" checked={choices.all} /> : null}
-        <button type="submit" class="plain">Show</button>
+      <nav class="tabs" aria-label="Range">
+        {RANGES.map(([since, words]) => (
+          <a
+            href={`/console/usage?${queryOf(choices, { since, until: "" })}`}
+            aria-current={since === choices.since && choices.until === "" ? "page" : undefined}
+          >
+            {words}
+          </a>
+        ))}
+        <a
+          href={`/console/usage?${queryOf(choices, { compare: !choices.compare })}`}
+          aria-current={choices.compare ? "true" : undefined}
+        >
+          against the period before
+        </a>
+      </nav>
+      <form method="get" action="/console/usage" class="filters">
+        <details open={!isOffered || choices.all}>
+          <summary>{seesAll ? "Dates, tags, teams and accounts" : "Dates and tags"}</summary>
+          <div class="row">
+            <Field label="By" name="by" value={choices.by} hint="one, two, or tag:NAME" />
+            <Field label="From" name="since" value={choices.since} hint="30d or 2026-11-05" />
+            <Field label="Until" name="until" value={choices.until} hint="not part of it" />
+            <Field label="Time zone" name="zone" value={choices.zone} hint="Europe/Berlin" />
+            <Field label="Tag" name="tag" value={choices.tag} hint="project=alpha" />
+            {seesAll ? <Field label="Team" name="team" value={choices.team} hint="name" /> : null}
+            {seesAll
+              ? (
+                <Field
+                  label="Account"
+                  name="account"
+                  value={choices.account}
+                  hint="email address"
+                />
+              )
+              : null}
+            <Check label="compare" name="compare" checked={choices.compare} />
+            {seesAll ? <Check label="all accounts" name="all" checked={choices.all} /> : null}
+            <button type="submit" class="plain">Show</button>
+          </div>
+        </details>
       </form>
       {error === undefined ? null : <p class="error" role="alert">{error}</p>}
       {report === undefined ? null : <Report report={report} chart={chart} choices={choices} />}
@@ -95,10 +156,14 @@ function Report(
   const tokens = totals.input_tokens + totals.output_tokens;
   const change = (name: "requests" | "credits") => {
     const percentage = totals.change?.[name];
-    return percentage === undefined ? "" : `; ${signed(percentage)} to before`;
+    return percentage === undefined ? "" : `; ${signed(percentage)} against before`;
   };
   const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
-  const isByTime = BY_TIME.includes(by[0]!);
+  const sorted = newestFirst(rows, by);
+  const shown = sorted.slice(0, MAX_ROWS);
+  const perRequest = requests === 0
+    ? undefined
+    : `${number(Math.round(tokens / requests))} per request`;
   return (
     <>
       <p class="quiet">
@@ -118,38 +183,44 @@ function Report(
           value={requests}
           note={`${number(totals.errors)} failed${change("requests")}`}
         />
-        <Stat name="Tokens" value={tokens} />
+        <Stat
+          name="Tokens"
+          value={tokens < MANY ? tokens : compact(tokens)}
+          note={[
+            ...(tokens < MANY ? [] : [number(tokens)]),
+            ...(perRequest === undefined ? [] : [perRequest]),
+          ].join("; ")}
+        />
         <Stat
           name="Saved by prompt caches"
           value={totals.saved_credits}
           note={`credits; ${Math.round(100 * totals.cache_hit_rate)} % of the input was cached`}
         />
-        <Stat
-          name="Tokens per request"
-          value={requests === 0 ? 0 : Math.round(tokens / requests)}
-        />
       </dl>
       {failed.length === 0 ? null : (
         <p>
-          Failed: {failed.map(([reason, count]) => `${reason} ${number(count)}`).join(", ")}.
+          Failed:{" "}
+          {failed.map(([reason, count]) => `${reasonWords(reason)} ${number(count)}`).join(", ")}.
         </p>
       )}
       {chart === undefined || rows.length === 0 ? null : <Chart {...chart} />}
       <Table<UsageRow>
         caption={`Usage by ${by.join(" and ")}, ${words}`}
-        rows={isByTime && by.length === 1 ? rows.toReversed() : rows}
+        rows={shown}
         empty="No requests in this period."
         columns={[
           ...by.map((one) => ({
             name: one,
-            cell: ({ group, names }: UsageRow) =>
-              names[one] ?? (timeOf(one, group[one], zone) || group[one] || "none"),
+            cell: (row: UsageRow) => timeOf(one, row.group[one], zone) || groupName(row, one),
           })),
-          ...FIGURES.map(([name, figure]) => ({
+          ...FIGURES.map(([name, figure, format = number]) => ({
             name,
             numeric: true,
-            ...(name === "credits" ? { role: "figure" as const } : {}),
-            cell: (row: UsageRow) => number(figure(row)),
+            // what failed has cost nothing
+            ...(name === (by.includes("reason") ? "requests" : "credits")
+              ? { role: "figure" as const }
+              : {}),
+            cell: (row: UsageRow) => format(figure(row)),
           })),
           ...(previous === undefined ? [] : [
             {
@@ -165,8 +236,21 @@ function Report(
           ]),
         ]}
       />
+      {shown.length === sorted.length ? null : (
+        <p class="quiet">
+          The first {number(shown.length)} of {number(sorted.length)} rows;{" "}
+          <a href={`/console/usage.csv?${queryOf(choices)}`}>the report</a> has all of them.
+        </p>
+      )}
     </>
   );
+}
+
+/** Rows of a report by time with the newest first; those of one time stay in their order. */
+function newestFirst(rows: readonly UsageRow[], [first]: readonly string[]): readonly UsageRow[] {
+  if (!BY_TIME.some((one) => one === first)) return rows;
+  const atMs = ({ group }: UsageRow) => Date.parse(group[first!] ?? "");
+  return rows.toSorted((a, b) => atMs(b) - atMs(a));
 }
 
 /** A time by which a report is grouped, in the one format of the console. */
@@ -199,7 +283,11 @@ function minuteText(ms: number, zone: string): string {
   return `${date(local)}, ${hour(local)}`;
 }
 
-const FIGURES: readonly (readonly [name: string, figure: (row: UsageFigures) => number])[] = [
+const FIGURES: readonly (readonly [
+  name: string,
+  figure: (row: UsageFigures) => number,
+  format?: (value: number) => string,
+])[] = [
   ["requests", ({ requests }) => requests],
   ["failed", ({ errors }) => errors],
   ["input", ({ input_tokens }) => input_tokens],
@@ -211,7 +299,7 @@ const FIGURES: readonly (readonly [name: string, figure: (row: UsageFigures) => 
     ({ input_tokens, output_tokens, requests }) =>
       requests === 0 ? 0 : Math.round((input_tokens + output_tokens) / requests),
   ],
-  ["average ms", ({ average_ms }) => average_ms],
+  ["average time", ({ average_ms }) => average_ms, duration],
   ["credits", ({ credits }) => credits],
 ];
 
