@@ -95,3 +95,18 @@ Deno.test("styles are served without comments and indentation, with all rules", 
     file.replaceAll(/\/\*[^]*?\*\//g, "").match(/[{};]/g)?.length,
   );
 });
+
+Deno.test("operators' orders have a column for what needs a look only if one does", async () => {
+  await using shop = await openShop();
+  const order = await shop.buy(await shop.account());
+  const operator = await signedIn(shop.gateway, OWNER);
+  const heads = async () =>
+    (await (await operator.get("/console/operator/payments")).text())
+      .match(/<th scope="col"[^>]*>[^<]*/g)?.map((one) => one.replace(/.*>/, ""));
+  assertEquals(await heads(), ["time", "account", "package", "amount", "state"]);
+  await shop.gateway.gateway.database.batch([{
+    sql: "update orders set needs_look = 'paid twice' where id = ?",
+    args: [order.id],
+  }]);
+  assertEquals(new Set(await heads()).has("needs a look"), true);
+});

@@ -33,7 +33,7 @@ const GROUPS: readonly { readonly title: string; readonly has: (path: string) =>
 ];
 
 function isOperators(path: string): boolean {
-  return path.startsWith("/admin/") || path.startsWith("/webhooks/");
+  return /^\/(admin|webhooks|metrics|healthz|readyz)\b/.test(path);
 }
 
 /** API documentation, from the document that `/openapi.json` serves. */

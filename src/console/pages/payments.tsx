@@ -146,7 +146,7 @@ export function OrderTable(
       rows={orders}
       empty="No orders yet."
       columns={[
-        { name: "time", cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
+        { name: "time", bare: true, cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
         ...emails === undefined ? [] : [{
           name: "account",
           cell: ({ accountId }: Order) => (
@@ -155,20 +155,23 @@ export function OrderTable(
             </a>
           ),
         }],
-        { name: "package", cell: ({ packageName }) => packageName },
+        { name: "package", role: "primary", cell: ({ packageName }) => packageName },
         {
           name: "amount",
+          role: "figure",
           numeric: true,
           cell: ({ amount, paidAmount, currency }) => moneyText(paidAmount ?? amount, currency),
         },
-        { name: "state", cell: (order) => <OrderBadge order={order} /> },
-        {
-          name: "details",
-          cell: (order) =>
-            emails !== undefined
-              ? (order.needsLook === "" ? "" : <Badge tone="bad">{order.needsLook}</Badge>)
-              : <OrderLink order={order} />,
-        },
+        { name: "state", bare: true, cell: (order) => <OrderBadge order={order} /> },
+        ...emails === undefined
+          ? [{ name: "details", bare: true, cell: (order: Order) => <OrderLink order={order} /> }]
+          : orders.some(({ needsLook }) => needsLook !== "")
+          ? [{
+            name: "needs a look",
+            cell: ({ needsLook }: Order) =>
+              needsLook === "" ? "" : <Badge tone="bad">{needsLook}</Badge>,
+          }]
+          : [],
       ]}
     />
   );
@@ -334,7 +337,7 @@ export function StatementPage(
             name: "receipt",
             cell: ({ receipt }) => receipt === null ? "" : receiptNumber(receipt),
           },
-          { name: "amount", numeric: true, cell: (line) => amountText(line) },
+          { name: "amount", role: "figure", numeric: true, cell: (line) => amountText(line) },
         ]}
       />
       {sumsOf(lines).map(([currency, sum]) => (
