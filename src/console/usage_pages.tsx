@@ -12,7 +12,7 @@ import {
   type UsageReport,
   type UsageScope,
 } from "../usage/mod.ts";
-import { type UsageChoices, UsagePage } from "./pages/usage.tsx";
+import { DEFAULT_OF_HOURS, type UsageChoices, UsagePage } from "./pages/usage.tsx";
 import type { ChartProps } from "./components.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
 import { reportChart, spanFor } from "./usage_chart.ts";
@@ -135,7 +135,7 @@ function choicesOf(c: PageRequest): UsageChoices {
   const by = text("by") || "day";
   return {
     by,
-    since: text("since") || (by.split(",").includes("hour") ? "48h" : "30d"),
+    since: text("since") || (by.split(",").includes("hour") ? DEFAULT_OF_HOURS : "30d"),
     until: text("until"),
     zone: text("zone"),
     tag: text("tag"),

@@ -45,7 +45,8 @@ Deno.test("a reader's own notices do not name the reader", async () => {
     args: [
       id,
       `Low credits: ${OWNER}`,
-      `The key a of ${OWNER} expires on 2030-01-01 10:00 UTC. <b>of ${OWNER}</b>`,
+      `The key a of ${OWNER} expires on 2030-01-01 10:00 UTC. <b>of ${OWNER}</b> ` +
+      `Of ${OWNER}, of ${OWNER}.example and of ${OWNER}. Nothing of ${OWNER}.`,
     ],
   }]);
   const browser = await signedIn(gateway, OWNER);
@@ -53,6 +54,7 @@ Deno.test("a reader's own notices do not name the reader", async () => {
   assertStringIncludes(own, "<strong>Low credits</strong>");
   assertStringIncludes(own, "The key a expires on <time");
   assertStringIncludes(own, "&lt;b&gt;of");
+  assertStringIncludes(own, `Of ${OWNER}, of ${OWNER}.example and. Nothing.</span>`);
   const all = await (await browser.get("/console/operator/alerts")).text();
   assertStringIncludes(all, `Low credits: ${OWNER}`);
 });

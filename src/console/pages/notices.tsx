@@ -64,8 +64,9 @@ export function NoticesPage(
 /** Leaves out whose something is where the reader is the owner. */
 function withoutOwner(text: string, email: string): string {
   if (email === "") return text;
-  const shorter = text.replaceAll(` of ${email}`, "");
-  return shorter.endsWith(`: ${email}`) ? shorter.slice(0, -`: ${email}`.length) : shorter;
+  const exact = email.replaceAll(/[^\w@]/g, "\\$&");
+  // not the beginning of a longer address
+  return text.replaceAll(new RegExp(` of ${exact}(?=[\\s,:;]|\\.\\s|\\.?$)|: ${exact}$`, "g"), "");
 }
 
 function Deliveries({ all }: { all: readonly Delivery[] }) {

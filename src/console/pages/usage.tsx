@@ -44,6 +44,8 @@ const RANGES: readonly (readonly [since: string, words: string])[] = [
   ["90d", "90 days"],
   ["month", "this month"],
 ];
+/** The range of a report by hour that names none. */
+export const DEFAULT_OF_HOURS = "48h";
 /** Rows of a table; downloads have all of them. */
 const MAX_ROWS = 200;
 /** From here on a figure is shown in short. */
@@ -73,7 +75,7 @@ export function UsagePage(
 ) {
   const groupings: readonly string[] = choices.all || choices.team !== "" ? OF_ALL : OWN;
   const isOffered = groupings.includes(choices.by) && choices.until === "" &&
-    RANGES.some(([since]) => since === choices.since) &&
+    (choices.since === DEFAULT_OF_HOURS || RANGES.some(([since]) => since === choices.since)) &&
     [choices.zone, choices.tag, choices.team, choices.account].every((text) => text === "");
   return (
     <Layout page={page} title="Usage">
