@@ -98,6 +98,14 @@ export const PERMISSIONS = {
       "Set, raise and remove budgets of a team, of its members, and of keys that its pool pays for",
     allowed: [...OPERATORS, "lead"],
   },
+  "team.orders": {
+    does: "See the orders, receipts and payments of a team's pool",
+    allowed: [...REPORTS, "lead"],
+  },
+  "team.buy": {
+    does: "Buy packages for a team's pool",
+    allowed: [...OPERATORS, "lead"],
+  },
   "team.keys": {
     does: "See and revoke all keys of a team; create and change those that its pool pays for",
     allowed: [...OPERATORS, "lead"],

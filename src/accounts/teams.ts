@@ -103,6 +103,19 @@ export class Teams {
   }
 
   /**
+   * Finds the team of a pool.
+   *
+   * @param poolId ID of the pool's account.
+   * @returns The team, or `undefined` if the account is not a pool.
+   */
+  async ofPool(poolId: string): Promise<Team | undefined> {
+    const row = await this.#database.one(`select ${COLUMNS} from teams where pool_id = ?`, [
+      poolId,
+    ]);
+    return row === undefined ? undefined : readTeam(row);
+  }
+
+  /**
    * Gets a team.
    *
    * @param nameOrId Its name, in which case does not matter, or its ID.

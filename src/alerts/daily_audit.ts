@@ -80,7 +80,7 @@ export async function rememberAudit(
 }
 
 /**
- * Reads how the last audit went, of those that a running gateway made: daily, or asked for in the console or by the API.
+ * Reads how the last audit went: the daily one, or one that was run in the console, by the API or by `sluice credits audit`.
  *
  * @returns `undefined` before the first.
  */

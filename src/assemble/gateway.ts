@@ -3,10 +3,9 @@ import type { Account } from "../accounts/mod.ts";
 import { Alerts, type AlertTimes } from "../alerts/mod.ts";
 import type { Admission } from "../admission/mod.ts";
 import { Catalog } from "../catalog/mod.ts";
-import { collectGarbageWhenIdle, VERSION } from "../platform/mod.ts";
+import { VERSION } from "../platform/mod.ts";
 import { type Config, databaseFile, type Settings } from "../config/mod.ts";
 import {
-  announcedGateway,
   type Database,
   databaseAlone,
   databaseBytes,
@@ -20,31 +19,18 @@ import { PaymentSweep, pruneEvents } from "../payments/mod.ts";
 import type { InFlightRequests } from "../relay/mod.ts";
 import { pruneLog, pruneRequests } from "../operation_log/mod.ts";
 import { sealKey } from "../sealing/mod.ts";
-import { delay } from "../std/mod.ts";
 import { guardProcess, type Log, Metrics, sumOfMetrics, type Tracing } from "../telemetry/mod.ts";
 import { mergedStates, type RetryPolicy, type Upstreams } from "../upstreams/mod.ts";
 import { Retention } from "../usage/mod.ts";
 import { sharedMemory } from "./bounds.ts";
 import { Door } from "./door.ts";
 import { newsOf } from "./serving.ts";
+import { Running } from "./running.ts";
 import { ServingThreads, type StartThread } from "./serving_threads.ts";
 import { type Reload, retentionLimits } from "./servings.ts";
 import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.ts";
 
-/** For connections that stay open although nothing runs on them. */
-const CLOSE_PATIENCE_MS = 1_000;
-
-/**
- * Time without a request after which a process that has handed over closes its connections. A client may use one at any
- * moment, also that of a stream that has just ended, and must not find it closed.
- */
-const QUIET_MS = 3_000;
-/** Time after which it stops listening in any case, should new connections still reach it. */
-const LISTENING_MS = 60_000;
-/** Interval of looks at whether the other process still runs. */
-const LOOK_MS = 500;
 const DAY_MS = 86_400_000;
-const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Max threads, and with a libSQL server: sqld 0.24 stops answering when eight write batches are in flight. */
 const MAX_WORKERS = 64;
 const MAX_WORKERS_AT_SERVER = 4;
@@ -126,7 +112,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   const { settings } = config;
   const file = databaseFile(settings);
   await using built = new AsyncDisposableStack();
-  let handedOver = false;
+  let isHandedOver = () => false;
 
   const count = threadsOf(settings, log);
   const identity = built.use(await gatewayIdentity(settings.data, { takeover, threads: count }));
@@ -150,7 +136,9 @@ export async function assemble(config: Config, environment: Environment): Promis
   const store = built.use(await openStore(config, storeOptions));
   const { database, clock } = store;
   const { now } = clock;
-  if (file !== undefined) built.defer(() => handedOver ? undefined : leaveOneFile(database, log));
+  if (file !== undefined) {
+    built.defer(() => isHandedOver() ? undefined : leaveOneFile(database, log));
+  }
   const { owner, firstKey } = await ensureOwner(store);
 
   const retention = built.adopt(
@@ -239,7 +227,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       closing: closing.signal,
     }),
   );
-  const { inFlight, bounds, servings, admission } = door;
+  const { inFlight, servings, admission } = door;
   if (memory !== undefined) {
     threads = built.use(
       await ServingThreads.start({
@@ -274,40 +262,24 @@ export async function assemble(config: Config, environment: Environment): Promis
   sweep.start();
 
   const owned = built.move();
-  let server: Server | undefined;
-  let watching: ReturnType<typeof setInterval> | undefined;
-  const announce = () => {
-    if (server === undefined || handedOver) return;
-    const { file, digest } = servings.current.config;
-    identity.announce({
-      url: server.url,
-      pid: Deno.pid,
-      workers: count,
-      settings: file === undefined || digest === undefined ? null : { file, digest },
-      reload: servings.lastReload ?? null,
-    });
-  };
+  const running = new Running({
+    door,
+    threads,
+    count,
+    identity,
+    alerts,
+    takeover,
+    settings,
+    log,
+    owned,
+    closing,
+  });
+  isHandedOver = () => running.handedOver;
   const reload = async (read: () => Promise<Config>) => {
     const reloaded = await servings.reload(read);
-    announce();
+    running.announce();
     if (reloaded.fault === null) environment.settingsApplied?.(servings.current.config);
     return reloaded;
-  };
-  const close = async () => {
-    closing.abort();
-    clearInterval(watching);
-    await alerts.close(); // while all that it looks at is there
-    await Promise.all([threads?.[Symbol.asyncDispose](), door.closeConnections(CLOSE_PATIENCE_MS)]);
-    await owned.disposeAsync();
-  };
-  /** When the earlier gateway has ended, its places among the sockets are this one's. */
-  const spreadOverAll = (port: number) => {
-    watching = setInterval(async () => {
-      if (await identity.hasSuccessor()) return;
-      clearInterval(watching);
-      bounds.sockets?.steer(port, { after: 0, count });
-    }, LOOK_MS);
-    Deno.unrefTimer(watching);
   };
   return {
     ...store,
@@ -340,72 +312,11 @@ export async function assemble(config: Config, environment: Environment): Promis
       owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() }));
       threads?.guard();
     },
-    async listen() {
-      const { host, port } = settings;
-      const earlier = takeover ? await announcedGateway(settings.data) : undefined;
-      server = door.listen({
-        host,
-        port,
-        besideAnother: takeover,
-        exhausted: threads && (() => relisten(threads!, door)),
-      });
-      await threads?.listen({ host, port: server.port });
-      if (takeover) {
-        const after = earlier?.workers ?? 1;
-        if (bounds.sockets?.steer(server.port, { after, count }) !== true) {
-          log.warn("new connections may reach the earlier gateway until it stops listening");
-        }
-        if (count > 1) spreadOverAll(server.port);
-      }
-      announce();
-      owned.defer(collectGarbageWhenIdle(() => inFlight.count === 0));
-      return server;
-    },
+    listen: () => running.listen(),
     reload,
-    async handOver() {
-      handedOver = true;
-      clearInterval(watching);
-      const handing = async (isHandingOver: boolean) => {
-        door.handOver(isHandingOver);
-        await threads?.handOver(isHandingOver);
-      };
-      await handing(true);
-      const beganTick = performance.now();
-      let listens = true;
-      const isQuiet = async () =>
-        inFlight.count === 0 &&
-        Math.min(door.quietMs, await threads?.quietMs() ?? Infinity) >= QUIET_MS;
-      while (!await isQuiet()) {
-        await delay(LOOK_MS);
-        if (listens && !await identity.hasSuccessor()) {
-          handedOver = false;
-          await handing(false);
-          announce();
-          log.warn("the process that took over has ended: this one goes on");
-          return false;
-        }
-        const isSteered = Deno.build.os === "linux";
-        const patienceMs = isSteered ? LISTENING_MS : QUIET_MS;
-        if (listens && performance.now() - beganTick >= patienceMs) {
-          listens = false;
-          await stopListening(threads, door);
-        }
-      }
-      if (listens && threads !== undefined) await stopListening(threads, door);
-      await Promise.all([servings.current.app.idle(), threads?.idle()]);
-      await Promise.all([inFlight.finish(MAX_TIMER_MS), threads?.finish(MAX_TIMER_MS)]);
-      await close();
-      return true;
-    },
-    async stop() {
-      servings.stopTaking();
-      threads?.stopTaking();
-      const { drainMs } = servings.current.config.settings.limits;
-      const [own, others] = await Promise.all([inFlight.finish(drainMs), threads?.finish(drainMs)]);
-      await close();
-      return { cutOff: own.cutOff + (others?.cutOff ?? 0) };
-    },
-    [Symbol.asyncDispose]: close,
+    handOver: () => running.handOver(),
+    stop: () => running.stop(),
+    [Symbol.asyncDispose]: () => running.close(),
   };
 }
 
@@ -427,31 +338,6 @@ function threadsOf({ workers, database }: Settings, log: Log): number {
     log.warn(`workers: at most ${max} threads write to a libSQL server, so ${max} serve`);
   }
   return Math.min(workers, max);
-}
-
-/** The process was out of descriptors: if the listener of a thread has ended, all listen again. */
-function relisten(threads: ServingThreads, { server, bounds: { sockets } }: Door): void {
-  if (server === undefined || sockets === undefined) return;
-  if ([...sockets.listeners(server.port)].length >= threads.count) return;
-  server.relisten();
-  threads.relisten();
-}
-
-/**
- * Stops listening in all threads. As each listener that ends changes the places of the others, to which another process
- * steers, all are ended within microseconds: a connection that still reaches one of them would be refused.
- */
-async function stopListening(
-  threads: ServingThreads | undefined,
-  { server, bounds: { sockets } }: Door,
-): Promise<void> {
-  if (threads !== undefined && server !== undefined && sockets !== undefined) {
-    await threads.expectEnd();
-    server.expectEnd();
-    for (const listener of [...sockets.listeners(server.port)]) sockets.end(listener);
-  }
-  server?.stopListening();
-  await threads?.stopListening();
 }
 
 /** A digest of the settings that routes and their prices come from, and of the program that knows models. */

@@ -6,9 +6,11 @@ import { DIALECTS } from "../dialects/mod.ts";
 import { checkEmbeddingsTargets } from "./embeddings_routes.ts";
 import { type Listings, NO_LISTINGS } from "./listings.ts";
 import { claudeName } from "./model_names.ts";
+import { ownValue } from "./own_value.ts";
 import type { Route, RouteKind } from "./route.ts";
 import { routesOf } from "./routes.ts";
 
+const ALL_OFF = "no models are served: all routes are switched off (routes.ID.enabled)";
 const NO_ROUTES =
   "no models are configured: with several upstreams, add `targets` to at least one route " +
   "(routes.ID.targets)";
@@ -26,6 +28,8 @@ export class Catalog {
 
   /** Available routes, in the order they are listed: those for embeddings last. */
   readonly routes: readonly Route[];
+  /** Routes that the settings have switched off: nothing resolves to them. */
+  readonly off: readonly Route[];
   /** Aliases that are exact names, in the order they are listed. */
   readonly aliases: readonly Alias[];
   /** Aliases that are the beginnings of names, such as `gpt-4*`. */
@@ -42,16 +46,20 @@ export class Catalog {
   constructor(settings: Settings, listings: Listings = NO_LISTINGS) {
     const faults: string[] = [];
     const warnings: string[] = [];
-    const routes = routesOf(settings, listings, faults);
+    const all = routesOf(settings, listings, faults);
+    const isOff = (id: string) => ownValue(settings.routes, id)?.enabled === false;
+    const routes = all.filter(({ id }) => !isOff(id));
+    this.off = all.filter(({ id }) => isOff(id));
     this.routes = [
       ...routes.filter(({ kind }) => kind === "generation"),
       ...routes.filter(({ kind }) => kind === "embeddings"),
     ];
-    if (this.routes.length === 0) warnings.push(NO_ROUTES);
+    const whyNone = this.off.length === 0 ? NO_ROUTES : ALL_OFF;
+    if (this.routes.length === 0) warnings.push(whyNone);
     checkEmbeddingsTargets(this.routes, settings, { faults, warnings });
     const mayBeListed = discovers(settings);
     for (const id of Object.keys(settings.routes)) {
-      if (this.routes.some((route) => route.id === id)) continue;
+      if (isOff(id) || this.routes.some((route) => route.id === id)) continue;
       warnings.push(
         `routes.${id}: not served: it has no targets${
           mayBeListed ? ", and no upstream lists it" : ""
@@ -62,11 +70,13 @@ export class Catalog {
     const aliases: Alias[] = [];
     for (const [name, id] of Object.entries(settings.aliases)) {
       const route = this.#byName.get(id);
-      if (route === undefined) {
+      if (route === undefined && isOff(id)) {
+        warnings.push(`aliases.${name}: not served: the route '${id}' is switched off`);
+      } else if (route === undefined) {
         const known = this.routes.map((one) => one.id);
         (mayBeListed ? warnings : faults).push(
           `aliases.${name}: unknown route '${id}'; ` +
-            (known.length === 0 ? NO_ROUTES : `did you mean '${closestString(id, known)}'?`),
+            (known.length === 0 ? whyNone : `did you mean '${closestString(id, known)}'?`),
         );
       } else if (this.#byName.has(name)) {
         faults.push(`aliases.${name}: a route with this name already exists`);
@@ -119,7 +129,9 @@ export class Catalog {
 
   #advice(model: string, kind: RouteKind | undefined): string {
     if (this.routes.length === 0) {
-      return "No models are configured: add `targets` to at least one route.";
+      return this.off.length === 0
+        ? "No models are configured: add `targets` to at least one route."
+        : "No models are available.";
     }
     const names = [...this.#byName].filter(([, route]) => isOf(kind, route)).map(([name]) => name);
     const near = names.length === 0 ? undefined : closestString(model, names);

@@ -27,7 +27,7 @@ import {
  * @param settings The settings.
  * @param listings What upstreams list.
  * @param faults Receives errors in the settings.
- * @returns The routes that have a target, built-in ones first.
+ * @returns The routes that have a target, built-in ones first, also those that are switched off.
  */
 export function routesOf(settings: Settings, listings: Listings, faults: string[]): Route[] {
   checkUpstreams(settings, faults);

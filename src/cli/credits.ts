@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { rememberAudit } from "../alerts/mod.ts";
 import { audit, creditsOf } from "../ledger/mod.ts";
 import { describeLot } from "../operations/mod.ts";
 import { debtOf } from "../payments/mod.ts";
@@ -50,10 +51,12 @@ export function creditCommands(program: Command, context: CommandContext): void 
     name: "audit",
     description: "recompute the ledger from its entries and records; exit status 1 on any mismatch",
     opens: "database",
-    async run({ parts: { database }, print }) {
+    async run({ parts: { database, clock }, print }) {
       using told = progress(context, "checking");
       const report = await audit(database, told.tell);
       told.end();
+      // of a database that cannot be written, the report still counts
+      await rememberAudit(database, report, clock.now()).catch(() => {});
       print(report, ({ mismatches, uncollected, ...counts }) =>
         table([counts]) +
         (uncollected.requests === 0

@@ -12,11 +12,12 @@ import {
   orderById,
   type OrderState,
 } from "../payments/mod.ts";
-import { gatewayAddress } from "./address.ts";
+import { describeHistory, describeOrder, ORDER_CREATE, ownerOf } from "../operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { parseCount, parseDuration, table, time } from "./format.ts";
-import { recordCommand } from "./operate.ts";
+import { operate, recordCommand } from "./operate.ts";
+import { payerOf, type PayerOptions } from "./settings.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -24,7 +25,9 @@ const DEFAULT_LIMIT = 50;
 export function paymentsCommand(program: Command, context: CommandContext): void {
   const payments = program.command("payments").description("look after orders and their payments");
 
-  defineCommand<{ account?: string; state?: string; look?: boolean; limit?: string }>(
+  defineCommand<
+    { account?: string; team?: string; state?: string; look?: boolean; limit?: string }
+  >(
     payments,
     context,
     {
@@ -32,33 +35,30 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       description: "list orders, newest first, and accounts that owe credits",
       options: [
         option("--account <email>", "only those of an account"),
+        option("--team <team>", "only those of a team's pool, by its name or ID"),
         option("--state <state>", `only those in a state: ${ORDER_STATES.join(", ")}`),
         option("--look", "only those whose payment differs from the order"),
         option("--limit <number>", `how many orders (default: ${DEFAULT_LIMIT})`),
       ],
       opens: "database",
       async run({ options, parts, print }) {
-        const { accounts, database } = parts;
-        const account = options.account === undefined
-          ? undefined
-          : await accounts.get(options.account);
+        const { database } = parts;
+        const isOfOne = options.account !== undefined || options.team !== undefined;
+        const account = isOfOne ? await payerOf(parts, options) : undefined;
         const orders = await listOrders(database, {
           accountId: account?.id,
           state: stateOf(options.state),
           needsLook: options.look ?? false,
           limit: options.limit === undefined ? DEFAULT_LIMIT : parseCount(options.limit),
         });
-        const emails = await emailsOf(parts);
+        const owner = await ownersOf(parts);
         const owed = (await debtors(database, 1_000))
           .filter(({ accountId }) => account === undefined || accountId === account.id)
-          .map(({ accountId, credits }) => ({
-            account: emails.get(accountId) ?? accountId,
-            owed_credits: credits,
-          }));
+          .map(({ accountId, credits }) => ({ ...owner(accountId), owed_credits: credits }));
         print(
-          { orders: orders.map((one) => plain(one, emails)), debts: owed },
+          { orders: orders.map((one) => describeOrder(one, owner(one.accountId))), debts: owed },
           ({ debts }) =>
-            table(orders.map((one) => row(one, emails))) +
+            table(orders.map((one) => row(one, owner(one.accountId)))) +
             (debts.length === 0 ? "" : `\n${table(debts)}`),
         );
       },
@@ -72,34 +72,20 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     opens: "database",
     async run({ options, parts, print }) {
       const order = await orderOf(parts, options.id);
-      const emails = await emailsOf(parts);
-      const [events, credits] = [
-        await eventsOfOrder(parts.database, order.id),
-        await creditsOfOrder(parts.database, order.id),
-      ];
+      const owner = await ownersOf(parts);
+      const own = owner(order.accountId);
       print(
         {
-          ...plain(order, emails),
-          events: events.map(({ kind, causeId, eventId, amount, detail, atMs }) => ({
-            kind,
-            cause: causeId,
-            event: eventId,
-            amount,
-            detail: detail || null,
-            at: new Date(atMs).toISOString(),
-          })),
-          moved: credits.map(({ accountId, kind, role, lotId, ...one }) => ({
-            kind,
-            role,
-            credits: one.credits,
-            account: emails.get(accountId) ?? accountId,
-            lot: lotId,
-            at: new Date(one.atMs).toISOString(),
-          })),
+          ...describeOrder(order, own),
+          ...describeHistory(
+            await eventsOfOrder(parts.database, order.id),
+            await creditsOfOrder(parts.database, order.id),
+            (accountId) => owner(accountId).account,
+          ),
         },
         ({ events, moved, ...all }) =>
           `${
-            Object.entries({ ...all, ...row(order, emails) })
+            Object.entries({ ...all, ...row(order, own) })
               .map(([name, value]) => `${name.padEnd(16)} ${value ?? "-"}`).join("\n")
           }\n\n${table(events)}\n${table(moved)}`,
       );
@@ -181,7 +167,7 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       });
       await recordOrder(parts, "order.refund", after);
       print(
-        { ...plain(after, await emailsOf(parts)), reference },
+        { ...await described(parts, after), reference },
         () =>
           `${moneyText(after.goneAmount, after.currency)} of ${
             moneyText(after.paidAmount, after.currency)
@@ -192,27 +178,34 @@ export function paymentsCommand(program: Command, context: CommandContext): void
   });
 }
 
+interface CheckoutOptions extends PayerOptions {
+  readonly package: string;
+  readonly reference?: string;
+}
+
 /** `sluice credits checkout` */
 export function checkoutCommand(credits: Command, context: CommandContext): void {
-  defineCommand<{ account: string; package: string; reference?: string }>(credits, context, {
+  defineCommand<CheckoutOptions>(credits, context, {
     name: "checkout",
-    description: "start a checkout for an account; prints where it is paid",
+    description: "start a checkout for an account or a team; prints where it is paid",
     options: [
-      required("--account <email>", "account email"),
+      option("--account <email>", "account email"),
+      option("--team <team>", "name or ID of the team whose pool it is for, instead of an account"),
       required("--package <id>", "package to buy"),
       option("--reference <text>", "idempotency reference: the same reference makes one order"),
     ],
     opens: "database",
     async run({ options, parts, config, print }) {
-      const account = await parts.accounts.get(options.account);
-      const { url: returnTo } = await gatewayAddress(config);
-      const { order, url } = await parts.payments.checkout(account, options.package, {
-        origin: "command",
+      const account = await payerOf(parts, options);
+      const reply = await operate({ context, parts, config }, ORDER_CREATE, {
+        ...(options.team === undefined ? { account: account.id } : { team: options.team }),
+        package: options.package,
         reference: options.reference ?? newReference(),
-        returnTo,
       });
-      await recordOrder(parts, "order.create", order);
-      print({ order: order.id, state: order.state, url }, () => `${url}\n`);
+      print(
+        { order: reply.id, state: reply.state, url: reply.url },
+        ({ url }) => `${url}\n`,
+      );
     },
   });
 }
@@ -220,7 +213,7 @@ export function checkoutCommand(credits: Command, context: CommandContext): void
 async function recordOrder(parts: CommandParts, operation: string, order: Order): Promise<void> {
   await recordCommand(parts, operation, {
     about: { accountId: order.accountId, objectId: order.id },
-    after: plain(order, await emailsOf(parts)),
+    after: await described(parts, order),
   });
 }
 
@@ -249,39 +242,23 @@ function amountOf(given: string, currency: string): number {
   }
 }
 
-async function emailsOf({ accounts }: CommandParts): Promise<ReadonlyMap<string, string>> {
-  return new Map((await accounts.list()).map(({ id, email }) => [id, email]));
+type Owner = Awaited<ReturnType<typeof ownerOf>>;
+
+async function described(parts: CommandParts, order: Order) {
+  return describeOrder(order, await ownerOf(parts, order.accountId));
 }
 
-function plain(order: Order, emails: ReadonlyMap<string, string>) {
-  const at = (ms: number | null) => ms === null ? null : new Date(ms).toISOString();
-  return {
-    id: order.id,
-    account: emails.get(order.accountId) ?? order.accountId,
-    state: order.state,
-    package: order.packageId,
-    credits: order.credits,
-    amount: order.amount,
-    paid_amount: order.paidAmount,
-    gone_amount: order.goneAmount,
-    currency: order.currency,
-    live: order.livemode,
-    provider: order.provider,
-    origin: order.origin,
-    payment: order.paymentId,
-    session: order.sessionId,
-    lot: order.paidAtMs === null ? null : order.lotId,
-    receipt: order.receipt,
-    created_at: at(order.createdAtMs),
-    paid_at: at(order.paidAtMs),
-    needs_look: order.needsLook || null,
-  };
+/** Whose credits something is about, by account ID. */
+async function ownersOf({ accounts, teams }: CommandParts): Promise<(accountId: string) => Owner> {
+  const emails = new Map((await accounts.list()).map(({ id, email }) => [id, email]));
+  const names = new Map((await teams.list()).map(({ poolId, name }) => [poolId, name]));
+  return (id) => ({ account: emails.get(id) ?? id, team: names.get(id) ?? null });
 }
 
-function row(order: Order, emails: ReadonlyMap<string, string>) {
+function row(order: Order, { account, team }: Owner) {
   return {
     id: order.id,
-    account: emails.get(order.accountId) ?? order.accountId,
+    account: team === null ? account : `team ${team}`,
     state: order.state,
     package: order.packageName,
     credits: order.credits,

@@ -24,20 +24,16 @@ export {
 export { decimalsOf, minorUnits, moneyText } from "./currencies.ts";
 export { type PaymentSettings, priceIn } from "./payment_settings.ts";
 export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
+export { ALERT_KINDS, type AlertKind, type ReceiverSettings } from "./alert_settings.ts";
+export type { RouteSettings } from "./route_settings.ts";
+export { type Settings, settings, type SettingsInput } from "./schema.ts";
 export {
-  ALERT_KINDS,
-  type AlertKind,
-  identifier,
   type QuirkName,
   quirkName,
-  type ReceiverSettings,
-  type RouteSettings,
-  type Settings,
-  settings,
-  type SettingsInput,
   type UpstreamSettings,
   upstreamSettings,
-} from "./schema.ts";
+} from "./upstream_settings.ts";
+export { identifier } from "./values.ts";
 export { settingsReference } from "./reference.ts";
 export { SettingsEditor } from "./settings_editor.ts";
 export type { Json } from "./settings_text.ts";

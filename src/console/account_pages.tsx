@@ -30,7 +30,7 @@ import { burnRateOf, comparedMonths } from "./burn_rate.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { keyChanges, modelsOf } from "./key_form.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
-import { mayLeaveTo, shopOf } from "./payment_pages.tsx";
+import { shopOf } from "./payment_pages.tsx";
 import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
 import { HomePage, type UsedLimit } from "./pages/home.tsx";
@@ -344,7 +344,6 @@ export class AccountPages {
       registration.invitations(account),
     ]);
     const link = `${addressOf(c, config)}/console/register?code=${code}`;
-    mayLeaveTo(c, this.#parts.payments.checkoutOrigins);
     return await page(
       c,
       <CreditsPage
@@ -352,7 +351,7 @@ export class AccountPages {
         balance={balance}
         perUsd={dollarRateOf(config)}
         packages={sales.packages}
-        shop={await shopOf(this.#parts, session)}
+        shop={await shopOf(this.#parts, session, { account })}
         notice={notice}
         view={view}
         invite={{ code, link }}

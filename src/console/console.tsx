@@ -34,7 +34,7 @@ import { respondWithEvents } from "./event_pages.ts";
 import { AccountSource } from "./live_account.tsx";
 import { PageSource } from "./live_pages.ts";
 import { LiveStreams } from "./live_streams.ts";
-import { contentPolicy } from "./content_policy.ts";
+import { CONTENT_POLICY } from "./content_policy.ts";
 import { until } from "../platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toText } from "../std/mod.ts";
 import { isSameOrigin, TrustedProxies, visitorOf } from "../web/mod.ts";
@@ -46,7 +46,7 @@ const PLAYGROUND_KEY_MS = 3_600_000;
 
 /** Forbid inline scripts and styles, and anything from other hosts. */
 const SECURITY_HEADERS = {
-  "content-security-policy": contentPolicy([]),
+  "content-security-policy": CONTENT_POLICY,
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "same-origin",

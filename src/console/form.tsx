@@ -16,6 +16,7 @@ export function Field(
     maxlength?: number;
     min?: number;
     list?: string;
+    title?: string;
     autofocus?: boolean;
   },
 ) {

@@ -65,12 +65,14 @@ export function noticeOf(
 
 /** A complete page. */
 export function Layout(
-  { page, title, notice, script, refreshSeconds, children }: {
+  { page, title, notice, script, refreshSeconds, leavesTo, children }: {
     page: PageContext;
     title: string;
     notice?: Notice | undefined;
     /** Loads the page again after this time. */
     refreshSeconds?: number;
+    /** Leads on to another page, which may be another host's. */
+    leavesTo?: string;
     /** An additional script, besides the one of all pages. */
     script?: string;
     children?: Child;
@@ -93,6 +95,9 @@ export function Layout(
         {refreshSeconds === undefined
           ? null
           : <meta http-equiv="refresh" content={String(refreshSeconds)} />}
+        {leavesTo === undefined
+          ? null
+          : <meta http-equiv="refresh" content={`0; url=${leavesTo}`} />}
         <title>{title} · Sluice</title>
         <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/console/assets/style.css" />

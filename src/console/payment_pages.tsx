@@ -1,21 +1,34 @@
 import type { Hono } from "@hono/hono";
-import { type Account, AccountError, type Session } from "../accounts/mod.ts";
+import {
+  type Account,
+  AccountError,
+  type Action,
+  can,
+  type Session,
+  type Team,
+} from "../accounts/mod.ts";
+import { creditsOf } from "../ledger/mod.ts";
+import { ORDER_CREATE } from "../operations/mod.ts";
 import { buyerStatus, listOrders, type Order, orderById, statementOf } from "../payments/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import type { AccountPages } from "./account_pages.tsx";
-import { contentPolicy } from "./content_policy.ts";
+import { may } from "./guard.ts";
+import type { Notice } from "./layout.tsx";
 import {
   OrderPage,
+  type OrderView,
+  type Payer,
   ReceiptPage,
   type Shop,
   statementCsv,
   StatementPage,
 } from "./pages/payments.tsx";
+import { TeamCreditsPage } from "./pages/team_credits.tsx";
 import {
-  addressOf,
   type ConsoleParts,
   type Env,
   notFound,
+  operate,
   page,
   pageOf,
   type PageRequest,
@@ -35,7 +48,7 @@ export function paymentRoutes(
   parts: ConsoleParts,
   pages: AccountPages,
 ): void {
-  const { payments, codes, database, config, now } = parts;
+  const { accounts, payments, codes, database, now, teams } = parts;
 
   /** A write; errors are shown on the page of credits. */
   const write = (work: (c: PageRequest, session: Session) => Promise<Response>) =>
@@ -47,29 +60,79 @@ export function paymentRoutes(
         return await pages.credits(c, session, { tone: "bad", text: `${error.message}.` });
       }
     });
-  /** A checkout that a form leads to. */
-  const checkout = async (c: PageRequest, account: Account, savesMethod: boolean) => {
+  /** Orders a package. Its page leads on to where it is paid, as forms lead to this console only. */
+  const checkout = async (
+    c: PageRequest,
+    session: Session,
+    { team, savesMethod = false }: { readonly team?: Team; readonly savesMethod?: boolean } = {},
+  ) => {
     const { form } = c.var;
     const { reference } = form;
     if (reference === "") throw new AccountError("Reload the page, and try again");
-    const { url } = await payments.checkout(account, form.text("package"), {
-      origin: "console",
+    const order = await operate(c, parts, session, [ORDER_CREATE, {
+      ...(team === undefined ? { account: session.account.id } : { team: team.id }),
+      package: form.text("package"),
       reference: savesMethod ? `${reference} top-up` : reference,
-      returnTo: addressOf(c, config),
-      savesMethod,
-    });
-    return seeOther(c, url);
+      saves_method: savesMethod,
+    }]);
+    return seeOther(c, `/console/orders/${order.id}/pay`);
   };
-  /** An order of one's own; others' are not there. */
-  const about = (handler: (c: PageRequest, order: Order, session: Session) => Promise<Response>) =>
+  /** An order that the visitor may see; others are not there. */
+  const about = (handler: (c: PageRequest, view: OrderView) => Promise<Response>) =>
     own(async (c, session) => {
       const order = await orderById(database, c.req.param("id") ?? "");
-      return order === undefined || order.accountId !== session.account.id
+      const view = order === undefined ? undefined : await viewOf(parts, session, order);
+      return view === undefined ? await notFound(c) : await handler(c, view);
+    });
+  /** A page about a team with a pool. */
+  const ofTeam = (
+    action: Action,
+    handler: (c: PageRequest, session: Session, team: PooledTeam) => Promise<Response>,
+  ) =>
+    may(action, async (c, session) => {
+      const team = await teams.byId(c.req.param("team") ?? "");
+      const pool = await accounts.byId(team?.poolId ?? "");
+      return team === undefined || pool === undefined
         ? await notFound(c)
-        : await handler(c, order, session);
+        : await handler(c, session, { ...team, pool });
     });
 
-  app.post("/console/checkout", write((c, { account }) => checkout(c, account, false)));
+  app.post("/console/checkout", write((c, session) => checkout(c, session)));
+  const teamCredits = async (
+    c: PageRequest,
+    session: Session,
+    { team, notice }: { readonly team: PooledTeam; readonly notice?: Notice | undefined },
+  ) => {
+    const { balance } = await creditsOf(database, team.pool.id, now());
+    return await page(
+      c,
+      <TeamCreditsPage
+        page={pageOf(c)}
+        team={team}
+        balance={balance}
+        packages={parts.sales.packages}
+        shop={await shopOf(parts, session, { account: team.pool, team })}
+        notice={notice}
+      />,
+      notice === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+    );
+  };
+  app.get(
+    "/console/teams/:team/credits",
+    ofTeam("team.orders", (c, session, team) => teamCredits(c, session, { team })),
+  );
+  app.post(
+    "/console/teams/:team/checkout",
+    ofTeam("team.buy", async (c, session, team) => {
+      try {
+        return await checkout(c, session, { team });
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        const notice = { tone: "bad", text: `${error.message}.` } as const;
+        return await teamCredits(c, session, { team, notice });
+      }
+    }),
+  );
   app.post(
     "/console/redeem",
     write(async (c, { account }) => {
@@ -79,8 +142,9 @@ export function paymentRoutes(
   );
   app.post(
     "/console/top-up",
-    write(async (c, { account }) => {
+    write(async (c, session) => {
       const { form } = c.var;
+      const { account } = session;
       if (form.text("turn") === "off") {
         await payments.turnOffTopUp(account);
         return seeOther(c, "/console/credits?done=top-up-off");
@@ -91,13 +155,14 @@ export function paymentRoutes(
         maxPerMonth: form.count("max") ?? 0,
       });
       if (topUp?.hasMethod === true) return seeOther(c, "/console/credits?done=top-up");
-      return await checkout(c, account, true);
+      return await checkout(c, session, { savesMethod: true });
     }),
   );
   app.get(
     "/console/orders/:id",
-    about(async (c, order) => {
+    about(async (c, view) => {
       const session = c.req.query("session");
+      const { order } = view;
       // the link of a session that is another order's shows nothing
       if (session !== undefined && order.sessionId !== null && session !== order.sessionId) {
         return await notFound(c);
@@ -106,28 +171,34 @@ export function paymentRoutes(
         c,
         <OrderPage
           page={pageOf(c)}
-          order={await payments.refresh(order)}
+          view={{ ...view, order: await payments.refresh(order) }}
           isCancelled={c.req.query("cancelled") !== undefined}
         />,
       );
     }),
   );
   app.get(
-    "/console/orders/:id/receipt",
-    about(async (c, order, { account }) => {
-      if (order.receipt === null) return await notFound(c);
+    "/console/orders/:id/pay",
+    about(async (c, view) => {
+      const { id, state, sessionUrl } = view.order;
+      if (state !== "open" || sessionUrl === null || !view.mayPay) {
+        return seeOther(c, `/console/orders/${id}`);
+      }
       return await page(
         c,
-        <ReceiptPage
-          page={pageOf(c)}
-          order={order}
-          email={account.email}
-          seller={contactOf(parts)}
-        />,
+        <OrderPage page={pageOf(c)} view={view} isCancelled={false} leavesTo={sessionUrl} />,
       );
     }),
   );
-  const statement = async (c: PageRequest, account: Account) => {
+  app.get(
+    "/console/orders/:id/receipt",
+    about(async (c, view) =>
+      view.order.receipt === null
+        ? await notFound(c)
+        : await page(c, <ReceiptPage page={pageOf(c)} view={view} seller={contactOf(parts)} />)
+    ),
+  );
+  const statementIn = async (c: PageRequest, account: Pick<Account, "id">) => {
     const current = new Date(now()).toISOString().slice(0, 7);
     const asked = c.req.query("month") ?? "";
     const month = /^20\d\d-(0[1-9]|1[0-2])$/.test(asked) ? asked : current;
@@ -135,34 +206,77 @@ export function paymentRoutes(
     const lines = await statementOf(database, account.id, { fromMs, untilMs });
     return { month, current, lines };
   };
+  const statement = async (c: PageRequest, account: Account, buyer: string) => {
+    const { month, current, lines } = await statementIn(c, account);
+    const other = (by: number) => new Date(monthAt(month, by)).toISOString().slice(0, 7);
+    return await page(
+      c,
+      <StatementPage
+        page={pageOf(c)}
+        buyer={buyer}
+        path={c.req.path}
+        month={month}
+        lines={lines}
+        earlier={other(-1)}
+        later={month >= current ? undefined : other(1)}
+      />,
+    );
+  };
+  const csv = async (c: PageRequest, account: Account) => {
+    const { month, lines } = await statementIn(c, account);
+    return c.body(statementCsv(lines), STATUS_CODE.OK, {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="statement-${month}.csv"`,
+    });
+  };
+  app.get("/console/statement", own((c, { account }) => statement(c, account, account.email)));
+  app.get("/console/statement.csv", own((c, { account }) => csv(c, account)));
   app.get(
-    "/console/statement",
-    own(async (c, { account }) => {
-      const { month, current, lines } = await statement(c, account);
-      const other = (by: number) => new Date(monthAt(month, by)).toISOString().slice(0, 7);
-      return await page(
-        c,
-        <StatementPage
-          page={pageOf(c)}
-          email={account.email}
-          month={month}
-          lines={lines}
-          earlier={other(-1)}
-          later={month >= current ? undefined : other(1)}
-        />,
-      );
-    }),
+    "/console/teams/:team/statement",
+    ofTeam("team.orders", (c, _session, team) => statement(c, team.pool, teamName(team))),
   );
   app.get(
-    "/console/statement.csv",
-    own(async (c, { account }) => {
-      const { month, lines } = await statement(c, account);
-      return c.body(statementCsv(lines), STATUS_CODE.OK, {
-        "content-type": "text/csv; charset=utf-8",
-        "content-disposition": `attachment; filename="statement-${month}.csv"`,
-      });
-    }),
+    "/console/teams/:team/statement.csv",
+    ofTeam("team.orders", (c, _session, { pool }) => csv(c, pool)),
   );
+}
+
+/** A team with the account of its pool. */
+interface PooledTeam extends Team {
+  readonly pool: Account;
+}
+
+/** What an order shows to a visitor; `undefined` if they may not see it. */
+async function viewOf(
+  { accounts, teams }: ConsoleParts,
+  session: Session,
+  order: Order,
+): Promise<OrderView | undefined> {
+  const { accountId } = order;
+  if (accountId === session.account.id) {
+    const buyer = session.account.email;
+    return { order, buyer, isTeam: false, credits: "/console/credits", mayPay: true };
+  }
+  const team = await teams.ofPool(accountId);
+  if (team !== undefined) {
+    const about = { teamId: team.id };
+    if (!can(session, "team.orders", about)) return undefined;
+    return {
+      order,
+      buyer: teamName(team),
+      isTeam: true,
+      credits: `/console/teams/${team.id}/credits`,
+      mayPay: can(session, "team.buy", about),
+    };
+  }
+  if (!can(session, "payments.read")) return undefined;
+  const buyer = (await accounts.byId(accountId))?.email ?? accountId;
+  return { order, buyer, isTeam: false, credits: "/console/operator/payments", mayPay: false };
+}
+
+/** A team as a buyer. */
+function teamName({ name }: Pick<Team, "name">): string {
+  return `Team ${name}`;
 }
 
 /** The start of a month in UTC, moved by a number of months. */
@@ -171,19 +285,17 @@ function monthAt(month: string, later: number): number {
   return Date.UTC(year, number - 1 + later, 1);
 }
 
-/** Lets the forms of this page lead to other origins, where their responses redirect to. */
-export function mayLeaveTo(c: PageRequest, origins: readonly string[]): void {
-  if (origins.length > 0) c.header("content-security-policy", contentPolicy(origins));
-}
-
-/** What the page of credits shows of buying. */
-export async function shopOf(parts: ConsoleParts, session: Session): Promise<Shop> {
+/** What a page of credits shows of buying, for an account or a team's pool. */
+export async function shopOf(
+  parts: ConsoleParts,
+  session: Session,
+  { account, team }: { readonly account: Account; readonly team?: Team },
+): Promise<Shop> {
   const { payments, sales, database } = parts;
-  const { account } = session;
   const [status, orders, topUp] = await Promise.all([
     buyerStatus(database, account.id),
     listOrders(database, { accountId: account.id, limit: ORDERS_SHOWN }),
-    payments.topUp(account),
+    team === undefined ? payments.topUp(account) : undefined,
   ]);
   return {
     csrf: session.csrfToken,
@@ -195,7 +307,32 @@ export async function shopOf(parts: ConsoleParts, session: Session): Promise<Sho
     ...status,
     orders,
     topUp,
+    team,
+    mayBuy: team === undefined ||
+      team.disabledAtMs === null && can(session, "team.buy", { teamId: team.id }),
+    payers: await payersOf(parts, session, team),
   };
+}
+
+/** For whom a visitor can buy: themselves, and the pools of the teams that they lead. */
+async function payersOf(
+  { teams }: ConsoleParts,
+  session: Session,
+  current: Team | undefined,
+): Promise<Payer[]> {
+  const led = await Promise.all(
+    [...session.teams.keys()].filter((teamId) => can(session, "team.buy", { teamId }))
+      .map((teamId) => teams.byId(teamId)),
+  );
+  const own = { name: "For me", href: "/console/credits#buy", isCurrent: current === undefined };
+  return [
+    own,
+    ...led.filter((team) => team !== undefined && team.poolId !== null).map((team) => ({
+      name: `For team ${team!.name}`,
+      href: `/console/teams/${team!.id}/credits`,
+      isCurrent: team!.id === current?.id,
+    })),
+  ];
 }
 
 /** Whom to ask about buying credits. */

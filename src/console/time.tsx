@@ -13,24 +13,6 @@ export function Time({ ms, dayOnly = false }: { ms: number; dayOnly?: boolean })
   );
 }
 
-/** A time as alerts have it in their texts, which also go to other programs. */
-const TEXT_TIME = /(\d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC)/;
-
-/** A text whose times, such as `2026-12-01 00:00 UTC`, are shown as all of them are. */
-export function WithTimes({ text }: { text: string }) {
-  const parts = text.split(TEXT_TIME);
-  return (
-    <>
-      {parts.map((part, at) => {
-        if (at % 2 === 0) return part;
-        const ms = Date.parse(part.replace(" ", "T").replace(" UTC", "Z"));
-        // names in the text are whatever somebody wrote
-        return Number.isNaN(ms) ? part : <Time ms={ms} />;
-      })}
-    </>
-  );
-}
-
 /** A time relative to now, with the absolute one as its tooltip. */
 export function RelativeTime({ ms, nowMs }: { ms: number; nowMs: number }) {
   return (

@@ -12,10 +12,11 @@ import {
   type UsageReport,
   type UsageScope,
 } from "../usage/mod.ts";
-import { DEFAULT_OF_HOURS, type UsageChoices, UsagePage } from "./pages/usage.tsx";
+import { UsagePage } from "./pages/usage.tsx";
 import type { ChartProps } from "./components.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
 import { reportChart, spanFor } from "./usage_chart.ts";
+import type { UsageChoices } from "./usage_choices.tsx";
 
 const CSV = { "content-type": "text/csv; charset=utf-8" };
 const MAX_CHARS = 200;
@@ -37,12 +38,16 @@ export class UsagePages {
 
   async page(c: PageRequest, session: Session): Promise<Response> {
     const choices = choicesOf(c);
-    const seesAll = can(session, "usage.read");
+    const shown = {
+      page: pageOf(c),
+      choices,
+      seesAll: can(session, "usage.read"),
+      lastMonth: monthsUntil(this.#parts.now()),
+    };
     const show = (
       more: { report: UsageReport | undefined; chart?: ChartProps | undefined; error?: string },
       status = 200,
-    ) =>
-      page(c, <UsagePage page={pageOf(c)} choices={choices} seesAll={seesAll} {...more} />, status);
+    ) => page(c, <UsagePage {...shown} {...more} />, status);
     try {
       const wanted = wantedBy(choices, session);
       const report = await this.#report(wanted);
@@ -130,12 +135,19 @@ export class UsagePages {
   }
 }
 
+/** The UTC month before that of a time, and that of the time, as bounds of a report. */
+function monthsUntil(nowMs: number): readonly [since: string, until: string] {
+  const now = new Date(nowMs);
+  const before = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1));
+  return [before.toISOString().slice(0, 7), now.toISOString().slice(0, 7)];
+}
+
 function choicesOf(c: PageRequest): UsageChoices {
   const text = (name: string) => (c.req.query(name) ?? "").trim().slice(0, MAX_CHARS);
   const by = text("by") || "day";
   return {
     by,
-    since: text("since") || (by.split(",").includes("hour") ? DEFAULT_OF_HOURS : "30d"),
+    since: text("since") || (by.split(",").includes("hour") ? "48h" : "30d"),
     until: text("until"),
     zone: text("zone"),
     tag: text("tag"),

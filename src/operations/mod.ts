@@ -14,6 +14,7 @@ import { BUDGET_OPERATIONS } from "./budget_operations.ts";
 import { CREDIT_OPERATIONS } from "./credit_operations.ts";
 import { GATEWAY_OPERATIONS } from "./gateway_operations.ts";
 import { KEY_OPERATIONS } from "./key_operations.ts";
+import { ORDER_OPERATIONS } from "./order_operations.ts";
 import type { Operation } from "./operation.ts";
 import { REPORT_OPERATIONS } from "./report_operations.ts";
 import { TEAM_OPERATIONS } from "./team_operations.ts";
@@ -25,6 +26,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...KEY_OPERATIONS,
   ...BUDGET_OPERATIONS,
   ...CREDIT_OPERATIONS,
+  ...ORDER_OPERATIONS,
   ...REPORT_OPERATIONS,
   ...GATEWAY_OPERATIONS,
 ];
@@ -34,6 +36,7 @@ export * from "./budget_operations.ts";
 export * from "./credit_operations.ts";
 export * from "./gateway_operations.ts";
 export * from "./key_operations.ts";
+export * from "./order_operations.ts";
 export * from "./report_operations.ts";
 export * from "./team_operations.ts";
 export type { Json, Method, Operation, ReadOperation, WriteOperation } from "./operation.ts";
@@ -47,4 +50,5 @@ export { describeEntry, describeLot } from "./shapes/credits.ts";
 export { describeKey } from "./shapes/key.ts";
 export { describeLogEntry } from "./shapes/log.ts";
 export { describeRequest } from "./shapes/request.ts";
+export { describeHistory, describeOrder, ownerOf } from "./shapes/order.ts";
 export { describeMember, describeTeam } from "./shapes/team.ts";

@@ -3,6 +3,7 @@ import { Registration, Sales } from "../billing/mod.ts";
 import type { Catalog } from "../catalog/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { Database } from "../database/mod.ts";
+import { Codes, type Payments } from "../payments/mod.ts";
 import type { UpstreamState } from "../upstreams/mod.ts";
 import { LoggedDatabase, type LoggedStatements } from "./logged_database.ts";
 import type { Requests } from "../operation_log/mod.ts";
@@ -18,6 +19,8 @@ export interface Nouns {
   readonly sessions: Sessions;
   readonly registration: Registration;
   readonly sales: Sales;
+  readonly payments: Payments;
+  readonly codes: Codes;
 }
 
 /** How the settings file of a running gateway is changed. */
@@ -57,7 +60,10 @@ export interface OperationParts extends Nouns {
 
 /** The nouns on a database whose writes are in the log. */
 export function loggedNouns(
-  { database, config: { settings }, now }: Pick<OperationParts, "database" | "config" | "now">,
+  { database, config: { settings }, now, payments }: Pick<
+    OperationParts,
+    "database" | "config" | "now" | "payments"
+  >,
   statements: LoggedStatements,
 ): Nouns & { readonly database: LoggedDatabase } {
   const logged = new LoggedDatabase(database, statements);
@@ -72,5 +78,7 @@ export function loggedNouns(
     sessions: new Sessions(logged, now),
     registration: new Registration(logged, accounts, settings.credits),
     sales: new Sales(logged, settings.packages, settings.credits, now),
+    payments: payments.on(logged),
+    codes: new Codes(logged, now),
   };
 }

@@ -29,6 +29,7 @@ import type {
   WriteOperation,
 } from "./operation.ts";
 import { loggedNouns, type OperationParts } from "./parts.ts";
+import { UndoneError } from "./undone_error.ts";
 
 /**
  * Carries out a read.
@@ -185,6 +186,7 @@ class Write {
     } catch (error) {
       // A write that was lost on the way, or carried out by another gateway, is in the log.
       if (!await this.#isDone()) throw await this.#failed(error, before);
+      if (error instanceof UndoneError) throw await this.#undone(error, before);
     }
     return await this.completed({ before, result: result ?? undefined }, also);
   }
@@ -227,6 +229,18 @@ class Write {
     await database.batch([logStatement({ ...this.#entry(before), id, error: text })])
       .catch(() => {});
     return asOperationError(error) === undefined && failure !== undefined ? failure : error;
+  }
+
+  /** Records that a write, which is in the log, has left nothing changed. @returns The error to throw. */
+  async #undone(error: UndoneError, before: Json | null): Promise<UndoneError> {
+    const { database } = this.c.parts;
+    const id = new NewIds().id("op");
+    const after = await this.#prepared.state().catch(() => null);
+    await database.batch([
+      ...(after === null ? [] : [afterStatement(this.#id, after)]),
+      logStatement({ ...this.#entry(before), id, error: `${error.code}: ${error.message}` }),
+    ]).catch(() => {});
+    return error;
   }
 
   /** Why a guard refused the write: the actor has lost the permission meanwhile. */

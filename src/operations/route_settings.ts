@@ -3,6 +3,7 @@ import { digestOf, identifier, type Json as SettingValue, SettingsEditor } from 
 import { defineWrite, type Json } from "./operation.ts";
 import { OperationError } from "../operation_log/mod.ts";
 import type { OperationParts } from "./parts.ts";
+import { UndoneError } from "./undone_error.ts";
 
 const SECTION = "routes";
 
@@ -103,21 +104,37 @@ export const ROUTE_WRITE = defineWrite({
   action: "routes.write",
   find: (_c, { route }) => Promise.resolve({ target: null, objectId: route }),
   state: async ({ parts }, _target, { route }) => (await writtenRoute(parts, route)) ?? null,
-  async run(_nouns, { parts }, { input }) {
-    const done = writing.then(() => write(parts, input));
+  async run({ database }, { parts }, { input, logIf }) {
+    const log = async () => {
+      await database.batch([logIf({ sql: "true", args: [] })]);
+    };
+    const done = writing.then(() => write(parts, { ...input, log }));
     writing = done.catch(() => {});
     return { need_restart: await done };
   },
-  reply: (_c, { result }) => Promise.resolve(result ?? { need_restart: [] }),
+  reply(_c, { result }) {
+    if (result !== undefined) return Promise.resolve(result);
+    throw new OperationError(
+      "conflict",
+      "The database failed meanwhile, and the outcome is unknown. Look at the route and at the log.",
+    );
+  },
 });
 
-/** Replaces the file, and has the gateway read it. Returns the names of changed settings that need a restart. */
+/**
+ * Replaces the file, and has the gateway read it.
+ *
+ * @param change The change, and what records it: called once all is checked, before the file is replaced, so that a crash
+ *   leaves no change unlogged.
+ * @returns Names of changed settings that need a restart.
+ */
 async function write(
   { config, gateway }: PreviewParts,
-  { route, settings, digest }: {
+  { route, settings, digest, log }: {
     readonly route: string;
     readonly settings: Json;
     readonly digest: string;
+    readonly log: () => Promise<void>;
   },
 ): Promise<readonly string[]> {
   if (config.file === undefined || gateway?.settingsFile === undefined) {
@@ -132,20 +149,37 @@ async function write(
     );
   }
   editor.set([SECTION, route], settings as SettingValue);
+  let stage: "check" | "log" | "replace" = "check";
   let arriving = "";
-  await editor.write((path) => check(arriving = path))
-    .catch((error) => conflict(renamed(error, arriving, editor.path)));
-  const { fault, needRestart } = await reload();
+  try {
+    await editor.write(async (path) => {
+      await check(arriving = path);
+      stage = "log";
+      await log();
+      stage = "replace";
+    });
+  } catch (error) {
+    if (stage as string === "log") throw error;
+    const text = wordsOf(renamed(error, arriving, editor.path));
+    if (stage as string === "replace") throw new UndoneError(text, { cause: error });
+    throw new OperationError("conflict", text, { cause: error });
+  }
+  const { fault, needRestart } = await reload()
+    .catch((error) => ({ fault: String(error), needRestart: [] }));
   if (fault === null) return needRestart;
-  await editor.undo();
-  throw new OperationError(
-    "conflict",
-    `The gateway did not take the new settings, and the file is as it was before. ${fault}`,
+  const isBack = await editor.undo().then(() => true, () => false);
+  throw new UndoneError(
+    `The gateway did not take the new settings, and the file ${
+      isBack ? "is as it was before" : "could not be put back: edit it"
+    }. ${fault}`,
   );
 }
 
 function conflict(error: unknown): never {
+  throw new OperationError("conflict", wordsOf(error), { cause: error });
+}
+
+function wordsOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  const words = text.includes("othing was written") ? text : `Nothing was written. ${text}`;
-  throw new OperationError("conflict", words, { cause: error });
+  return text.includes("othing was written") ? text : `Nothing was written. ${text}`;
 }

@@ -33,6 +33,7 @@ const SESSION_FROM_MS = 25 * 60_000;
 /** Max open orders of an account within an hour. */
 const MAX_OPEN = 20;
 const MAX_REFERENCE = 150;
+const MAX_NOTE = 500;
 
 /** A checkout that can be paid. */
 export interface Checkout {
@@ -55,7 +56,9 @@ export interface CheckoutParts extends NewsParts {
 export function termsOf(
   account: Account,
   offer: PackageOffer,
-  { provider, origin, reference, currency, livemode, atMs }: {
+  { id = newId("ord"), note = offer.name, provider, origin, reference, currency, livemode, atMs }: {
+    readonly id?: string | undefined;
+    readonly note?: string | undefined;
     readonly provider: NewOrder["provider"];
     readonly origin: Exclude<OrderOrigin, "earlier">;
     readonly reference: string;
@@ -68,7 +71,6 @@ export function termsOf(
   if (offer.credits === null || amount === null || amount === 0) {
     throw new AccountError(`Package ${offer.id} is not sold online`);
   }
-  const id = newId("ord");
   return {
     id,
     accountId: account.id,
@@ -83,7 +85,7 @@ export function termsOf(
     currency,
     livemode,
     lotId: `lot_${id}`,
-    note: offer.name,
+    note,
     atMs,
   };
 }
@@ -96,45 +98,68 @@ export function amountOf(offer: PackageOffer, currency: string): number | null {
 /** What a repeated form must find unchanged. */
 const COMPARED = ["packageId", "credits", "validDays", "amount", "currency", "livemode"] as const;
 
+/** What is bought, for whom. */
+export interface OrderRequest {
+  /** ID of the order, if it is a new one. */
+  readonly id?: string | undefined;
+  readonly origin: "console" | "command" | "operator";
+  /** The same reference makes one order of a payer. */
+  readonly reference: string;
+  /** Who buys for another account, such as a lead for a team's pool. */
+  readonly buyer?: Account | undefined;
+}
+
+/** How an order is paid. */
+export interface CheckoutOptions {
+  /** Base URL of this gateway, without a trailing slash. */
+  readonly returnTo: string;
+  /** The customer's email address, if there is one. */
+  readonly email?: string | undefined;
+  /** Whether the payment method is kept for automatic purchases. */
+  readonly savesMethod?: boolean | undefined;
+}
+
+/** The reference of an order that is paid online. */
+export function referenceOf({ origin, reference }: OrderRequest): string {
+  return `${origin} ${reference}`;
+}
+
 /**
- * Makes an order and a checkout for it. The order is stored before the payment service is asked, so that no payment can
- * be without one.
+ * Makes an order. It is stored before the payment service is asked, so that no payment can be without one.
  *
- * @param account The buyer.
+ * @param account The payer: it gets the credits.
  * @param offer The package.
- * @param options Where the customer returns to, and a reference: the same one makes one order.
- * @throws {AccountError} If the package is not sold, the account is disputing a payment, or the payment service cannot be
- *   used now.
+ * @returns The new order, or that of the same reference.
+ * @throws {AccountError} If the package is not sold, or the account is disputing a payment.
  */
-export async function startCheckout(
-  parts: CheckoutParts,
+export async function makeOrder(
+  { database, currency, livemode, now }: Omit<CheckoutParts, "client">,
   account: Account,
   offer: PackageOffer,
-  { origin, reference, returnTo, savesMethod = false }: {
-    readonly origin: "console" | "command";
-    readonly reference: string;
-    /** Base URL of this gateway, without a trailing slash. */
-    readonly returnTo: string;
-    /** Whether the payment method is kept for automatic purchases. */
-    readonly savesMethod?: boolean | undefined;
-  },
-): Promise<Checkout> {
-  const { database, client, currency, livemode, now } = parts;
+  request: OrderRequest,
+): Promise<Order> {
+  const { id, origin, reference, buyer } = request;
   if (reference === "" || reference.length > MAX_REFERENCE) {
     throw new AccountError(`The reference must be 1 to ${MAX_REFERENCE} characters long`);
   }
   mustNotMislead("reference", reference);
   const terms = termsOf(account, offer, {
+    id,
     provider: "stripe",
     origin,
-    reference: `${origin} ${reference}`,
+    reference: referenceOf(request),
     currency,
     livemode,
+    note: buyer === undefined || buyer.id === account.id
+      ? offer.name
+      : `${offer.name}, ordered by ${buyer.email}`.slice(0, MAX_NOTE),
     atMs: now(),
   });
   if (await isDisputed(database, account.id)) {
     throw new AccountError(
-      "A payment of this account is being disputed: no purchases until that is decided",
+      account.kind === "pool"
+        ? "A payment of this team is being disputed: no purchases until that is decided"
+        : "A payment of this account is being disputed: no purchases until that is decided",
     );
   }
   await database.batch([orderStatement(terms, hasFewOpen(account, now()))]);
@@ -148,16 +173,27 @@ export async function startCheckout(
       "This form was used for another package, or the package has changed. Reload the page, and try again",
     );
   }
+  return order;
+}
+
+/**
+ * Makes the checkout of an order, once: the same order has the same one.
+ *
+ * @throws {AccountError} If the order cannot be paid any more, or the payment service cannot be used now.
+ */
+export async function openCheckout(
+  parts: CheckoutParts,
+  order: Order,
+  options: CheckoutOptions,
+): Promise<Checkout> {
+  const { database, client, now } = parts;
   if (order.sessionUrl !== null && order.state === "open") return { order, url: order.sessionUrl };
   if (order.state !== "open" || now() - order.createdAtMs > SESSION_FROM_MS) {
     throw new AccountError("This checkout is over. Reload the page to start another one");
   }
   try {
-    const session = await client.createSession(
-      sessionParameters(order, { account, returnTo, savesMethod }),
-      order.id,
-    );
-    if (typeof session.url !== "string" || !/^https?:\/\//.test(session.url)) {
+    const session = await client.createSession(sessionParameters(order, options), order.id);
+    if (typeof session.url !== "string" || !client.isCheckoutAddress(session.url)) {
       throw new StripeError(502, "no_url", "The payment service sent no address to pay at");
     }
     await noteSession(database, order, { id: session.id, url: session.url, atMs: now() });
@@ -182,11 +218,7 @@ export async function startCheckout(
 /** What a Checkout session is created with. The same order has the same parameters, as its idempotency key demands. */
 function sessionParameters(
   order: Order,
-  { account, returnTo, savesMethod }: {
-    readonly account: Account;
-    readonly returnTo: string;
-    readonly savesMethod: boolean;
-  },
+  { email, returnTo, savesMethod = false }: CheckoutOptions,
 ) {
   const metadata = orderMetadata(order);
   const page = `${returnTo}/console/orders/${order.id}`;
@@ -203,7 +235,7 @@ function sessionParameters(
       },
     }],
     client_reference_id: order.id,
-    customer_email: account.email.includes("@localhost") ? undefined : account.email,
+    customer_email: email === undefined || email.includes("@localhost") ? undefined : email,
     metadata,
     payment_intent_data: {
       metadata,

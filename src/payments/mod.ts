@@ -8,7 +8,13 @@
  * @module
  */
 
-export { buyerStatus, type Checkout, type PackageOffer } from "./checkout.ts";
+export {
+  buyerStatus,
+  type Checkout,
+  type CheckoutOptions,
+  type OrderRequest,
+  type PackageOffer,
+} from "./checkout.ts";
 export { type CodeRequest, Codes, type RedemptionCode } from "./codes.ts";
 export { type PaymentHealth, paymentHealth } from "./health.ts";
 export {
@@ -31,6 +37,7 @@ export { pruneEvents } from "./prune_events.ts";
 export { type HandSale, recordSale } from "./record_sale.ts";
 export { type RefundRequest } from "./refund.ts";
 export { receiptNumber, type StatementLine, statementOf } from "./statement.ts";
+export { isServiceDown } from "./stripe_client.ts";
 export { PaymentSweep } from "./sweep.ts";
 export { type StoppedTopUp, stoppedTopUps, type TopUp } from "./top_up.ts";
 export { WEBHOOK_PATH, type WebhookOutcome } from "./webhook.ts";

@@ -220,18 +220,21 @@ export interface OrderFilter {
   /** Paid from this time on, and before that one. */
   readonly paidFromMs?: number | undefined;
   readonly paidUntilMs?: number | undefined;
+  /** The last one of the page before. */
+  readonly after?: Pick<Order, "id" | "createdAtMs"> | undefined;
   readonly limit: number;
 }
 
 /** Lists orders, newest first. */
 export async function listOrders(
   database: Database,
-  { accountId, state, needsLook = false, paidFromMs, paidUntilMs, limit }: OrderFilter,
+  { accountId, state, needsLook = false, paidFromMs, paidUntilMs, after, limit }: OrderFilter,
 ): Promise<Order[]> {
   const rows = await database.all(
     `${SELECT} where (?1 is null or account_id = ?1) and (?2 is null or state = ?2)
         and (not ?3 or needs_look <> '')
         and (?4 is null or paid_at_ms >= ?4) and (?5 is null or paid_at_ms < ?5)
+        and (?7 is null or (created_at_ms, id) < (?7, ?8))
       order by created_at_ms desc, id desc limit ?6`,
     [
       accountId ?? null,
@@ -240,6 +243,8 @@ export async function listOrders(
       paidFromMs ?? null,
       paidUntilMs ?? null,
       limit,
+      after?.createdAtMs ?? null,
+      after?.id ?? null,
     ],
   );
   return rows.map((row) => orderRow.parse(row));

@@ -5,9 +5,18 @@ import { RateLimit } from "../rate_limits/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import { applyEvent, EVENT_TYPES } from "./apply_event.ts";
 import { applyIntent, applySession, closeOrder, type NewsParts } from "./apply_news.ts";
-import { amountOf, type Checkout, type PackageOffer, startCheckout } from "./checkout.ts";
+import {
+  amountOf,
+  type Checkout,
+  type CheckoutOptions,
+  makeOrder,
+  openCheckout,
+  type OrderRequest,
+  type PackageOffer,
+  referenceOf,
+} from "./checkout.ts";
 import { contactStatement } from "./health.ts";
-import { openOrders, type Order, orderById } from "./orders.ts";
+import { openOrders, type Order, orderById, orderOfReference } from "./orders.ts";
 import { refundOrder, type RefundRequest } from "./refund.ts";
 import { collectReleased } from "./settle_payment.ts";
 import { StripeClient, StripeError } from "./stripe_client.ts";
@@ -66,17 +75,27 @@ export class Payments {
   /** Whether payments are real. */
   readonly livemode: boolean;
 
-  constructor(parts: PaymentsParts) {
+  /** @param like Payments of which the client and the counts are shared. */
+  constructor(parts: PaymentsParts, like?: Payments) {
     this.#parts = parts;
-    this.#asked = new RateLimit({ limit: MAX_ASKED, windowMs: ASKED_MS, now: parts.now });
+    this.#asked = like === undefined
+      ? new RateLimit({ limit: MAX_ASKED, windowMs: ASKED_MS, now: parts.now })
+      : like.#asked;
     const { stripe } = parts.settings;
     const key = stripe?.secretKey.reveal() ?? "";
     // a command may run without the variable that the key comes from
     const isKnown = /^(?:sk|rk)_(?:test|live)_/.test(key);
-    this.#client = stripe && isKnown
+    this.#client = like !== undefined
+      ? like.#client
+      : stripe && isKnown
       ? new StripeClient({ ...stripe, closing: parts.closing })
       : undefined;
     this.livemode = !/^(?:sk|rk)_test_/.test(key);
+  }
+
+  /** The same on another database, such as one whose writes are logged. */
+  on(database: Database): Payments {
+    return new Payments({ ...this.#parts, database }, this);
   }
 
   /** Whether packages are sold online. */
@@ -94,17 +113,6 @@ export class Payments {
     return this.#parts.settings.stripe?.currency ?? "usd";
   }
 
-  /** Origins that customers are sent to. */
-  get checkoutOrigins(): readonly string[] {
-    const { stripe } = this.#parts.settings;
-    if (stripe === undefined) return [];
-    const { origin } = new URL(stripe.apiBase);
-    return origin === "https://api.stripe.com" ? ["https://checkout.stripe.com"] : [
-      "https://checkout.stripe.com",
-      origin,
-    ];
-  }
-
   /** Price of a package online, in minor units; `null` if it is not sold online. */
   priceOf(offer: PackageOffer): number | null {
     if (!this.isOnline || offer.credits === null) return null;
@@ -112,26 +120,51 @@ export class Payments {
   }
 
   /**
+   * Makes an order of a package. Nothing is asked of the payment service yet.
+   *
+   * @param account The payer: it gets the credits.
+   * @param packageId ID of the package.
+   * @param request A reference (the same one makes one order), and who buys.
+   * @throws {AccountError} If it cannot be bought now; the message says why.
+   */
+  async order(account: Account, packageId: string, request: OrderRequest): Promise<Order> {
+    this.#mustBeOnline();
+    const offer = this.#offer(packageId);
+    return await makeOrder({ ...this.#news, currency: this.currency }, account, offer, request);
+  }
+
+  /** Gets the order that an account has made with a reference. */
+  async orderOf(account: Account, request: OrderRequest): Promise<Order | undefined> {
+    return await orderOfReference(this.#parts.database, {
+      accountId: account.id,
+      provider: "stripe",
+      reference: referenceOf(request),
+    });
+  }
+
+  /**
+   * Makes the checkout where an order is paid. The same order has the same one.
+   *
+   * @throws {AccountError} If it cannot be paid now; the message says why.
+   */
+  async open(order: Order, options: CheckoutOptions): Promise<Checkout> {
+    const client = this.#mustBeOnline();
+    return await openCheckout({ ...this.#news, client, currency: this.currency }, order, options);
+  }
+
+  /**
    * Makes an order of a package, and a checkout where it is paid.
    *
-   * @param account The buyer.
-   * @param packageId ID of the package.
-   * @param options Where it is bought, a reference (the same one makes one order), and the base URL of this gateway.
    * @throws {AccountError} If it cannot be bought now; the message says why.
    */
   async checkout(
     account: Account,
     packageId: string,
-    options: Parameters<typeof startCheckout>[3],
+    { returnTo, savesMethod, ...request }: OrderRequest & CheckoutOptions,
   ): Promise<Checkout> {
-    const offer = this.#offer(packageId);
-    const client = this.#mustBeOnline();
-    return await startCheckout(
-      { ...this.#news, client, currency: this.currency },
-      account,
-      offer,
-      options,
-    );
+    const order = await this.order(account, packageId, request);
+    const { email } = request.buyer ?? account;
+    return await this.open(order, { returnTo, savesMethod, email });
   }
 
   /**

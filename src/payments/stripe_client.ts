@@ -54,6 +54,12 @@ export class StripeError extends Error {
   }
 }
 
+/** Whether an error is, or was caused by, a payment service that cannot be used now: the same may succeed later. */
+export function isServiceDown(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return cause instanceof StripeError && cause.isPassing;
+}
+
 /**
  * Encodes parameters as the API takes them: `line_items[0][quantity]=1`.
  *
@@ -92,6 +98,15 @@ export class StripeClient {
     this.#base = apiBase.replace(/\/+$/, "");
     this.#key = secretKey;
     this.#closing = closing;
+  }
+
+  /** Whether an address is one that customers may be sent to: of any host, as checkouts may have a domain of their own. */
+  isCheckoutAddress(address: string): boolean {
+    if (!URL.canParse(address)) return false;
+    const { protocol, origin, username, password } = new URL(address);
+    // a fake on loopback has no certificate
+    const isSafe = protocol === "https:" || origin === new URL(this.#base).origin;
+    return isSafe && username === "" && password === "";
   }
 
   /**

@@ -1,14 +1,6 @@
-import { metrics as otelMetrics } from "@opentelemetry/api";
-import {
-  AggregatorRegistry,
-  Counter,
-  Gauge,
-  Histogram,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-} from "prom-client";
-import { VERSION } from "../platform/mod.ts";
+import { Instruments } from "./instruments.ts";
+import type { MetricsSnapshot } from "./merged_metrics.ts";
+import { type Present, presentGauges } from "./present_gauges.ts";
 
 /** A finished request. */
 export interface FinishedRequest {
@@ -33,59 +25,6 @@ export interface Commit {
   readonly items: number;
   readonly failed: boolean;
 }
-
-/** Values that are read whenever the metrics are. */
-export interface Present {
-  readonly requestsInFlight: number;
-  readonly writesWaiting: number;
-  readonly databaseBytes: number | undefined;
-  readonly upstreams: readonly PresentUpstream[];
-}
-
-/** An upstream at present. */
-export interface PresentUpstream {
-  readonly name: string;
-  readonly resting: boolean;
-  /** Keys of an upstream that has several, by their place in the settings. */
-  readonly keys: readonly { readonly position: number; readonly resting: boolean }[];
-}
-
-/** All metrics of one thread, as plain data. */
-export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
-
-/** How the values of several threads become one. */
-type Merging = "sum" | "max" | "min";
-
-/**
- * Adds the metrics of the threads of a process up.
- *
- * @param snapshots One of each thread.
- * @returns Prometheus text.
- */
-export function sumOfMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
-  return merged(snapshots).metrics();
-}
-
-/**
- * What remains of the metrics of a thread that has ended: its counts, so that sums do not fall.
- *
- * @param snapshots Of the thread, and of others that have ended before.
- * @returns Their sum.
- */
-export async function endedMetrics(
-  snapshots: readonly MetricsSnapshot[],
-): Promise<MetricsSnapshot> {
-  const all: MetricsSnapshot = await merged(snapshots).getMetricsAsJSON();
-  return all.filter(({ type }) => COUNTING.has(String(type)));
-}
-
-const COUNTING = new Set(["counter", "histogram"]);
-
-function merged(snapshots: readonly MetricsSnapshot[]): Registry {
-  return AggregatorRegistry.aggregate(snapshots.map((one) => [...one]));
-}
-
-type Labels = Readonly<Record<string, string>>;
 
 /** Buckets of durations, from 1 ms to 10 min. */
 const SECONDS = [
@@ -118,91 +57,101 @@ const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
  * therefore bounded by the settings, whatever clients send.
  */
 export class Metrics {
-  readonly #registry = new Registry();
-  readonly #requests = this.#counter(
+  readonly #instruments = new Instruments();
+  readonly #requests = this.#instruments.counter(
     "sluice_requests_total",
-    "AdmittedRequest requests that have ended.",
+    "Requests that have ended.",
     ["dialect", "route", "status", "ending"],
   );
-  readonly #errors = this.#counter(
+  readonly #errors = this.#instruments.counter(
     "sluice_errors_total",
     "Error responses by reason. Failures after streaming began are counted in sluice_requests_total by ending.",
     ["reason"],
   );
-  readonly #unhandled = this.#counter(
+  readonly #unhandled = this.#instruments.counter(
     "sluice_unhandled_errors_total",
     "Uncaught errors and unhandled rejections. Each is a bug; the log has its stack trace.",
     [],
   );
-  readonly #webhooks = this.#counter(
+  readonly #webhooks = this.#instruments.counter(
     "sluice_payment_webhooks_total",
     "Calls of the payment webhook by outcome; refused ones were not signed for this gateway.",
     ["outcome"],
   );
-  readonly #tokens = this.#counter("sluice_tokens_total", "Tokens of charged requests.", [
-    "route",
-    "kind",
-  ]);
-  readonly #credits = this.#counter("sluice_credits_charged_total", "Credits charged.", ["route"]);
-  readonly #uncollected = this.#counter(
+  readonly #tokens = this.#instruments.counter(
+    "sluice_tokens_total",
+    "Tokens of charged requests.",
+    [
+      "route",
+      "kind",
+    ],
+  );
+  readonly #credits = this.#instruments.counter(
+    "sluice_credits_charged_total",
+    "Credits charged.",
+    ["route"],
+  );
+  readonly #uncollected = this.#instruments.counter(
     "sluice_credits_uncollected_total",
     "Credits not collected because the charge exceeded the balance.",
     [],
   );
-  readonly #duration = this.#histogram(
+  readonly #duration = this.#instruments.histogram(
     "sluice_request_duration_seconds",
     "Time from a request's arrival to the commit of its charge.",
     ["route", "streamed"],
     SECONDS,
   );
-  readonly #firstToken = this.#histogram(
+  readonly #firstToken = this.#instruments.histogram(
     "sluice_time_to_first_token_seconds",
     "Time from a request's arrival to its first output.",
     ["route", "streamed"],
     SECONDS,
   );
-  readonly #attempts = this.#counter(
+  readonly #attempts = this.#instruments.counter(
     "sluice_upstream_attempts_total",
     "Requests sent to upstreams, by outcome.",
     ["upstream", "outcome"],
   );
-  readonly #keyAttempts = this.#counter(
+  readonly #keyAttempts = this.#instruments.counter(
     "sluice_upstream_key_attempts_total",
     "Requests sent to upstreams with several keys, by the key's place in the settings and outcome.",
     ["upstream", "key", "outcome"],
   );
-  readonly #attemptSeconds = this.#histogram(
+  readonly #attemptSeconds = this.#instruments.histogram(
     "sluice_upstream_first_byte_seconds",
     "Time from sending a request to an upstream to the first byte of its response.",
     ["upstream"],
     SECONDS,
   );
-  readonly #commits = this.#histogram(
+  readonly #commits = this.#instruments.histogram(
     "sluice_database_commit_seconds",
     "Duration of database commits. Durable ones wait for the disk.",
     ["durable"],
     COMMIT_SECONDS,
   );
-  readonly #commitItems = this.#histogram(
+  readonly #commitItems = this.#instruments.histogram(
     "sluice_database_commit_items",
     "Writes per commit.",
     ["durable"],
     BATCH_ITEMS,
   );
-  readonly #commitFaults = this.#counter(
+  readonly #commitFaults = this.#instruments.counter(
     "sluice_database_commit_faults_total",
     "Failed commits.",
     [],
   );
 
-  readonly #alerts = this.#counter("sluice_alerts_total", "Alerts raised, by kind.", ["kind"]);
-  readonly #alertDeliveries = this.#counter(
+  readonly #alerts = this.#instruments.counter("sluice_alerts_total", "Alerts raised, by kind.", [
+    "kind",
+  ]);
+  readonly #alertDeliveries = this.#instruments.counter(
     "sluice_alert_deliveries_total",
     "Deliveries to receivers of alerts that succeeded or failed, and deliveries of single alerts that were given up.",
     ["receiver", "outcome"],
   );
 
-  readonly #restarts = this.#counter(
+  readonly #restarts = this.#instruments.counter(
     "sluice_worker_restarts_total",
     "Serving threads that ended unexpectedly and were started again.",
     [],
@@ -216,82 +165,16 @@ export class Metrics {
     present: () => Present | Promise<Present>,
     gather?: (own: () => Promise<MetricsSnapshot>) => Promise<string>,
   ) {
-    const gauge = (
-      name: string,
-      help: string,
-      labelNames: readonly string[] = [],
-      aggregator: Merging = "sum",
-    ) =>
-      new Gauge({
-        name,
-        help,
-        labelNames: [...labelNames],
-        registers: [this.#registry],
-        aggregator,
-      });
-    gauge("sluice_workers", "Threads that serve requests.").set(1);
-    const inFlight = gauge("sluice_requests_in_flight", "In-flight requests.");
-    const waiting = gauge("sluice_database_writes_waiting", "Writes waiting for a commit.");
-    const bytes = gauge(
-      "sluice_database_bytes",
-      "Size of the embedded database in bytes.",
-      [],
-      "max",
-    );
-    const resting = gauge(
-      "sluice_upstream_resting",
-      "1 while an upstream is in cooldown after failures: other targets are tried first.",
-      ["upstream"],
-      "max",
-    );
-    const keyResting = gauge(
-      "sluice_upstream_key_resting",
-      "1 while a key is in cooldown, because it was rejected, exhausted or over its rate limit.",
-      ["upstream", "key"],
-      "max",
-    );
-    const resident = gauge(
-      "process_resident_memory_bytes",
-      "Resident memory in bytes.",
-      [],
-      "max",
-    );
-    const heap = gauge("sluice_heap_used_bytes", "JavaScript heap in use, in bytes.");
-    gauge(
-      "process_start_time_seconds",
-      "Start time of the process, in seconds since the Unix epoch.",
-      [],
-      "min",
-    )
-      .set(Math.round(performance.timeOrigin / 1_000));
-    gauge("sluice_build_info", "Always 1, labelled with the versions of Sluice and Deno.", [
-      "version",
-      "deno",
-    ], "max")
-      .set({ version: VERSION, deno: Deno.version.deno }, 1);
-    const refresh = async () => {
-      const now = await present();
-      inFlight.set(now.requestsInFlight);
-      waiting.set(now.writesWaiting);
-      if (now.databaseBytes !== undefined) bytes.set(now.databaseBytes);
-      for (const { name: upstream, resting: rests, keys } of now.upstreams) {
-        resting.set({ upstream }, rests ? 1 : 0);
-        for (const { position, resting: keyRests } of keys) {
-          keyResting.set({ upstream, key: String(position) }, keyRests ? 1 : 0);
-        }
-      }
-      const memory = Deno.memoryUsage();
-      resident.set(memory.rss);
-      heap.set(memory.heapUsed);
-    };
+    const showPresent = presentGauges(this.#instruments);
+    const refresh = async () => showPresent(await present());
     this.snapshot = async () => {
       await refresh();
-      return await this.#registry.getMetricsAsJSON();
+      return await this.#instruments.registry.getMetricsAsJSON();
     };
     this.text = async () => {
       if (gather !== undefined) return await gather(this.snapshot);
       await refresh();
-      return await this.#registry.metrics();
+      return await this.#instruments.registry.metrics();
     };
   }
 
@@ -393,72 +276,4 @@ export class Metrics {
     this.#commitItems(kind, items);
     if (failed) this.#commitFaults([], 1);
   }
-
-  #counter(name: string, help: string, labelNames: readonly string[]) {
-    const counter = new Counter({
-      name,
-      help,
-      labelNames: [...labelNames],
-      registers: [this.#registry],
-    });
-    const series = seriesOf(labelNames, (labels) => {
-      const child = counter.labels(labels);
-      return { add: (value) => child.inc(value), labels };
-    });
-    if (labelNames.length === 0) series([]).add(0); // exported from the start
-    const exported = meter.createCounter(name, { description: help });
-    return (values: readonly string[], value: number) => {
-      const { add, labels } = series(values);
-      add(value);
-      exported.add(value, labels);
-    };
-  }
-
-  #histogram(name: string, help: string, labelNames: readonly string[], buckets: number[]) {
-    const histogram = new Histogram({
-      name,
-      help,
-      labelNames: [...labelNames],
-      buckets,
-      registers: [this.#registry],
-    });
-    const series = seriesOf(labelNames, (labels) => {
-      const child = histogram.labels(labels);
-      return { add: (value) => child.observe(value), labels };
-    });
-    const exported = meter.createHistogram(name, {
-      description: help,
-      advice: { explicitBucketBoundaries: buckets },
-    });
-    return (values: readonly string[], value: number) => {
-      const { add, labels } = series(values);
-      add(value);
-      exported.record(value, labels);
-    };
-  }
 }
-
-interface Series {
-  readonly labels: Labels;
-  readonly add: (value: number) => void;
-}
-
-/** Caches series by their label values, since the library's lookup by hashed labels costs more than counting. */
-function seriesOf(
-  names: readonly string[],
-  make: (labels: Labels) => Series,
-): (values: readonly string[]) => Series {
-  const known = new Map<string, Series>();
-  return (values) => {
-    const key = values.length === 1 ? values[0]! : values.join("\n");
-    let series = known.get(key);
-    if (series === undefined) {
-      series = make(Object.fromEntries(names.map((name, at) => [name, values[at]!])));
-      known.set(key, series);
-    }
-    return series;
-  };
-}
-
-/** OpenTelemetry meter. Does nothing unless the process was started with `OTEL_DENO=true`. */
-const meter = otelMetrics.getMeter("sluice", VERSION);

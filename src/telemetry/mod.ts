@@ -20,15 +20,9 @@ export {
   PIPE_BYTES,
   SILENT,
 } from "./log.ts";
-export {
-  type Commit,
-  endedMetrics,
-  type FinishedRequest,
-  Metrics,
-  type MetricsSnapshot,
-  type Present,
-  sumOfMetrics,
-} from "./metrics.ts";
+export { endedMetrics, type MetricsSnapshot, sumOfMetrics } from "./merged_metrics.ts";
+export { type Commit, type FinishedRequest, Metrics } from "./metrics.ts";
+export type { Present } from "./present_gauges.ts";
 export { guardProcess } from "./process_guard.ts";
 export {
   during,

@@ -42,13 +42,6 @@ export {
   type Upstream,
 } from "./upstream.ts";
 export { mergedStates, stateOf, type UpstreamState } from "./upstream_state.ts";
-export {
-  type AttemptOutcome,
-  type Exchange,
-  ExchangeFailed,
-  RETRY_POLICY,
-  type RetryPolicy,
-  type Sent,
-  Upstreams,
-  type UpstreamsOptions,
-} from "./upstreams.ts";
+export type { AttemptOutcome, Exchange, Sent } from "./attempts.ts";
+export type { RetryPolicy } from "./retry_policy.ts";
+export { ExchangeFailed, Upstreams, type UpstreamsOptions } from "./upstreams.ts";

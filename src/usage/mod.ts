@@ -39,10 +39,8 @@ export {
 export {
   latestRecords,
   newestRecordsReading,
-  type RecordFilter,
   type RequestRecord,
   requestRecord,
-  requestRecords,
 } from "./records.ts";
 export {
   ID_PREFIX_CHARS,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Database, type Reading, type Row, scanRows, type Value } from "../database/mod.ts";
+import { type Database, type Reading, type Row, scanRows } from "../database/mod.ts";
 
 /** One request that was sent upstream. */
 const attempt = z.object({
@@ -94,42 +94,6 @@ const recordRow = recordColumns.transform((row) => ({
 
 /** Record of a request. Prices are in credits per million tokens, times in milliseconds. */
 export type RequestRecord = z.output<typeof recordRow>;
-
-/** Selects request records. */
-export interface RecordFilter {
-  readonly accountId: string;
-  readonly route?: string | undefined;
-  readonly keyId?: string | undefined;
-  readonly ending?: string | undefined;
-  /** Only records older than this one, the last of the previous page. */
-  readonly before?: { readonly startedAtMs: number; readonly requestId: string } | undefined;
-  readonly limit: number;
-}
-
-/**
- * Reads request records of an account.
- *
- * @param database The database.
- * @param filter Account, optional filters, position and max number of records.
- * @returns Records, newest first.
- */
-export async function requestRecords(
-  database: Database,
-  { accountId, route, keyId, ending, before, limit }: RecordFilter,
-): Promise<RequestRecord[]> {
-  const wanted: [string, Value | undefined][] = [
-    ["route = ?", route],
-    ["key_id = ?", keyId],
-    ["ending = ?", ending],
-  ];
-  const rows = await scanRows(database, {
-    ...ofAccount(accountId),
-    filter: wanted.flatMap(([sql, value]) => value === undefined ? [] : [{ sql, args: [value] }]),
-    after: before && { sql: "?, ?", args: [before.startedAtMs, before.requestId] },
-    limit,
-  });
-  return rows.map(readRecord);
-}
 
 /** Records of each account that are read at a time. */
 const NEWEST = 50;

@@ -6,7 +6,7 @@ import {
   priceOf,
   type Route,
 } from "../../src/catalog/mod.ts";
-import { settings, type SettingsInput } from "../../src/config/mod.ts";
+import { ConfigError, settings, type SettingsInput } from "../../src/config/mod.ts";
 import { Refusal } from "../../src/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -66,6 +66,51 @@ Deno.test("Catalog: a route without targets goes to the only upstream, or to nob
   assertEquals(targets({ upstream: { url: "http://a" } })[5], "svc-k3→default");
   assertEquals(targets({ upstreams: { a: { url: "http://a" } } })[5], "svc-k3→a");
   assertEquals(targets({ upstreams: { a: { url: "http://a" }, b: { url: "http://b" } } }), []);
+});
+
+Deno.test("Catalog: a route that is switched off is served by no name, and is no fault", () => {
+  const one = catalog({
+    routes: { "svc-k2": { enabled: false }, gone: { enabled: false }, "svc-k3": { enabled: true } },
+    aliases: { small: "svc-k2", "gpt-*": "svc-k2", big: "svc-k3" },
+  });
+  assertEquals(one.routes.map(({ id }) => id).includes("svc-k2"), false);
+  assertEquals(one.off.map(({ id, targets }) => [id, targets[0]!.upstream]), [
+    ["svc-k2", "simulator"],
+    ["gone", "simulator"],
+  ]);
+  for (const name of ["svc-k2", "claude-svc-k2", "small", "gpt-5"]) {
+    assertEquals(assertThrows(() => one.resolve(name), Refusal).reason, "model_unknown", name);
+  }
+  assertEquals([one.resolve("svc-k3").id, one.resolve("big").id], ["svc-k3", "svc-k3"]);
+  assertEquals(one.warnings.length, 2, one.warnings.join());
+  assertStringIncludes(one.warnings[0]!, "aliases.small: not served");
+  // its name may be given to another
+  const other = catalog({
+    routes: { "svc-k2": { enabled: false } },
+    aliases: { "svc-k2": "svc-k3" },
+  });
+  assertEquals(other.resolve("svc-k2").id, "svc-k3");
+  const all = Object.fromEntries(catalog().routes.map(({ id }) => [id, { enabled: false }]));
+  const none = catalog({ routes: all });
+  assertEquals([none.routes.length, none.off.length], [0, 6]);
+  assertStringIncludes(none.warnings.join(), "all routes are switched off");
+  assertStringIncludes(
+    assertThrows(() => none.resolve("x"), Refusal).message,
+    "No models are available.",
+  );
+});
+
+Deno.test("Catalog: a listed model that is switched off is not served, and its errors are still found", () => {
+  const input = settings.parse({
+    upstreams: { a: { url: "http://a", discover: true } },
+    routes: { "gpt-5": { enabled: false } },
+  });
+  const listings = new Map([["a", [{ id: "gpt-5" }, { id: "gpt-6" }]]]);
+  const one = new Catalog(input, listings as unknown as ConstructorParameters<typeof Catalog>[1]);
+  assertEquals(one.routes.map(({ id }) => id), ["gpt-6"]);
+  assertEquals(one.off.map(({ id }) => id), ["gpt-5"]);
+  const wrong = { enabled: false, targets: [{ upstream: "b", model: "m" }] };
+  assertThrows(() => catalog({ routes: { x: wrong } }), ConfigError);
 });
 
 Deno.test("Catalog: a setting overrides a field of a built-in route and keeps the others", () => {

@@ -131,3 +131,28 @@ Deno.test("account disable ends sessions and links; key list tells the last use"
   assertEquals((await at.json("key", "list", ...ADA))[0].last_used_at, "2030-01-01T00:00:00.000Z");
   assertStringIncludes((await at.run("key", "list", ...ADA)).out, "2030-01-01 00:00 UTC");
 });
+
+Deno.test("sluice credits audit is the last audit that operators see", async () => {
+  await using at = await place();
+  const last = () => {
+    const file = new Driver(`${at.path}/data/sluice.db`);
+    try {
+      const row = file.prepare("select value from alert_jobs where name = 'last_audit'").get();
+      return row === undefined ? undefined : JSON.parse(String((row as { value: string }).value));
+    } finally {
+      file.close();
+    }
+  };
+  assertEquals(last(), undefined);
+  const beganMs = Date.now();
+  assertEquals((await at.json("credits", "audit")).mismatches, []);
+  const { atMs, ...outcome } = last();
+  assertEquals(outcome, { mismatches: 0, uncollectedCredits: 0 });
+  assert(atMs >= beganMs - 1_000 && atMs <= Date.now() + 1_000);
+
+  const file = new Driver(`${at.path}/data/sluice.db`);
+  file.exec("drop table alert_jobs"); // it cannot be noted
+  file.close();
+  const { code, out } = await at.run("credits", "audit", "--json");
+  assertEquals([code, JSON.parse(out).mismatches.length > 0], [1, true], "the report counts");
+});

@@ -1,3 +1,4 @@
+import { PageSource } from "../../src/console/live_pages.ts";
 import { LiveStreams, type Viewer } from "../../src/console/live_streams.ts";
 import { ROLE_NONE } from "./live_fakes.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
@@ -104,6 +105,45 @@ Deno.test("events are for the session's own account and for what it may see", as
   }
   const headers = { accept: EVENTS.accept, origin: "https://elsewhere.example" };
   assertEquals(await status(user, eventsOf("balance"), headers), 403);
+});
+
+Deno.test("a part that was opened is nobody's any more when the role is gone", async () => {
+  await using gateway = await startGateway();
+  const { accounts } = gateway.gateway;
+  const account = await accounts.create({ email: "operator@example.com", role: "operator" });
+  const browser = await signedIn(gateway, account.email);
+  await statusOf(browser.get(LIVE));
+  await (await open(browser, LIVE)).return("ended");
+  await accounts.setRole(account.email, "none");
+  assertEquals(await statusOf(browser.get(eventsOf(LIVE), EVENTS)), 404);
+});
+
+Deno.test("viewers of one page get what is rendered for their own account, once for all of its viewers", async () => {
+  const source = new PageSource();
+  const rendered: string[] = [];
+  const got: [string, string][] = [];
+  const ids = ["acc_a", "acc_b"];
+  for (const id of ids) {
+    source.offer(id, LIVE, {
+      action: "live.read",
+      everyMs: 1_000,
+      render: ({ account }) => {
+        rendered.push(account.id);
+        return Promise.resolve(`page of ${account.id}`);
+      },
+    });
+  }
+  const viewers: Viewer[] = [...ids, "acc_a", "acc_without"].map((accountId) => ({
+    accountId,
+    session: { ...ROLE_NONE, account: { ...ROLE_NONE.account, id: accountId } },
+    parts: new Set([LIVE]),
+    seenMs: undefined,
+    sent: new Map(),
+    send: ({ html }) => got.push([accountId, html]),
+  }));
+  await source.tick(viewers);
+  assertEquals(rendered, ids);
+  assertEquals(got, ["acc_a", "acc_b", "acc_a"].map((id) => [id, `page of ${id}`]));
 });
 
 Deno.test("balance, today, requests and requests in flight of one account, without those of a thief", async () => {

@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 async function request(
   { gateway }: TestGateway,
   atMs: number,
-  { credits = 5, durationMs = 1_000, failed = false } = {},
+  { credits = 5, durationMs = 1_000, failed = false, route = "svc-k2" } = {},
 ): Promise<void> {
   const [key] = await gateway.keys.list(gateway.owner);
   await settle(gateway.database, {
@@ -24,7 +24,7 @@ async function request(
     accountId: gateway.owner.id,
     keyId: key!.id,
     dialect: "chat",
-    route: "svc-k2",
+    route,
     upstream: "simulator",
     upstreamModel: "svc-k2",
     attempts: 1,
@@ -80,6 +80,18 @@ Deno.test("the overview: figures of a range, compared with the same hours before
     assertMatch(html, /aria-label="Range"/);
     assert(html.length < 100_000, `${range}: ${html.length} characters`);
   }
+});
+
+Deno.test("the overview's chart of credits has the top models, and all others as one", async () => {
+  const nowMs = Date.UTC(2026, 10, 23, 9, 30);
+  await using gateway = await startGateway({ now: () => nowMs });
+  for (let at = 1; at <= 8; at++) {
+    await request(gateway, nowMs - 60_000, { credits: at, route: `model-${at}` });
+  }
+  const owner = await signedIn(gateway, OWNER);
+  const words = wordsOf(await (await owner.get(PATH)).text());
+  assertMatch(words, /Credits by hour and model 36 credits/);
+  assertMatch(words, /model-8 8 \(22 %\).* model-4 4 \(11 %\).* all others 6 \(17 %\)/);
 });
 
 Deno.test("the overview without a price of credits shows no dollars, and without requests no faults", async () => {

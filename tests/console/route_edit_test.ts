@@ -9,6 +9,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../assert.ts";
+import { failingDatabase } from "../fake/failing_database.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../fake/visitor.ts";
@@ -184,6 +185,77 @@ Deno.test("a built-in route is changed: the section is added, and the line befor
   assertStringIncludes(none.html, "The form has no changes.");
 });
 
+Deno.test("a route is switched off and on again: preview, 404, list; also a built-in one", async () => {
+  await using gateway = await gatewayOf(
+    FILE.replace(`"metricsToken"`, `"aliases": { "tiny": "house/small" },\n  "metricsToken"`),
+  );
+  const owner = await signedIn(gateway, OWNER);
+  const ask = async (model: string) => {
+    const reply = await gateway.chat("Hi", { model });
+    const text = await reply.text();
+    return reply.status === 404 ? text : "served";
+  };
+  const table = async () => words(await (await owner.get(PATH)).text());
+  assertEquals(await ask("tiny"), "served");
+  assert(!(await table()).includes("Switched off"));
+
+  const off = await preview(owner, "house/small", { enabled: "false" });
+  assertStringIncludes(words(off.html), `added: "enabled": false`);
+  assertStringIncludes(
+    words(off.html),
+    "New requests for house/small are rejected as for an unknown model (404), as are those for " +
+      "its other names: tiny, claude-house/small.",
+  );
+  assertEquals((await owner.post(`${PATH}/save`, off.fields)).status, 303);
+  assertMatch(await ask("house/small"), /Unknown model 'house\/small'/);
+  assertMatch(await ask("tiny"), /Unknown model 'tiny'/);
+  assertMatch(await table(), /Switched off.*house\/small.*Served/);
+  assertStringIncludes(await Deno.readTextFile(fileOf(gateway)), "// agreed with finance");
+
+  const edit = await (await owner.get(`${PATH}/edit?route=house%2Fsmall`)).text();
+  assertEquals(fieldsOf(edit).enabled, "false");
+  const on = await preview(owner, "house/small", { enabled: "" });
+  assertStringIncludes(words(on.html), "Requests for house/small are accepted again.");
+  assertStringIncludes(words(on.html), `removed: "enabled": false`);
+  assertEquals((await owner.post(`${PATH}/save`, on.fields)).status, 303);
+  assertEquals(await ask("tiny"), "served");
+
+  await using builtIn = await gatewayOf(`{\n  "port": 0,\n  ${TIERS}\n}\n`);
+  const other = await signedIn(builtIn, OWNER);
+  const shown = await preview(other, "svc-k2", { enabled: "false" });
+  assertStringIncludes(words(shown.html), `added: "svc-k2": { "enabled": false }`);
+  assertEquals((await other.post(`${PATH}/save`, shown.fields)).status, 303);
+  assertEquals((await builtIn.chat("Hi", { model: "svc-k2" })).status, 404);
+  const listed = await (await fetch(`${builtIn.url}/v1/models`)).text();
+  assert(!listed.includes('svc-k2"') && listed.includes("svc-k3"), listed.slice(0, 500));
+});
+
+Deno.test("what was typed stays: after an error, and on the way back from the preview", async () => {
+  await using gateway = await gatewayOf(FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const typed = {
+    "price-output": "",
+    displayName: "Typed <b>",
+    "upstream-2": "two",
+    "model-2": "third",
+    "weight-1": "0.5",
+  };
+  const failed = await preview(owner, "house/small", typed);
+  assertEquals(failed.status, 400);
+  assertEquals({ ...failed.fields, ...typed }, failed.fields);
+  const shown = await preview(owner, "house/small", { ...typed, "price-output": "41" });
+  const back = await (await owner.post(`${PATH}/edit`, shown.fields)).text();
+  assertEquals({ ...fieldsOf(back), ...typed, "price-output": "41" }, fieldsOf(back));
+});
+
+Deno.test("one price of a route without any in the file: the others stay as the form shows them", async () => {
+  await using gateway = await gatewayOf(`{\n  "port": 0,\n  ${TIERS}\n}\n`);
+  const owner = await signedIn(gateway, OWNER);
+  const { fields, html } = await preview(owner, "svc-k2", { "price-output": "444" });
+  assertStringIncludes(words(html), `"prices": { "input": 100, "cached": 25, "output": 444 }`);
+  assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
+});
+
 Deno.test("invalid values are refused before anything is written", async () => {
   await using gateway = await gatewayOf(FILE);
   const owner = await signedIn(gateway, OWNER);
@@ -303,9 +375,68 @@ Deno.test("a file that the gateway does not take after all is put back", async (
     "did not take the new settings",
   );
   assertEquals(await Deno.readTextFile(path), FILE);
-  const [row] = await gateway.gateway.database.all("select outcome from operation_log");
-  assertEquals(row!.outcome, "failed");
+  const rows = await gateway.gateway.database.all(
+    "select outcome, before, after, error from operation_log order by outcome",
+  );
+  assertEquals(
+    rows.map(({ outcome }) => outcome),
+    ["done", "failed"],
+    "it was written, then undone",
+  );
+  assertEquals(rows[0]!.after, rows[0]!.before);
+  assertMatch(String(rows[1]!.error), /did not take the new settings/);
 });
+
+for (const fault of ["before", "after"] as const) {
+  Deno.test(`a gateway that dies ${fault} any call to the database leaves no change unlogged`, async () => {
+    let control: ReturnType<typeof failingDatabase> | undefined;
+    await using gateway = await startGateway({
+      env: { KEY_TWO: "sk-two" },
+      wrapDatabase: (database) => (control = failingDatabase(database)).wrapped,
+    });
+    assertEquals((await gateway.reload(FILE)).fault, null);
+    const { database, config, catalog } = gateway.gateway;
+    const parts = {
+      ...gateway.gateway,
+      config,
+      catalog: () => catalog,
+      address: () => Promise.resolve(""),
+      now: Date.now,
+      gateway: {
+        settingsFile: {
+          check: () => Promise.resolve(),
+          reload: () => Promise.resolve({ fault: null, needRestart: [] }),
+        },
+      },
+    } as unknown as Parameters<typeof perform>[0];
+    const by = { actor: shellActor(), origin: { door: "command", address: null } } as const;
+    const logged = async () =>
+      (await database.all("select before from operation_log where outcome = 'done'"))
+        .map(({ before }) => JSON.parse(String(before)).minimum ?? 0);
+    let last = 0;
+    for (let at = 1;; at++) {
+      const file = await Deno.readTextFile(fileOf(gateway));
+      control!.killAt(at, fault);
+      const outcome = await perform(parts, by, ROUTE_WRITE, {
+        route: "house/small",
+        settings: {
+          minimum: at,
+          prices: { input: 10, cached: 5, output: 40 },
+          targets: [{ upstream: "one", model: "m" }],
+        },
+        digest: digestOf(file),
+      }).catch((error) => error);
+      control!.mend();
+      const isWritten = await Deno.readTextFile(fileOf(gateway)) !== file;
+      const isLogged = (await logged()).includes(last);
+      assert(isLogged || !isWritten, `written and not logged: ${at}`);
+      if (isWritten) last = at;
+      if (!(outcome instanceof Error)) break;
+      assert(at < 20, String(outcome));
+    }
+    assert(last > 2, String(last));
+  });
+}
 
 Deno.test("who may not change routes sees them without the form", async () => {
   await using gateway = await gatewayOf(FILE);

@@ -69,3 +69,27 @@ Deno.test("a report by hour is shown in its zone, in the console's format of tim
   assertStringIncludes(days, "20 Nov 2026 to 21 Nov 2026 Europe/Berlin");
   assertStringIncludes(await page("by=month"), ">Nov 2026</td>");
 });
+
+Deno.test("ranges and groupings are links that keep the rest of the address; other ranges are shown in the form", async () => {
+  await using gateway = await startGateway({ now: () => Date.UTC(2026, 0, 15) });
+  const browser = await signedIn(gateway, "owner@localhost");
+  const page = async (query: string) => await (await browser.get(`/console/usage?${query}`)).text();
+  const chosen = (html: string) =>
+    [...html.matchAll(/aria-current="page">([^<]*)<\/a>/g)].map(([, words]) => words)
+      .filter((words) => words !== "Usage");
+  const preset = await page("by=model&since=7d");
+  assertEquals(chosen(preset), ["7 days", "by model"]);
+  assertStringIncludes(preset, 'href="/console/usage?by=model&amp;since=90d"');
+  assertStringIncludes(preset, 'href="/console/usage?by=key&amp;since=7d"');
+  assertStringIncludes(
+    preset,
+    'href="/console/usage?by=model&amp;since=2025-12&amp;until=2026-01"',
+  );
+  assertStringIncludes(preset, '<details class="filters"><summary>');
+  assertEquals(chosen(await page("by=day&since=2025-12&until=2026-01")), ["last month", "by day"]);
+  const custom = await page("by=model,day&since=2026-01-05&zone=Europe/Berlin&compare=1");
+  assertEquals(chosen(custom), []);
+  assertStringIncludes(custom, '<details class="filters" open');
+  assertStringIncludes(custom, '<input type="hidden" name="compare" value="1"');
+  assertStringIncludes(custom, "Do not compare");
+});

@@ -3,7 +3,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway, statusOf } from "../fake/gateway.ts";
 import { compactCss } from "../../src/console/assets.ts";
-import { WithTimes } from "../../src/console/time.tsx";
 import { signedIn } from "../fake/visitor.ts";
 import { openShop } from "../payments/shop.ts";
 
@@ -26,22 +25,13 @@ Deno.test("usage says reasons in words, and counts the requests that failed", as
   assertStringIncludes(csv!, "upstream_unavailable"); // programs read codes
 });
 
-Deno.test("times in texts of notices are shown as all times are", () => {
-  const html = String(WithTimes({
-    text: "5 of 9 credits of 2026-99-99 00:00 UTC are spent. It renews on 2026-12-01 00:00 UTC.",
-  }));
-  assertStringIncludes(html, "credits of 2026-99-99 00:00 UTC are spent"); // a name: no such time
-  assertStringIncludes(html, 'datetime="2026-12-01T00:00:00.000Z"');
-  assertStringIncludes(html, ">1 Dec 2026, 00:00:00</time>.");
-});
-
 Deno.test("a reader's own notices do not name the reader", async () => {
   await using gateway = await startGateway();
   const { database } = gateway.gateway;
   const { id } = await gateway.gateway.accounts.get(OWNER);
   await database.batch([{
     sql: `insert into alerts (id, mark, kind, account_id, title, text, data, created_at_ms)
-      values ('alert_1', 'm', 'key_expiring', ?, ?, ?, '{}', 0)`,
+      values ('alert_1', 'm', 'key_expiring', ?, ?, ?, '{"at":"2030-01-01T10:00:00.000Z"}', 0)`,
     args: [
       id,
       `Low credits: ${OWNER}`,
@@ -96,19 +86,4 @@ Deno.test("styles are served without comments and indentation, with all rules", 
     served.match(/[{};]/g)?.length,
     file.replaceAll(/\/\*[^]*?\*\//g, "").match(/[{};]/g)?.length,
   );
-});
-
-Deno.test("operators' orders have a column for what needs a look only if one does", async () => {
-  await using shop = await openShop();
-  const order = await shop.buy(await shop.account());
-  const operator = await signedIn(shop.gateway, OWNER);
-  const heads = async () =>
-    (await (await operator.get("/console/operator/payments")).text())
-      .match(/<th scope="col"[^>]*>[^<]*/g)?.map((one) => one.replace(/.*>/, ""));
-  assertEquals(await heads(), ["time", "account", "package", "amount", "state"]);
-  await shop.gateway.gateway.database.batch([{
-    sql: "update orders set needs_look = 'paid twice' where id = ?",
-    args: [order.id],
-  }]);
-  assertEquals(new Set(await heads()).has("needs a look"), true);
 });

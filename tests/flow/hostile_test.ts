@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { requestRecords } from "../../src/usage/mod.ts";
+import { searchRecords } from "../../src/usage/mod.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
@@ -27,7 +27,7 @@ Deno.test("fields with any name are answered, named where a header can, and reco
   const { database, inFlight: running } = gateway.gateway;
   assertEquals(running.count, 0);
   const [{ account_id: accountId } = {}] = await usageRecords(gateway);
-  const records = await requestRecords(database, { accountId: String(accountId), limit: 20 });
+  const { records } = await searchRecords(database, { accountId: String(accountId), limit: 20 });
   assertEquals(records.length, 10);
   await assertLedgerClean(gateway);
 });

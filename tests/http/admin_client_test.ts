@@ -6,6 +6,8 @@ import { assert, assertEquals } from "../assert.ts";
 import { type AdminReply, contentOf, ownersClient } from "../fake/admin_client.ts";
 import { alertReceiver } from "../fake/alert_receiver.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
+import { fakeStripe } from "../payments/fake_stripe.ts";
+import { shopSettings } from "../payments/shop.ts";
 
 interface Schema {
   readonly type?: string | readonly string[];
@@ -104,9 +106,11 @@ async function documentOf({ url }: TestGateway) {
 
 Deno.test("a client made from openapi.json drives the whole API; what is repeated changes nothing", async () => {
   await using receiver = await alertReceiver();
+  await using stripe = fakeStripe();
   await using gateway = await startGateway({
     lendFrom: 1e9,
     settings: {
+      payments: shopSettings(stripe).payments,
       upstreams: { gone: { url: "http://127.0.0.1:9/v1" } },
       routes: { "svc-k2": { targets: [{ upstream: "simulator", model: "svc-k2" }] } },
       alerts: {
@@ -187,6 +191,9 @@ Deno.test("a client made from openapi.json drives the whole API; what is repeate
   await call("keyRevoke", { key });
   await call("memberRemove", { team, account });
   await call("creditsSell", { account, package: "starter", paid: true });
+  const { id: order } = await call("orderCreate", { team, package: "starter" });
+  await call("orderList", { team });
+  await call("orderGet", { order });
   await call("creditsTakeBack", { team, lot, credits: 5, note: "too many" });
   await call("creditsGet", { team });
   await call("entryList", { team });

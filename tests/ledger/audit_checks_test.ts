@@ -1,8 +1,9 @@
 /** No check of the audit is idle: each finds something that it alone says. */
 
-import { openDatabase } from "../../src/database/mod.ts";
+import { type Database, openDatabase } from "../../src/database/mod.ts";
 import { audit, RULES } from "../../src/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { guardedDatabase } from "../fake/guarded_database.ts";
 import { tempDir } from "../fake/temp.ts";
 import { withEach, writeHistory } from "./corruptions.ts";
 
@@ -244,4 +245,35 @@ Deno.test("each check of the audit has a corruption of its own, and none finds a
     Object.keys(CHECKS).toSorted(),
   );
   assert(made.length > 20);
+});
+
+Deno.test("no check reads a table, or a list that it makes, once for each row of another", async () => {
+  await using written = await history();
+  const database = await openDatabase({
+    file: written.file,
+    durability: "normal",
+    rules: RULES,
+    now: Date.now,
+  });
+  await using _closed = { [Symbol.asyncDispose]: () => database.close() };
+  const statements: [string, Parameters<Database["all"]>[1]][] = [];
+  const watched: Database = {
+    ...guardedDatabase(database, () => {}),
+    all: (sql, args) => {
+      statements.push([sql, args]);
+      return database.all(sql, args);
+    },
+  };
+  await audit(watched);
+  assert(statements.length > 40, String(statements.length));
+  for (const [sql, args] of statements) {
+    const plan = (await database.all(`explain query plan ${sql}`, args))
+      .map(({ detail }) => String(detail));
+    const bad = plan.filter((line, at) =>
+      // the list or table on the right of a full join has no index but one that exists
+      /^SCAN .*LEFT-JOIN$/.test(line) ||
+      /^SCAN (?!CONSTANT ROW)/.test(line) && /^CORRELATED/.test(plan[at - 1] ?? "")
+    );
+    assertEquals(bad, [], `${sql}\n${plan.join("\n")}`);
+  }
 });

@@ -147,6 +147,29 @@ Deno.test("an account's roll-ups of a day have 20 tags and tell 100 values of ea
   assertEquals(await wrongRollUps(bench.database), []);
 });
 
+Deno.test("the audit knows whose values a roll-up tells apart", async () => {
+  await using bench = await ledgerBench("file");
+  const [ada, bob] = [await bench.account(), await bench.account()];
+  await Promise.all([ada, bob].map(({ accountId }) => bench.grant(accountId, 1_000_000)));
+  const settleAll = (caller: Caller, runs: readonly number[]) =>
+    Promise.all(
+      runs.map((run) =>
+        settle(bench.database, recordOf(caller, START, { tags: { run: `run-${run}` } }))
+      ),
+    );
+  await settleAll(ada, Array.from({ length: 105 }, (_, at) => at));
+  // of these, the roll-ups of the first account have 'other' for the last
+  await settleAll(bob, [0, 1, 102, 103, 104]);
+  const [others] = await bench.database.all(
+    `select sum(iif(value = 'other' and account_id = ?, 1, 0)) as ada,
+      sum(iif(value = 'other' and account_id = ?, 1, 0)) as bob
+      from usage_tags where span_ms = ${DAY}`,
+    [ada.accountId, bob.accountId],
+  );
+  assertEquals(others, { ada: 1, bob: 0 });
+  assertEquals(await wrongRollUps(bench.database), []);
+});
+
 Deno.test("texts that are no Unicode are recorded without ending the process", async () => {
   await using bench = await ledgerBench("file");
   const caller = await bench.account();

@@ -1,6 +1,7 @@
 import { ACCESS } from "./list/access.ts";
 import { AUDIT } from "./list/audit.ts";
 import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
+import { CONSOLE } from "./list/console.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
@@ -22,4 +23,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...UPSTREAMS,
   ...LIMITS,
   ...ACCESS,
+  ...CONSOLE,
 ];

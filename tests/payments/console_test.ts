@@ -33,12 +33,18 @@ Deno.test("a checkout leads to Stripe; the landing page shows the order, and pay
   const form = await browser.get(PAGE);
   await form.body?.cancel();
   const policy = form.headers.get("content-security-policy") ?? "";
-  assertStringIncludes(policy, `form-action 'self' https://checkout.stripe.com ${stripe.url};`);
+  assertStringIncludes(policy, "form-action 'self';");
   const going = await browser.post("/console/checkout", fields);
   const [id, session] = [...stripe.sessions][0]!;
-  assertEquals([going.status, going.headers.get("location")], [303, session.url]);
+  const pay = `/console/orders/${session.client_reference_id}/pay`;
+  assertEquals([going.status, going.headers.get("location")], [303, pay]);
   const again = await browser.post("/console/checkout", fields);
-  assertEquals([again.headers.get("location"), stripe.sessions.size], [session.url, 1]);
+  assertEquals([again.headers.get("location"), stripe.sessions.size], [pay, 1]);
+  const leaving = await browser.get(pay);
+  assertEquals(leaving.headers.get("content-security-policy"), policy);
+  const leads = await leaving.text();
+  assertStringIncludes(leads, `<meta http-equiv="refresh" content="0; url=${session.url}"`);
+  assertStringIncludes(leads, `href="${session.url}"`);
   const landing = String(session.success_url).replace("{CHECKOUT_SESSION_ID}", id)
     .slice(gateway.url.length);
   assertStringIncludes(await text(browser, landing), "waiting for Stripe");
@@ -48,6 +54,7 @@ Deno.test("a checkout leads to Stripe; the landing page shows the order, and pay
   const eve = await signedIn(gateway, (await shop.account()).email);
   assertEquals(await statusOf(eve.get(landing)), 404);
   assertEquals(await statusOf(eve.get(landing.replace(/\?.*/, ""))), 404);
+  assertEquals(await statusOf(eve.get(pay)), 404);
   assertEquals(await shop.balance(ada), 0, "nobody else claims a session");
   assertEquals(await statusOf(browser.get(landing.replace(id, "cs_test_other"))), 404);
   const nobody = await new PlainBrowser(gateway.url).get(landing);
@@ -55,6 +62,8 @@ Deno.test("a checkout leads to Stripe; the landing page shows the order, and pay
 
   assertStringIncludes(await text(browser, landing), "The credits are in your balance");
   assertEquals(await shop.balance(ada), 500);
+  const paid = await browser.get(pay);
+  assertEquals([paid.status, paid.headers.get("location")], [303, pay.replace("/pay", "")]);
   assertEquals(await send(gateway.url, event), 200);
   assertEquals(await shop.balance(ada), 500);
   const order = `/console/orders/${String(session.client_reference_id)}`;
@@ -210,7 +219,8 @@ Deno.test("automatic top-up buys below its mark, so often a month, with the meth
     turn: "on",
   });
   const [id] = [...stripe.sessions.keys()];
-  assertEquals([going.status, going.headers.get("location")], [303, `${stripe.url}/pay/${id}`]);
+  const pay = going.headers.get("location")!;
+  assertStringIncludes(await text(browser, pay), `0; url=${stripe.url}/pay/${id}`);
   await sweep.topUp();
   assertEquals(stripe.calls.filter((one) => one.includes("payment_intents")), []);
   await shop.deliver(stripe.pay(id!));

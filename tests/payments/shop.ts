@@ -80,8 +80,11 @@ export function shopOf(
 ): Shop {
   const { database, registration, accounts } = gateway.gateway;
   const keyOf = async (account: Account) => {
-    const [key] = await gateway.gateway.keys.list(account);
-    return (key ?? await gateway.gateway.keys.issue(account)).id;
+    const { keys, teamKeys, teams } = gateway.gateway;
+    const team = account.kind === "pool" ? (await teams.ofPool(account.id))! : undefined;
+    const [key] = team === undefined ? await keys.list(account) : await teamKeys.list(team);
+    return (key ?? await (team === undefined ? keys.issue(account) : teamKeys.issue(team, null)))
+      .id;
   };
   const shop: Shop = {
     gateway,

@@ -166,6 +166,19 @@ Deno.test("filters find what is rare, by roll-ups, without looking at all that l
   assertEquals(none.ids, []);
 });
 
+Deno.test("what is older than the days of roll-ups that are looked at is found, too", async () => {
+  await using gateway = await startGateway();
+  const { accountId } = await customer(gateway, 10);
+  const days = [0, 401, 950].map((day) => START - day * 24 * HOUR_MS);
+  const [, ...rare] = await record(
+    gateway,
+    accountId,
+    days.map((atMs, at) => ({ atMs, route: at === 0 ? "common" : "rare" })),
+  );
+  const { ids } = await pagesOf(gateway.gateway.database, { accountId, route: "rare", limit: 1 });
+  assertEquals(ids, rare);
+});
+
 Deno.test("a search by the beginning of an ID finds an account's own only", async () => {
   await using gateway = await startGateway();
   const [ada, bob] = [await customer(gateway, 10), await customer(gateway, 10)];

@@ -1,4 +1,5 @@
 import { logEntries, type LogEntry } from "../../operation_log/mod.ts";
+import { ROUTE_WRITE } from "../../operations/mod.ts";
 import { Badge, Field, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
@@ -41,7 +42,10 @@ function cut(text: string): string {
 }
 
 /** What is different afterwards; the command has all of it. */
-function Change({ entry: { before, after } }: { entry: LogEntry }) {
+function Change({ entry: { operation, outcome, before, after } }: { entry: LogEntry }) {
+  if (operation === ROUTE_WRITE.name && outcome === "done" && after === null) {
+    return <>The gateway ended before the outcome was noted. See the settings file.</>;
+  }
   const old = new Map(valuesOf(before));
   const now = new Map(valuesOf(after));
   const names = [...new Set([...old.keys(), ...now.keys()])]

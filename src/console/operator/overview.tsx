@@ -10,6 +10,7 @@ import {
 import type { Config } from "../../config/mod.ts";
 import type { UpstreamState } from "../../upstreams/mod.ts";
 import type { ComparedFigures, UsageFigures, UsageRow } from "../../usage/mod.ts";
+import { AlertText } from "../alert_text.tsx";
 import { Badge, Chart, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
 import { count, duration, number, share, signed } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
@@ -138,11 +139,11 @@ function PresentPart({ present, nowMs }: { present: Present; nowMs: number }) {
       </dl>
       {latest.length === 0 ? null : (
         <ul class="alerts" aria-label="Unread alerts, newest first">
-          {latest.map(({ title, text, createdAtMs }) => (
+          {latest.map((one) => (
             <li>
-              <strong>{title}</strong> {text}{" "}
+              <strong>{one.title}</strong> <AlertText alert={one} />{" "}
               <span class="quiet">
-                <RelativeTime ms={createdAtMs} nowMs={nowMs} />
+                <RelativeTime ms={one.createdAtMs} nowMs={nowMs} />
               </span>
             </li>
           ))}

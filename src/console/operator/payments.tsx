@@ -2,7 +2,7 @@ import { debtors, listOrders, type Order } from "../../payments/mod.ts";
 import { Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { OrderTable } from "../pages/payments.tsx";
+import { type OrderOwner, OrderTable, OwnerLink } from "../pages/payments.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
@@ -10,15 +10,19 @@ const ORDERS_SHOWN = 100;
 const DEBTORS_SHOWN = 100;
 
 /** Orders of all accounts, and who owes credits. */
-export function paymentsRoutes(app: GuardedApp, { database, accounts, payments }: ConsoleParts) {
+export function paymentsRoutes(
+  app: GuardedApp,
+  { database, accounts, teams, payments }: ConsoleParts,
+) {
   app.get(
     "/payments",
     may("payments.read", async (c) => {
-      const [orders, look, debts, all] = await Promise.all([
+      const [orders, look, debts, all, allTeams] = await Promise.all([
         listOrders(database, { limit: ORDERS_SHOWN }),
         listOrders(database, { needsLook: true, limit: ORDERS_SHOWN }),
         debtors(database, DEBTORS_SHOWN),
         accounts.list(),
+        teams.list(),
       ]);
       return await page(
         c,
@@ -27,7 +31,17 @@ export function paymentsRoutes(app: GuardedApp, { database, accounts, payments }
           orders={orders}
           look={look}
           debts={debts}
-          emails={new Map(all.map(({ id, email }) => [id, email]))}
+          owners={new Map<string, OrderOwner>([
+            ...all.map(({ id, email }) =>
+              [id, { name: email, href: `/console/operator/accounts/${id}` }] as const
+            ),
+            ...allTeams.map(({ id, name, poolId }) =>
+              [poolId ?? "", {
+                name: `Team ${name}`,
+                href: `/console/teams/${id}/credits`,
+              }] as const
+            ),
+          ])}
           mode={!payments.isOnline ? "off" : payments.livemode ? "live" : "test"}
         />,
       );
@@ -42,13 +56,13 @@ const MODES = {
   live: "Stripe is in live mode.",
 } as const;
 
-function PaymentsPage({ page, orders, look, debts, emails, mode }: {
+function PaymentsPage({ page, orders, look, debts, owners, mode }: {
   page: PageContext;
   orders: readonly Order[];
   /** Orders whose payment differs from them. */
   look: readonly Order[];
   debts: readonly { readonly accountId: string; readonly credits: number }[];
-  emails: ReadonlyMap<string, string>;
+  owners: ReadonlyMap<string, OrderOwner>;
   mode: keyof typeof MODES;
 }) {
   return (
@@ -58,11 +72,11 @@ function PaymentsPage({ page, orders, look, debts, emails, mode }: {
         <>
           <h2>Needs a look</h2>
           <p>These payments differ from their orders. They gave no credits.</p>
-          <OrderTable orders={look} emails={emails} />
+          <OrderTable orders={look} owners={owners} />
         </>
       )}
       <h2>Orders</h2>
-      <OrderTable orders={orders} emails={emails} />
+      <OrderTable orders={orders} owners={owners} />
       <h2>Debts</h2>
       <p>Credits that were spent before their payment was refunded or disputed.</p>
       <Table<typeof debts[number]>
@@ -72,11 +86,7 @@ function PaymentsPage({ page, orders, look, debts, emails, mode }: {
         columns={[
           {
             name: "account",
-            cell: ({ accountId }) => (
-              <a href={`/console/operator/accounts/${accountId}`}>
-                {emails.get(accountId) ?? accountId}
-              </a>
-            ),
+            cell: ({ accountId }) => <OwnerLink accountId={accountId} owners={owners} />,
           },
           { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
         ]}

@@ -15,8 +15,13 @@ import {
   type PageRequest,
   seeOther,
 } from "../request.tsx";
-import { priceChanges, RouteEditPage, RoutePreviewPage } from "./route_edit_page.tsx";
-import { routeSettingsOf, targetsOf } from "./route_form.ts";
+import {
+  priceChanges,
+  RouteEditPage,
+  RoutePreviewPage,
+  servedChanges,
+} from "./route_edit_page.tsx";
+import { type FormValues, routeSettingsOf, valuesOf } from "./route_form.ts";
 import { settingsDiff } from "./settings_diff.ts";
 
 const PATH = "/console/operator/routes";
@@ -37,7 +42,8 @@ export function routeEditRoutes(
   ) =>
     may("routes.write", async (c, session) => {
       const id = asked(c) ?? "";
-      const route = catalog().routes.find((one) => one.id === id);
+      const { routes, off } = catalog();
+      const route = [...routes, ...off].find((one) => one.id === id);
       if (route !== undefined) {
         try {
           return await handler(c, session, route);
@@ -52,14 +58,14 @@ export function routeEditRoutes(
   const form = async (
     c: PageRequest,
     session: Session,
-    { route, settings, error }: {
+    { route, values, error }: {
       readonly route: Route;
       /** What was submitted; default: what the file has. */
-      readonly settings?: Json | undefined;
+      readonly values?: FormValues;
       readonly error?: string;
     },
   ) => {
-    const written = settings ?? await writtenRoute(parts, route.id) ?? {};
+    const written = await writtenRoute(parts, route.id) ?? {};
     return await page(
       c,
       <RouteEditPage
@@ -67,7 +73,7 @@ export function routeEditRoutes(
         csrf={session.csrfToken}
         route={route}
         written={written}
-        targets={targetsOf(written, route)}
+        values={values ?? valuesOf(written, route)}
         upstreams={upstreams}
         file={config.file}
         error={error}
@@ -80,6 +86,14 @@ export function routeEditRoutes(
     "/routes/edit",
     about((c) => c.req.query("route"), (c, session, route) => form(c, session, { route })),
   );
+  const submitted = (c: PageRequest): FormValues => new Map(c.var.form.entries);
+  app.post(
+    "/routes/edit",
+    about(
+      (c) => c.var.form.text("route"),
+      (c, session, route) => form(c, session, { route, values: submitted(c) }),
+    ),
+  );
   app.post(
     "/routes/preview",
     about((c) => c.var.form.text("route"), async (c, session, route) => {
@@ -89,12 +103,20 @@ export function routeEditRoutes(
         settings = routeSettingsOf(c.var.form, { route, written });
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
-        return await form(c, session, { route, error: `${error.message}.` });
+        return await form(c, session, {
+          route,
+          values: submitted(c),
+          error: `${error.message}.`,
+        });
       }
       const preview = await previewRoute(operations, route.id, settings);
       switch (preview.kind) {
         case "invalid":
-          return await form(c, session, { route, settings, error: preview.faults });
+          return await form(c, session, {
+            route,
+            values: submitted(c),
+            error: preview.faults,
+          });
         case "read-only":
           return await page(
             c,
@@ -128,7 +150,10 @@ export function routeEditRoutes(
           warning={digest === config.digest
             ? undefined
             : "The file has changes already that the gateway does not use yet: they take effect, too."}
-          changes={priceChanges(route.prices, settings.prices as Json | undefined)}
+          changes={[
+            ...servedChanges(catalog(), { route, settings }),
+            ...priceChanges(route.prices, settings.prices as Json | undefined),
+          ]}
         />,
       );
     }),
@@ -145,7 +170,11 @@ export function routeEditRoutes(
         }]);
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
-        return await form(c, session, { route, error: `${error.message}.` });
+        return await form(c, session, {
+          route,
+          values: submitted(c),
+          error: `${error.message}.`,
+        });
       }
       return seeOther(c, `${PATH}?done=route`);
     }),

@@ -1,10 +1,10 @@
 import type { Child } from "@hono/hono/jsx";
-import type { Route } from "../../catalog/mod.ts";
+import type { Catalog, Route } from "../../catalog/mod.ts";
 import type { Json } from "../../operations/mod.ts";
 import { Field, Form, Name } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { CHOICES, NUMBERS, PRICES, type TargetFields } from "./route_form.ts";
+import { CHOICES, ENABLED, type FormValues, NUMBERS, PRICES } from "./route_form.ts";
 import type { DiffLine } from "./settings_diff.ts";
 
 const PATH = "/console/operator/routes";
@@ -13,21 +13,23 @@ const MORE_TARGETS = 2;
 
 /** The form for one route. */
 export function RouteEditPage(
-  { page, csrf, route, written, targets, upstreams, file, error }: {
+  { page, csrf, route, written, values, upstreams, file, error }: {
     page: PageContext;
     csrf: string;
     route: Route;
     /** The route as the file has it; what it does not say comes from the defaults. */
     written: Json;
-    targets: readonly TargetFields[];
+    values: FormValues;
     upstreams: readonly string[];
     /** Path of the settings file; undefined if there is none. */
     file: string | undefined;
     error?: string | undefined;
   },
 ) {
-  const text = (value: unknown) => value === undefined ? "" : String(value);
-  const prices = (written.prices ?? {}) as Json;
+  const value = (name: string) => values.get(name) ?? "";
+  // of what the file sets, the default is not known here
+  const shown = (set: unknown, inUse: number) => set === undefined ? number(inUse) : "default";
+  const filled = targetRows(values);
   const isEmbeddings = route.kind === "embeddings";
   const numbers = NUMBERS.filter(([name]) => !(isEmbeddings && name === "maxOutput"));
   return (
@@ -55,8 +57,8 @@ export function RouteEditPage(
                 name={`price-${name}`}
                 type="number"
                 min={0}
-                value={text(prices[name])}
-                placeholder={String(route.prices[name])}
+                value={value(`price-${name}`)}
+                placeholder={shown(written.prices, route.prices[name])}
               />
             ))}
           </fieldset>
@@ -68,29 +70,38 @@ export function RouteEditPage(
                 name={name}
                 type="number"
                 min={0}
-                value={text(written[name])}
-                placeholder={String(route[name])}
+                value={value(name)}
+                placeholder={shown(written[name], route[name])}
               />
             ))}
           </fieldset>
           <fieldset class="card">
             <legend>Name and capabilities</legend>
+            <label class="field">
+              <span>Served</span>
+              <select name={ENABLED.name}>
+                <option value="">yes</option>
+                <option value={ENABLED.off} selected={value(ENABLED.name) === ENABLED.off}>
+                  no, switched off
+                </option>
+              </select>
+            </label>
             <Field
               label="Display name"
               name="displayName"
-              value={text(written.displayName)}
-              placeholder={route.displayName}
+              value={value("displayName")}
+              placeholder={written.displayName === undefined ? route.displayName : "default"}
               maxlength={200}
             />
-            {isEmbeddings ? null : CHOICES.map(([name, label, values]) => (
+            {isEmbeddings ? null : CHOICES.map(([name, label, choices]) => (
               <label class="field">
                 <span>{label}</span>
                 <select name={name}>
                   <option value="">
                     {written[name] === undefined ? `default (${route[name]})` : "default"}
                   </option>
-                  {values.map((value) => (
-                    <option value={value} selected={written[name] === value}>{value}</option>
+                  {choices.map((one) => (
+                    <option value={one} selected={value(name) === one}>{one}</option>
                   ))}
                 </select>
               </label>
@@ -104,9 +115,12 @@ export function RouteEditPage(
             share the conversations in proportion; 0 or none is only for failover. An empty model
             removes a target.
           </p>
-          {[...targets, ...Array.from({ length: MORE_TARGETS }, () => undefined)].map((one, at) => (
-            <TargetRow at={at} target={one} upstreams={upstreams} />
-          ))}
+          {Array.from(
+            { length: filled + MORE_TARGETS },
+            (_, at) => (
+              <TargetRow at={at} value={value} isNew={at >= filled} upstreams={upstreams} />
+            ),
+          )}
         </fieldset>
         <button type="submit">Preview the changes</button>
       </Form>
@@ -114,37 +128,46 @@ export function RouteEditPage(
   );
 }
 
+/** Rows of targets up to the last one with something in it. */
+function targetRows(values: FormValues): number {
+  let filled = 0;
+  for (let at = 0; values.has(`model-${at}`); at++) {
+    if (values.get(`model-${at}`) !== "" || values.get(`upstream-${at}`) !== "") filled = at + 1;
+  }
+  return filled;
+}
+
 function TargetRow(
-  { at, target, upstreams }: {
+  { at, value, isNew, upstreams }: {
     at: number;
-    target: TargetFields | undefined;
+    value: (name: string) => string;
+    isNew: boolean;
     upstreams: readonly string[];
   },
 ) {
-  const chosen = target?.upstream ?? "";
+  const chosen = value(`upstream-${at}`);
   const all = chosen === "" || upstreams.includes(chosen) ? upstreams : [chosen, ...upstreams];
-  const which = target === undefined ? "new" : String(at + 1);
   return (
-    <div class="row target" role="group" aria-label={`Target ${which}`}>
+    <div class="row target" role="group" aria-label={`Target ${isNew ? "new" : at + 1}`}>
       <Field
         label="Place"
         name={`place-${at}`}
         type="number"
         min={1}
-        value={String(at + 1)}
+        value={value(`place-${at}`) || String(at + 1)}
       />
       <label class="field">
         <span>Upstream</span>
         <select name={`upstream-${at}`}>
-          {target === undefined ? <option value="">select for a new target</option> : null}
+          {isNew ? <option value="">add a target</option> : null}
           {all.map((name) => <option value={name} selected={name === chosen}>{name}</option>)}
         </select>
       </label>
-      <Field label="Model" name={`model-${at}`} value={target?.model ?? ""} maxlength={200} />
+      <Field label="Model" name={`model-${at}`} value={value(`model-${at}`)} maxlength={200} />
       <Field
         label="Weight"
         name={`weight-${at}`}
-        value={target?.weight ?? ""}
+        value={value(`weight-${at}`)}
         placeholder="none"
         maxlength={14}
       />
@@ -166,11 +189,11 @@ export function RoutePreviewPage(
     digest: string;
     /** What else would happen. */
     warning: string | undefined;
-    /** Prices before and after, where they change. */
+    /** What the changes mean: whether it is served, and prices before and after. */
     changes: readonly string[];
   },
 ) {
-  const edit = `${PATH}/edit?${new URLSearchParams({ route })}`;
+  const kept = fields.map(([name, value]) => <input type="hidden" name={name} value={value} />);
   return (
     <Layout page={page} title={`Change ${route}?`}>
       {lines.length === 0 ? <p class="empty">The form has no changes.</p> : (
@@ -187,12 +210,15 @@ export function RoutePreviewPage(
       <div class="buttons">
         {lines.length === 0 ? null : (
           <Form action={`${PATH}/save`} csrf={csrf}>
-            {fields.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+            {kept}
             <input type="hidden" name="digest" value={digest} />
             <button type="submit">Write the file and reload</button>
           </Form>
         )}
-        <a class="button plain" href={edit}>Back to the form</a>
+        <Form action={`${PATH}/edit`} csrf={csrf}>
+          {kept}
+          <button type="submit" class="plain">Back to the form</button>
+        </Form>
       </div>
     </Layout>
   );
@@ -214,6 +240,23 @@ function Diff({ lines }: { lines: readonly DiffLine[] }) {
       ))}
     </pre>
   );
+}
+
+/** Says what becomes of requests if a route is switched on or off. */
+export function servedChanges(
+  { off, aliases, patterns }: Pick<Catalog, "off" | "aliases" | "patterns">,
+  { route, settings }: { readonly route: Route; readonly settings: Json },
+): string[] {
+  const wasOff = off.some(({ id }) => id === route.id);
+  const isOff = settings.enabled === false;
+  if (wasOff === isOff) return [];
+  if (wasOff) return [`Requests for ${route.id} are accepted again.`];
+  const names = [...aliases, ...patterns].filter((one) => one.route.id === route.id)
+    .map(({ name }) => name);
+  const others = names.length === 0
+    ? ""
+    : `, as are those for its other names: ${names.join(", ")}`;
+  return [`New requests for ${route.id} are rejected as for an unknown model (404)${others}.`];
 }
 
 /** Says which prices change. */

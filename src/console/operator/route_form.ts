@@ -22,6 +22,12 @@ export const CHOICES = [
   ["reasoning", "Reasoning", ["none", "thinking", "always", "effort"]],
 ] as const;
 
+/** The field that says whether a route is served, and its value for one that is not. */
+export const ENABLED = { name: "enabled", off: "false" } as const;
+
+/** What the fields of a form begin with, by name. */
+export type FormValues = ReadonlyMap<string, string>;
+
 /** Targets that a form may have. */
 const MAX_TARGETS = 50;
 
@@ -46,6 +52,26 @@ export function targetsOf(
   });
 }
 
+/** What the fields of a route begin with: all that the file has. */
+export function valuesOf(written: Json, route: Pick<Route, "targets">): FormValues {
+  const text = (value: unknown) => value === undefined ? "" : String(value);
+  const prices = (written.prices ?? {}) as Json;
+  return new Map([
+    [ENABLED.name, written.enabled === false ? ENABLED.off : ""],
+    ...["displayName", ...[...NUMBERS, ...CHOICES].map(([name]) => name)]
+      .map((name) => [name, text(written[name])] as const),
+    ...PRICES.map(([name]) => [`price-${name}`, text(prices[name])] as const),
+    ...targetsOf(written, route).flatMap(({ upstream, model, weight }, at) =>
+      [
+        [`place-${at}`, String(at + 1)],
+        [`upstream-${at}`, upstream],
+        [`model-${at}`, model],
+        [`weight-${at}`, weight],
+      ] as const
+    ),
+  ]);
+}
+
 /**
  * Reads the settings of a route from a form. What the form has no field for stays as the file has it; an empty field leaves
  * the value to the default.
@@ -68,13 +94,11 @@ export function routeSettingsOf(
   for (const name of ["displayName", ...CHOICES.map(([name]) => name)]) {
     if (form.has(name)) put(name, form.text(name));
   }
-  const prices = PRICES.filter(([name]) => form.has(`price-${name}`))
-    .map(([name]) => [name, form.count(`price-${name}`)] as const);
-  const given = prices.filter(([, value]) => value !== undefined);
-  if (given.length > 0 && given.length < prices.length) {
-    throw new AccountError("Set all prices of a route, or none");
+  if (form.has(ENABLED.name)) {
+    if (form.text(ENABLED.name) === ENABLED.off) settings.enabled = false;
+    else if (settings.enabled === false) delete settings.enabled;
   }
-  if (prices.length > 0) put("prices", given.length === 0 ? undefined : Object.fromEntries(given));
+  put("prices", pricesOf(form, { route, written }));
   const targets = readTargets(form);
   const before = targetsOf(written, route);
   if (targets !== undefined && JSON.stringify(targets) !== JSON.stringify(before)) {
@@ -82,6 +106,26 @@ export function routeSettingsOf(
     put("targets", targets.map(targetSettings));
   }
   return settings;
+}
+
+/**
+ * The prices of a form. Without any in the file, an empty field is the present price, which the form shows in it.
+ *
+ * @returns `undefined` if the form leaves all of them to the defaults.
+ */
+function pricesOf(
+  form: FormFields,
+  { route, written }: { readonly route: Route; readonly written: Json | undefined },
+): unknown {
+  const prices = PRICES.filter(([name]) => form.has(`price-${name}`))
+    .map(([name]) => [name, form.count(`price-${name}`)] as const);
+  if (prices.length === 0) return written?.prices;
+  const missing = prices.filter(([, value]) => value === undefined);
+  if (missing.length === prices.length) return undefined;
+  if (missing.length > 0 && written?.prices !== undefined) {
+    throw new AccountError("Set all prices of a route, or none");
+  }
+  return Object.fromEntries(prices.map(([name, value]) => [name, value ?? route.prices[name]]));
 }
 
 /** Targets of a form in the order of their places; undefined if it has none at all. */

@@ -26,6 +26,7 @@ export function routeTableRoutes(app: GuardedApp, parts: ConsoleParts): void {
       <RoutesPage
         page={pageOf(c)}
         routes={catalog().routes}
+        off={catalog().off}
         mayWrite={can(session, "routes.write")}
         done={doneOf(c)}
         error={error}
@@ -39,9 +40,11 @@ export function routeTableRoutes(app: GuardedApp, parts: ConsoleParts): void {
 
 /** Routes and prices as they are in effect. */
 function RoutesPage(
-  { page, routes, mayWrite, done, error, reload }: {
+  { page, routes, off, mayWrite, done, error, reload }: {
     page: PageContext;
     routes: readonly Route[];
+    /** Those that are switched off. */
+    off: readonly Route[];
     mayWrite: boolean;
     done: string | undefined;
     error: string | undefined;
@@ -50,6 +53,21 @@ function RoutesPage(
 ) {
   const needs = reload?.needRestart ?? [];
   const rest = needs.length === 0 ? "" : ` A restart is needed to apply: ${needs.join(", ")}.`;
+  const model = {
+    name: "model",
+    cell: ({ id, kind }: Route) => (
+      <>
+        {mayWrite
+          ? <Name text={id} href={`${EDIT}?${new URLSearchParams({ route: id })}`} />
+          : <Name text={id} />}
+        {kind === "generation" ? null : <span class="below quiet">{kind}</span>}
+      </>
+    ),
+  };
+  const targets = {
+    name: "targets",
+    cell: ({ targets }: Route) => describeTargets(targets),
+  };
   return (
     <Layout
       page={page}
@@ -60,38 +78,51 @@ function RoutesPage(
         Prices are in credits per million tokens: input / cached input / output.
         {mayWrite ? " Choose a model to change it." : ""}
       </p>
+      {off.length === 0 ? null : (
+        <>
+          <h2>Switched off</h2>
+          <Table<Route>
+            caption="Routes that are switched off"
+            rows={off}
+            empty=""
+            columns={[model, targets]}
+          />
+          <h2>Served</h2>
+        </>
+      )}
       <Table<Route>
         caption="Routes as they are in effect"
         rows={routes}
-        empty="No routes configured."
+        empty={off.length === 0 ? "No routes configured." : "All routes are switched off."}
         columns={[
-          {
-            name: "model",
-            cell: ({ id }) =>
-              mayWrite
-                ? <Name text={id} href={`${EDIT}?${new URLSearchParams({ route: id })}`} />
-                : <Name text={id} code />,
-          },
-          {
-            name: "targets",
-            cell: ({ targets }) => describeTargets(targets),
-          },
-          { name: "kind", cell: ({ kind }) => kind },
+          model,
+          targets,
           { name: "context", numeric: true, cell: ({ context }) => number(context) },
-          { name: "max output", numeric: true, cell: ({ maxOutput }) => number(maxOutput) },
+          {
+            name: "max output",
+            numeric: true,
+            cell: ({ kind, maxOutput }) => kind === "generation" ? number(maxOutput) : "–",
+          },
           { name: "minimum", numeric: true, cell: ({ minimum }) => number(minimum) },
           {
             name: "in / cached / out",
             role: "figure",
             numeric: true,
-            cell: ({ prices }) =>
-              [prices.input, prices.cached, prices.output].map(number).join(" / "),
+            cell: ({ kind, prices }) =>
+              kind === "generation"
+                ? [prices.input, prices.cached, prices.output].map(number).join(" / ")
+                : number(prices.input),
           },
-          { name: "images", cell: ({ images }) => images },
-          { name: "reasoning", cell: ({ reasoning }) => reasoning },
+          { name: "images", cell: ({ images }) => wordOf(images) },
+          { name: "reasoning", cell: ({ reasoning }) => wordOf(reasoning) },
           { name: "from", cell: ({ origin }) => origin },
         ]}
       />
     </Layout>
   );
+}
+
+/** A capability; a dash for one that a model does not have. */
+function wordOf(capability: string): string {
+  return capability === "none" ? "–" : capability;
 }

@@ -1,7 +1,7 @@
 import type { Delivery, Notice } from "../../alerts/mod.ts";
+import { AlertText } from "../alert_text.tsx";
 import { Badge, Form, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
-import { WithTimes } from "../time.tsx";
 
 const TONES = { waiting: "warn", delivered: "good", given_up: "bad" } as const;
 
@@ -44,7 +44,7 @@ export function NoticesPage(
                 <strong>{withoutOwner(one.title, email)}</strong>{" "}
                 {isRead(one) ? null : <Badge tone="warn">new</Badge>}
                 <span class="below regular">
-                  <WithTimes text={withoutOwner(one.text, email)} />
+                  <AlertText alert={{ ...one, text: withoutOwner(one.text, email) }} />
                 </span>
               </>
             ),

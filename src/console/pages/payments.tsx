@@ -1,4 +1,5 @@
 import type { Child } from "@hono/hono/jsx";
+import type { Team } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
 import { moneyText } from "../../config/mod.ts";
 import {
@@ -28,7 +29,20 @@ export interface Shop {
   readonly isDisputed: boolean;
   /** The latest ones. */
   readonly orders: readonly Order[];
+  /** `undefined` also for a team. */
   readonly topUp: TopUp | undefined;
+  /** The team whose pool is bought for; else it is the visitor's own account. */
+  readonly team?: Team | undefined;
+  readonly mayBuy: boolean;
+  /** For whom the visitor can buy, if there is a choice. */
+  readonly payers: readonly Payer[];
+}
+
+/** For whom packages are bought. */
+export interface Payer {
+  readonly name: string;
+  readonly href: string;
+  readonly isCurrent: boolean;
 }
 
 const STATES: Readonly<Record<OrderState, readonly [string, "good" | "bad" | "warn" | "calm"]>> = {
@@ -50,19 +64,28 @@ export function OrderBadge({ order: { state } }: { order: Order }) {
 
 /** Packages, each with a button where it is sold online. */
 export function Packages({ packages, shop }: { packages: readonly CreditPackage[]; shop: Shop }) {
-  const { csrf, isDisputed, prices, currency } = shop;
+  const { csrf, isDisputed, prices, currency, team, mayBuy, payers } = shop;
+  const base = team === undefined ? "/console" : `/console/teams/${team.id}`;
   return (
     <>
+      {payers.length < 2 ? null : (
+        <nav class="tabs" aria-label="Buy for">
+          {payers.map(({ name, href, isCurrent }) => (
+            <a href={href} aria-current={isCurrent ? "page" : undefined}>{name}</a>
+          ))}
+        </nav>
+      )}
       {shop.debtCredits === 0 ? null : (
         <p class="notice bad" role="status">
-          You owe {number(shop.debtCredits)}{" "}
-          credits since a payment was refunded or disputed. Your next purchases pay them off first.
+          {team === undefined ? "You owe" : "This team owes"} {number(shop.debtCredits)}{" "}
+          credits since a payment was refunded or disputed. The next purchases pay them off first.
         </p>
       )}
       {isDisputed
         ? (
           <p class="notice bad" role="status">
-            A payment of yours is being disputed. You cannot buy packages until that is decided.
+            A payment of {team === undefined ? "yours" : "this team"}{" "}
+            is being disputed. No packages can be bought until that is decided.
           </p>
         )
         : null}
@@ -83,13 +106,15 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
                   : `${priceUsd.toFixed(2)} USD`},{" "}
                 {validDays === null ? "never expires" : `valid for ${validDays} days`}
               </p>
-              {price === null || isDisputed ? null : (
-                <Form action="/console/checkout" csrf={csrf}>
-                  <FormId />
-                  <input type="hidden" name="package" value={id} />
-                  <button type="submit">Buy {name}</button>
-                </Form>
-              )}
+              {price === null || isDisputed || !mayBuy
+                ? null
+                : (
+                  <Form action={`${base}/checkout`} csrf={csrf}>
+                    <FormId />
+                    <input type="hidden" name="package" value={id} />
+                    <button type="submit">Buy {name}</button>
+                  </Form>
+                )}
             </section>
           );
         })}
@@ -101,8 +126,22 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
         {shop.isOnline ? "For anything else, contact " : "To buy a package, contact "}
         <Contact contact={shop.contact} />.
       </p>
+      {team === undefined ? <OwnWays packages={packages} shop={shop} /> : null}
+      <h2>Orders</h2>
+      <OrderTable orders={shop.orders} />
+      <p>
+        <a href={`${base}/statement`}>Payments by month</a>
+      </p>
+    </>
+  );
+}
+
+/** What there is for one's own account only: codes, and automatic purchases. */
+function OwnWays({ packages, shop }: { packages: readonly CreditPackage[]; shop: Shop }) {
+  return (
+    <>
       <h2>Redeem a code</h2>
-      <Form action="/console/redeem" csrf={csrf} class="card narrow">
+      <Form action="/console/redeem" csrf={shop.csrf} class="card narrow">
         <Field
           label="Code"
           name="code"
@@ -114,11 +153,6 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
         <button type="submit">Redeem</button>
       </Form>
       {shop.isOnline ? <TopUpForm packages={packages} shop={shop} /> : null}
-      <h2>Orders</h2>
-      <OrderTable orders={shop.orders} />
-      <p>
-        <a href="/console/statement">Payments by month</a>
-      </p>
     </>
   );
 }
@@ -134,10 +168,10 @@ function Contact({ contact }: { contact: string }) {
 
 /** Orders, newest first. */
 export function OrderTable(
-  { orders, emails }: {
+  { orders, owners }: {
     orders: readonly Order[];
-    /** Email addresses by account, where orders are of several. */
-    emails?: ReadonlyMap<string, string>;
+    /** Whose they are by account ID, where orders are of several. */
+    owners?: ReadonlyMap<string, OrderOwner>;
   },
 ) {
   return (
@@ -147,13 +181,9 @@ export function OrderTable(
       empty="No orders yet."
       columns={[
         { name: "time", bare: true, cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
-        ...emails === undefined ? [] : [{
+        ...owners === undefined ? [] : [{
           name: "account",
-          cell: ({ accountId }: Order) => (
-            <a href={`/console/operator/accounts/${accountId}`}>
-              {emails.get(accountId) ?? accountId}
-            </a>
-          ),
+          cell: ({ accountId }: Order) => <OwnerLink accountId={accountId} owners={owners} />,
         }],
         { name: "package", role: "primary", cell: ({ packageName }) => packageName },
         {
@@ -163,18 +193,34 @@ export function OrderTable(
           cell: ({ amount, paidAmount, currency }) => moneyText(paidAmount ?? amount, currency),
         },
         { name: "state", bare: true, cell: (order) => <OrderBadge order={order} /> },
-        ...emails === undefined
-          ? [{ name: "details", bare: true, cell: (order: Order) => <OrderLink order={order} /> }]
-          : orders.some(({ needsLook }) => needsLook !== "")
-          ? [{
-            name: "needs a look",
-            cell: ({ needsLook }: Order) =>
-              needsLook === "" ? "" : <Badge tone="bad">{needsLook}</Badge>,
-          }]
-          : [],
+        {
+          name: "details",
+          bare: true,
+          cell: (order) => (
+            <>
+              {owners === undefined || order.needsLook === ""
+                ? null
+                : <Badge tone="bad">{order.needsLook}</Badge>} <OrderLink order={order} />
+            </>
+          ),
+        },
       ]}
     />
   );
+}
+
+/** Whose an order is: an account's, or a team's pool. */
+export interface OrderOwner {
+  readonly name: string;
+  readonly href: string;
+}
+
+/** Leads to whom an order is of. */
+export function OwnerLink(
+  { accountId, owners }: { accountId: string; owners: ReadonlyMap<string, OrderOwner> },
+) {
+  const { name, href } = owners.get(accountId) ?? { name: accountId, href: "" };
+  return href === "" ? <>{name}</> : <a href={href}>{name}</a>;
 }
 
 function OrderLink({ order }: { order: Order }) {
@@ -196,28 +242,54 @@ const LANDING: Readonly<Record<OrderState, string>> = {
   charged_back: "This payment was charged back.",
 };
 
-/** Where a customer returns from Stripe: the state of one order. */
+/** Where an order belongs. */
+export interface OrderView {
+  readonly order: Order;
+  /** An email address, or the team. */
+  readonly buyer: string;
+  /** Whether it is a team's. */
+  readonly isTeam: boolean;
+  /** The page of its credits. */
+  readonly credits: string;
+  /** Whether the visitor may pay it. */
+  readonly mayPay: boolean;
+}
+
+/** Where a customer returns from Stripe, and leaves for it: the state of one order. */
 export function OrderPage(
-  { page, order, isCancelled }: { page: PageContext; order: Order; isCancelled: boolean },
+  { page, view, isCancelled, leavesTo }: {
+    page: PageContext;
+    view: OrderView;
+    isCancelled: boolean;
+    /** Where it is paid, if the page leads on to there. */
+    leavesTo?: string | undefined;
+  },
 ) {
+  const { order, isTeam, credits, mayPay } = view;
   const isOpen = order.state === "open";
+  const leads = leavesTo === undefined ? {} : { leavesTo };
   return (
     <Layout
       page={page}
       title={`${order.packageName}: ${number(order.credits)} credits`}
-      {...isOpen && !isCancelled ? { refreshSeconds: 5 } : {}}
+      {...leads}
+      {...isOpen && !isCancelled && leavesTo === undefined ? { refreshSeconds: 5 } : {}}
     >
       <p>
         <OrderBadge order={order} />
       </p>
       <p>
-        {isOpen && isCancelled
+        {leavesTo !== undefined
+          ? "You pay at Stripe. If the page does not open by itself, use the link."
+          : isOpen && isCancelled
           ? "You came back without paying. Nothing was charged."
+          : order.state === "paid" && isTeam
+          ? "Thank you. The credits are in the team's pool."
           : LANDING[order.state]}
       </p>
-      <OrderFacts order={order} />
+      <OrderFacts view={view} />
       <p>
-        {isOpen && order.sessionUrl !== null
+        {isOpen && mayPay && order.sessionUrl !== null
           ? (
             <>
               <a href={order.sessionUrl}>Continue to payment</a>
@@ -231,7 +303,7 @@ export function OrderPage(
             {" · "}
           </>
         )}
-        <a href="/console/credits">Credits</a>
+        <a href={credits}>Credits</a>
       </p>
     </Layout>
   );
@@ -250,12 +322,13 @@ function Facts({ rows }: { rows: readonly (readonly [string, Child])[] }) {
   );
 }
 
-function OrderFacts({ order }: { order: Order }) {
+function OrderFacts({ view: { order, buyer, isTeam } }: { view: OrderView }) {
   const paid = moneyText(order.paidAmount ?? order.amount, order.currency);
   return (
     <Facts
       rows={[
         ["Order", order.id],
+        ...isTeam ? [["Buyer", buyer] as const] : [],
         ["Amount", paid],
         ...order.goneAmount === 0
           ? []
@@ -267,10 +340,9 @@ function OrderFacts({ order }: { order: Order }) {
 
 /** A receipt, to be printed. */
 export function ReceiptPage(
-  { page, order, email, seller }: {
+  { page, view: { order, buyer, credits }, seller }: {
     page: PageContext;
-    order: Order;
-    email: string;
+    view: OrderView;
     /** Whom the money went to. */
     seller: string;
   },
@@ -283,7 +355,7 @@ export function ReceiptPage(
           ["Number", receiptNumber(order.receipt ?? 0)],
           ["Date", <Time ms={order.paidAtMs ?? 0} dayOnly />],
           ["Seller", seller],
-          ["Buyer", email],
+          ["Buyer", buyer],
           ["Item", `${order.packageName}, ${number(order.credits)} credits`],
           ["Amount paid", moneyText(order.paidAmount, order.currency)],
           ...order.goneAmount === 0
@@ -294,7 +366,7 @@ export function ReceiptPage(
         ]}
       />
       <p class="no-print">
-        <a href="/console/credits">Credits</a> · Print this page to keep it.
+        <a href={credits}>Credits</a> · Print this page to keep it.
       </p>
     </Layout>
   );
@@ -310,9 +382,12 @@ const LINES: Readonly<Record<StatementLine["kind"], string>> = {
 
 /** What an account paid and got back in a month, to be printed. */
 export function StatementPage(
-  { page, email, month, lines, earlier, later }: {
+  { page, buyer, path, month, lines, earlier, later }: {
     page: PageContext;
-    email: string;
+    /** An email address, or the team. */
+    buyer: string;
+    /** Path of this page. */
+    path: string;
     /** Such as `2026-11`. */
     month: string;
     lines: readonly StatementLine[];
@@ -322,7 +397,7 @@ export function StatementPage(
 ) {
   return (
     <Layout page={page} title={`Payments in ${monthText(Date.parse(`${month}-01`))}`}>
-      <p>{email}</p>
+      <p>{buyer}</p>
       <Table<StatementLine>
         caption={`Payments of ${month} (UTC)`}
         rows={lines}
@@ -346,15 +421,15 @@ export function StatementPage(
         </p>
       ))}
       <p class="no-print">
-        <a href={`/console/statement?month=${earlier}`}>Earlier month</a>
+        <a href={`${path}?month=${earlier}`}>Earlier month</a>
         {later === undefined ? null : (
           <>
             {" · "}
-            <a href={`/console/statement?month=${later}`}>Later month</a>
+            <a href={`${path}?month=${later}`}>Later month</a>
           </>
         )}
         {" · "}
-        <a href={`/console/statement.csv?month=${month}`}>Download CSV</a>
+        <a href={`${path}.csv?month=${month}`}>Download CSV</a>
       </p>
     </Layout>
   );

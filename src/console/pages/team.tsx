@@ -104,6 +104,13 @@ export function TeamPage(props: TeamPageProps) {
         <Stat name="This month" value={credits} note={count(requests, "request")} />
         {!may("team.usage") ? null : <Stat name="Members" value={members.length} />}
       </dl>
+      {team.poolId === null || !may("team.orders") ? null : (
+        <p>
+          <a href={`${base}/credits`}>
+            {may("team.buy") ? "Buy credits, orders and receipts" : "Orders and receipts"}
+          </a>
+        </p>
+      )}
       {props.budgets.length === 0 && !may("team.budgets") ? null : (
         <section class="card">
           <h2>Budgets of the team</h2>

@@ -5,7 +5,7 @@ import {
   type UsageReport,
   type UsageRow,
 } from "../../usage/mod.ts";
-import { Chart, type ChartProps, Field, Stat, Table } from "../components.tsx";
+import { Chart, type ChartProps, Stat, Table } from "../components.tsx";
 import {
   compact,
   date,
@@ -18,50 +18,18 @@ import {
 } from "../format.ts";
 import { groupName } from "../usage_chart.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-
-/** What the page was asked for, as its address says it. */
-export interface UsageChoices {
-  readonly by: string;
-  readonly since: string;
-  readonly until: string;
-  readonly zone: string;
-  readonly tag: string;
-  readonly team: string;
-  readonly account: string;
-  readonly compare: boolean;
-  readonly all: boolean;
-}
+import { Choices, queryOf, type UsageChoices } from "../usage_choices.tsx";
 
 const DAY_MS = 86_400_000;
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
-const OWN: readonly Dimension[] = ["day", "hour", "model", "key", "month", "reason"];
-const OF_ALL: readonly Dimension[] = [...OWN, "account", "team", "member"];
-/** Ranges that are offered; others are written into the field. */
-const RANGES: readonly (readonly [since: string, words: string])[] = [
-  ["today", "today"],
-  ["7d", "7 days"],
-  ["30d", "30 days"],
-  ["90d", "90 days"],
-  ["month", "this month"],
-];
-/** The range of a report by hour that names none. */
-export const DEFAULT_OF_HOURS = "48h";
 /** Rows of a table; downloads have all of them. */
 const MAX_ROWS = 200;
 /** From here on a figure is shown in short. */
 const MANY = 1e9;
 
-/** Returns the query of the page with another grouping, or of its downloads. */
-function queryOf(choices: UsageChoices, more: Partial<UsageChoices> = {}): string {
-  const all = { ...choices, ...more };
-  const given = Object.entries(all).filter(([, value]) => value !== "" && value !== false)
-    .map(([name, value]) => [name, value === true ? "1" : String(value)]);
-  return new URLSearchParams(given).toString();
-}
-
 /** Usage of a range as figures, a chart and a table. */
 export function UsagePage(
-  { page, choices, report, chart, error, seesAll }: {
+  { page, choices, report, chart, error, seesAll, lastMonth }: {
     page: PageContext;
     choices: UsageChoices;
     /** Undefined if it could not be made. */
@@ -71,77 +39,16 @@ export function UsagePage(
     error?: string | undefined;
     /** Whether the visitor may see the usage of all accounts. */
     seesAll: boolean;
+    /** The month before this one and this one, such as `2026-10` and `2026-11`. */
+    lastMonth: readonly [since: string, until: string];
   },
 ) {
-  const groupings: readonly string[] = choices.all || choices.team !== "" ? OF_ALL : OWN;
-  const isOffered = groupings.includes(choices.by) && choices.until === "" &&
-    (choices.since === DEFAULT_OF_HOURS || RANGES.some(([since]) => since === choices.since)) &&
-    [choices.zone, choices.tag, choices.team, choices.account].every((text) => text === "");
   return (
     <Layout page={page} title="Usage">
-      <nav class="tabs" aria-label="Grouping">
-        {groupings.map((one) => (
-          <a
-            href={`/console/usage?${queryOf(choices, { by: one })}`}
-            aria-current={one === choices.by ? "page" : undefined}
-          >
-            by {one}
-          </a>
-        ))}
-      </nav>
-      <nav class="tabs" aria-label="Range">
-        {RANGES.map(([since, words]) => (
-          <a
-            href={`/console/usage?${queryOf(choices, { since, until: "" })}`}
-            aria-current={since === choices.since && choices.until === "" ? "page" : undefined}
-          >
-            {words}
-          </a>
-        ))}
-        <a
-          href={`/console/usage?${queryOf(choices, { compare: !choices.compare })}`}
-          aria-current={choices.compare ? "true" : undefined}
-        >
-          against the period before
-        </a>
-      </nav>
-      <form method="get" action="/console/usage" class="filters">
-        <details open={!isOffered || choices.all}>
-          <summary>{seesAll ? "Dates, tags, teams and accounts" : "Dates and tags"}</summary>
-          <div class="row">
-            <Field label="By" name="by" value={choices.by} hint="one, two, or tag:NAME" />
-            <Field label="From" name="since" value={choices.since} hint="30d or 2026-11-05" />
-            <Field label="Until" name="until" value={choices.until} hint="not part of it" />
-            <Field label="Time zone" name="zone" value={choices.zone} hint="Europe/Berlin" />
-            <Field label="Tag" name="tag" value={choices.tag} hint="project=alpha" />
-            {seesAll ? <Field label="Team" name="team" value={choices.team} hint="name" /> : null}
-            {seesAll
-              ? (
-                <Field
-                  label="Account"
-                  name="account"
-                  value={choices.account}
-                  hint="email address"
-                />
-              )
-              : null}
-            <Check label="compare" name="compare" checked={choices.compare} />
-            {seesAll ? <Check label="all accounts" name="all" checked={choices.all} /> : null}
-            <button type="submit" class="plain">Show</button>
-          </div>
-        </details>
-      </form>
+      <Choices choices={choices} seesAll={seesAll} lastMonth={lastMonth} />
       {error === undefined ? null : <p class="error" role="alert">{error}</p>}
       {report === undefined ? null : <Report report={report} chart={chart} choices={choices} />}
     </Layout>
-  );
-}
-
-function Check({ label, name, checked }: { label: string; name: string; checked: boolean }) {
-  return (
-    <label class="check">
-      <input type="checkbox" name={name} value="1" checked={checked} /> {label}
-    </label>
   );
 }
 
@@ -171,7 +78,9 @@ function Report(
       <p class="quiet">
         {words}. {rounded ? "Bounds were rounded down to the hour: roll-ups are hourly. " : ""}
         {previous === undefined ? "" : `Compared with ${rangeText(previous, zone)}. `}
-        Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>,{" "}
+        <a href={`/console/usage?${queryOf(choices, { compare: previous === undefined })}`}>
+          {previous === undefined ? "Compare with the period before" : "Do not compare"}
+        </a>. Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>,{" "}
         <a href={`/console/usage/requests.csv?${queryOf(choices)}`}>its requests</a> or{" "}
         <a href={`/console/usage/entries.csv?${queryOf(choices, { team: "", tag: "" })}`}>
           ledger entries

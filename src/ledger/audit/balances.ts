@@ -41,9 +41,9 @@ export const BALANCES: readonly Check[] = [
     sql: differences({
       id: "coalesce(key_uses.key_id, used.key_id)",
       pairs: { last_used: ["last_used_at_ms / 3600000 * 3600000", "used.at_ms"] },
-      from: `key_uses full join (
+      from: `(
         select key_id, max(hour_at_ms) as at_ms from usage_hours group by 1
-      ) as used on used.key_id = key_uses.key_id`,
+      ) as used full join key_uses on key_uses.key_id = used.key_id`,
     }),
   },
   {

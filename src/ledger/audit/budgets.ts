@@ -57,7 +57,7 @@ export const BUDGETS: readonly Check[] = [
           "allowed.budget_credits",
         ],
       },
-      from: "budgets full join allowed on allowed.budget_id = budgets.id",
+      from: "allowed full join budgets on budgets.id = allowed.budget_id",
     }),
   },
   // A budget applies to exactly the keys of its owner, each of which says how many budgets it has.
@@ -81,8 +81,8 @@ export const BUDGETS: readonly Check[] = [
       id: `coalesce(budget_keys.key_id, expected.key_id) || ' '
         || coalesce(budget_keys.budget_id, expected.budget_id)`,
       pairs: { applies: ["budget_keys.key_id", "expected.key_id"] },
-      from: `budget_keys full join expected on expected.key_id = budget_keys.key_id
-        and expected.budget_id = budget_keys.budget_id`,
+      from: `expected full join budget_keys on budget_keys.key_id = expected.key_id
+        and budget_keys.budget_id = expected.budget_id`,
     }),
   },
   {
@@ -134,7 +134,7 @@ export const BUDGETS: readonly Check[] = [
           "iif(spent is null, null, coalesce(held_now.credits, 0))",
         ],
       },
-      from: `budget_periods full join lives on lives.budget_id = budget_periods.budget_id
+      from: `lives full join budget_periods on budget_periods.budget_id = lives.budget_id
         left join charged on charged.budget_id = budget_periods.budget_id
           and charged.starts_at_ms = budget_periods.starts_at_ms
         left join held_now on held_now.budget_id = budget_periods.budget_id
@@ -176,16 +176,22 @@ export const BUDGETS: readonly Check[] = [
           select key_id, hour_at_ms, sum(credits) as credits from pruned_hours
           group by 1, 2 having sum(credits) > 0
         )`,
-      id: `coalesce(kept.key_id, hours.key_id) || ' '
-        || coalesce(kept.hour_at_ms, hours.hour_at_ms)`,
+      id: "key_id || ' ' || hour_at_ms",
       pairs: {
-        pruned_charges: ["kept.credits", "hours.credits"],
+        pruned_charges: ["kept_credits", "credits"],
         pruned_quarter: ["rest", "iif(rest is null, null, 0)"],
-        admitted_from: ["first_ms", "max(first_ms, kept.hour_at_ms - 3600000)"],
-        admitted_until: ["last_ms", `min(last_ms, kept.hour_at_ms + ${MAX_WAIT_MS})`],
+        admitted_from: ["first_ms", "max(first_ms, hour_at_ms - 3600000)"],
+        admitted_until: ["last_ms", `min(last_ms, hour_at_ms + ${MAX_WAIT_MS})`],
       },
-      from: `kept full join hours on hours.key_id = kept.key_id
-        and hours.hour_at_ms = kept.hour_at_ms`,
+      from: `(
+        select key_id, hour_at_ms, max(kept_credits) as kept_credits, max(credits) as credits,
+          max(first_ms) as first_ms, max(last_ms) as last_ms, max(rest) as rest
+        from (
+          select key_id, hour_at_ms, credits as kept_credits, null as credits, first_ms, last_ms,
+            rest from kept
+          union all select key_id, hour_at_ms, null, credits, null, null, null from hours
+        ) group by 1, 2
+      )`,
     }),
   },
 ];

@@ -23,7 +23,7 @@ export const LOTS: readonly Check[] = [
       union all
       select 'balance', coalesce(balances.account_id, charges.account_id), null, null, null, null,
         consumed, coalesce(charged, 0)
-      from balances full join charges on charges.account_id = balances.account_id
+      from charges full join balances on balances.account_id = charges.account_id
       where consumed is not coalesce(charged, 0)`,
   },
   // Each lot has one grant entry, of its size and its time.
@@ -122,7 +122,7 @@ export const LOTS: readonly Check[] = [
           "substr(coalesce(took.cause_id, take_backs.id), 1, 10)",
           `iif(take_backs.id like '%\\_bonus' escape '\\' and not exists (
             select 1 from take_backs as cause join first_payments on first_payments.lot_id = cause.lot_id
-            where cause.id || '_bonus' = take_backs.id
+            where cause.id = substr(take_backs.id, 1, length(take_backs.id) - 6)
               and take_backs.lot_id = 'lot_payment_' || first_payments.account_id
           ), null, 'take_back_')`,
         ],
@@ -154,9 +154,9 @@ export const LOTS: readonly Check[] = [
           "coalesce(first_payments.account_id, substr(bonuses.id, 13))",
         ],
       },
-      from: `first_payments
-        full join (select * from lots where source = 'invite_payment') as bonuses
-          on bonuses.id = 'lot_payment_' || first_payments.account_id
+      from: `(select * from lots where source = 'invite_payment') as bonuses
+        full join first_payments on first_payments.account_id = substr(bonuses.id, 13)
+          and bonuses.id = 'lot_payment_' || first_payments.account_id
         left join accounts on accounts.id = first_payments.account_id`,
     }),
   },

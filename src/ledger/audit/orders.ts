@@ -21,6 +21,10 @@ const LOTS = `select lot_id from order_credits as granted
   where granted.order_id = parts.order_id and granted.role = parts.role
     and granted.kind in ('granted', 'returned')`;
 
+/** A condition: the row of `take_backs` was made for an order. */
+const IS_OF_AN_ORDER = `(take_backs.id like 'take\\_back\\_%:%' escape '\\'
+          or take_backs.id like 'take\\_back\\_ord\\_%' escape '\\')`;
+
 /** Orders: from their events, from what is known of their payments, and from the credits that they moved. */
 export const ORDERS: readonly Check[] = [
   // Each order has the one outcome that its events and its payment's refunds and disputes make.
@@ -109,8 +113,9 @@ export const ORDERS: readonly Check[] = [
       },
       from: `(select * from lots where source in ('package', 'invite_payment')
           or id like 'lot\\_%:%' escape '\\') as lots
-        full join (select * from order_credits where kind in ('granted', 'returned'))
-          as order_credits on order_credits.id = lots.id`,
+        full join order_credits on order_credits.id = lots.id
+          and order_credits.kind in ('granted', 'returned')
+        where lots.id is not null or order_credits.kind in ('granted', 'returned')`,
     }),
   },
   {
@@ -156,10 +161,8 @@ export const ORDERS: readonly Check[] = [
         taken_at: ["order_credits.at_ms", "take_backs.at_ms"],
       },
       from: `(select * from order_credits where kind in ('taken', 'repaid')) as order_credits
-        full join (
-          select * from take_backs where id like 'take\\_back\\_%:%' escape '\\'
-            or id like 'take\\_back\\_ord\\_%' escape '\\'
-        ) as take_backs on take_backs.id = order_credits.id`,
+        full join take_backs on take_backs.id = order_credits.id and ${IS_OF_AN_ORDER}
+        where order_credits.id is not null or ${IS_OF_AN_ORDER}`,
     }),
   },
   // Each of them has a cause, at its time; only lots and take-backs name a lot.
@@ -230,17 +233,22 @@ export const ORDERS: readonly Check[] = [
     noun: "order",
     name: "refunds and disputes",
     sql: differences({
-      id: "coalesce(told.order_id, known.order_id)",
+      id: "order_id",
       pairs: {
-        known: ["told.cause_id", "known.id"],
+        known: ["max(told_id)", "max(known_id)"],
       },
-      from: `(select order_id, iif(instr(cause_id, '/') = 0, cause_id,
-            substr(cause_id, 1, instr(cause_id, '/') - 1)) as cause_id from order_events
-          where kind in ('refunded', 'refund_failed', 'inquiry', 'disputed', 'dispute_lost',
-            'dispute_won') group by 1, 2) as told
-        full join (select orders.id as order_id, payment_facts.id
-          from payment_facts join orders on (${IS_OF_ORDER})) as known
-          on known.id = told.cause_id and known.order_id = told.order_id`,
+      from: `(
+          select order_id, cause_id, cause_id as told_id, null as known_id from (
+            select order_id, iif(instr(cause_id, '/') = 0, cause_id,
+                substr(cause_id, 1, instr(cause_id, '/') - 1)) as cause_id from order_events
+            where kind in ('refunded', 'refund_failed', 'inquiry', 'disputed', 'dispute_lost',
+              'dispute_won') group by 1, 2
+          )
+          union all
+          select orders.id, payment_facts.id, null, payment_facts.id
+          from payment_facts join orders on (${IS_OF_ORDER})
+        )`,
+      groupBy: "order_id, cause_id",
     }),
   },
   {
@@ -333,8 +341,8 @@ export const ORDERS: readonly Check[] = [
       },
       from: `(select * from redemption_codes where redeemed_at_ms is not null
           or redeemed_by is not null) as codes
-        full join (select * from lots where id like 'lot\\_code\\_%' escape '\\') as lots
-          on lots.id = 'lot_' || codes.id`,
+        full join lots on lots.id = 'lot_' || codes.id and lots.id like 'lot\\_code\\_%' escape '\\'
+        where codes.id is not null or lots.id like 'lot\\_code\\_%' escape '\\'`,
     }),
   },
 ];

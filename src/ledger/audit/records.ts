@@ -72,16 +72,21 @@ export const RECORDS: readonly Check[] = [
         ), pruned as materialized (
           select account_id, sum(credits) as credits from pruned_hours group by 1
         )`,
-      id: `iif(newest > (select max(through) from pruned_records), newest,
-        coalesce(orphans.account_id, pruned.account_id))`,
+      id: "iif(newest > (select max(through) from pruned_records), newest, account_id)",
       pairs: {
-        no_record: ["coalesce(orphans.credits, 0)", "coalesce(pruned.credits, 0)"],
+        no_record: ["coalesce(orphaned, 0)", "coalesce(pruned, 0)"],
         not_pruned: [
           "coalesce(newest, '')",
           "min(coalesce(newest, ''), (select coalesce(max(through), '') from pruned_records))",
         ],
       },
-      from: "orphans full join pruned on orphans.account_id = pruned.account_id",
+      from: `(
+        select account_id, max(orphaned) as orphaned, max(newest) as newest, max(pruned) as pruned
+        from (
+          select account_id, credits as orphaned, newest, null as pruned from orphans
+          union all select account_id, null, null, credits from pruned
+        ) group by 1
+      )`,
     }),
   },
   // The newest record without prices says from when on all have them.

@@ -9,8 +9,14 @@ const same = (left: string, right: string) =>
 const idOf = (left: string, right: string) =>
   KEY.map((column) => `coalesce(${left}.${column}, ${right}.${column})`).join(" || ' ' || ");
 
+/** The column of `usage_hours`. */
+const hourly = (column: string) => column === "at_ms" ? "hour_at_ms" : column;
+
 const PARTS = ["account_id", "key_id", "route"];
-const TOLD_APART = { accountId: "account_id", dayAtMs: "started_at_ms / 86400000 * 86400000" };
+const TOLD_APART = {
+  accountId: "usage_records.account_id", // in a condition on `tag_values` it would be the column of that
+  dayAtMs: "started_at_ms / 86400000 * 86400000",
+};
 
 /** Tags of records as roll-ups have them: with the value `other` for those that they do not tell apart. */
 const TAGS_OF_RECORDS =
@@ -47,14 +53,14 @@ export const TAGS: readonly Check[] = [
       }
           from (${TAGS_OF_RECORDS}) as given where not ${isPruned("given")}
           group by ${KEY.map((_, at) => at + 1).join(", ")}
-        ), hours as materialized (
-          select * from usage_tags as hour where span_ms = 3600000 and not ${isPruned("hour")}
         )`,
       id: idOf("hours", "summed"),
       pairs: Object.fromEntries(
         COLUMNS.map((name) => [`tag_${name}`, [`hours.${name}`, `summed.${name}`]] as const),
       ),
-      from: `summed full join hours on ${same("summed", "hours")}`,
+      from: `summed full join usage_tags as hours
+          on hours.span_ms = 3600000 and ${same("summed", "hours")}
+        where summed.name is not null or hours.span_ms = 3600000 and not ${isPruned("hours")}`,
     }),
   },
   // The roll-up of a day is the sum of its hours.
@@ -66,7 +72,7 @@ export const TAGS: readonly Check[] = [
           select name, at_ms / 86400000 * 86400000 as at_ms, ${PARTS.join(", ")}, value,
             ${COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ")}
           from usage_tags where span_ms = 3600000 group by 1, 2, 3, 4, 5, 6
-        ), days as materialized (select * from usage_tags where span_ms <> 3600000)`,
+        )`,
       id: idOf("days", "summed"),
       pairs: {
         tag_span: ["days.span_ms", "iif(summed.name is null, null, 86400000)"],
@@ -74,7 +80,9 @@ export const TAGS: readonly Check[] = [
           COLUMNS.map((name) => [`tag_day_${name}`, [`days.${name}`, `summed.${name}`]] as const),
         ),
       },
-      from: `summed full join days on ${same("summed", "days")}`,
+      from: `summed full join usage_tags as days
+          on days.span_ms = 86400000 and ${same("summed", "days")}
+        where summed.name is not null or days.span_ms <> 3600000`,
     }),
   },
   // Each failed request has a reason.
@@ -85,18 +93,16 @@ export const TAGS: readonly Check[] = [
       before: `with failed as materialized (
           select at_ms, ${PARTS.join(", ")}, sum(requests) as requests, sum(errors) as errors
           from usage_tags where name = ':reason' and span_ms = 3600000 group by 1, 2, 3, 4
-        ), hours as materialized (
-          select hour_at_ms as at_ms, ${PARTS.join(", ")}, errors from usage_hours where errors > 0
         )`,
-      id: CELL.map((column) => `coalesce(failed.${column}, hours.${column})`)
+      id: CELL.map((column) => `coalesce(failed.${column}, hours.${hourly(column)})`)
         .join(" || ' ' || "),
       pairs: {
         failures: ["failed.requests", "hours.errors"],
         failure_errors: ["failed.errors", "hours.errors"],
       },
-      from: `failed full join hours on ${
-        CELL.map((column) => `failed.${column} = hours.${column}`).join(" and ")
-      }`,
+      from: `failed full join usage_hours as hours on ${
+        CELL.map((column) => `failed.${column} = hours.${hourly(column)}`).join(" and ")
+      } and hours.errors > 0 where failed.requests is not null or hours.errors > 0`,
     }),
   },
   // A value that is told apart has a roll-up, and its tag is among those of the day.

@@ -50,15 +50,15 @@ export const WINDOWS: readonly Check[] = [
           select account_id, span_ms, at_ms, sum(used) as used
           from windows join keys on keys.id = key_id
           where at_ms / ${DAY_MS} * ${DAY_MS} >= (select ms from since) group by 1, 2, 3
-        ), counted as materialized (
-          select * from account_windows where at_ms / ${DAY_MS} * ${DAY_MS} >= (select ms from since)
         )`,
       id: `coalesce(counted.account_id, summed.account_id) || ' '
         || coalesce(counted.span_ms, summed.span_ms) || ' '
         || coalesce(counted.at_ms, summed.at_ms)`,
       pairs: { account_window: ["counted.used", "summed.used"] },
-      from: `counted full join summed on summed.account_id = counted.account_id
-        and summed.span_ms = counted.span_ms and summed.at_ms = counted.at_ms`,
+      from: `summed full join account_windows as counted on counted.account_id = summed.account_id
+          and counted.span_ms = summed.span_ms and counted.at_ms = summed.at_ms
+        where summed.at_ms is not null
+          or counted.at_ms / ${DAY_MS} * ${DAY_MS} >= (select ms from since)`,
     }),
   },
   // A minute counts at least the requests whose records and holds say that they were admitted in it. It may

@@ -4,6 +4,7 @@ const rule = (name: string) => `src/ledger/rules/${name}.ts`;
 const PAYMENTS = "tests/payments/payments_test.ts";
 const WEBHOOK = "tests/payments/webhook_test.ts";
 const CONSOLE = "tests/payments/console_test.ts";
+const TEAMS = "tests/payments/teams_test.ts";
 const BILLING = [{ file: "tests/billing/billing_test.ts" }];
 
 /** Orders, their payments, refunds and disputes. */
@@ -107,10 +108,18 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
     name: "session-of-another-account",
     file: "src/console/payment_pages.tsx",
-    find: "order === undefined || order.accountId !== session.account.id",
-    replace: "order === undefined",
+    find: 'if (!can(session, "payments.read")) return undefined;',
+    replace: "",
     tests: [{ file: CONSOLE, filter: "landing page" }],
     why: "An account would see, and claim, the orders of others.",
+  },
+  {
+    name: "order-of-another-team",
+    file: "src/console/payment_pages.tsx",
+    find: 'if (!can(session, "team.orders", about)) return undefined;',
+    replace: "",
+    tests: [{ file: TEAMS, filter: "only leads" }],
+    why: "Whoever is signed in would see the orders and receipts of all teams.",
   },
   {
     name: "checkout-while-disputed",

@@ -138,7 +138,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "headers-waited-for-although-another-could-answer",
-    file: "src/upstreams/upstreams.ts",
+    file: "src/upstreams/attempts.ts",
     find: "const patience = canFailOver ? this.#patience(exchange, upstream) : undefined;",
     replace:
       "const patience = canFailOver && plan === undefined ? this.#patience(exchange, upstream) : undefined;",
@@ -147,7 +147,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "headers-timeout-without-another-target",
-    file: "src/upstreams/upstreams.ts",
+    file: "src/upstreams/attempts.ts",
     find: "const patience = canFailOver ?",
     replace: "const patience = true ?",
     tests: [{ file: CIRCUITS, filter: "is for failover" }],
