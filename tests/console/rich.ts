@@ -189,9 +189,14 @@ export async function addTeam(
 
 const ALERTS = [
   ["low_credits", true, "Balance is low", "142 credits are left, below the mark of 500."],
-  ["lot_expiring", true, "Credits expire soon", "1,200 credits expire on 30 November 2026."],
+  ["lot_expiring", true, "Credits expire soon", "1,200 credits expire on 30 Nov 2026."],
   ["key_expiring", true, "A key expires soon", `Key '${LONG_NAME}' expires tomorrow.`],
-  ["budget_mark", true, "80% of a budget is spent", "Key 'laptop 3' spent 4,000 of 5,000 credits."],
+  [
+    "budget_mark",
+    true,
+    "80 % of a budget is spent",
+    "Key 'laptop 3' spent 4,000 of 5,000 credits.",
+  ],
   ["circuit_opened", false, "Circuit open: moonshot/kimi-k3", "status 503: overloaded."],
   ["catalog_changed", false, "Models of moonshot changed", `New: ${LONG_NAME}.`],
   ["disk_low", false, "Disk space is low", "1.2 GiB are left on the volume of the database."],
