@@ -1,77 +1,256 @@
 /**
- * How long do pages take with a million recorded requests? `deno run -A bench/console.ts [ROWS]`
+ * How long does each page of the console take with ten million recorded requests?
  *
- * In one run, on loopback: the first page, usage and requests of an account, fifty times each.
+ * Writes the database of an installation of 200 accounts and 1,000 keys (`large_database.ts`), proves its books by the
+ * audit, and opens every page as each role, on loopback: median and 95th percentile of a number of rounds, and its bytes.
+ * With `--cold` each page is instead the first that a gateway which has just started shows, its file not in the page cache.
+ *
+ * `deno run -A bench/console.ts [REQUESTS] [--data DIR] [--rounds 30] [--as big,owner] [--only TEXT] [--cold] [--audit]`
+ *
+ * `--data DIR` keeps the database, or uses the one that is there. `--as` and `--only` select visitors and pages. A line of a
+ * page that is too slow begins with `!`.
  */
 
-import { settle } from "../src/ledger/mod.ts";
-import { newRequestId } from "../src/platform/ids.ts";
-import { startGateway } from "../tests/fake/gateway.ts";
-import { signedIn } from "../tests/fake/visitor.ts";
+import { parseArgs } from "node:util";
+import { openDatabase } from "../src/database/mod.ts";
+import { audit, RULES } from "../src/ledger/mod.ts";
+import { startGateway, type TestGateway } from "../tests/fake/gateway.ts";
+import { type PlainBrowser, signedIn } from "../tests/fake/visitor.ts";
 import { median, say } from "./harness.ts";
+import { type LargeDatabase, largeSettings, writeLargeDatabase } from "./large_database.ts";
 
-const ROWS = Number(Deno.args[0] ?? 1_000_000);
-const HOUR_MS = 3_600_000;
-const ROUNDS = 50;
+const { values, positionals } = parseArgs({
+  args: Deno.args,
+  allowPositionals: true,
+  options: {
+    data: { type: "string" },
+    rounds: { type: "string", default: "30" },
+    as: { type: "string", default: "member,big,ten,lead,operator,finance,owner" },
+    only: { type: "string", default: "" },
+    cold: { type: "boolean", default: false },
+    audit: { type: "boolean", default: false },
+  },
+});
+const REQUESTS = Number(positionals[0] ?? 10_000_000);
+const ROUNDS = Number(values.rounds);
+const DAY_MS = 86_400_000;
+const MAX_HOME_MS = 50;
+const MAX_MS = 150;
 
-await using gateway = await startGateway({ settings: { credits: { ownerGrant: 1e12 } } });
-const { database, owner, keys } = gateway.gateway;
-const [key] = await keys.list(owner);
-const now = Date.now();
-for (let at = 0; at < ROWS;) {
-  const batch: Promise<unknown>[] = [];
-  for (; at < ROWS && batch.length < 2_000; at++) {
-    const startedAtMs = now - Math.floor((ROWS - at) / ROWS * 60 * 24 * HOUR_MS);
-    batch.push(settle(database, {
-      requestId: newRequestId(startedAtMs),
-      accountId: owner.id,
-      keyId: key!.id,
-      dialect: "chat",
-      route: ["svc-k2", "svc-k2.6", "svc-k3"][at % 3]!,
-      upstream: "simulator",
-      upstreamModel: "m",
-      attempts: 1,
-      status: 200,
-      ending: "complete",
-      streamed: false,
-      usageSource: "upstream",
-      inputTokens: 100,
-      cachedTokens: 0,
-      outputTokens: 50,
-      reasoningTokens: 0,
-      startedAtMs,
-      firstTokenMs: 5,
-      durationMs: 10,
-      priceCredits: 1,
-      ignored: "",
-      prices: { input: 100, cached: 25, output: 400, minimum: 1 },
-      admittedAtMs: startedAtMs,
-      settledAtMs: startedAtMs,
-    }));
-  }
-  await Promise.all(batch);
+type Role = keyof LargeDatabase["emails"];
+
+/** Pages of every account, with their filters, ranges and groupings. */
+function ownPages({ nowMs, model, requestId, failedId }: LargeDatabase, role: Role): string[] {
+  const date = (daysAgo: number) => new Date(nowMs - daysAgo * DAY_MS).toISOString().slice(0, 10);
+  const usage = [
+    ...["day", "hour", "month", "model", "key", "reason", "tag:project", "day,model", "key,model"]
+      .map((by) => `by=${by}`),
+    ...["1d", "7d", "90d", date(0).slice(0, 7)].map((since) => `since=${since}`),
+    ...["1d", "7d", "90d"].map((since) => `by=model&since=${since}&compare=1`),
+    `since=${date(80)}&until=${date(20)}&zone=America/Los_Angeles`,
+    "by=hour&since=7d&zone=Asia/Kolkata",
+    "by=key&since=90d",
+    "by=tag:session&since=1d",
+    "tag=project%3Dproject-7",
+  ];
+  const requests = [
+    ...["today", "24h", "7d", "30d", "90d", "month"].map((range) => `range=${range}`),
+    `from=${date(40)}&to=${date(35)}`,
+    `model=${model}`,
+    "model=provider-3/instruct-40-2026-06&range=90d",
+    "model=unknown",
+    "key=key_unknown",
+    "status=failed",
+    "status=client_left",
+    "status=refused&range=90d",
+    "tag=project%3Dproject-7",
+    "tag=project%3Dnone",
+    `q=${requestId.slice(0, 14)}`,
+    `before=${nowMs - 45 * DAY_MS}.req_`,
+    `before=${nowMs - 89 * DAY_MS}.req_`,
+  ];
+  return [
+    "/console/",
+    "/console/keys",
+    "/console/usage",
+    ...usage.map((query) => `/console/usage?${query}`),
+    "/console/requests",
+    ...requests.map((query) => `/console/requests?${query}`),
+    ...role === "big" || role === "owner"
+      ? [`/console/requests/${requestId}`, `/console/requests/${failedId}`]
+      : [],
+    "/console/notices",
+    "/console/credits",
+    `/console/credits?month=${date(40).slice(0, 7)}`,
+    `/console/credits?month=${date(75).slice(0, 7)}`,
+    `/console/credits.csv?month=${date(40).slice(0, 7)}`,
+    "/console/statement",
+    "/console/playground",
+    "/console/account",
+    "/console/models",
+    "/console/models?q=instruct&sort=input&can=tools",
+    "/console/teams",
+    "/docs",
+  ];
 }
-const browser = await signedIn(gateway, owner.email);
-say(`Deno ${Deno.version.deno}, ${ROWS} requests in 60 days, ${ROUNDS} rounds`);
-for (
-  const path of ["/console/", "/console/usage?by=model", "/console/requests", "/console/credits"]
-) {
-  const times: number[] = [];
-  let bytes = 0;
-  for (let round = 0; round < ROUNDS; round++) {
-    const start = performance.now();
-    bytes = (await (await browser.get(path)).arrayBuffer()).byteLength;
-    times.push(performance.now() - start);
-  }
-  const slowest = Math.max(...times).toFixed(1);
+
+/** Pages about teams, other accounts and the gateway. */
+function othersPages(
+  { nowMs, accountIds, teamId, model }: LargeDatabase,
+  role: Role,
+): string[] {
+  const team = `/console/teams/${teamId}`;
+  if (role === "big" || role === "ten") return [];
+  if (role === "lead" || role === "member") return [team];
+  const date = (daysAgo: number) => new Date(nowMs - daysAgo * DAY_MS).toISOString().slice(0, 10);
+  const usage = [
+    ...["day", "hour", "month", "model", "key", "reason", "account", "team", "member"]
+      .map((by) => `all=1&by=${by}`),
+    ...["1d", "7d", "90d", date(0).slice(0, 7)].map((since) => `all=1&since=${since}`),
+    "all=1&by=account&since=90d&compare=1",
+    "all=1&by=tag:project",
+    "all=1&by=day,model",
+    `all=1&since=${date(80)}&until=${date(20)}&zone=America/Los_Angeles`,
+    "account=big@example.com",
+    "account=big@example.com&by=model&since=90d",
+    "team=Team%200",
+    "team=Team%200&by=member&since=90d&compare=1",
+  ];
+  const operator = [
+    "",
+    ...["today", "7d", "30d", "90d"].map((range) => `?range=${range}`),
+    "/accounts",
+    "/accounts?q=someone1",
+    "/accounts?q=nobody",
+    `/accounts/${accountIds.big}`,
+    `/accounts/${accountIds.member}`,
+    "/alerts",
+    "/invites",
+    "/payments",
+    "/audit",
+    ...role === "finance" ? [] : [
+      "/live",
+      "/upstreams",
+      "/routes",
+      "/log",
+      "/log?by=operator@example.com",
+      "/log?by=nobody@example.com",
+      `/log?about=${accountIds.big}`,
+      "/log?after=op_0000000000025000",
+    ],
+    ...role === "owner" ? ["/settings", `/routes/edit?route=${model}`] : [],
+  ];
+  return [
+    team,
+    ...usage.map((query) => `/console/usage?${query}`),
+    ...operator.map((path) => `/console/operator${path}`),
+  ];
+}
+
+const directory = values.data ?? await Deno.makeTempDir();
+const file = `${directory}/sluice.db`;
+const built = await Deno.readTextFile(`${directory}/built.json`).catch(() => undefined);
+const large: LargeDatabase = built === undefined
+  ? await writeLargeDatabase(directory, REQUESTS)
+  : JSON.parse(built);
+if (built === undefined) {
+  await Deno.writeTextFile(`${directory}/built.json`, JSON.stringify(large));
+}
+say(
+  `Deno ${Deno.version.deno}, ${large.requests} requests in 90 days, file ${
+    ((await Deno.stat(file)).size / 1e9).toFixed(1)
+  } GB, ${ROUNDS} rounds`,
+);
+if (built === undefined || values.audit) await prove();
+
+/** The audit finds nothing, and roll-ups of a sample of hours are those of the records. */
+async function prove(): Promise<void> {
+  const database = await openDatabase({
+    file,
+    durability: "normal",
+    rules: RULES,
+    now: () => large.nowMs,
+  });
+  const began = performance.now();
+  const { mismatches, records, entries } = await audit(database);
+  const seconds = ((performance.now() - began) / 1_000).toFixed(0);
   say(
-    `  ${path.padEnd(26)} median ${
-      median(times).toFixed(1)
-    } ms, slowest ${slowest} ms, ${bytes} bytes`,
+    `audit of ${records} records and ${entries} entries: ${seconds} s, ${mismatches.length} wrong`,
   );
+  if (mismatches.length > 0) throw new Error(JSON.stringify(mismatches.slice(0, 5)));
+  for (let hours = 5; hours < 90 * 24; hours += 397) {
+    const atMs = large.nowMs - hours * 3_600_000;
+    const [row] = await database.all(
+      `select (select json_array(count(*), sum(charged_credits), sum(output_tokens))
+          from usage_records where account_id = ?1 and started_at_ms >= ?2 and started_at_ms < ?3)
+          as records,
+        (select json_array(sum(requests), sum(credits), sum(output_tokens)) from usage_hours
+          where account_id = ?1 and hour_at_ms = ?2) as roll_ups`,
+      [large.accountIds.big, atMs, atMs + 3_600_000],
+    );
+    if (row!.records !== row!.roll_ups) throw new Error(JSON.stringify(row));
+  }
+  await database.close();
 }
-let total = (await (await browser.get("/console/")).arrayBuffer()).byteLength;
-for (const name of ["style.css", "console.js", "icon.svg"]) {
-  total += (await (await browser.get(`/console/assets/${name}`)).arrayBuffer()).byteLength;
+
+/** A gateway at the time at which the database was made. */
+function start(): Promise<TestGateway> {
+  const aheadMs = Date.now() - large.nowMs;
+  return startGateway({ settings: largeSettings(directory), now: () => Date.now() - aheadMs });
 }
-say(`  first page with what it loads: ${total} bytes`);
+
+/** Drops the file from the page cache. */
+async function forget(): Promise<void> {
+  await new Deno.Command("dd", {
+    args: [`of=${file}`, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"],
+    stderr: "null",
+  }).output();
+}
+
+async function open(browser: PlainBrowser, path: string) {
+  const began = performance.now();
+  const response = await browser.get(path);
+  const { byteLength: bytes } = await response.arrayBuffer();
+  return { ms: performance.now() - began, bytes, status: response.status };
+}
+
+function print(role: Role, path: string, times: readonly number[], rest: string): void {
+  const sorted = times.toSorted((a, b) => a - b);
+  const middle = median(sorted);
+  const p95 = sorted[Math.ceil(0.95 * sorted.length) - 1]!;
+  const isSlow = middle > (path === "/console/" ? MAX_HOME_MS : MAX_MS);
+  const figures = `${middle.toFixed(1).padStart(7)} ms, p95 ${p95.toFixed(1).padStart(7)} ms`;
+  say(`${isSlow ? "!" : " "} ${role.padEnd(8)} ${path.padEnd(64)} ${figures}${rest}`);
+}
+
+for (const role of values.as.split(",") as Role[]) {
+  const paths = [...ownPages(large, role), ...othersPages(large, role)]
+    .filter((path) => path.includes(values.only));
+  if (values.cold) {
+    for (const path of paths) {
+      await forget();
+      await using gateway = await start();
+      const browser = await signedIn(gateway, large.emails[role]);
+      print(role, path, [(await open(browser, path)).ms], "");
+    }
+    continue;
+  }
+  await using gateway = await start();
+  const browser = await signedIn(gateway, large.emails[role]);
+  for (const path of paths) {
+    const times: number[] = [];
+    let last = await open(browser, path);
+    if (last.status !== 200 && last.status !== 303) say(`${path}: status ${last.status}`);
+    for (let round = 0; round < ROUNDS; round++) {
+      last = await open(browser, path);
+      times.push(last.ms);
+    }
+    print(role, path, times, `, ${last.bytes} bytes`);
+  }
+  let total = (await open(browser, "/console/")).bytes;
+  for (const name of ["style.css", "console.js", "icon.svg"]) {
+    total += (await open(browser, `/console/assets/${name}`)).bytes;
+  }
+  say(`  ${role}: the first page with what it loads: ${total} bytes`);
+}
+if (values.data === undefined) await Deno.remove(directory, { recursive: true });

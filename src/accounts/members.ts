@@ -70,6 +70,22 @@ export class Members {
   }
 
   /**
+   * Lists the teams of an account.
+   *
+   * @returns The account as a member of each, with the team's name, by which they are sorted.
+   */
+  async ofAccount(
+    { id }: Pick<Account, "id">,
+  ): Promise<readonly (Member & { readonly teamName: string })[]> {
+    const rows = await this.#database.all(
+      `select member.*, teams.name as team_name from (${SELECT} where account_id = ?) as member
+        join teams on teams.id = member.team_id order by teams.name, teams.id`,
+      [id],
+    );
+    return rows.map((row) => ({ ...readMember(row), teamName: displayed(String(row.team_name)) }));
+  }
+
+  /**
    * Finds a member.
    *
    * @returns The member, or `undefined`.

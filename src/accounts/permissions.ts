@@ -58,7 +58,11 @@ export const PERMISSIONS = {
   },
   "account.role_owner": { does: "Give and take the role owner", allowed: ["owner"] },
   "credits.move": { does: "Grant credits, record packages, take credits back", allowed: OPERATORS },
-  "payments.read": { does: "See all orders and debts", allowed: REPORTS },
+  "payments.read": { does: "See all orders, debts and redemption codes", allowed: REPORTS },
+  "payments.manage": {
+    does: "Refund and reconcile orders, make and revoke redemption codes",
+    allowed: OPERATORS,
+  },
   "usage.read": { does: "See the usage and requests of all accounts", allowed: REPORTS },
   "live.read": { does: "See in-flight requests", allowed: OPERATORS },
   "alerts.read": {

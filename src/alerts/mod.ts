@@ -19,6 +19,7 @@ export {
   type Notice,
   type NoticeFilter,
   notices,
+  noticesOf,
   type Reader,
   unreadCount,
 } from "./notices.ts";

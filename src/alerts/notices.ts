@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Condition, type Database, scanRows } from "../database/mod.ts";
+import { type Condition, type Database, type Row, scanRows } from "../database/mod.ts";
 import { type Alert, ALERT_COLUMNS, readAlert } from "./alert.ts";
 
 const delivery = z.object({
@@ -29,8 +29,8 @@ export interface Reader {
 
 /** Which alerts are listed. */
 export interface NoticeFilter {
-  /** Only those of this reader. */
-  readonly reader?: Reader | undefined;
+  /** Only those of this account. */
+  readonly accountId?: string | undefined;
   /** Only those that no operator has read. */
   readonly isUnread?: boolean | undefined;
   /** Only those with a delivery in this state. */
@@ -40,12 +40,11 @@ export interface NoticeFilter {
   readonly limit: number;
 }
 
-const DELIVERIES = `(select json_group_array(json_object('receiver', receiver, 'state', state,
+const COLUMNS =
+  `${ALERT_COLUMNS}, (select json_group_array(json_object('receiver', receiver, 'state', state,
     'attempts', attempts, 'dueAtMs', due_at_ms, 'deliveredAtMs', delivered_at_ms, 'status', status,
     'error', error))
   from alert_deliveries where alert_id = alerts.id) as deliveries`;
-
-const OF_READER = "(account_id = ? or team_id in (select value from json_each(?)))";
 
 /** Kinds whose marks carry a time, so that they are not reached again when they were forgotten. */
 const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'top_up_stopped', 'circuit_opened',
@@ -59,53 +58,72 @@ const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'top_up_stopped', 'circuit
  * @returns The alerts, with their deliveries.
  */
 export async function notices(database: Database, filter: NoticeFilter): Promise<Notice[]> {
-  const { reader, isUnread = false, state, after, limit } = filter;
+  const { accountId, isUnread = false, state, after, limit } = filter;
   const within: Condition[] = [];
-  if (reader !== undefined) {
-    within.push({ sql: OF_READER, args: [reader.accountId, JSON.stringify(reader.leads)] });
-  }
+  if (accountId !== undefined) within.push({ sql: "account_id = ?", args: [accountId] });
+  const unread: Condition[] = isUnread ? [{ sql: "read_at_ms is null", args: [] }] : [];
+  // of all accounts those that nobody has read may be few and old, and have an index of their own
+  const isIndexed = isUnread && accountId === undefined;
   if (state !== undefined) {
     within.push({
       sql: "alerts.id in (select alert_id from alert_deliveries where state = ?)",
       args: [state],
     });
   }
-  const unread: Condition[] = isUnread ? [{ sql: "read_at_ms is null", args: [] }] : [];
   const rows = await scanRows(database, {
-    from: "from alerts",
-    columns: `${ALERT_COLUMNS}, ${DELIVERIES}`,
+    from: isIndexed ? "from alerts indexed by alerts_unread" : "from alerts",
+    columns: COLUMNS,
     order: ["created_at_ms", "id"],
-    // a reader's own alerts are few
-    ...(reader === undefined ? { within, filter: unread } : {
-      within: [...within, ...unread],
-      filter: [],
-    }),
+    within: isIndexed ? [...within, ...unread] : within,
+    filter: isIndexed ? [] : unread,
     after: after === undefined
       ? undefined
       : { sql: "select created_at_ms, id from alerts where id = ?", args: [after] },
     limit,
   });
-  return rows.map((row) => ({
-    ...readAlert(row),
-    deliveries: z.array(delivery).parse(JSON.parse(String(row.deliveries))),
-  }));
+  return rows.map(readNotice);
 }
 
 /**
- * Counts unread alerts, up to 100.
+ * Lists alerts of a reader, newest first. Reads as many of the account, and of each team, as it returns, however many there
+ * are.
  *
- * @param reader Of this reader; undefined for operators, who see all.
+ * @returns The alerts, with their deliveries.
  */
-export async function unreadCount(database: Database, reader?: Reader): Promise<number> {
-  const [where, args] = reader === undefined
-    ? ["read_at_ms is null", []]
-    : [`${OF_READER} and account_read_at_ms is null`, [
-      reader.accountId,
-      JSON.stringify(reader.leads),
-    ]];
+export async function noticesOf(
+  database: Database,
+  { accountId, leads }: Reader,
+  limit: number,
+): Promise<Notice[]> {
+  const newest = (owner: string) =>
+    `select id from alerts as own where ${owner} order by created_at_ms desc, id desc limit ?2`;
+  const rows = await database.all(
+    `with ids(id) as materialized (
+        select * from (${newest("own.account_id = ?1")})
+        union
+        select alerts.id from json_each(?3) as teams
+          cross join alerts on alerts.id in (${newest("own.team_id = teams.value")})
+      )
+      select ${COLUMNS} from ids cross join alerts on alerts.id = ids.id
+      order by created_at_ms desc, alerts.id desc limit ?2`,
+    [accountId, limit, JSON.stringify(leads)],
+  );
+  return rows.map(readNotice);
+}
+
+function readNotice(row: Row): Notice {
+  return {
+    ...readAlert(row),
+    deliveries: z.array(delivery).parse(JSON.parse(String(row.deliveries))),
+  };
+}
+
+/** Counts alerts that no operator has read, up to 100. */
+export async function unreadCount(database: Database): Promise<number> {
   const row = await database.one(
-    `select count(*) as number from (select 1 from alerts where ${where} limit 100)`,
-    args,
+    `select count(*) as number from (
+        select 1 from alerts indexed by alerts_unread where read_at_ms is null limit 100
+      )`,
   );
   return Number(row!.number);
 }
@@ -132,7 +150,8 @@ export async function markRead(
       }
       : {
         sql: `update alerts set account_read_at_ms = ?
-          where account_read_at_ms is null and created_at_ms <= ? and ${OF_READER}`,
+          where account_read_at_ms is null and created_at_ms <= ?
+            and (account_id = ? or team_id in (select value from json_each(?)))`,
         args: [nowMs, upToMs, reader.accountId, JSON.stringify(reader.leads)],
       },
   ]);

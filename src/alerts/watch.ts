@@ -182,6 +182,11 @@ export class Watch {
     return true;
   }
 
+  /** Looks for automatic purchases that have just stopped, before somebody turns them on again. Failures are logged. */
+  async seeStoppedTopUps(): Promise<void> {
+    await this.#try("stopped top-ups could not be looked for", () => this.#topUps());
+  }
+
   async #raise(alerts: readonly NewAlert[]): Promise<void> {
     if (alerts.length === 0) return;
     const { outbox, settings, metrics, log, raised } = this.#options;

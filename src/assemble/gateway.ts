@@ -258,7 +258,14 @@ export async function assemble(config: Config, environment: Environment): Promis
   }
   alerts.start();
 
-  const sweep = built.use(new PaymentSweep(() => servings.current.payments, { log, now }));
+  const sweep = built.use(
+    new PaymentSweep(() => servings.current.payments, {
+      log,
+      now,
+      // a stop that is undone before the next pass is worth an alert, too
+      toppedUp: () => alerts.watch.seeStoppedTopUps(),
+    }),
+  );
   sweep.start();
 
   const owned = built.move();

@@ -37,9 +37,7 @@ export function alertsCommand(program: Command, context: CommandContext): void {
       }
       const { account, unread = false, state } = options;
       const found = await notices(database, {
-        reader: account === undefined
-          ? undefined
-          : { accountId: (await accounts.get(account)).id, leads: [] },
+        accountId: account === undefined ? undefined : (await accounts.get(account)).id,
         isUnread: unread,
         state: state === undefined ? undefined : stateOf(state),
         limit,

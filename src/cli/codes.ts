@@ -1,10 +1,17 @@
 import type { Command } from "commander";
+import {
+  CODE_CREATE,
+  CODE_REVOKE,
+  describeCode,
+  isoOf,
+  madeCodesShape,
+} from "../operations/mod.ts";
 import type { RedemptionCode } from "../payments/mod.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
 import { UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseCount, parseDuration, table, time } from "./format.ts";
-import { recordCommand } from "./operate.ts";
+import { operate } from "./operate.ts";
 
 interface CreateOptions {
   readonly package?: string;
@@ -43,33 +50,29 @@ export function codesCommand(program: Command, context: CommandContext): void {
     help:
       "\nExample:\n  sluice codes create --package starter --count 20 --expires 90d --note fair",
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
       if (options.package !== undefined && options.valid !== undefined) {
         throw new UsageError("--package sets the lifetime: omit --valid");
       }
-      const offer = options.package === undefined
+      const credits = options.package === undefined
         ? undefined
-        : parts.sales.package(options.package);
-      if (offer?.credits !== null && offer !== undefined && options.credits !== undefined) {
-        throw new UsageError(`--package sets the credits (${offer.credits}): omit --credits`);
+        : parts.sales.package(options.package).credits;
+      if (credits !== null && credits !== undefined && options.credits !== undefined) {
+        throw new UsageError(`--package sets the credits (${credits}): omit --credits`);
       }
-      const made = await parts.codes.make({
-        offer,
-        credits: options.credits === undefined ? undefined : parseCount(options.credits),
-        validDays: options.valid === undefined
-          ? undefined
-          : Math.ceil(parseDuration(options.valid) / DAY_MS),
-        expiresAtMs: options.expires === undefined
-          ? undefined
-          : context.now() + parseDuration(options.expires),
-        note: options.note,
-        count: options.count === undefined ? undefined : parseCount(options.count),
+      const reply = await operate({ context, parts, config }, CODE_CREATE, {
+        ...(options.package === undefined ? {} : { package: options.package }),
+        ...(options.credits === undefined ? {} : { credits: parseCount(options.credits) }),
+        ...(options.valid === undefined
+          ? {}
+          : { valid_days: Math.ceil(parseDuration(options.valid) / DAY_MS) }),
+        ...(options.expires === undefined
+          ? {}
+          : { expires_at: isoOf(parts.clock.now() + parseDuration(options.expires)) }),
+        ...(options.note === undefined ? {} : { note: options.note }),
+        ...(options.count === undefined ? {} : { count: parseCount(options.count) }),
       });
-      const { id: first } = made[0]!;
-      await recordCommand(parts, "code.create", {
-        about: { objectId: first },
-        after: { codes: made.map(({ id }) => id), package: offer?.id ?? null },
-      });
+      const { codes: made } = madeCodesShape.parse(reply);
       print(
         { codes: made },
         () =>
@@ -98,9 +101,8 @@ export function codesCommand(program: Command, context: CommandContext): void {
     description: "revoke a code that was not redeemed",
     arguments: [argument("<id>", "code ID (code_…), as listed")],
     opens: "database",
-    async run({ options: { id }, parts, print }) {
-      await parts.codes.revoke(id);
-      await recordCommand(parts, "code.revoke", { about: { objectId: id }, after: { id } });
+    async run({ options: { id }, parts, config, print }) {
+      await operate({ context, parts, config }, CODE_REVOKE, { code: id });
       print({ id, revoked: true }, () => `Revoked ${id}.\n`);
     },
   });
@@ -111,20 +113,8 @@ async function emailsOf({ accounts }: CommandParts): Promise<ReadonlyMap<string,
 }
 
 function plain(code: RedemptionCode, emails: ReadonlyMap<string, string>) {
-  const at = (ms: number | null) => ms === null ? null : new Date(ms).toISOString();
-  return {
-    id: code.id,
-    hint: code.hint,
-    package: code.packageId,
-    credits: code.credits,
-    valid_days: code.validDays,
-    note: code.note,
-    created_at: at(code.createdAtMs),
-    expires_at: at(code.expiresAtMs),
-    revoked_at: at(code.revokedAtMs),
-    redeemed_at: at(code.redeemedAtMs),
-    redeemed_by: code.redeemedBy === null ? null : emails.get(code.redeemedBy) ?? code.redeemedBy,
-  };
+  const { redeemed_by: by, ...rest } = describeCode(code);
+  return { ...rest, redeemed_by: by === null ? null : emails.get(by) ?? by };
 }
 
 function row(

@@ -1,6 +1,6 @@
 import { AccountError } from "../accounts/mod.ts";
 import type { Config } from "../config/mod.ts";
-import { type By, OperationError, recordStatement, shellActor } from "../operation_log/mod.ts";
+import { type By, OperationError, shellActor } from "../operation_log/mod.ts";
 import { type Json, perform, type WriteOperation } from "../operations/mod.ts";
 import { gatewayAddress } from "./address.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
@@ -38,22 +38,4 @@ export async function operate(
 /** Who runs a command, and from where. */
 export function shellBy(): By {
   return { actor: shellActor(), origin: { door: "command", address: null } };
-}
-
-/**
- * Records in the log what a command has just done that is not an operation of the API, such as a refund: after it, as it may
- * wait for a payment service.
- */
-export async function recordCommand(
-  { database, clock }: CommandParts,
-  operation: string,
-  { about, after }: {
-    readonly about: Parameters<typeof recordStatement>[1]["about"];
-    /** How the object looks afterwards, without secrets. */
-    readonly after: unknown;
-  },
-): Promise<void> {
-  await database.batch([
-    recordStatement(shellBy(), { operation, about, atMs: clock.now(), after }),
-  ]);
 }

@@ -12,11 +12,22 @@ import {
   orderById,
   type OrderState,
 } from "../payments/mod.ts";
-import { describeHistory, describeOrder, ORDER_CREATE, ownerOf } from "../operations/mod.ts";
+import {
+  describeHistory,
+  describeOrder,
+  isoOf,
+  ORDER_CREATE,
+  ORDER_DISMISS,
+  ORDER_RECONCILE,
+  ORDER_REFUND,
+  type OrderOwner,
+  PAYMENTS_RECONCILE,
+  reconciledShape,
+} from "../operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
 import { parseCount, parseDuration, table, time } from "./format.ts";
-import { operate, recordCommand } from "./operate.ts";
+import { operate } from "./operate.ts";
 import { payerOf, type PayerOptions } from "./settings.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -103,24 +114,23 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     ],
     help: "\nUse it after an outage. Nothing takes effect twice.",
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
+      const at = { context, parts, config };
       if (options.id !== undefined) {
-        const order = await orderOf(parts, options.id);
-        const after = await parts.payments.ask(order);
-        if (after.state !== order.state) await recordOrder(parts, "order.reconcile", after);
+        const before = await orderOf(parts, options.id);
+        const after = await operate(at, ORDER_RECONCILE, { order: before.id });
         return print(
-          { order: order.id, before: order.state, state: after.state },
+          { order: before.id, before: before.state, state: after.state },
           ({ before, state }) => before === state ? `Still ${state}.\n` : `Now ${state}.\n`,
         );
       }
       const sinceMs = parseDuration(options.since ?? "26h");
-      const found = await parts.payments.reconcile({
-        younger: true,
-        eventsSinceMs: context.now() - Math.min(sinceMs, 30 * 86_400_000),
-        limit: 1_000,
-      });
-      const { faults: _, ...counts } = found;
-      await recordCommand(parts, "order.reconcile", { about: {}, after: counts });
+      const found = reconciledShape.parse(
+        await operate(at, PAYMENTS_RECONCILE, {
+          since: isoOf(parts.clock.now() - Math.min(sinceMs, 30 * 86_400_000)),
+          limit: 1_000,
+        }),
+      );
       print(
         found,
         ({ faults, ...counts }) => table([counts]) + faults.map((one) => `${one}\n`).join(""),
@@ -134,10 +144,9 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     description: "note that you have looked at an order whose payment differs from it",
     arguments: [argument("<id>", "order ID (ord_…)")],
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
       const order = await orderOf(parts, options.id);
-      await parts.payments.looked(order);
-      if (order.needsLook) await recordOrder(parts, "order.dismiss", order);
+      await operate({ context, parts, config }, ORDER_DISMISS, { order: order.id });
       print({ order: order.id, dismissed: order.needsLook || null }, () => "Noted.\n");
     },
   });
@@ -158,16 +167,19 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     ],
     help: "\nA payment by hand is only recorded as refunded: pay the money back yourself.",
     opens: "database",
-    async run({ options, parts, print }) {
+    async run({ options, parts, config, print }) {
       const order = await orderOf(parts, options.id);
       const reference = options.reference ?? newReference();
-      const after = await parts.payments.refund(order, {
-        amount: options.amount === undefined ? undefined : amountOf(options.amount, order.currency),
+      const refunded = await operate({ context, parts, config }, ORDER_REFUND, {
+        order: order.id,
         reference,
+        ...(options.amount === undefined
+          ? {}
+          : { amount: amountOf(options.amount, order.currency) }),
       });
-      await recordOrder(parts, "order.refund", after);
+      const after = await orderOf(parts, order.id);
       print(
-        { ...await described(parts, after), reference },
+        refunded,
         () =>
           `${moneyText(after.goneAmount, after.currency)} of ${
             moneyText(after.paidAmount, after.currency)
@@ -210,13 +222,6 @@ export function checkoutCommand(credits: Command, context: CommandContext): void
   });
 }
 
-async function recordOrder(parts: CommandParts, operation: string, order: Order): Promise<void> {
-  await recordCommand(parts, operation, {
-    about: { accountId: order.accountId, objectId: order.id },
-    after: await described(parts, order),
-  });
-}
-
 async function orderOf({ database }: CommandParts, id: string): Promise<Order> {
   const order = await orderById(database, id);
   if (order !== undefined) return order;
@@ -242,20 +247,16 @@ function amountOf(given: string, currency: string): number {
   }
 }
 
-type Owner = Awaited<ReturnType<typeof ownerOf>>;
-
-async function described(parts: CommandParts, order: Order) {
-  return describeOrder(order, await ownerOf(parts, order.accountId));
-}
-
 /** Whose credits something is about, by account ID. */
-async function ownersOf({ accounts, teams }: CommandParts): Promise<(accountId: string) => Owner> {
+async function ownersOf(
+  { accounts, teams }: CommandParts,
+): Promise<(accountId: string) => OrderOwner> {
   const emails = new Map((await accounts.list()).map(({ id, email }) => [id, email]));
   const names = new Map((await teams.list()).map(({ poolId, name }) => [poolId, name]));
   return (id) => ({ account: emails.get(id) ?? id, team: names.get(id) ?? null });
 }
 
-function row(order: Order, { account, team }: Owner) {
+function row(order: Order, { account, team }: OrderOwner) {
   return {
     id: order.id,
     account: team === null ? account : `team ${team}`,

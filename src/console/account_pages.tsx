@@ -6,7 +6,7 @@ import {
   type Key,
   type Session,
 } from "../accounts/mod.ts";
-import { markRead, notices, type Reader } from "../alerts/mod.ts";
+import { markRead, noticesOf, type Reader } from "../alerts/mod.ts";
 import { isoOf, KEY_CREATE, KEY_REVOKE, KEY_ROTATE, KEY_UPDATE } from "../operations/mod.ts";
 import {
   type Budget,
@@ -313,7 +313,7 @@ export class AccountPages {
         title="Notices"
         action="/console/notices"
         csrf={session.csrfToken}
-        notices={await notices(database, { reader: readerOf(session), limit: PAGE_ROWS })}
+        notices={await noticesOf(database, readerOf(session), PAGE_ROWS)}
         nowMs={now()}
         isRead={({ accountReadAtMs }) => accountReadAtMs !== null}
         shows="nothing else"

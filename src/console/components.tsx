@@ -9,9 +9,8 @@ export { Name, Names } from "./name.tsx";
 export { type Column, type ColumnRole, Rows, Table } from "./table.tsx";
 export { RelativeTime, Time } from "./time.tsx";
 
-/** Longer figures are set smaller where they would not fit. */
-const LONG_FIGURE_CHARS = 8;
-const LONGEST_FIGURE_CHARS = 13;
+/** Characters from which on a figure is set smaller where it would not fit. */
+const FIGURE_SIZES = [[14, "longest"], [11, "longer"], [9, "long"]] as const;
 
 /** A key figure with its name, and what is said of it. */
 export interface StatProps {
@@ -34,8 +33,7 @@ export function Stat({ live, ...props }: StatProps & {
 
 /** The class of a figure that is long, so that its digits stay on one line. */
 function sizeOf(text: string): string | undefined {
-  if (text.length > LONGEST_FIGURE_CHARS) return "longest";
-  return text.length > LONG_FIGURE_CHARS ? "long" : undefined;
+  return FIGURE_SIZES.find(([chars]) => text.length >= chars)?.[1];
 }
 
 /** What is in a {@linkcode Stat}. */

@@ -36,17 +36,19 @@ export function FormId() {
 
 /** A form for a write, with the session's token. */
 export function Form(
-  { action, csrf, children, class: className, confirm }: {
+  { action, csrf, children, class: className, confirm, id }: {
     action: string;
     csrf: string;
     children?: Child;
     class?: string;
     /** Question to confirm before the form is sent, if scripts run. */
     confirm?: string;
+    /** ID, by which a button elsewhere on the page belongs to it. */
+    id?: string;
   },
 ) {
   return (
-    <form method="post" action={action} class={className} data-confirm={confirm}>
+    <form method="post" action={action} class={className} data-confirm={confirm} id={id}>
       <input type="hidden" name="csrf" value={csrf} />
       {children}
     </form>

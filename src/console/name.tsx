@@ -74,7 +74,7 @@ function NameList({ all }: { all: readonly string[] }) {
     <>
       {all.map((text, at) => (
         <>
-          <span class="together">
+          <span class="listed">
             <Name text={text} />
             {at < all.length - 1 ? "," : ""}
           </span>

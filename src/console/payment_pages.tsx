@@ -8,7 +8,7 @@ import {
   type Team,
 } from "../accounts/mod.ts";
 import { creditsOf } from "../ledger/mod.ts";
-import { ORDER_CREATE } from "../operations/mod.ts";
+import { CODE_REDEEM, ORDER_CREATE, TOP_UP_OFF, TOP_UP_ON } from "../operations/mod.ts";
 import { buyerStatus, listOrders, type Order, orderById, statementOf } from "../payments/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import type { AccountPages } from "./account_pages.tsx";
@@ -48,7 +48,7 @@ export function paymentRoutes(
   parts: ConsoleParts,
   pages: AccountPages,
 ): void {
-  const { accounts, payments, codes, database, now, teams } = parts;
+  const { accounts, payments, database, now, teams } = parts;
 
   /** A write; errors are shown on the page of credits. */
   const write = (work: (c: PageRequest, session: Session) => Promise<Response>) =>
@@ -135,8 +135,9 @@ export function paymentRoutes(
   );
   app.post(
     "/console/redeem",
-    write(async (c, { account }) => {
-      await codes.redeem(account, c.var.form.text("code"), c.env.visitor.address);
+    write(async (c, session) => {
+      const code = c.var.form.text("code").slice(0, 200);
+      await operate(c, parts, session, [CODE_REDEEM, { code }]);
       return seeOther(c, "/console/credits?done=redeemed");
     }),
   );
@@ -144,17 +145,16 @@ export function paymentRoutes(
     "/console/top-up",
     write(async (c, session) => {
       const { form } = c.var;
-      const { account } = session;
       if (form.text("turn") === "off") {
-        await payments.turnOffTopUp(account);
+        await operate(c, parts, session, [TOP_UP_OFF, {}]);
         return seeOther(c, "/console/credits?done=top-up-off");
       }
-      const topUp = await payments.turnOnTopUp(account, {
-        belowCredits: form.count("below") ?? 0,
-        packageId: form.text("package"),
-        maxPerMonth: form.count("max") ?? 0,
-      });
-      if (topUp?.hasMethod === true) return seeOther(c, "/console/credits?done=top-up");
+      const topUp = await operate(c, parts, session, [TOP_UP_ON, {
+        below_credits: form.count("below") ?? 0,
+        package: form.text("package").slice(0, 200),
+        max_per_month: form.count("max") ?? 0,
+      }]);
+      if (topUp.has_method === true) return seeOther(c, "/console/credits?done=top-up");
       return await checkout(c, session, { savesMethod: true });
     }),
   );

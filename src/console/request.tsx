@@ -167,6 +167,7 @@ const DONE: Readonly<Record<string, string>> = {
   "member-stop": "Member stopped. Their keys of the team stop working within a second.",
   "member-start": "Member started again.",
   "member-remove": "Member removed. Their keys of the team are revoked.",
+  "code-revoked": "Code revoked.",
   redeemed: "Code redeemed. The credits are in your balance.",
   "top-up": "Automatic top-up saved.",
   "top-up-off": "Automatic top-up is off. The payment method was removed.",

@@ -101,9 +101,14 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
   if (!(count >= 1 && count <= MAX_BARS)) return undefined;
   const unit = noun === "reason" ? "requests" : "credits";
   const named = new Map<string, number[]>();
+  const others = new Array<number>(count).fill(0);
   for (const row of report.rows) {
     const at = indexOf(row.group[span]!) - first;
     if (!(at >= 0 && at < count)) continue;
+    if (row.isOthers) {
+      others[at]! += row[unit];
+      continue;
+    }
     const name = noun === undefined ? unit : groupName(row, noun);
     const values = named.get(name) ?? new Array<number>(count).fill(0);
     named.set(name, values);
@@ -129,7 +134,12 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
       report.zone,
     ),
     zone: report.zone,
-    series: topSeries([...named].map(([name, values]) => ({ name, values })), MAX_SERIES),
+    series: [
+      ...topSeries([...named].map(([name, values]) => ({ name, values })), MAX_SERIES),
+      ...(others.some((value) => value > 0)
+        ? [{ name: "all others", values: others, tone: "others" as const }]
+        : []),
+    ],
     before: before === undefined ? undefined : { name: "period before", values },
   };
 }

@@ -3,6 +3,7 @@ import { STATUS_CODE } from "../std/mod.ts";
 import {
   entriesCsv,
   ReportError,
+  type ReportOptions,
   reportUsage,
   requestsCsv,
   usageCsv,
@@ -13,7 +14,7 @@ import {
   type UsageScope,
 } from "../usage/mod.ts";
 import { UsagePage } from "./pages/usage.tsx";
-import type { ChartProps } from "./components.tsx";
+import { type ChartProps, MAX_SERIES } from "./chart.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
 import { reportChart, spanFor } from "./usage_chart.ts";
 import type { UsageChoices } from "./usage_choices.tsx";
@@ -50,7 +51,7 @@ export class UsagePages {
     ) => page(c, <UsagePage {...shown} {...more} />, status);
     try {
       const wanted = wantedBy(choices, session);
-      const report = await this.#report(wanted);
+      const report = await this.#report(wanted, "totals");
       return await show({ report, chart: await this.#chart(wanted, report) });
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
@@ -70,7 +71,8 @@ export class UsagePages {
     const [overTime, before] = await Promise.all([
       named !== undefined ? report : this.#report({
         ...wanted,
-        query: { ...query, by: [span, ...by], compare: false },
+        // others are one series: a thousand keys by 90 days are more groups than a report may have
+        query: { ...query, by: [span, ...by], compare: false, top: query.top ?? MAX_SERIES },
       }),
       previous === undefined ? undefined : this.#report({
         ...wanted,
@@ -89,7 +91,7 @@ export class UsagePages {
 
   async reportCsv(c: PageRequest, session: Session): Promise<Response> {
     return await this.#csv(c, session, async (wanted) => {
-      const text = usageCsv(await this.#report(wanted));
+      const text = usageCsv(await this.#report(wanted, "rows"));
       return [text, `usage-by-${wanted.query.by.join("-").replaceAll(":", "-")}.csv`];
     });
   }
@@ -112,10 +114,15 @@ export class UsagePages {
   }
 
   /** A report of all accounts reads on a connection of its own, so that requests do not wait for it. */
-  async #report({ query, scope }: Wanted): Promise<UsageReport> {
+  async #report(
+    { query, scope }: Wanted,
+    reasons: ReportOptions["reasons"] = "none",
+  ): Promise<UsageReport> {
     const parts = this.#usageParts;
-    if (scope.accountId !== undefined) return await reportUsage(parts, query, scope);
-    return await this.#parts.aside((database) => reportUsage({ ...parts, database }, query, scope));
+    if (scope.accountId !== undefined) return await reportUsage(parts, query, scope, { reasons });
+    return await this.#parts.aside((database) =>
+      reportUsage({ ...parts, database }, query, scope, { reasons })
+    );
   }
 
   async #csv(

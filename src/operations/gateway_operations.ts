@@ -199,9 +199,7 @@ export const ALERT_LIST = defineRead({
   isList: true,
   async read(c, { account, unread, state, limit, after }) {
     const found = await notices(c.parts.database, {
-      reader: account === undefined
-        ? undefined
-        : { accountId: (await accountOf(c, account)).id, leads: [] },
+      accountId: account === undefined ? undefined : (await accountOf(c, account)).id,
       isUnread: unread === "true",
       state,
       after,

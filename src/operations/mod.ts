@@ -11,6 +11,7 @@
 
 import { ACCOUNT_OPERATIONS } from "./account_operations.ts";
 import { BUDGET_OPERATIONS } from "./budget_operations.ts";
+import { CODE_OPERATIONS } from "./code_operations.ts";
 import { CREDIT_OPERATIONS } from "./credit_operations.ts";
 import { GATEWAY_OPERATIONS } from "./gateway_operations.ts";
 import { KEY_OPERATIONS } from "./key_operations.ts";
@@ -27,18 +28,28 @@ export const OPERATIONS: readonly Operation[] = [
   ...BUDGET_OPERATIONS,
   ...CREDIT_OPERATIONS,
   ...ORDER_OPERATIONS,
+  ...CODE_OPERATIONS,
   ...REPORT_OPERATIONS,
   ...GATEWAY_OPERATIONS,
 ];
 
 export * from "./account_operations.ts";
 export * from "./budget_operations.ts";
+export {
+  CODE_CREATE,
+  CODE_LIST,
+  CODE_OPERATIONS,
+  CODE_REDEEM,
+  CODE_REVOKE,
+  madeCodesShape,
+} from "./code_operations.ts";
 export * from "./credit_operations.ts";
 export * from "./gateway_operations.ts";
 export * from "./key_operations.ts";
 export * from "./order_operations.ts";
 export * from "./report_operations.ts";
 export * from "./team_operations.ts";
+export * from "./top_up_operations.ts";
 export type { Json, Method, Operation, ReadOperation, WriteOperation } from "./operation.ts";
 export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
 export { errorBody, perform, performOnce, performRead } from "./perform.ts";
@@ -49,6 +60,7 @@ export { alertShape, describeAlert } from "./shapes/alert.ts";
 export { describeEntry, describeLot } from "./shapes/credits.ts";
 export { describeKey } from "./shapes/key.ts";
 export { describeLogEntry } from "./shapes/log.ts";
+export { codeShape, describeCode } from "./shapes/code.ts";
 export { describeRequest } from "./shapes/request.ts";
-export { describeHistory, describeOrder, ownerOf } from "./shapes/order.ts";
+export { describeHistory, describeOrder, type OrderOwner } from "./shapes/order.ts";
 export { describeMember, describeTeam } from "./shapes/team.ts";

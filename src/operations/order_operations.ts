@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type Account, AccountError } from "../accounts/mod.ts";
 import { OperationError } from "../operation_log/mod.ts";
 import {
+  checkRefund,
   creditsOfOrder,
   eventsOfOrder,
   isServiceDown,
@@ -15,11 +16,13 @@ import { Refusal } from "../refusal.ts";
 import {
   accountInput,
   flagInput,
+  msOf,
   pageInput,
   pageOf,
   payerOf,
   teamInput,
   teamOf,
+  timeInput,
 } from "./lookup.ts";
 import {
   defineRead,
@@ -40,6 +43,10 @@ const payer = {
   account: accountInput.optional().describe("Account ID or email address. Either this or `team`."),
   team: teamInput.optional().describe("Team for whose pool it is, by ID or name."),
 };
+
+const RECONCILE_MS = 26 * 3_600_000;
+/** For so long the service keeps events. */
+const EVENTS_MS = 30 * 86_400_000;
 
 /** An order in the input. */
 const orderInput = z.string().min(1).max(200).describe("Order ID.");
@@ -205,10 +212,175 @@ export const ORDER_CREATE = defineWrite({
       });
       return { ...await described(c, opened), url };
     } catch (error) {
-      if (c.origin.door !== "api" || !isServiceDown(error)) throw error;
-      throw new Refusal("upstream_unavailable", `${(error as Error).message}.`, { cause: error });
+      throw isServiceDown(error) ? unavailable(c, error as AccountError) : error;
     }
   },
 });
 
-export const ORDER_OPERATIONS: readonly Operation[] = [ORDER_LIST, ORDER_CREATE, ORDER_GET];
+/** Of what may succeed later, the API's reply is not kept: the same request can be sent again. */
+function unavailable({ origin }: OperationContext, error: AccountError): Error {
+  if (origin.door !== "api") return error;
+  return new Refusal("upstream_unavailable", `${error.message}.`, { cause: error });
+}
+
+/** What a write about an order is about. */
+async function aboutOrder(c: OperationContext, { order: id }: { readonly order: string }) {
+  const order = await orderOf(c, id);
+  return { target: order, accountId: order.accountId, objectId: order.id };
+}
+
+/** An order as it is now. */
+async function stateOf(c: OperationContext, { id }: Pick<Order, "id">) {
+  return await described(c, await orderOf(c, id));
+}
+
+/** What came of an attempt to refund. */
+interface Refunded {
+  /** Why it was refused for good. */
+  readonly refused?: string;
+  /** Why it may succeed later. */
+  readonly down?: string;
+}
+
+async function refund(
+  { parts, ids }: OperationContext,
+  order: Order,
+  { amount, reference }: {
+    readonly amount?: number | undefined;
+    readonly reference?: string | undefined;
+  },
+): Promise<Refunded> {
+  try {
+    await parts.payments.refund(order, {
+      amount,
+      reference: reference ?? `ref_${ids.text("reference", 16)}`,
+    });
+    return {};
+  } catch (error) {
+    if (!(error instanceof AccountError)) throw error;
+    return isServiceDown(error) ? { down: error.message } : { refused: error.message };
+  }
+}
+
+export const ORDER_REFUND = defineWrite({
+  input: z.strictObject({
+    order: orderInput,
+    amount: z.int().min(1).optional().describe(
+      "In the currency's minor units, e.g. cents. Default: all that is left.",
+    ),
+    reference: z.string().min(1).max(200).optional().describe(
+      "The same reference refunds once.",
+    ),
+  }),
+  output: orderShape.extend({ reference: z.string() }),
+}, {
+  name: "order.refund",
+  method: "POST",
+  path: "/orders/{order}/refund",
+  summary: "Refund an order, or a part of it, and take its credits back",
+  description: "A payment by hand is only recorded as refunded: pay the money back yourself.",
+  action: "payments.manage",
+  find: aboutOrder,
+  state: stateOf,
+  async run({ database }, c, { target, input, logIf }) {
+    checkRefund(target, {
+      amount: input.amount,
+      reference: input.reference ?? c.ids.text("reference", 16),
+    });
+    // Logged before money moves: whoever asked for it is known, whatever crashes.
+    await database.batch([logIf({ sql: "true", args: [] })]);
+    return { ...await refund(c, target, input) };
+  },
+  async reply(c, { target, input, result }) {
+    // after a crash it is finished: the reference refunds once, at Stripe as well
+    const { refused, down }: Refunded = result ?? await refund(c, target, input);
+    if (refused !== undefined) throw new AccountError(refused, { fault: "conflict" });
+    if (down !== undefined) throw unavailable(c, new AccountError(down));
+    const reference = input.reference ?? `ref_${c.ids.text("reference", 16)}`;
+    return { ...await stateOf(c, target), reference };
+  },
+});
+
+export const ORDER_DISMISS = defineWrite({
+  input: z.strictObject({ order: orderInput }),
+  output: orderShape,
+}, {
+  name: "order.dismiss",
+  method: "POST",
+  path: "/orders/{order}/dismiss",
+  summary: "Note that you have looked at an order whose payment differs from it",
+  action: "payments.manage",
+  find: aboutOrder,
+  state: stateOf,
+  run: async ({ payments }, _c, { target }) => await payments.looked(target),
+});
+
+export const ORDER_RECONCILE = defineWrite({
+  input: z.strictObject({ order: orderInput }),
+  output: orderShape,
+}, {
+  name: "order.reconcile",
+  method: "POST",
+  path: "/orders/{order}/reconcile",
+  summary: "Ask Stripe about an order that was not paid, also if it expired or failed",
+  action: "payments.manage",
+  find: aboutOrder,
+  state: stateOf,
+  // what is paid is what Stripe says, not what the actor wants
+  run: async (_nouns, { parts }, { target }) => void await parts.payments.ask(target),
+});
+
+/** What a look at Stripe found. */
+export const reconciledShape = z.strictObject({
+  asked: z.int().describe("Open orders that were asked about."),
+  changed: z.int().describe("Orders that were found paid, expired or failed."),
+  events: z.int().describe("Events that no webhook had brought."),
+  collected: z.int().describe("Orders of which credits were taken back that had been held."),
+  faults: z.array(z.string()).describe("What could not be asked, and why."),
+});
+
+export const PAYMENTS_RECONCILE = defineWrite({
+  input: z.strictObject({
+    since: timeInput.optional().describe(
+      "How far back Stripe's events are read, up to 30 days. RFC 3339. Default: 26 hours.",
+    ),
+    limit: z.int().min(1).max(1_000).default(100).describe("Max number of open orders."),
+  }),
+  output: reconciledShape,
+}, {
+  name: "payments.reconcile",
+  method: "POST",
+  path: "/orders/reconcile",
+  summary: "Ask Stripe about all open orders, and apply what no webhook has brought",
+  description: "Nothing takes effect twice.",
+  action: "payments.manage",
+  find: () => Promise.resolve({ target: null }),
+  state: () => Promise.resolve(null),
+  async run(_nouns, { parts: { payments }, nowMs }, { input: { since, limit } }) {
+    const sinceMs = msOf(since) ?? nowMs - RECONCILE_MS;
+    return {
+      ...await payments.reconcile({
+        younger: true,
+        eventsSinceMs: Math.max(sinceMs, nowMs - EVENTS_MS),
+        limit,
+      }),
+    };
+  },
+  reply: (_c, { result }) => {
+    if (result !== undefined) return Promise.resolve(result);
+    throw new OperationError(
+      "conflict",
+      "The gateway ended before it knew the outcome. Send the request with another Idempotency-Key.",
+    );
+  },
+});
+
+export const ORDER_OPERATIONS: readonly Operation[] = [
+  ORDER_LIST,
+  ORDER_CREATE,
+  PAYMENTS_RECONCILE,
+  ORDER_GET,
+  ORDER_REFUND,
+  ORDER_DISMISS,
+  ORDER_RECONCILE,
+];

@@ -90,12 +90,23 @@ export async function performOnce(
     const write = new Write(c, operation, await operation.prepare(c, input), claimed.id);
     return await once(write, claimed, operation.status);
   } catch (error) {
-    isUnknown = error instanceof DatabaseError && error.outcomeUnknown;
+    isUnknown = error instanceof DatabaseError && error.outcomeUnknown ||
+      await isBegun(parts.database, claimed, error);
     throw error;
   } finally {
     // A reply was kept, or nothing was changed. What may have been changed is not forgotten.
     if (!isUnknown) await requests.release(claimed).catch(() => {});
   }
+}
+
+/** Whether a write that has no reply was carried out, and lacks what is outside of the database: it can be finished. */
+async function isBegun(
+  database: Database,
+  { id }: ClaimedRequest,
+  error: unknown,
+): Promise<boolean> {
+  if (asOperationError(error) !== undefined) return false;
+  return await logEntry(database, id).then((entry) => entry?.outcome === "done", () => false);
 }
 
 /** Carries out a claimed write, or finds that it was carried out before a crash. */
@@ -201,8 +212,15 @@ class Write {
       ? (await logEntry(database, this.#id))?.before as Json | null
       : known.before;
     const after = await this.#prepared.state();
-    const reply = await this.#prepared.reply({ before, after, result: known?.result });
-    const seen = after ?? known?.result ?? null;
+    let reply: Json;
+    try {
+      reply = await this.#prepared.reply({ before, after, result: known?.result });
+    } catch (error) {
+      throw await this.#refused(error, { before, after });
+    }
+    // a reply that is made again may have finished what was begun
+    const seen = (known === undefined ? await this.#prepared.state() : after) ?? known?.result ??
+      null;
     await database.batch([
       // what changed nothing is in the log as well
       logStatement({ ...this.#entry(before), after: seen }),
@@ -210,6 +228,21 @@ class Write {
       ...also(reply),
     ]);
     return reply;
+  }
+
+  /** Notes why a write has no reply. What may succeed when it is repeated is not noted. @returns The error to throw. */
+  async #refused(
+    error: unknown,
+    { before, after }: { readonly before: Json | null; readonly after: Json | null },
+  ): Promise<unknown> {
+    const failure = asOperationError(error);
+    if (failure === undefined) return error;
+    if (!await this.#isDone()) return await this.#failed(error, before);
+    const { database } = this.c.parts;
+    await database.batch([
+      afterStatement(this.#id, { ...after, refused: failure.message }),
+    ]);
+    return error;
   }
 
   async #isDone(): Promise<boolean> {

@@ -201,7 +201,13 @@ export async function openCheckout(
   } catch (error) {
     if (!(error instanceof StripeError)) throw error;
     parts.log.warn("checkout not started", { order: order.id, error: error.message });
-    if (!error.isPassing) {
+    // Asked for with another address, as by another gateway that has not noted it yet: there is a checkout.
+    const isMade = error.code === "idempotency_error";
+    const other = isMade ? await orderById(database, order.id) : undefined;
+    if (other?.state === "open" && other.sessionUrl !== null) {
+      return { order: other, url: other.sessionUrl };
+    }
+    if (!error.isPassing && !isMade) {
       await closeOrder(parts, order, {
         state: "failed",
         causeId: order.id,

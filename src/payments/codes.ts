@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
-import type { Database } from "../database/mod.ts";
+import { type Database, DatabaseError, type Row } from "../database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
-import { displayed, newId } from "../platform/mod.ts";
+import { displayed, newId, randomText } from "../platform/mod.ts";
 import type { PackageOffer } from "./checkout.ts";
 
 /** A redemption code, without the code itself, of which only a digest is kept. */
@@ -36,6 +36,21 @@ export interface CodeRequest {
   readonly note?: string | undefined;
   /** How many codes. */
   readonly count?: number | undefined;
+  /** The codes. Default: random ones. */
+  readonly codes?: readonly MadeCode[] | undefined;
+}
+
+/** Thrown if codes of these IDs were made before. */
+export class DuplicateCode extends AccountError {
+  constructor(options?: ErrorOptions) {
+    super("These codes were made already", { ...options, fault: "conflict" });
+  }
+}
+
+/** A code with its ID, before only its digest is kept. */
+export interface MadeCode {
+  readonly id: string;
+  readonly code: string;
 }
 
 const HOUR_MS = 3_600_000;
@@ -50,6 +65,8 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /** 80 bits: they cannot be guessed, however many there are. */
 const LENGTH = 16;
+/** Of what codes are made from: over 200 bits. */
+const SECRET_CHARS = 43;
 
 /** Makes, lists, revokes and redeems codes that are worth credits, each once. */
 export class Codes {
@@ -68,8 +85,9 @@ export class Codes {
    * @throws {AccountError} If the request is invalid.
    */
   async make(
-    { offer, credits: given, validDays: givenDays, expiresAtMs, note = "", count = 1 }: CodeRequest,
-  ): Promise<{ readonly id: string; readonly code: string }[]> {
+    { offer, credits: given, validDays: givenDays, expiresAtMs, note = "", count = 1, codes }:
+      CodeRequest,
+  ): Promise<readonly MadeCode[]> {
     const credits = offer?.credits ?? given;
     if (credits === undefined) throw new AccountError("Specify a package or a number of credits");
     if (!Number.isSafeInteger(credits) || credits < 1 || credits > MAX_CREDITS) {
@@ -92,8 +110,8 @@ export class Codes {
     }
     mustNotMislead("note", note);
     if (note.length > 500) throw new AccountError("Note too long: the limit is 500 characters");
-    const made = Array.from({ length: count }, () => ({ id: newId("code"), code: newCode() }));
-    await this.#database.batch(made.map(({ id, code }) => ({
+    const made = codes ?? codesOf(randomText(SECRET_CHARS), count);
+    const statements = made.map(({ id, code }) => ({
       sql: `insert into redemption_codes (id, digest, hint, package_id, package_name, credits,
           valid_days, note, created_at_ms, expires_at_ms)
         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -109,34 +127,45 @@ export class Codes {
         nowMs,
         expiresAtMs ?? NEVER,
       ],
-    })));
+    }));
+    try {
+      await this.#database.batch(statements);
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
+      throw new DuplicateCode({ cause: error });
+    }
     return made;
   }
 
-  /** Lists codes, newest first. */
-  async list({ limit = 1_000 }: { readonly limit?: number } = {}): Promise<RedemptionCode[]> {
+  /**
+   * Lists codes, newest first.
+   *
+   * @param options The last one of the page before, and how many at most.
+   */
+  async list(
+    { limit = 1_000, after }: {
+      readonly limit?: number;
+      readonly after?: Pick<RedemptionCode, "id" | "createdAtMs"> | undefined;
+    } = {},
+  ): Promise<RedemptionCode[]> {
     const rows = await this.#database.all(
-      `select id, hint, package_id, package_name, credits, valid_days, note, created_at_ms,
-          expires_at_ms, revoked_at_ms, redeemed_at_ms, redeemed_by
-        from redemption_codes order by created_at_ms desc, id limit ?`,
-      [limit],
+      `${SELECT} where ?2 is null or (-created_at_ms, id) > (-?2, ?3)
+        order by created_at_ms desc, id limit ?1`,
+      [limit, after?.createdAtMs ?? null, after?.id ?? null],
     );
-    const text = (value: unknown) => typeof value === "string" ? displayed(value) : null;
-    const number = (value: unknown) => typeof value === "number" ? value : null;
-    return rows.map((row) => ({
-      id: String(row.id),
-      hint: String(row.hint),
-      packageId: text(row.package_id),
-      packageName: text(row.package_name),
-      credits: Number(row.credits),
-      validDays: number(row.valid_days),
-      note: text(row.note) ?? "",
-      createdAtMs: Number(row.created_at_ms),
-      expiresAtMs: row.expires_at_ms === NEVER ? null : Number(row.expires_at_ms),
-      revokedAtMs: number(row.revoked_at_ms),
-      redeemedAtMs: number(row.redeemed_at_ms),
-      redeemedBy: text(row.redeemed_by),
-    }));
+    return rows.map(readCode);
+  }
+
+  /** Gets a code by its ID. */
+  async byId(id: string): Promise<RedemptionCode | undefined> {
+    const row = await this.#database.one(`${SELECT} where id = ?`, [id]);
+    return row && readCode(row);
+  }
+
+  /** Finds what somebody has typed, also if it is not valid any more. */
+  async find(given: string): Promise<RedemptionCode | undefined> {
+    const row = await this.#database.one(`${SELECT} where digest = ?`, [digestOf(given)]);
+    return row && readCode(row);
   }
 
   /**
@@ -163,7 +192,7 @@ export class Codes {
   }
 
   /**
-   * Redeems a code: its credits go to the account, once.
+   * Counts a try, then redeems a code: its credits go to the account, once.
    *
    * @param account Who redeems it.
    * @param given The code as it was typed.
@@ -176,8 +205,17 @@ export class Codes {
     given: string,
     client: string,
   ): Promise<{ readonly credits: number; readonly expiresAtMs: number | null }> {
+    await this.countTry(account, client);
+    return await this.redeemCounted(account, given, client);
+  }
+
+  /** Redeems a code of which the try was counted. @throws {AccountError} If it is not valid. */
+  async redeemCounted(
+    account: Account,
+    given: string,
+    client: string,
+  ): Promise<{ readonly credits: number; readonly expiresAtMs: number | null }> {
     const nowMs = this.#now();
-    await this.#countTry(account, { client, nowMs });
     const digest = digestOf(given);
     const row = await this.#database.one(
       `select id, credits, valid_days, package_name from redemption_codes where digest = ?
@@ -225,10 +263,13 @@ export class Codes {
     return { credits: Number(row.credits), expiresAtMs };
   }
 
-  async #countTry(
-    account: Account,
-    { client, nowMs }: { readonly client: string; readonly nowMs: number },
-  ): Promise<void> {
+  /**
+   * Counts that an account, at a client's address, tries a code.
+   *
+   * @throws {AccountError} If it has tried too many within the hour.
+   */
+  async countTry(account: Account, client: string): Promise<void> {
+    const nowMs = this.#now();
     const windows = windowsOf(account, client);
     const counts = await this.#database.batch([
       ...windows.map(([who]) => ({
@@ -251,13 +292,47 @@ function windowAt(nowMs: number): number {
   return Math.floor(nowMs / HOUR_MS) * HOUR_MS;
 }
 
-/** Such as `K7QM-2XRA-9DTC-HW4P`. */
-function newCode(): string {
-  const letters = Array.from(
-    crypto.getRandomValues(new Uint8Array(LENGTH)),
-    (byte) => ALPHABET[byte % ALPHABET.length],
-  ).join("");
-  return letters.match(/.{4}/g)!.join("-");
+const SELECT = `select id, hint, package_id, package_name, credits, valid_days, note, created_at_ms,
+    expires_at_ms, revoked_at_ms, redeemed_at_ms, redeemed_by from redemption_codes`;
+
+function readCode(row: Row): RedemptionCode {
+  const text = (value: unknown) => typeof value === "string" ? displayed(value) : null;
+  const number = (value: unknown) => typeof value === "number" ? value : null;
+  return {
+    id: String(row.id),
+    hint: String(row.hint),
+    packageId: text(row.package_id),
+    packageName: text(row.package_name),
+    credits: Number(row.credits),
+    validDays: number(row.valid_days),
+    note: text(row.note) ?? "",
+    createdAtMs: Number(row.created_at_ms),
+    expiresAtMs: row.expires_at_ms === NEVER ? null : Number(row.expires_at_ms),
+    revokedAtMs: number(row.revoked_at_ms),
+    redeemedAtMs: number(row.redeemed_at_ms),
+    redeemedBy: text(row.redeemed_by),
+  };
+}
+
+/** Makes the ID of a code, for the form that makes it: sent again, it makes no other. */
+export function newCodeId(): string {
+  return newId("code");
+}
+
+/**
+ * Makes codes such as `K7QM-2XRA-9DTC-HW4P`, with their IDs. The same secret makes the same codes.
+ *
+ * @param secret At least 160 bits that nobody can guess.
+ * @param count How many.
+ */
+export function codesOf(secret: string, count: number): MadeCode[] {
+  return Array.from({ length: Math.min(count, MAX_CODES) }, (_, at) => {
+    const bytes = createHash("sha512").update(`sluice codes\n${secret}\n${at}`).digest();
+    // 32 letters: no byte favours one
+    const letters = Array.from(bytes.subarray(0, LENGTH), (byte) => ALPHABET[byte % 32]).join("");
+    const id = `code_${bytes.subarray(32, 44).toString("hex")}`;
+    return { id, code: letters.match(/.{4}/g)!.join("-") };
+  });
 }
 
 /** Of the code as somebody may type it: small letters, spaces and hyphens do not matter. */

@@ -15,7 +15,15 @@ export {
   type OrderRequest,
   type PackageOffer,
 } from "./checkout.ts";
-export { type CodeRequest, Codes, type RedemptionCode } from "./codes.ts";
+export {
+  type CodeRequest,
+  Codes,
+  codesOf,
+  DuplicateCode,
+  type MadeCode,
+  newCodeId,
+  type RedemptionCode,
+} from "./codes.ts";
 export { type PaymentHealth, paymentHealth } from "./health.ts";
 export {
   creditsOfOrder,
@@ -35,7 +43,7 @@ export {
 export { Payments, type PaymentsParts, type Reconciled } from "./payments.ts";
 export { pruneEvents } from "./prune_events.ts";
 export { type HandSale, recordSale } from "./record_sale.ts";
-export { type RefundRequest } from "./refund.ts";
+export { checkRefund, type RefundRequest } from "./refund.ts";
 export { receiptNumber, type StatementLine, statementOf } from "./statement.ts";
 export { isServiceDown } from "./stripe_client.ts";
 export { PaymentSweep } from "./sweep.ts";

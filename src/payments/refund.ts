@@ -12,6 +12,39 @@ export interface RefundRequest {
 }
 
 /**
+ * Checks that an order can be refunded, as far as it is known here.
+ *
+ * @throws {AccountError} If it cannot.
+ */
+export function checkRefund(order: Order, { amount, reference }: RefundRequest): void {
+  if (order.paymentId === null || order.paidAtMs === null) {
+    throw refused(`Order ${order.id} is ${order.state}: there is nothing to refund`);
+  }
+  if (order.paidAmount === null || order.paidAmount === 0) {
+    throw refused(
+      `What was paid for order ${order.id} is not recorded. Take its credits back with: sluice ` +
+        "credits take-back",
+    );
+  }
+  if (order.state === "disputed" || order.state === "charged_back") {
+    throw refused(
+      `The payment of order ${order.id} is disputed: it cannot be refunded as well`,
+    );
+  }
+  if (reference === "" || reference.length > 200) {
+    throw new AccountError("The reference must be 1 to 200 characters long");
+  }
+  if (amount !== undefined && (!Number.isSafeInteger(amount) || amount < 1)) {
+    throw new AccountError("The amount to refund must be more than 0");
+  }
+}
+
+/** The state of the order forbids it. */
+function refused(message: string): AccountError {
+  return new AccountError(message, { fault: "conflict" });
+}
+
+/**
  * Refunds an order, or a part of it, and takes the credits back. A payment by hand is only recorded as refunded: the
  * operator pays the money back.
  *
@@ -24,27 +57,9 @@ export async function refundOrder(
   order: Order,
   { amount, reference }: RefundRequest,
 ): Promise<Order> {
-  const { paymentId, paidAmount, provider, currency } = order;
-  if (paymentId === null || order.paidAtMs === null) {
-    throw new AccountError(`Order ${order.id} is ${order.state}: there is nothing to refund`);
-  }
-  if (paidAmount === null || paidAmount === 0) {
-    throw new AccountError(
-      `What was paid for order ${order.id} is not recorded. Take its credits back with: sluice ` +
-        "credits take-back",
-    );
-  }
-  if (order.state === "disputed" || order.state === "charged_back") {
-    throw new AccountError(
-      `The payment of order ${order.id} is disputed: it cannot be refunded as well`,
-    );
-  }
-  if (reference === "" || reference.length > 200) {
-    throw new AccountError("The reference must be 1 to 200 characters long");
-  }
-  if (amount !== undefined && (!Number.isSafeInteger(amount) || amount < 1)) {
-    throw new AccountError("The amount to refund must be more than 0");
-  }
+  checkRefund(order, { amount, reference });
+  const { provider, currency } = order;
+  const paymentId = order.paymentId!;
   const { database } = parts;
   if (provider === "manual") {
     const id = `refund_${order.id}_${await digestOf(reference)}`;
@@ -96,9 +111,9 @@ export async function refundOrder(
 
 function amountLeft({ id, paidAmount, goneAmount }: Order, amount: number | undefined): number {
   const left = (paidAmount ?? 0) - goneAmount;
-  if (left <= 0) throw new AccountError(`Order ${id} was refunded already`);
+  if (left <= 0) throw refused(`Order ${id} was refunded already`);
   if (amount !== undefined && amount > left) {
-    throw new AccountError(`Cannot refund more than is left: ${left} minor units`);
+    throw refused(`Cannot refund more than is left: ${left} minor units`);
   }
   return amount ?? left;
 }

@@ -17,20 +17,29 @@ export class PaymentSweep implements AsyncDisposable {
   readonly #payments: () => Payments;
   readonly #log: Log;
   readonly #now: () => number;
+  readonly #toppedUp: () => Promise<void>;
   #timer: ReturnType<typeof setInterval> | undefined;
   #running: Promise<void> = Promise.resolve();
   #isOver = false;
   #minutes = 0;
   #count = 0;
 
-  /** @param payments The payments of the settings in use. */
+  /**
+   * @param payments The payments of the settings in use.
+   * @param options `toppedUp` is called after automatic purchases, of which some may have stopped.
+   */
   constructor(
     payments: () => Payments,
-    { log, now }: { readonly log: Log; readonly now: () => number },
+    { log, now, toppedUp = () => Promise.resolve() }: {
+      readonly log: Log;
+      readonly now: () => number;
+      readonly toppedUp?: () => Promise<void>;
+    },
   ) {
     this.#payments = payments;
     this.#log = log;
     this.#now = now;
+    this.#toppedUp = toppedUp;
   }
 
   /** Starts. */
@@ -52,6 +61,7 @@ export class PaymentSweep implements AsyncDisposable {
       if (this.#isOver) return;
       try {
         await this.#payments().runTopUps();
+        await this.#toppedUp();
       } catch (error) {
         this.#log.error("automatic top-ups failed", { error: String(error) });
       }

@@ -1,5 +1,5 @@
 import type { ReplyState } from "../dialects/mod.ts";
-import type { Waiter } from "../upstreams/mod.ts";
+import { Promised, type Waiter } from "../upstreams/mod.ts";
 
 /** A reply's text for the client, read on demand. */
 export interface TextReader {
@@ -51,15 +51,10 @@ export function readyReader(reader: TextReader | ReadyTextReader): ReadyTextRead
   return "take" in reader ? reader : new AwaitedReader(reader);
 }
 
-/** What a read came to. */
-type Came = { readonly text: string } | { readonly error: unknown };
-
 /** A reader that has nothing but promises. */
 class AwaitedReader implements ReadyTextReader {
   readonly #reader: TextReader;
-  #came: Came | undefined;
-  #isReading = false;
-  #waiter: Waiter | undefined;
+  readonly #promised = new Promised<string>();
 
   constructor(reader: TextReader) {
     this.#reader = reader;
@@ -82,31 +77,19 @@ class AwaitedReader implements ReadyTextReader {
   }
 
   get atLimit(): boolean {
-    return this.#isQuiet && this.#reader.atLimit;
+    return this.#promised.isQuiet && this.#reader.atLimit;
   }
 
   get finished(): boolean {
-    return this.#isQuiet && this.#reader.finished;
-  }
-
-  get #isQuiet(): boolean {
-    return this.#came === undefined && !this.#isReading;
+    return this.#promised.isQuiet && this.#reader.finished;
   }
 
   take(): string | undefined {
-    const came = this.#came;
-    if (came === undefined) return undefined;
-    this.#came = undefined;
-    if ("error" in came) throw came.error;
-    return came.text;
+    return this.#promised.take()?.value;
   }
 
   whenReady(waiter: Waiter): void {
-    if (this.#came !== undefined) return waiter.wake();
-    this.#waiter = waiter;
-    if (this.#isReading) return;
-    this.#isReading = true;
-    this.#reader.next().then((text) => this.#note({ text }), (error) => this.#note({ error }));
+    this.#promised.whenReady(waiter, () => this.#reader.next());
   }
 
   next(): Promise<string> {
@@ -115,13 +98,5 @@ class AwaitedReader implements ReadyTextReader {
 
   close(): void {
     this.#reader.close();
-  }
-
-  #note(came: Came): void {
-    this.#isReading = false;
-    this.#came = came;
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    waiter?.wake();
   }
 }

@@ -43,5 +43,6 @@ export {
 } from "./upstream.ts";
 export { mergedStates, stateOf, type UpstreamState } from "./upstream_state.ts";
 export type { AttemptOutcome, Exchange, Sent } from "./attempts.ts";
+export { Promised } from "./promised.ts";
 export type { RetryPolicy } from "./retry_policy.ts";
 export { ExchangeFailed, Upstreams, type UpstreamsOptions } from "./upstreams.ts";

@@ -1,3 +1,4 @@
+import { Promised } from "./promised.ts";
 import type { ByteSource, ReadyBytes, Waiter } from "./transport.ts";
 
 /** Makes any source one that is waited for without a promise for each piece. */
@@ -5,46 +6,26 @@ export function readyBytes(source: ByteSource | ReadyBytes): ReadyBytes {
   return "take" in source ? source : new AwaitedBytes(source);
 }
 
-/** What a read came to. */
-type Came = { readonly bytes: Uint8Array | undefined } | { readonly error: unknown };
-
 /** A source that has nothing but promises. */
 class AwaitedBytes implements ReadyBytes {
   readonly #source: ByteSource;
-  #came: Came | undefined;
-  #isReading = false;
-  #waiter: Waiter | undefined;
+  readonly #promised = new Promised<Uint8Array | undefined>();
 
   constructor(source: ByteSource) {
     this.#source = source;
   }
 
   take(): Uint8Array | null | undefined {
-    const came = this.#came;
-    if (came === undefined) return null;
-    this.#came = undefined;
-    if ("error" in came) throw came.error;
-    return came.bytes;
+    const came = this.#promised.take();
+    return came === undefined ? null : came.value;
   }
 
   whenReady(waiter: Waiter): void {
-    if (this.#came !== undefined) return waiter.wake();
-    this.#waiter = waiter;
-    if (this.#isReading) return;
-    this.#isReading = true;
-    this.#source.read().then((bytes) => this.#note({ bytes }), (error) => this.#note({ error }));
+    this.#promised.whenReady(waiter, () => this.#source.read());
   }
 
   read(): Promise<Uint8Array | undefined> {
     return readWhenReady(this);
-  }
-
-  #note(came: Came): void {
-    this.#isReading = false;
-    this.#came = came;
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    waiter?.wake();
   }
 }
 

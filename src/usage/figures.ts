@@ -1,5 +1,6 @@
 import { cacheHitRate } from "./report.ts";
-import { NONE, type SummedRow, SUMS, type Sums } from "./rows.ts";
+import { SUMS } from "../ledger/mod.ts";
+import { NONE, type SummedRow, type Sums } from "./rows.ts";
 
 /** Sums of requests. */
 export interface UsageFigures {

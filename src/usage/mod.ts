@@ -59,7 +59,12 @@ export {
 export { type Dimension, DIMENSIONS, type UsageQuery, usageQuery } from "./usage_query.ts";
 export type { ComparedFigures, UsageChange, UsageFigures } from "./figures.ts";
 export type { UsageParts, UsageScope } from "./selection.ts";
-export { reportUsage, type UsageReport, type UsageRow } from "./usage_report.ts";
+export {
+  type ReportOptions,
+  reportUsage,
+  type UsageReport,
+  type UsageRow,
+} from "./usage_report.ts";
 export { entriesCsv, requestsCsv } from "./record_csv.ts";
 export {
   type CreditLine,

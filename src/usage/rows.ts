@@ -1,20 +1,9 @@
 import * as z from "zod";
 import type { Database, Value } from "../database/mod.ts";
+import { SUMS } from "../ledger/mod.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-
-/** Sums of the roll-ups. */
-export const SUMS = [
-  "requests",
-  "errors",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "duration_ms",
-  "credits",
-  "saved_millionths",
-] as const;
 
 /** Sums of requests. */
 export type Sums = Readonly<Record<typeof SUMS[number], number>>;
@@ -177,10 +166,17 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
   };
   const wanted = () => {
     if (accountIds !== undefined) return `${listed(accountIds)} as wanted`;
-    const sinceMs = Math.min(...pieces.map((piece) => piece.sinceMs)) - DAY_MS;
-    const untilMs = Math.max(...pieces.map((piece) => piece.untilMs));
-    return `(select distinct account_id as value from usage_days
-        where day_at_ms >= ${bind(sinceMs)} and day_at_ms < ${bind(untilMs)}) as wanted`;
+    // of a long range only the hours of its first and last day are read
+    const days = new Set(
+      pieces.filter(({ source }) => source === "hours").flatMap(({ sinceMs, untilMs }) => {
+        const firstMs = Math.floor(sinceMs / DAY_MS) * DAY_MS;
+        const count = Math.ceil((untilMs - firstMs) / DAY_MS);
+        return Array.from({ length: count }, (_, at) => firstMs + at * DAY_MS);
+      }),
+    );
+    return `(select distinct account_id as value
+        from (select value as day_at from json_each(${bind(JSON.stringify([...days]))}))
+          cross join usage_days on day_at_ms = day_at) as wanted`;
   };
   const steps = oneByOne(pieces).length;
   const ofAccounts = accountIds !== undefined && accountIds.length * steps <= MAX_LOOKUPS;

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { Database, Value } from "../database/mod.ts";
+import { SUMS } from "../ledger/mod.ts";
 import { ReportError, type UsageRange } from "./range.ts";
-import { type SummedRow, SUMS } from "./rows.ts";
+import type { SummedRow } from "./rows.ts";
 
 /** Records that a report by session reads, and how many at a time, so that nobody waits for it long. */
 const MAX_RECORDS = 200_000;

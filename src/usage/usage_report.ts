@@ -33,6 +33,12 @@ export interface UsageReport {
   readonly previous?: { readonly since: string; readonly until: string } | undefined;
 }
 
+/** How a report is made. */
+export interface ReportOptions {
+  /** Whether it says why requests failed: of each row and of all, of all together, or not. Default: `rows`. */
+  readonly reasons?: "rows" | "totals" | "none" | undefined;
+}
+
 /** Rows of a report. */
 const MAX_ROWS = 10_000;
 const HOUR_MS = 3_600_000;
@@ -45,6 +51,7 @@ const SESSION = "tag:session";
  * @param parts Database, accounts and teams.
  * @param query What is asked for, as {@linkcode usageQuery} parses it.
  * @param scope What the reader may see.
+ * @param options Whether it says why requests failed.
  * @returns Rows and totals.
  * @throws {ReportError} If what is asked for does not exist or is too much; the message says what to do.
  */
@@ -52,6 +59,7 @@ export async function reportUsage(
   parts: UsageParts,
   query: UsageQuery,
   scope: UsageScope = {},
+  { reasons = "rows" }: ReportOptions = {},
 ): Promise<UsageReport> {
   const { database, now } = parts;
   const { by, zone, since, until, compare } = query;
@@ -66,10 +74,13 @@ export async function reportUsage(
     sinceMs: range.sinceMs - (range.untilMs - range.sinceMs),
     untilMs: range.sinceMs,
   };
-  const top = query.top === undefined
-    ? undefined
-    : await topGroups(database, query, selected, range, query.top);
-  const rows = await groups(database, query, selected, { range, top });
+  const { rows: summed, top } = await toppedGroups(database, query, selected, range);
+  const rows = reasons === "rows"
+    ? await withReasons(database, query, selected, { range, top, rows: summed })
+    : summed;
+  const failures = reasons === "totals"
+    ? await totalReasons(database, query, selected, { range, rows })
+    : undefined;
   const before = compare
     ? await groups(database, query, selected, { range: earlier, top })
     : undefined;
@@ -94,7 +105,11 @@ export async function reportUsage(
       isOthers: top !== undefined && row.group.some((value) => value === null),
       ...figures(row, matched?.get(JSON.stringify(row.group)), before !== undefined),
     })),
-    totals: figures(total(rows), before && total(before), before !== undefined),
+    totals: figures(
+      { ...total(rows), ...failures },
+      before && total(before),
+      before !== undefined,
+    ),
     previous: compare
       ? { since: timeText(Math.max(0, earlier.sinceMs)), until: timeText(earlier.untilMs) }
       : undefined,
@@ -172,6 +187,25 @@ function tagOf({ by, tag }: UsageQuery): RowsQuery["tag"] {
   return { name: tag.slice(0, at), value: tag.slice(at + 1) };
 }
 
+/** What is read of roll-ups for the groups of a range. */
+function rowsQueryOf(
+  query: UsageQuery,
+  selected: Selected,
+  { range, top }: { readonly range: UsageRange; readonly top?: readonly string[] | undefined },
+): RowsQuery {
+  const { by, zone, model } = query;
+  return {
+    periods: periods(by, zone, range),
+    columns: by.map((one) => columnOf(one, zone, selected)),
+    accountIds: selected.accountIds,
+    keyIds: selected.keyIds,
+    models: model === undefined ? undefined : [model],
+    tag: tagOf(query),
+    top,
+    limit: MAX_ROWS + 1,
+  };
+}
+
 /** Reads the groups of a range. */
 async function groups(
   database: Database,
@@ -179,7 +213,7 @@ async function groups(
   selected: Selected,
   { range, top }: { readonly range: UsageRange; readonly top: readonly string[] | undefined },
 ): Promise<Group[]> {
-  const { by, zone, model } = query;
+  const { by, model } = query;
   if (by.includes(SESSION)) {
     const rows = await sessionRows(database, { ...selected, model, range });
     if (top === undefined) return rows;
@@ -187,18 +221,7 @@ async function groups(
     const best = rows.filter(({ group }) => top.includes(String(group[0])));
     return others.length === 0 ? best : [...best, { ...total(others), group: [null] }];
   }
-  const tag = tagOf(query);
-  const rowsQuery: RowsQuery = {
-    periods: periods(by, zone, range),
-    columns: by.map((one) => columnOf(one, zone, selected)),
-    accountIds: selected.accountIds,
-    keyIds: selected.keyIds,
-    models: model === undefined ? undefined : [model],
-    tag,
-    top,
-    limit: MAX_ROWS + 1,
-  };
-  const rows = await summedRows(database, rowsQuery);
+  const rows = await summedRows(database, rowsQueryOf(query, selected, { range, top }));
   if (rows.length > MAX_ROWS) {
     throw new ReportError(
       `The report has over ${
@@ -206,12 +229,73 @@ async function groups(
       } rows: choose a shorter range, fewer groups or the top ones.`,
     );
   }
-  const sorted = rows.toSorted(orderOf(by));
-  if (tag !== undefined || rows.every(({ errors }) => errors === 0)) return sorted;
+  return rows.toSorted(orderOf(by));
+}
+
+/** Reads the groups of a range, and which of them are the top ones, if only those are wanted. */
+async function toppedGroups(
+  database: Database,
+  query: UsageQuery,
+  selected: Selected,
+  range: UsageRange,
+): Promise<{ readonly rows: readonly Group[]; readonly top: readonly string[] | undefined }> {
+  const { by, top: count } = query;
+  if (count === undefined) {
+    return { rows: await groups(database, query, selected, { range, top: undefined }), top: count };
+  }
+  const at = by.findIndex((one) => !TIMES.includes(one));
+  // reading the groups once costs less than reading which are the top ones first, unless there are many of them
+  if (by[at] !== SESSION && (by.length === 1 || by[at] === "model")) {
+    const all = await summedRows(database, rowsQueryOf(query, selected, { range }));
+    if (all.length <= MAX_ROWS) {
+      const top = topOf(all, at, count);
+      return { rows: folded(all, at, top).toSorted(orderOf(by)), top };
+    }
+  }
+  const top = await topGroups(database, query, selected, range, count);
+  return { rows: await groups(database, query, selected, { range, top }), top };
+}
+
+/** The values of a column with most credits in all. */
+function topOf(rows: readonly SummedRow[], at: number, count: number): string[] {
+  return [...Map.groupBy(rows, ({ group }) => String(group[at] ?? ""))]
+    .map(([name, own]) => ({ ...total(own), name }))
+    .toSorted((a, b) =>
+      b.credits - a.credits || b.requests - a.requests || (a.name < b.name ? -1 : 1)
+    )
+    .slice(0, count).map(({ name }) => name);
+}
+
+/** Makes all groups one whose value of a column is not among the top ones. */
+function folded(rows: readonly SummedRow[], at: number, top: readonly string[]): Group[] {
+  const known = new Set(top);
+  const isTop = ({ group }: SummedRow) => known.has(String(group[at] ?? ""));
+  const others = rows.filter((row) => !isTop(row))
+    .map((row) => ({ ...row, group: row.group.with(at, null) }));
+  return [
+    ...rows.filter(isTop),
+    ...[...Map.groupBy(others, ({ group }) => JSON.stringify(group)).values()]
+      .map((same) => ({ ...total(same), group: same[0]!.group })),
+  ];
+}
+
+/** Says of each group why its requests failed; roll-ups by tag do not. */
+async function withReasons(
+  database: Database,
+  query: UsageQuery,
+  selected: Selected,
+  { range, top, rows }: {
+    readonly range: UsageRange;
+    readonly top: readonly string[] | undefined;
+    readonly rows: readonly Group[];
+  },
+): Promise<readonly Group[]> {
+  if (!hasReasons(query, rows)) return rows;
+  const rowsQuery = rowsQueryOf(query, selected, { range, top });
   const failed = await summedRows(database, {
     ...rowsQuery,
     columns: [...rowsQuery.columns, { by: "value" }],
-    tag: { name: ":reason" },
+    tag: REASON,
     onlyRequests: true,
     limit: MAX_ROWS * 10,
   });
@@ -222,7 +306,36 @@ async function groups(
     known[String(group.at(-1))] = requests;
     reasons.set(id, known);
   }
-  return sorted.map((row) => ({ ...row, failures: reasons.get(JSON.stringify(row.group)) ?? {} }));
+  return rows.map((row) => ({ ...row, failures: reasons.get(JSON.stringify(row.group)) ?? {} }));
+}
+
+/** Why requests of all groups together failed. */
+async function totalReasons(
+  database: Database,
+  query: UsageQuery,
+  selected: Selected,
+  { range, rows }: { readonly range: UsageRange; readonly rows: readonly Group[] },
+): Promise<Pick<Group, "failures"> | undefined> {
+  if (!hasReasons(query, rows)) return undefined;
+  const failed = await summedRows(database, {
+    ...rowsQueryOf(query, selected, { range }),
+    periods: [{ ...range, label: null }],
+    columns: [{ by: "value" }],
+    tag: REASON,
+    onlyRequests: true,
+    limit: MAX_ROWS,
+  });
+  return {
+    failures: Object.fromEntries(failed.map(({ group, requests }) => [String(group[0]), requests])),
+  };
+}
+
+const REASON = { name: ":reason" } as const;
+
+/** Whether there is something to say about failures. */
+function hasReasons(query: UsageQuery, rows: readonly Group[]): boolean {
+  return tagOf(query) === undefined && !query.by.includes(SESSION) &&
+    rows.some(({ errors }) => errors > 0);
 }
 
 /** In order of time; then those of most credits first, the others last. */

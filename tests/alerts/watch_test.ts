@@ -1,5 +1,5 @@
 import type { AlertTimes } from "../../src/alerts/mod.ts";
-import { notices } from "../../src/alerts/mod.ts";
+import { notices, noticesOf } from "../../src/alerts/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { alertReceiver } from "../fake/alert_receiver.ts";
 import { customer } from "../fake/customer.ts";
@@ -87,10 +87,7 @@ Deno.test("low credits, budgets and expiries are told once for each mark, whatev
   assert(expiring!.startsWith("key_expiring:key_") && expiring!.endsWith(":1d"), expiring);
 
   // each account sees its own
-  const own = await notices(database, {
-    reader: { accountId: bob.accountId, leads: [] },
-    limit: 10,
-  });
+  const own = await noticesOf(database, { accountId: bob.accountId, leads: [] }, 10);
   assertEquals(own.map(({ mark }) => mark), [expiring]);
   assertStringIncludes(own[0]!.text, "The key ci of");
   // a disabled account is left alone

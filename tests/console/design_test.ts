@@ -63,7 +63,7 @@ new PerformanceObserver((list) => {
 
 /** What the next program must find. */
 const FAULTS: readonly (readonly [css: string, found: RegExp])[] = [
-  [".name { max-width: none !important; flex: none; }", /wider than the screen/],
+  [".name { max-width: none !important; flex: none; }", /cut/],
   ["td.figure { display: none !important; }", /hidden/],
   ["td.primary { overflow: hidden; max-width: 2rem !important; }", /cut/],
 ];
@@ -178,6 +178,15 @@ const CUT = `(() => {
     if (one.matches("td.figure") && !one.matches(".none") && !(box.width > 0 && box.left >= 0 && box.right <= width + 1)) {
       wrong.push("hidden figure " + what);
     }
+    if (one.matches(".stat dd:not(.note)") && /^[\\d,.−+-]+$/.test(one.textContent)) {
+      const text = document.createRange();
+      text.selectNodeContents(one);
+      const lines = new Set([...text.getClientRects()].map(({ top }) => Math.round(top)));
+      if (lines.size > 1) wrong.push("digits on several lines " + what);
+    }
+    if (one.matches("td button") && one.getClientRects().length > 0) {
+      if (box.height > 1.9 * parseFloat(getComputedStyle(one).fontSize) * 1.5) wrong.push("a button of two lines " + what);
+    }
   }
   return [...new Set(wrong)].slice(0, 8);
 })()`;
@@ -242,7 +251,11 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
     }
     await page.context().close();
   }
-  const page = await rich.signedIn(data.email);
+  const page = await rich.signedIn(data.email, { viewport: { width: 375, height: 800 } });
+  await page.goto(`${url}/console`);
+  await page.evaluate(`document.body.insertAdjacentHTML("beforeend",
+    '<dl class="stats"><div class="stat" style="width:6rem"><dt>x</dt><dd style="font-size:2rem">1,074,681</dd></div></dl>')`);
+  assertMatch(String(await page.evaluate(CUT)), /digits on several lines/);
   await page.goto(`${url}/console/keys`);
   for (
     const [fault, found] of [
@@ -250,6 +263,7 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
       ["td.figure { width: 0; position: absolute; left: -50px; }", /hidden figure/],
       ["h1 { width: 1rem; overflow: hidden; }", /cut h1/],
       [".table tbody td { white-space: nowrap !important; min-width: 20rem; }", /beyond its box/],
+      ["td button { width: 1rem; white-space: normal; overflow-wrap: anywhere; }", /two lines/],
     ] as const
   ) { // else the test would find nothing
     await page.evaluate(`{

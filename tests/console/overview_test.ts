@@ -64,11 +64,11 @@ Deno.test("the overview: figures of a range, compared with the same hours before
   await request(gateway, nowMs - DAY_MS + 2 * 3_600_000, { credits: 999 }); // later that day
   const owner = await signedIn(gateway, OWNER);
   const today = wordsOf(await (await owner.get(PATH)).text());
-  assertMatch(today, /Spend 400 credits, \$4\.00, \+300 % to before/);
-  assertMatch(today, /Requests 2 \+100 % to before/);
+  assertMatch(today, /Spend 400 credits, \$4\.00, before 100 \(\+300 %\)/);
+  assertMatch(today, /Requests 2 before 1 \(\+100 %\)/);
   assertMatch(today, /Failed 50 % 1 of 2; before 0 %/);
   assertMatch(today, /Latency p50 2\.0 s before 1\.0 s/);
-  assertStringIncludes(today, "compared with yesterday at this time");
+  assertStringIncludes(today, "compared with yesterday up to the same time");
   const week = wordsOf(await (await owner.get(`${PATH}?range=7d`)).text());
   assertMatch(week, /Spend 1,499 credits, \$14\.99, none before/);
   const strange = wordsOf(await (await owner.get(`${PATH}?range=constructor`)).text());
@@ -98,7 +98,8 @@ Deno.test("the overview without a price of credits shows no dollars, and without
   await using gateway = await startGateway();
   const owner = await signedIn(gateway, OWNER);
   const words = wordsOf(await (await owner.get(PATH)).text());
-  assertStringIncludes(words, "Spend 0 credits, as before");
+  assertStringIncludes(words, "No requests in this time. Send one from the Playground");
+  assert(!words.includes("Spend") && !words.includes("Latency"), words);
   assert(!words.includes("$") && !words.includes("NaN"), words);
   assertStringIncludes(words, "Last audit none yet");
   await (await owner.post(`${PATH}/audit`, {}, { from: PATH + "/audit" })).body?.cancel();

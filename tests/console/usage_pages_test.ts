@@ -93,3 +93,25 @@ Deno.test("ranges and groupings are links that keep the rest of the address; oth
   assertStringIncludes(custom, '<input type="hidden" name="compare" value="1"');
   assertStringIncludes(custom, "Do not compare");
 });
+
+Deno.test("usage by many keys has a chart of the top ones, though they are more groups by day than a report may have", async () => {
+  await using gateway = await startGateway();
+  const { database, owner } = gateway.gateway;
+  const dayMs = 86_400_000;
+  const today = Math.floor(Date.now() / dayMs) * dayMs;
+  await database.batch([{
+    sql: `insert into usage_days (day_at_ms, account_id, key_id, route, requests, errors,
+        input_tokens, cached_tokens, output_tokens, duration_ms, credits, saved_millionths)
+      with recursive up(i) as (select 0 union all select i + 1 from up where i < 119),
+        days(d) as (select 1 union all select d + 1 from days where d < 89)
+      select ?1 - d * ?2, ?3, printf('key_%03d', i), 'svc-k2', 1, 0, 1, 0, 1, 1, i + 1, 0
+      from up, days`,
+    args: [today, dayMs, owner.id],
+  }]);
+  const browser = await signedIn(gateway, owner.email);
+  const reply = await browser.get("/console/usage?by=key&since=90d&all=1");
+  const text = await reply.text();
+  assertEquals(reply.status, 200);
+  assertStringIncludes(text, "all others");
+  assertStringIncludes(text, "Credits by day and key");
+});

@@ -67,9 +67,10 @@ async function filled(path: string): Promise<Database> {
     (id, at_ms, operation, door, actor, outcome) select printf('op_%05d', i * 7919 % ${ROWS}),
       i / 3, 'op.' || (i % 100), 'api', 'a@example.com', 'done' from n`);
   await run(
-    `${numbers} insert into alerts (id, mark, kind, title, text, data, created_at_ms, read_at_ms)
-    select printf('alert_%05d', i * 7919 % ${ROWS}), 'm' || i, 'low_credits', '', '', '{}', i / 3, 1
-    from n`,
+    `${numbers} insert into alerts
+      (id, mark, kind, account_id, title, text, data, created_at_ms, read_at_ms)
+    select printf('alert_%05d', i * 7919 % ${ROWS}), 'm' || i, 'low_credits', 'acc_a', '', '', '{}',
+      i / 3, 1 from n`,
   );
   await run(`${numbers} insert into usage_records
     (request_id, account_id, key_id, dialect, route, attempts, status, ending, streamed,
@@ -92,7 +93,8 @@ Deno.test("a list whose filter matches nothing, or little, holds up no other use
       "requests that failed": () => latestRecords(seen, { failed: true, limit: 10 }),
       "failed requests of an account": () =>
         latestRecords(seen, { accountId: "acc_a", failed: true, limit: 10 }),
-      "unread alerts": () => notices(seen, { isUnread: true, limit: 10 }),
+      "unread alerts of an account": () =>
+        notices(seen, { accountId: "acc_a", isUnread: true, limit: 10 }),
     };
     for (const [name, list] of Object.entries(lists)) {
       await t.step(name, async () => {

@@ -87,6 +87,18 @@ Deno.test("an automatic top-up that stops has one alert for each stop, for its a
   assertEquals((await told()).length, 2);
   await receiver.waitFor(2);
 
+  // and within the same half minute, before anybody looked: each stop is told
+  for (let stops = 3; stops <= 4; stops++) {
+    skewMs += 5_000;
+    stripe.clockMs = skewMs;
+    await payments.turnOnTopUp(ada, terms);
+    await sweep.topUp();
+    await receiver.waitFor(stops);
+  }
+  await payments.turnOnTopUp(ada, terms);
+  assertEquals((await told()).length, 4);
+  await payments.runTopUps();
+
   // the alert is forgotten, and what it was about lasts
   skewMs += 31 * DAY_MS;
   await database.batch([
@@ -94,5 +106,5 @@ Deno.test("an automatic top-up that stops has one alert for each stop, for its a
     "delete from alerts where kind = 'top_up_stopped'",
   ].map((sql) => ({ sql, args: [] })));
   assertEquals(await told(), []);
-  assertEquals(receiver.marks.filter((mark) => mark.startsWith("top_up_stopped")).length, 2);
+  assertEquals(receiver.marks.filter((mark) => mark.startsWith("top_up_stopped")).length, 4);
 });

@@ -24,6 +24,7 @@ export interface FakeStripe extends AsyncDisposable {
   readonly url: string;
   readonly sessions: Map<string, StripeObject>;
   readonly intents: Map<string, StripeObject>;
+  readonly refunds: Map<string, StripeObject>;
   /** All events so far, oldest first. */
   readonly events: StripeObject[];
   /** Calls that were made, as method and path. */
@@ -355,6 +356,7 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
     url: `http://127.0.0.1:${server.addr.port}`,
     sessions,
     intents,
+    refunds,
     events,
     calls,
     faults,

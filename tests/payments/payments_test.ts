@@ -450,6 +450,27 @@ Deno.test("an answer that was lost is asked for again, and makes one session", a
   }
 });
 
+Deno.test("an order that is asked for with another address has the first checkout, and is not closed", async () => {
+  await using shop = await openShop();
+  const { payments, database } = shop.gateway.gateway;
+  const ada = await shop.account();
+  const checkout = (returnTo: string) =>
+    payments.checkout(ada, "starter", { origin: "console", reference: "1", returnTo });
+  const { order, url } = await checkout("https://one.example.com");
+  // as at a gateway that asked at the same time, and has not noted it yet
+  const asked = { ...order, sessionId: null, sessionUrl: null };
+  const other = await payments.open(asked, { returnTo: "https://other.example.com" });
+  assertEquals([other.url, other.order.state], [url, "open"]);
+  await database.batch([
+    { sql: "update orders set session_url = null where id = ?", args: [order.id] },
+  ]);
+  await assertRejects(() => checkout("https://third.example.com"), Error, "cannot be used");
+  assertEquals((await shop.again(order)).state, "open");
+  await shop.deliver(shop.stripe.pay(order.sessionId!));
+  assertEquals(await shop.balance(ada), 500);
+  await shop.assertClean();
+});
+
 Deno.test("the same form makes one order; another package under it is refused", async () => {
   await using shop = await openShop();
   const { payments } = shop.gateway.gateway;

@@ -261,13 +261,30 @@ Deno.test("the top groups and the others add up to all; a scope shows no more th
   const { parts, records, ada, team } = made;
   const report = (query: Record<string, unknown>, scope?: UsageScope) =>
     reportUsage(parts, usageQuery.parse({ since: "2026-10-01", ...query }), scope);
-  for (const by of ["key", "key,month", "tag:session"]) {
+  for (const by of ["key", "key,month", "model", "model,day", "account", "tag:session"]) {
     const filter = by === "tag:session" ? { team: "Platform" } : {};
     const [all, best] = [
       await report({ by, ...filter }),
       await report({ by, top: 2, ...filter }),
     ];
     assertEquals(best.totals, all.totals, by);
+    const names = all.rows.map(({ group }) => group[by.split(",")[0]!]!);
+    const credits = (name: string) =>
+      all.rows.filter((_, at) => names[at] === name).reduce((sum, row) => sum + row.requests, 0);
+    const most = [...new Set(names)].toSorted((a, b) =>
+      credits(b) - credits(a) || (a < b ? -1 : 1)
+    );
+    const shown = best.rows.filter(({ isOthers }) => !isOthers)
+      .map(({ group }) => group[by.split(",")[0]!]!);
+    assertEquals([...new Set(shown)].toSorted(), most.slice(0, 2).toSorted(), by);
+    const totalsOnly = await reportUsage(
+      parts,
+      usageQuery.parse({ since: "2026-10-01", by, top: 2, ...filter }),
+      {},
+      { reasons: "totals" },
+    );
+    assertEquals(totalsOnly.totals, all.totals, by);
+    assert(totalsOnly.rows.every(({ failures }) => failures === undefined));
     assertEquals(new Set(best.rows.map(({ group }) => group[by.split(",")[0]!])).size, 3);
     assertEquals(
       best.rows.filter(({ isOthers }) => isOthers).every(({ group }) =>

@@ -1,6 +1,6 @@
 import { type Account, type Action, type Key, newKeyId, ROLES } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
-import type { Budget, Credits, Entry, Lot } from "../../ledger/mod.ts";
+import type { Budget, Credits, Entry } from "../../ledger/mod.ts";
 import { Budgets, TimeZones } from "../budgets.tsx";
 import {
   Chart,
@@ -9,15 +9,14 @@ import {
   Field,
   Form,
   FormId,
-  RelativeTime,
+  Name,
   Stat,
-  Table,
 } from "../components.tsx";
-import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { EntryTable } from "../pages/credit_entries.tsx";
-import { SOURCES } from "../pages/home.tsx";
 import { KeyTable, NewKey } from "../pages/keys.tsx";
+import { LotTable } from "./account_lots.tsx";
+import { AccountTeams, type Membership } from "./account_teams.tsx";
 import { AccountState } from "./accounts.tsx";
 
 /** Where the account's usage, requests and entries are in full. */
@@ -46,6 +45,8 @@ export function AccountDetailPage(
     may,
     account,
     credits,
+    debt,
+    teams,
     entries,
     keys,
     budgets,
@@ -68,6 +69,10 @@ export function AccountDetailPage(
     may: (action: Action) => boolean;
     account: Account;
     credits: Credits;
+    /** Credits that it owes from refunds and disputes. */
+    debt: number;
+    /** The teams that it is a member of; of a pool, the team that it is of. */
+    teams: readonly Membership[];
     /** The latest ones. */
     entries: readonly Entry[];
     keys: readonly Key[];
@@ -93,8 +98,10 @@ export function AccountDetailPage(
   },
 ) {
   const base = `/console/operator/accounts/${account.id}`;
+  const isPool = account.kind === "pool";
+  const name = isPool && account.name !== "" ? account.name : account.email;
   return (
-    <Layout page={page} title={account.email} notice={noticeOf({ error, done })}>
+    <Layout page={page} title={name} notice={noticeOf({ error, done })}>
       {link === undefined ? null : (
         <section class="card">
           <h2>Sign-in link</h2>
@@ -104,33 +111,25 @@ export function AccountDetailPage(
       )}
       {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
       <p>
-        {account.name} <AccountState account={account} />
+        {isPool
+          ? teams.map(({ teamId, teamName }) => (
+            <>
+              Team <Name text={teamName} href={`/console/teams/${teamId}`} />
+            </>
+          ))
+          : account.name} <AccountState account={account} />
       </p>
       <dl class="stats">
         <Stat name="Balance" value={credits.balance} note="credits" />
+        {debt === 0
+          ? null
+          : <Stat name="Debt" value={debt} note="credits, paid off by the next purchases" />}
         <Stat name="Spent" value={credits.consumed} note="credits" />
         <Stat name="Requests" value={credits.requests} />
         <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
       </dl>
       {chart === undefined ? null : <Chart {...chart} />}
       <UsageLinks account={account} />
-      {!may("account.keys") ? null : (
-        <>
-          <h2>Keys</h2>
-          <KeyTable
-            keys={keys}
-            budgets={budgets}
-            lastUse={lastUse}
-            spent={spent}
-            csrf={csrf}
-            nowMs={nowMs}
-            mayChange={() => false}
-            mayBudget={() => false}
-            models={models}
-            action={may("account.manage") && account.kind !== "pool" ? `${base}/keys` : undefined}
-          />
-        </>
-      )}
       <h2>Budgets</h2>
       <section class="card">
         {ownBudgets.length > 0
@@ -138,7 +137,7 @@ export function AccountDetailPage(
           : <p class="quiet">No budgets: all of the balance may be spent.</p>}
         <Budgets
           budgets={ownBudgets}
-          of={account.email}
+          of={name}
           csrf={csrf}
           path={may("account.budgets") ? base : undefined}
         />
@@ -249,65 +248,26 @@ export function AccountDetailPage(
           </section>
         )}
       </div>
-      <h2>History</h2>
+      {isPool ? null : <AccountTeams teams={teams} />}
+      {!may("account.keys") ? null : (
+        <>
+          <h2>Keys</h2>
+          <KeyTable
+            keys={keys}
+            budgets={budgets}
+            lastUse={lastUse}
+            spent={spent}
+            csrf={csrf}
+            nowMs={nowMs}
+            mayChange={() => false}
+            mayBudget={() => false}
+            models={models}
+            action={may("account.manage") && account.kind !== "pool" ? `${base}/keys` : undefined}
+          />
+        </>
+      )}
+      <h2>Latest entries</h2>
       <EntryTable entries={entries} />
     </Layout>
-  );
-}
-
-/** Lots with something left; each can be taken back. */
-function LotTable(
-  { lots, csrf, nowMs, action }: {
-    lots: readonly Lot[];
-    csrf: string;
-    nowMs: number;
-    /** `undefined` if the visitor may not take credits back. */
-    action: string | undefined;
-  },
-) {
-  return (
-    <Table<Lot>
-      caption="Lots, in the order they are spent"
-      rows={lots}
-      empty="No credits left."
-      columns={[
-        { name: "lot", cell: ({ id }) => <code>{id}</code> },
-        { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
-        { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
-        {
-          name: "remaining",
-          role: "figure",
-          numeric: true,
-          cell: ({ remaining }) => number(remaining),
-        },
-        {
-          name: "expires",
-          cell: ({ expiresAtMs }) =>
-            expiresAtMs === null ? "never" : <RelativeTime ms={expiresAtMs} nowMs={nowMs} />,
-        },
-        {
-          name: "",
-          cell: (lot) =>
-            action === undefined ? "" : (
-              <details>
-                <summary>Take back</summary>
-                <Form action={action} csrf={csrf} confirm="Take these credits back?">
-                  <FormId />
-                  <input type="hidden" name="lot" value={lot.id} />
-                  <Field
-                    label="Credits"
-                    name="credits"
-                    type="number"
-                    min={1}
-                    hint="Leave empty to take back all credits that are not held."
-                  />
-                  <Field label="Note" name="note" maxlength={500} required />
-                  <button type="submit" class="danger">Take back</button>
-                </Form>
-              </details>
-            ),
-        },
-      ]}
-    />
   );
 }

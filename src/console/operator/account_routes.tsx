@@ -35,9 +35,11 @@ import {
   seeOther,
 } from "../request.tsx";
 import { BUDGET_FORMS, type Change } from "../budget_form.ts";
-import type { ChartProps } from "../components.tsx";
+import { type ChartProps, MAX_SERIES } from "../chart.tsx";
 import { reportChart } from "../usage_chart.ts";
+import { debtOf } from "../../payments/mod.ts";
 import { AccountDetailPage } from "./account.tsx";
+import type { Membership } from "./account_teams.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 const ENTRIES_SHOWN = 20;
@@ -47,7 +49,7 @@ const DAY_MS = 86_400_000;
 
 /** One account, and what an operator does for it. */
 export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { accounts, keys, sales, database, catalog, now, config } = parts;
+  const { accounts, keys, sales, database, catalog, now, config, teams, members } = parts;
 
   /** For pages about one account; what is managed of an owner's account needs more. */
   const about = (
@@ -64,11 +66,16 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
 
   /** Its credits of the last 30 days by model, and as a comparison of the 30 before. */
   const usageOf = async ({ id: accountId }: Account): Promise<ChartProps | undefined> => {
-    const usage = { database, accounts, teams: parts.teams, now };
+    const usage = { database, accounts, teams, now };
     const report = (more: Readonly<Record<string, unknown>>) =>
-      reportUsage(usage, usageQuery.parse(more), { accountId });
+      reportUsage(usage, usageQuery.parse(more), { accountId }, { reasons: "none" });
     try {
-      const latest = await report({ by: "day,model", since: USAGE_RANGE, compare: true });
+      const latest = await report({
+        by: "day,model",
+        since: USAGE_RANGE,
+        compare: true,
+        top: MAX_SERIES,
+      });
       if (latest.rows.length === 0) return undefined;
       const { since, until } = latest.previous!;
       return reportChart(latest, await report({ by: "day", since, until }));
@@ -76,6 +83,19 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
       if (error instanceof ReportError) return undefined; // too many models for a chart
       throw error;
     }
+  };
+
+  const teamsOf = async (account: Account): Promise<readonly Membership[]> => {
+    if (account.kind === "pool") {
+      return (await teams.list()).filter(({ poolId }) => poolId === account.id)
+        .map(({ id, name }) => ({ teamId: id, teamName: name }));
+    }
+    return (await members.ofAccount(account)).map(({ teamId, teamName, role, stoppedAtMs }) => ({
+      teamId,
+      teamName,
+      role,
+      isStopped: stoppedAtMs !== null,
+    }));
   };
 
   const detail = async (
@@ -92,6 +112,8 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         csrf={session.csrfToken}
         account={account}
         credits={await creditsOf(database, account.id, now())}
+        debt={await debtOf(database, account.id)}
+        teams={await teamsOf(account)}
         entries={await entriesOf(database, { accountId: account.id, limit: ENTRIES_SHOWN })}
         may={(action) => can(session, actionOn(account, action))}
         keys={own.toReversed()}

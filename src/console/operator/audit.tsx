@@ -1,11 +1,12 @@
+import type { Child } from "@hono/hono/jsx";
 import { can, type Session } from "../../accounts/mod.ts";
-import { rememberAudit } from "../../alerts/mod.ts";
+import { type AuditOutcome, lastAudit, rememberAudit } from "../../alerts/mod.ts";
 import { databaseFile } from "../../config/mod.ts";
 import { backUp } from "../../database/mod.ts";
 import { randomText } from "../../platform/mod.ts";
 import { audit, type AuditReport, type Mismatch } from "../../ledger/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
-import { Form, Stat, Table } from "../components.tsx";
+import { Form, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, notFound, page, pageOf, recordInLog } from "../request.tsx";
@@ -20,10 +21,16 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/audit",
     may(
       "audit.run",
-      (c, session) =>
-        page(
+      async (c, session) =>
+        await page(
           c,
-          <AuditPage page={pageOf(c)} csrf={session.csrfToken} canBackUp={canBackUp(session)} />,
+          <AuditPage
+            page={pageOf(c)}
+            csrf={session.csrfToken}
+            last={await lastAudit(database)}
+            nowMs={now()}
+            canBackUp={canBackUp(session)}
+          />,
         ),
     ),
   );
@@ -41,6 +48,7 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
           csrf={session.csrfToken}
           report={report}
           tookMs={tookMs}
+          nowMs={now()}
           canBackUp={canBackUp(session)}
         />,
       );
@@ -66,16 +74,24 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
   );
 }
 
+/** From when on a number that is to be a time is one, in milliseconds. */
+const FIRST_TIME_MS = 1e12;
+
 /** A mismatch's side; null where a row is missing. */
-function valueText(value: Mismatch["found"]): string {
-  return value === null ? "none" : typeof value === "number" ? number(value) : value;
+function valueOf(kind: string, value: Mismatch["found"]): Child {
+  if (value === null) return "none";
+  if (typeof value === "string") return <Name text={value} />;
+  return /_at(_ms)?$/.test(kind) && value >= FIRST_TIME_MS ? <Time ms={value} /> : number(value);
 }
 
 /** The ledger re-added, on request. */
 function AuditPage(
-  { page, csrf, report, tookMs, canBackUp }: {
+  { page, csrf, last, report, tookMs, nowMs, canBackUp }: {
     page: PageContext;
     csrf: string;
+    /** How the last one went, if none was asked for now. */
+    last?: AuditOutcome | undefined;
+    nowMs: number;
     report?: AuditReport | undefined;
     tookMs?: number | undefined;
     canBackUp: boolean;
@@ -106,16 +122,30 @@ function AuditPage(
             <Stat name="Duration" value={duration(tookMs ?? 0)} />
           </dl>
           {report.mismatches.length === 0 ? null : (
+            <p>
+              Keep a backup of the database as it is, then see what changed it: rows edited by hand,
+              a restored file, or a fault of the gateway. Balances are not corrected by themselves.
+            </p>
+          )}
+          {report.mismatches.length === 0 ? null : (
             <Table<Mismatch>
               caption="Mismatches"
               rows={report.mismatches}
               empty=""
               columns={[
-                { name: "noun", cell: ({ noun }) => noun },
-                { name: "kind", cell: ({ kind }) => kind },
-                { name: "row", cell: ({ id }) => <code>{id}</code> },
-                { name: "found", numeric: true, cell: ({ found }) => valueText(found) },
-                { name: "expected", numeric: true, cell: ({ expected }) => valueText(expected) },
+                {
+                  name: "what does not match",
+                  cell: ({ noun, kind }) =>
+                    `${noun}: ${kind.replace(`${noun}_`, "").replaceAll("_", " ")}`,
+                },
+                { name: "row", cell: ({ id }) => <Name text={id} code /> },
+                { name: "found", numeric: true, cell: ({ kind, found }) => valueOf(kind, found) },
+                {
+                  name: "expected",
+                  role: "figure",
+                  numeric: true,
+                  cell: ({ kind, expected }) => valueOf(kind, expected),
+                },
               ]}
             />
           )}
@@ -128,6 +158,13 @@ function AuditPage(
             Recomputes balances, budgets, lots, holds, windows and roll-ups from entries and
             records, and checks the schema. Requests continue meanwhile.
           </p>
+          {last === undefined ? null : (
+            <p>
+              Last audit: <RelativeTime ms={last.atMs} nowMs={nowMs} />, {last.mismatches === 0
+                ? "no mismatches"
+                : `${count(last.mismatches, "row")} did not match`}.
+            </p>
+          )}
           <button type="submit">Audit now</button>
         </Form>
         {canBackUp

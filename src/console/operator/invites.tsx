@@ -31,6 +31,10 @@ function InvitesPage(
   );
   return (
     <Layout page={page} title="Invites">
+      <p class="quiet">
+        Each account has an invite code on its page Credits, and earns credits when somebody
+        registers with it, and once more at that account's first payment.
+      </p>
       <Table<typeof rows[number]>
         caption="Who invited whom"
         rows={rows}
@@ -38,8 +42,13 @@ function InvitesPage(
         columns={[
           { name: "invited by", cell: ({ inviter }) => inviter },
           { name: "invitee", cell: ({ email }) => email },
-          { name: "time", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
-          { name: "earned", role: "figure", numeric: true, cell: ({ earned }) => number(earned) },
+          { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          {
+            name: "credits earned",
+            role: "figure",
+            numeric: true,
+            cell: ({ earned }) => number(earned),
+          },
         ]}
       />
     </Layout>

@@ -27,26 +27,26 @@ function LiveRequests(
   return (
     <>
       <p class="quiet">
-        {count(inFlight.length, "request")} at <Time ms={nowMs} />; refreshes every 2 s.
+        {count(inFlight.length, "request")} in flight at{" "}
+        <Time ms={nowMs} />. Updates every 2 seconds.
       </p>
       <Table<InFlightRequest>
         caption="In-flight requests, oldest first"
         rows={inFlight}
         empty="No requests in flight."
         columns={[
-          { name: "request", cell: ({ requestId }) => <code>{requestId}</code> },
           {
             name: "account",
-            bare: true,
             cell: ({ accountId, email }) => (
               <Name text={email} href={`/console/operator/accounts/${accountId}`} />
             ),
           },
-          { name: "model", bare: true, cell: ({ route }) => route },
+          { name: "model", bare: true, cell: ({ route }) => <Name text={route} /> },
           {
             name: "dialect",
             cell: ({ dialect, streamed }) => `${dialect}${streamed ? ", streamed" : ""}`,
           },
+          { name: "request", bare: true, cell: ({ requestId }) => <code>{requestId}</code> },
           {
             name: "duration",
             role: "figure",

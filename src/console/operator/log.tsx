@@ -98,7 +98,9 @@ function LogPage(
       <Table<LogEntry>
         caption="What operators changed, newest first"
         rows={entries}
-        empty="Nothing has been changed yet."
+        empty={filter.by === undefined && filter.about === undefined
+          ? "Nothing has been changed yet."
+          : "No operations match."}
         columns={[
           { name: "time", bare: true, cell: ({ atMs }) => <Time ms={atMs} /> },
           { name: "actor", cell: ({ actor }) => actor },

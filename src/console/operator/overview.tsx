@@ -9,10 +9,9 @@ import {
 } from "../../alerts/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import type { UpstreamState } from "../../upstreams/mod.ts";
-import type { ComparedFigures, UsageFigures, UsageRow } from "../../usage/mod.ts";
 import { AlertText } from "../alert_text.tsx";
-import { Badge, Chart, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
-import { count, duration, number, share, signed } from "../format.ts";
+import { Badge, RelativeTime, Stat, Time } from "../components.tsx";
+import { count } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, pageOf } from "../request.tsx";
@@ -23,9 +22,8 @@ import {
   overviewFigures,
   type RangeName,
   RANGES,
-  requestsChart,
-  spendChart,
 } from "./overview_figures.ts";
+import { UsageParts } from "./overview_usage.tsx";
 import { isTroubled, UpstreamSummary } from "./upstream_table.tsx";
 
 const PATH = "/console/operator";
@@ -125,10 +123,12 @@ function PresentPart({ present, nowMs }: { present: Present; nowMs: number }) {
         {audit === undefined ? null : (
           <Stat
             name="Last audit"
-            value={auditWords(audit.last)}
+            value={auditFigure(audit.last)}
             note={
               <>
-                {audit.last === undefined
+                {audit.last === undefined || audit.last.mismatches === 0
+                  ? null
+                  : <Badge tone="bad">do not match</Badge>} {audit.last === undefined
                   ? null
                   : <RelativeTime ms={audit.last.atMs} nowMs={nowMs} />}{" "}
                 <a href={`${PATH}/audit`}>Audit</a>
@@ -151,15 +151,17 @@ function PresentPart({ present, nowMs }: { present: Present; nowMs: number }) {
       )}
       {upstreams === undefined ? null : <UpstreamSummary upstreams={upstreams} />}
       <p class="quiet">
-        As of <Time ms={nowMs} />. Upstreams: the last hour, in this process.
+        As of <Time ms={nowMs} />.{upstreams === undefined
+          ? null
+          : " Upstreams: the last hour, as this gateway has seen it."}
       </p>
     </>
   );
 }
 
-function auditWords(last: AuditOutcome | undefined): string {
+function auditFigure(last: AuditOutcome | undefined): string {
   if (last === undefined) return "none yet";
-  return last.mismatches === 0 ? "clean" : count(last.mismatches, "mismatch").replace("hs", "hes");
+  return last.mismatches === 0 ? "clean" : count(last.mismatches, "row");
 }
 
 /** The present, and the figures of a range. */
@@ -173,19 +175,8 @@ function OverviewPage(
     children?: Child;
   },
 ) {
-  const { overTime, before, models, accounts, latency, latencyBefore, span } = figures;
-  const { totals } = overTime;
-  const usage = (by: string) =>
-    `/console/usage?${new URLSearchParams({ all: "1", by, since: range, compare: "1" })}`;
-  const chart = spendChart(figures);
-  const dollars = (credits: number) =>
-    perUsd === undefined ? "" : `$${
-      (credits / perUsd).toLocaleString("en-US", {
-        minimumFractionDigits: 2,
-        maximumFractionDigits: 2,
-      })
-    }`;
-  const than = range === "today" ? "yesterday at this time" : `the ${RANGES[range].words} before`;
+  const isEmpty = figures.overTime.totals.requests === 0 &&
+    figures.before.totals.requests === 0;
   return (
     <Layout page={page} title="Overview">
       {children}
@@ -200,176 +191,15 @@ function OverviewPage(
           </a>
         ))}
       </nav>
-      <dl class="stats">
-        <Stat
-          name="Spend"
-          value={totals.credits}
-          note={join(
-            "credits",
-            dollars(totals.credits),
-            changeOf(totals.credits, before.totals.credits),
-          )}
-        />
-        <Stat
-          name="Requests"
-          value={totals.requests}
-          note={changeOf(totals.requests, before.totals.requests)}
-        />
-        <Stat
-          name="Failed"
-          value={share(totals.errors, totals.requests)}
-          note={`${number(totals.errors)} of ${number(totals.requests)}; before ${
-            share(before.totals.errors, before.totals.requests)
-          }`}
-        />
-        <Stat
-          name="Latency p50"
-          value={msText(latency.p50Ms)}
-          note={`before ${msText(latencyBefore.p50Ms)}`}
-        />
-        <Stat
-          name="Latency p95"
-          value={msText(latency.p95Ms)}
-          note={`before ${msText(latencyBefore.p95Ms)}`}
-        />
-        <Stat
-          name="First output p95"
-          value={msText(latency.firstTokenP95Ms)}
-          note={`before ${msText(latencyBefore.firstTokenP95Ms)}`}
-        />
-      </dl>
-      <p class="quiet">
-        UTC days <Time ms={span.sinceMs} dayOnly /> to now, compared with{" "}
-        {than}. Latency is that of the latest {number(latency.requests)}{" "}
-        complete requests, from arrival to end{latency.sinceMs === undefined ? null : (
-          <>
-            , from <Time ms={latency.sinceMs} /> on
-          </>
-        )}; before: of {number(latencyBefore.requests)}.
-      </p>
-      <div class="pair">
-        <Chart {...requestsChart(figures)} />
-        {chart === undefined ? null : <Chart {...chart} />}
-      </div>
-      <div class="pair">
-        <div>
-          <section>
-            <h2>Top accounts</h2>
-            <TopTable
-              noun="account"
-              rows={accounts.rows}
-              total={accounts.totals}
-              href={({ account }) => `${PATH}/accounts/${account}`}
-            />
-            <p>
-              All <a href={usage("account")}>accounts</a>, <a href={usage("team")}>teams</a>,{" "}
-              <a href={usage("member")}>members</a>, <a href={usage("key")}>keys</a>
-            </p>
-          </section>
-          <section>
-            <h2>Why requests failed</h2>
-            <Failures totals={totals} />
-            <p>
-              All <a href={usage("reason")}>reasons</a>
-            </p>
-          </section>
-        </div>
-        <section>
-          <h2>Top models</h2>
-          <TopTable
-            noun="model"
-            rows={models.rows}
-            total={models.totals}
-            href={() => undefined}
-          />
-          <p>
-            All <a href={usage("model")}>models</a>
+      {isEmpty
+        ? (
+          <p class="empty">
+            No requests in this time. Send one from the <a href="/console/playground">Playground</a>
+            {" "}
+            or see how to connect a client on <a href="/console/keys">Keys</a>.
           </p>
-        </section>
-      </div>
+        )
+        : <UsageParts figures={figures} range={range} perUsd={perUsd} />}
     </Layout>
   );
-}
-
-function TopTable(
-  { noun, rows, total, href }: {
-    noun: "account" | "model";
-    rows: readonly UsageRow[];
-    total: UsageFigures;
-    href: (group: UsageRow["group"]) => string | undefined;
-  },
-) {
-  return (
-    <Table<UsageRow>
-      caption={`Top ${noun}s`}
-      rows={rows}
-      empty="No requests in this time."
-      columns={[
-        {
-          name: noun,
-          cell: ({ group, names, isOthers }) => {
-            const link = isOthers ? undefined : href(group);
-            return (
-              <Name
-                text={isOthers ? "all others" : names[noun] ?? group[noun] ?? ""}
-                {...(link === undefined ? {} : { href: link })}
-              />
-            );
-          },
-        },
-        {
-          name: "requests",
-          numeric: true,
-          cell: ({ requests, errors }) => (
-            <>
-              {number(requests)}
-              {errors === 0
-                ? null
-                : <span class="quiet">{`, ${share(errors, requests)} failed`}</span>}
-            </>
-          ),
-        },
-        {
-          name: "credits",
-          role: "figure",
-          numeric: true,
-          cell: ({ credits }) => (
-            <>
-              {number(credits)} <span class="quiet">{share(credits, total.credits)}</span>
-            </>
-          ),
-        },
-      ]}
-    />
-  );
-}
-
-function Failures({ totals }: { totals: ComparedFigures }) {
-  const rows = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a)
-    .slice(0, 6);
-  return (
-    <Table<readonly [string, number]>
-      caption="Reasons of failures"
-      rows={rows}
-      empty="No request failed in this time."
-      columns={[
-        { name: "reason", cell: ([reason]) => <Name text={reason.replaceAll("_", " ")} /> },
-        { name: "requests", role: "figure", numeric: true, cell: ([, found]) => number(found) },
-        { name: "share", numeric: true, cell: ([, found]) => share(found, totals.errors) },
-      ]}
-    />
-  );
-}
-
-function changeOf(now: number, before: number): string {
-  if (before === 0) return now === 0 ? "as before" : "none before";
-  return `${signed(Math.round((now - before) / before * 100))} % to before`;
-}
-
-function join(...words: readonly string[]): string {
-  return words.filter((word) => word !== "").join(", ");
-}
-
-function msText(ms: number | undefined): string {
-  return ms === undefined ? "–" : duration(ms);
 }

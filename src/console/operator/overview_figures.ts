@@ -71,7 +71,14 @@ export async function overviewFigures(
 ): Promise<OverviewFigures> {
   const span = spanOf(range, parts.now());
   return await parts.aside(async (database) => {
-    const report = async (by: string, { top, ago = false }: { top?: number; ago?: boolean } = {}) =>
+    const report = async (
+      by: string,
+      { top, ago = false, reasons = "none" }: {
+        readonly top?: number;
+        readonly ago?: boolean;
+        readonly reasons?: "totals" | "none";
+      } = {},
+    ) =>
       await reportUsage(
         { ...parts, database },
         usageQuery.parse({
@@ -80,6 +87,8 @@ export async function overviewFigures(
           by,
           top,
         }),
+        {},
+        { reasons },
       );
     const latency = (shiftMs: number) =>
       requestLatency(database, {
@@ -89,7 +98,7 @@ export async function overviewFigures(
       });
     return {
       span,
-      overTime: await report(`${span.unit},model`, { top: TOP_SERIES }),
+      overTime: await report(`${span.unit},model`, { top: TOP_SERIES, reasons: "totals" }),
       before: await report(span.unit, { ago: true }),
       models: await report("model", { top: TOP_ROWS }),
       accounts: await report("account", { top: TOP_ROWS }),

@@ -68,6 +68,9 @@ function PaymentsPage({ page, orders, look, debts, owners, mode }: {
   return (
     <Layout page={page} title="Payments">
       <p>{MODES[mode]}</p>
+      <p>
+        <a href="/console/operator/codes">Redemption codes</a>
+      </p>
       {look.length === 0 ? null : (
         <>
           <h2>Needs a look</h2>

@@ -13,6 +13,7 @@ import {
   pageOf,
   type PageRequest,
 } from "../request.tsx";
+import { ReloadNotice } from "./reload_notice.tsx";
 import { routeEditRoutes } from "./route_edit.tsx";
 
 const EDIT = "/console/operator/routes/edit";
@@ -51,8 +52,6 @@ function RoutesPage(
     reload: LastReload | undefined;
   },
 ) {
-  const needs = reload?.needRestart ?? [];
-  const rest = needs.length === 0 ? "" : ` A restart is needed to apply: ${needs.join(", ")}.`;
   const model = {
     name: "model",
     cell: ({ id, kind }: Route) => (
@@ -72,8 +71,9 @@ function RoutesPage(
     <Layout
       page={page}
       title="Routes"
-      notice={noticeOf({ error, done: done === undefined ? undefined : `${done}${rest}` })}
+      notice={noticeOf({ error, done })}
     >
+      <ReloadNotice reload={reload} />
       <p class="quiet">
         Prices are in credits per million tokens: input / cached input / output.
         {mayWrite ? " Choose a model to change it." : ""}

@@ -4,6 +4,7 @@ import { accountRoutes } from "./account_routes.tsx";
 import { accountsRoutes } from "./accounts.tsx";
 import { alertsRoutes } from "./alerts.tsx";
 import { auditRoutes } from "./audit.tsx";
+import { codesRoutes } from "./codes.tsx";
 import { invitesRoutes } from "./invites.tsx";
 import { liveRoutes } from "./live.tsx";
 import type { GuardedApp } from "../guard.ts";
@@ -27,6 +28,7 @@ export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   settingsRoutes(app, parts);
   invitesRoutes(app, parts);
   paymentsRoutes(app, parts);
+  codesRoutes(app, parts);
   auditRoutes(app, parts);
   logRoutes(app, parts);
   return app;

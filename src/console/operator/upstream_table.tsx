@@ -72,7 +72,7 @@ export const HOUR_COLUMNS: readonly Column<UpstreamRow>[] = [
     name: "failed",
     role: "figure",
     numeric: true,
-    cell: ({ hour }) => share(hour.failed, hour.attempts),
+    cell: ({ hour }) => hour.attempts === 0 ? "–" : share(hour.failed, hour.attempts),
   },
   { name: "p50", numeric: true, cell: ({ hour }) => latency(hour.p50Ms) },
   { name: "p95", numeric: true, cell: ({ hour }) => latency(hour.p95Ms) },

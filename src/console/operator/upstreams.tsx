@@ -7,12 +7,12 @@ import { Badge, Form, Name, Names, RelativeTime, Table, Time } from "../componen
 import { count, duration, hour as timeOfDay, number } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import { Layout } from "../layout.tsx";
-import { shortened } from "../name.tsx";
 import { type ConsoleParts, operate, page, pageOf, type PageRequest } from "../request.tsx";
 import { livePage } from "./live_page.tsx";
 import { HOUR_COLUMNS, rowOf, UpstreamBadge, type UpstreamRow } from "./upstream_table.tsx";
 
 const PATH = "/console/operator/upstreams";
+const TEST_FORM = "test-upstream";
 
 /** What a test of an upstream showed. */
 interface TestResult {
@@ -46,9 +46,10 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
   ) => (
     <Layout page={pageOf(c)} title="Upstreams">
       {shown}
+      {/* the buttons are in the table, whose parts come later for any session */}
+      <Form action={PATH} csrf={session.csrfToken} id={TEST_FORM} />
       {table}
       <Minutes upstreams={upstreams} />
-      <TestForms csrf={session.csrfToken} names={Object.keys(hosts)} />
     </Layout>
   );
   const after = async (c: PageRequest, session: Session, shown: Child) => {
@@ -158,12 +159,14 @@ function UpstreamParts(
         rows={rows}
         empty="No upstreams configured."
         columns={[
-          { name: "name", cell: ({ name }) => <Name text={name} /> },
           {
-            name: "at",
+            name: "name",
             cell: ({ name, dialect }) => (
               <>
-                <Name text={hosts[name] ?? "built in"} /> <span class="quiet">{dialect}</span>
+                <Name text={name} />
+                <span class="below quiet regular">
+                  <Name text={hosts[name] ?? "built in"} />, {dialect}
+                </span>
               </>
             ),
           },
@@ -192,19 +195,46 @@ function UpstreamParts(
           {
             name: "last failure",
             cell: ({ lastFailure }) =>
-              lastFailure === undefined ? "none since start" : (
+              lastFailure === undefined ? "–" : (
                 <span class="breaks">
                   <RelativeTime ms={lastFailure.atMs} nowMs={nowMs} />: {lastFailure.detail}
                 </span>
+              ),
+          },
+          {
+            name: "",
+            cell: ({ name }) =>
+              hosts[name] === undefined ? "" : (
+                <button
+                  type="submit"
+                  class="plain"
+                  form={TEST_FORM}
+                  name="upstream"
+                  value={name}
+                  aria-label={`Test ${name} now`}
+                >
+                  Test now
+                </button>
               ),
           },
         ]}
       />
       <p class="quiet">
         As of{" "}
-        <Time ms={nowMs} />, in this process. Attempts are HTTP requests that were sent, retries
-        included; p50 and p95 are times to the first byte of a reply, up to a quarter too high.
-        Failed are those that the upstream is to blame for.
+        <Time ms={nowMs} />: the last hour, as this gateway has seen it since it started. Attempts
+        are HTTP requests that were sent, retries included; failed are those that the upstream is to
+        blame for; p50 and p95 are times to the first byte of a reply, up to a quarter too high.
+      </p>
+      <p class="quiet">
+        {rows.every(({ name }) => hosts[name] === undefined)
+          ? "No upstreams are configured: the built-in simulator replies."
+          : (
+            <>
+              A test asks an upstream for its models: it costs nothing, and shows whether address,
+              certificate and key work. It is recorded in the{" "}
+              <a href="/console/operator/log">log</a>.
+            </>
+          )}
       </p>
     </>
   );
@@ -232,31 +262,5 @@ function Minutes({ upstreams }: { upstreams: readonly UpstreamState[] }) {
         ]}
       />
     </details>
-  );
-}
-
-function TestForms({ csrf, names }: { csrf: string; names: readonly string[] }) {
-  return (
-    <section class="card">
-      <h2>Test an upstream</h2>
-      <p class="quiet">
-        Asks it for its models now: costs nothing, and shows whether address, certificate and key
-        work. The test is recorded in the <a href="/console/operator/log">log</a>.
-      </p>
-      {names.length === 0
-        ? <p>No upstreams are configured: the built-in simulator replies.</p>
-        : (
-          <div class="buttons">
-            {names.map((name) => (
-              <Form action={PATH} csrf={csrf}>
-                <input type="hidden" name="upstream" value={name} />
-                <button type="submit" class="plain" title={name}>
-                  Test {shortened(name)} now
-                </button>
-              </Form>
-            ))}
-          </div>
-        )}
-    </section>
   );
 }

@@ -26,15 +26,13 @@ interface Document {
   };
 }
 
-/** Endpoints by whom they are for. */
-const GROUPS: readonly { readonly title: string; readonly has: (path: string) => boolean }[] = [
-  { title: "Endpoints", has: (path) => !isOperators(path) },
-  { title: "For operators", has: isOperators },
+/** Endpoints by what they are for, in the order they are shown. */
+const GROUPS: readonly (readonly [title: string, isOf: (path: string) => boolean])[] = [
+  ["Models and requests", (path) => path.startsWith("/v1/")],
+  ["Your credits", (path) => path.startsWith("/user/")],
+  ["For operators", (path) => path.startsWith("/admin/")],
+  ["Others", (path) => !/^\/(v1|user|admin)\//.test(path)],
 ];
-
-function isOperators(path: string): boolean {
-  return /^\/(admin|webhooks|metrics|healthz|readyz)\b/.test(path);
-}
 
 /** API documentation, from the document that `/openapi.json` serves. */
 export function DocsPage({ page, document }: { page: PageContext; document: unknown }) {
@@ -50,50 +48,13 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
         {" "}
         <code>Authorization: Bearer KEY</code> or <code>X-API-Key: KEY</code>.
       </p>
-      {GROUPS.map(({ title, has }) => {
-        const found = operations.filter(({ path }) => has(path));
-        if (found.length === 0) return null;
-        return (
+      {GROUPS.map(([title, isOf]) => ({ title, own: operations.filter(({ path }) => isOf(path)) }))
+        .filter(({ own }) => own.length > 0).map(({ title, own }) => (
           <>
             <h2>{title}</h2>
-            {found.map(({ path, method, operation }) => (
-              <details class="card" id={`${method}-${path.replaceAll(/\W+/g, "-")}`}>
-                <summary>
-                  <code>{method.toUpperCase()} {path}</code>{" "}
-                  <span class="quiet">{operation.summary}</span>
-                </summary>
-                {operation.description === undefined ? null : <p>{operation.description}</p>}
-                {operation.parameters === undefined ? null : (
-                  <dl class="facts">
-                    {operation.parameters.map(({ name, in: place, description }) => (
-                      <>
-                        <dt>
-                          <code>{name}</code> <small>{place}</small>
-                        </dt>
-                        <dd>{description}</dd>
-                      </>
-                    ))}
-                  </dl>
-                )}
-                {operation.requestBody === undefined
-                  ? null
-                  : <p>Body: {schemaNames(operation.requestBody.content)}</p>}
-                <dl class="facts">
-                  {Object.entries(operation.responses).map(([status, { description, content }]) => (
-                    <>
-                      <dt>{status} {STATUS_TEXT[Number(status)]}</dt>
-                      <dd>
-                        {description.replaceAll("`", "")}{" "}
-                        {content === undefined ? "" : schemaNames(content)}
-                      </dd>
-                    </>
-                  ))}
-                </dl>
-              </details>
-            ))}
+            {own.map((one) => <Endpoint {...one} />)}
           </>
-        );
-      })}
+        ))}
       <h2>Response headers</h2>
       <dl class="facts card">
         {Object.entries(components.headers).map(([name, { description }]) => (
@@ -101,7 +62,9 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
             <dt>
               <code>{name}</code>
             </dt>
-            <dd>{description}</dd>
+            <dd>
+              <Words text={description} />
+            </dd>
           </>
         ))}
       </dl>
@@ -120,6 +83,59 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
       ))}
     </Layout>
   );
+}
+
+/** One endpoint, folded. */
+function Endpoint(
+  { path, method, operation }: { path: string; method: string; operation: Operation },
+) {
+  return (
+    <details class="card" id={`${method}-${path.replaceAll(/\W+/g, "-")}`}>
+      <summary>
+        <code>{method.toUpperCase()} {path}</code>{" "}
+        <span class="quiet regular">
+          <Words text={operation.summary} />
+        </span>
+      </summary>
+      {operation.description === undefined ? null : (
+        <p>
+          <Words text={operation.description} />
+        </p>
+      )}
+      {operation.parameters === undefined ? null : (
+        <dl class="facts">
+          {operation.parameters.map(({ name, in: place, description }) => (
+            <>
+              <dt>
+                <code>{name}</code> <small>{place}</small>
+              </dt>
+              <dd>
+                <Words text={description} />
+              </dd>
+            </>
+          ))}
+        </dl>
+      )}
+      {operation.requestBody === undefined
+        ? null
+        : <p>Body: {schemaNames(operation.requestBody.content)}</p>}
+      <dl class="facts">
+        {Object.entries(operation.responses).map(([status, { description, content }]) => (
+          <>
+            <dt>{status} {STATUS_TEXT[Number(status)]}</dt>
+            <dd>
+              <Words text={description} /> {content === undefined ? "" : schemaNames(content)}
+            </dd>
+          </>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+/** A text with its code in backticks as code. */
+function Words({ text }: { text: string | undefined }) {
+  return <>{text?.split("`").map((part, at) => at % 2 === 0 ? part : <code>{part}</code>)}</>;
 }
 
 function schemaNames(content: Json) {
