@@ -254,7 +254,9 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
   const page = await rich.signedIn(data.email, { viewport: { width: 375, height: 800 } });
   await page.goto(`${url}/console`);
   await page.evaluate(`document.body.insertAdjacentHTML("beforeend",
-    '<dl class="stats">${`<div class="stat"><dt>x</dt><dd>1,074,681,074</dd></div>`.repeat(2)}</dl>')`);
+    '<dl class="stats">${
+    `<div class="stat"><dt>x</dt><dd>1,074,681,074</dd></div>`.repeat(2)
+  }</dl>')`);
   assertMatch(String(await page.evaluate(CUT)), /digits on several lines/);
   await page.goto(`${url}/console/keys`);
   for (
