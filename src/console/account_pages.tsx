@@ -23,6 +23,7 @@ import {
   usageOverTime,
   type UsagePoint,
 } from "../usage/mod.ts";
+import { debtOf } from "../payments/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
 import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { burnRateOf, comparedMonths } from "./burn_rate.ts";
@@ -68,7 +69,7 @@ export class AccountPages {
     const nowMs = now();
     const months = comparedMonths(nowMs);
     const lastDayMs = startOfDay(months.lastUntilMs);
-    const [credits, points, lastDay, own, lastUse, inFlight] = await Promise.all([
+    const [credits, points, lastDay, own, lastUse, inFlight, debt] = await Promise.all([
       creditsOf(database, account.id, nowMs),
       usageOverTime(database, {
         accountId: account.id,
@@ -85,6 +86,7 @@ export class AccountPages {
       keys.list(account),
       keys.lastUse(account),
       liveRequests(),
+      debtOf(database, account.id),
     ]);
     const active = own.filter((key) => isActive(key, nowMs))
       .toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
@@ -114,6 +116,7 @@ export class AccountPages {
           beforeSinceMs: months.lastSinceMs,
           beforeUntilMs: months.lastUntilMs,
         }}
+        debt={debt}
         inFlight={inFlight.filter(({ accountId }) => accountId === account.id).length}
         points={points}
         {...await this.#limits(active, { account, lastUse, nowMs })}

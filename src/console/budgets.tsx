@@ -1,5 +1,5 @@
 import { type Budget, BUDGET_PERIODS, localMinute } from "../ledger/mod.ts";
-import { Field, Form } from "./components.tsx";
+import { Field, Form, levelsOf } from "./components.tsx";
 import { count, date, hour, number } from "./format.ts";
 import { shortened } from "./name.tsx";
 
@@ -93,11 +93,8 @@ export function BudgetBar(
         {brief && of !== undefined ? `${KINDS[period]} budget of ${shortened(of)}` : name}
       </strong>
       <meter
-        min={0}
-        max={Math.max(1, all)}
+        {...levelsOf(Math.max(1, all))}
         value={all === 0 ? 1 : Math.min(used, all)}
-        high={Math.max(1, all) * 0.8}
-        optimum={0}
         aria-label={`${name}: ${parts.join(", ")}`}
       />
       <span>{parts.join(", ")}</span>

@@ -7,7 +7,7 @@ import {
   ticksFor,
   totalOf,
 } from "./chart_scale.ts";
-import { compact, number, share } from "./format.ts";
+import { amount, compact, number, share } from "./format.ts";
 import { Name, shortened } from "./name.tsx";
 
 /*
@@ -20,6 +20,8 @@ const SCALE_WIDTH = 44;
 /** Colours there are, without those of failures and others. */
 export const MAX_SERIES = 5;
 const MAX_LABELS = 12;
+/** Labels of months are longer: they have the year. */
+const MAX_LABELS_MONTHS = 6;
 const MAX_LABELS_NARROW = 4;
 
 /** What a chart shows. */
@@ -51,7 +53,7 @@ export function Chart({ title, unit, span, slots, zone, series, before }: ChartP
   return (
     <figure class="chart">
       <figcaption>
-        {title} <span class="quiet">{number(total)} {unit}</span>
+        {title} <span class="quiet">{amount(total, unit)}</span>
       </figcaption>
       <Legend series={series} before={before} looks={looks} total={total} />
       <div class="plot">
@@ -224,8 +226,11 @@ function Values(
   { title, unit, span, slots, series, before, totals }: ChartProps & { totals: readonly number[] },
 ) {
   const last = slots.length - 1;
-  const [wide, narrow] = [MAX_LABELS, span === "month" ? MAX_LABELS_NARROW - 1 : MAX_LABELS_NARROW]
-    .map((max) => labelStep(slots.length, { span, max })) as [number, number];
+  const [wide, narrow] =
+    (span === "month"
+      ? [MAX_LABELS_MONTHS, MAX_LABELS_NARROW - 1]
+      : [MAX_LABELS, MAX_LABELS_NARROW])
+      .map((max) => labelStep(slots.length, { span, max })) as [number, number];
   // a label narrower screens have is one that wider ones have, too
   const step = narrow % wide === 0 ? wide : narrow;
   return (
@@ -241,7 +246,7 @@ function Values(
             : null}
           <span class="tip">
             <b>{slot.title}</b>
-            <span>{number(totals[at]!)} {unit}</span>
+            <span>{amount(totals[at]!, unit)}</span>
             {series.length === 1
               ? null
               : series.map(({ name, values }) =>

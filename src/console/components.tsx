@@ -57,17 +57,22 @@ export function Badge(
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
+/** The part of a limit from which on its use is pointed out. */
+const HIGH = 0.8;
+
+/** Attributes of a meter: its colour changes when 80 % of a limit are used, and again when nothing is left. */
+export function levelsOf(limit: number) {
+  return { min: 0, max: limit, low: limit * HIGH, high: limit * 0.9999, optimum: 0 };
+}
+
 /** Shows how much of a limit is used. */
 export function Meter({ label, used, limit }: { label: string; used: number; limit: number }) {
   return (
     <div class="meter">
       <span>{label}</span>
       <meter
-        min={0}
-        max={limit}
+        {...levelsOf(limit)}
         value={used}
-        high={limit * 0.8}
-        optimum={0}
         aria-label={`${label}: ${number(used)} of ${number(limit)}`}
       />
       <span class="number">{number(used)} / {number(limit)}</span>

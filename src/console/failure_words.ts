@@ -82,11 +82,11 @@ function attemptWords(attempts: number, attemptList: RequestRecord["attemptList"
   if (attemptList === undefined || attemptList.length === 0) return "";
   const outcomes = new Map<string, number>();
   for (const { upstream, outcome } of attemptList) {
-    const words = `${upstream}: ${outcome}`;
+    const words = `${upstream} (${outcome}`;
     outcomes.set(words, (outcomes.get(words) ?? 0) + 1);
   }
   const list = [...outcomes].map(([words, count]) =>
-    count === 1 ? words : `${words} (${count} times)`
+    count === 1 ? `${words})` : `${words}, ${count} times)`
   );
-  return `Of ${attempts === 1 ? "its attempt" : `${attempts} attempts`} came ${list.join("; ")}.`;
+  return `${attempts === 1 ? "Its attempt" : `Its ${attempts} attempts`}: ${list.join(", ")}.`;
 }

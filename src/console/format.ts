@@ -119,6 +119,11 @@ export function relative(ms: number, nowMs: number): string {
   return ahead ? `in ${text}` : `${text} ago`;
 }
 
+/** Formats a count of a regular noun that is given in the plural: `1 request`, `2 requests`. */
+export function amount(value: number, unit: string): string {
+  return value === 1 ? `1 ${unit.replace(/s$/, "")}` : `${number(value)} ${unit}`;
+}
+
 /** Formats a count of a regular noun: `1 request`, `2 requests`. */
 export function count(value: number, noun: string): string {
   return `${number(value)} ${noun}${value === 1 ? "" : "s"}`;

@@ -184,7 +184,14 @@ function Links({ links, path }: { links: readonly PageLink[]; path: string }) {
   );
 }
 
+/** Pages that are not below the address of the one that leads to them. */
+const BELOW: Readonly<Record<string, readonly string[]>> = {
+  "/console/credits": ["/console/orders", "/console/statement"],
+};
+
 function isCurrent(href: string, path: string): boolean {
+  if (BELOW[href]?.some((other) => isCurrent(other, path))) return true;
+
   const isFirst = href === "/console/" || href === "/console/operator";
   return path === href || path === `${href}/` || (!isFirst && path.startsWith(`${href}/`));
 }

@@ -24,7 +24,7 @@ import {
 } from "./request.tsx";
 
 /** Records of a page, which stays below 100 KB with long names. */
-const PAGE_ROWS = 40;
+const PAGE_ROWS = 36;
 const MAX_CHARS = 200;
 const DAY_MS = 86_400_000;
 const ENDINGS = ["complete", "failed", "refused", "upstream_failed", "client_left"];

@@ -47,7 +47,7 @@ export function priceLines(
   if (minimum > sum) add(`up to the minimum of ${number(prices.minimum)}`, minimum - sum);
   add("not explained by the prices", BigInt(record.priceCredits) * MILLION - sum);
   add(
-    "beyond the balance, not collected",
+    "beyond the balance or a budget, not collected",
     BigInt(record.chargedCredits - record.priceCredits) * MILLION,
   );
   return [...lines, { what: "charged", millionths: sum, isSum: true }];
@@ -86,6 +86,12 @@ export function roundedCredits(lines: readonly PriceLine[]): readonly string[] {
   return rounded.map((millionths, at) =>
     millionths === 0n && lines[at]!.millionths !== 0n ? "<0.001" : exactCredits(millionths)
   );
+}
+
+/** Gives a text with decimals three of them, so that their points are below each other. */
+function aligned(text: string): string {
+  const [whole, decimals] = text.split(".");
+  return decimals === undefined ? text : `${whole}.${decimals.padEnd(3, "0")}`;
 }
 
 /** How a request's charge came about. */
@@ -134,13 +140,15 @@ export function Price(
             role: "figure",
             numeric: true,
             cell: (line) => (
-              <span title={exactCredits(line.millionths)}>{texts[lines.indexOf(line)]}</span>
+              <span title={exactCredits(line.millionths)}>
+                {aligned(texts[lines.indexOf(line)]!)}
+              </span>
             ),
           },
         ]}
       />
       <p class="quiet">
-        {perUsd === undefined
+        {perUsd === undefined || record.chargedCredits === 0
           ? ""
           : `${count(record.chargedCredits, "credit")} ${
             record.chargedCredits === 1 ? "is" : "are"

@@ -18,6 +18,15 @@ export function OutcomeBadge({ record }: { record: RequestRecord }) {
   return <Badge tone={TONES[outcome]}>{outcome}</Badge>;
 }
 
+/** Says why a request failed, beside its outcome: without what that says already. */
+function reasonBeside(record: RequestRecord): string | undefined {
+  if (record.ending === "complete") return undefined;
+  const outcome = outcomeOf(record);
+  const reason = shortReasonOf(record);
+  if (reason === outcome) return undefined;
+  return outcome === "upstream failed" ? reason?.replace(/^upstream unavailable: /, "") : reason;
+}
+
 /** Shorter times say nothing about the speed of a stream: it came all at once. */
 const MIN_STREAM_MS = 100;
 
@@ -67,7 +76,7 @@ export function requestColumns(
       name: "status",
       bare: true,
       cell: (record) => {
-        const reason = record.ending === "complete" ? undefined : shortReasonOf(record);
+        const reason = reasonBeside(record);
         return (
           <>
             <OutcomeBadge record={record} />

@@ -1,4 +1,4 @@
-import type { UsagePoint, UsageReport } from "../usage/mod.ts";
+import { reasonWords, type UsagePoint, type UsageReport, type UsageRow } from "../usage/mod.ts";
 import { type ChartProps, MAX_SERIES } from "./chart.tsx";
 import { type Series, type Span, timeSlots, topSeries } from "./chart_scale.ts";
 import { count as countOf } from "./format.ts";
@@ -66,6 +66,12 @@ const MAX_BARS = 100;
 /** The range of a report, and its groups by a time and up to one noun. */
 export type TimeReport = Pick<UsageReport, "since" | "until" | "zone" | "by" | "rows">;
 
+/** The name of a row's group: of a key, an account or a team its name, of a reason its words. */
+export function groupName({ group, names }: Pick<UsageRow, "group" | "names">, by: string): string {
+  const name = names[by] ?? (group[by] || "none");
+  return by === "reason" ? reasonWords(name) : name;
+}
+
 /**
  * Chooses how a range is grouped by time so that a chart has few bars.
  *
@@ -77,7 +83,8 @@ export function spanFor({ since, until }: Pick<TimeReport, "since" | "until">): 
 }
 
 /**
- * Arranges the credits of a report by time as a chart, stacked by its noun if it has one.
+ * Arranges the credits of a report by time as a chart, stacked by its noun if it has one. Of failed requests, which cost
+ * nothing, it has the number.
  *
  * @param report Groups by hour, day or month, and up to one noun.
  * @param before The period before, by the same time, drawn as an outline.
@@ -92,31 +99,34 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
   const last = indexOf(startOf({ ...report, since: lastMoment(report) }, span));
   const count = last - first + 1;
   if (!(count >= 1 && count <= MAX_BARS)) return undefined;
+  const unit = noun === "reason" ? "requests" : "credits";
   const named = new Map<string, number[]>();
   const others = new Array<number>(count).fill(0);
-  for (const { group, names, credits, isOthers } of report.rows) {
-    const at = indexOf(group[span]!) - first;
+  for (const row of report.rows) {
+    const at = indexOf(row.group[span]!) - first;
     if (!(at >= 0 && at < count)) continue;
-    if (isOthers) {
-      others[at]! += credits;
+    if (row.isOthers) {
+      others[at]! += row[unit];
       continue;
     }
-    const name = noun === undefined ? "credits" : names[noun] ?? (group[noun] || "none");
+    const name = noun === undefined ? unit : groupName(row, noun);
     const values = named.get(name) ?? new Array<number>(count).fill(0);
     named.set(name, values);
-    values[at]! += credits;
+    values[at]! += row[unit];
   }
   const values = new Array<number>(count).fill(0);
   if (before !== undefined) {
     const firstBefore = indexOf(startOf(before, span));
-    for (const { group, credits } of before.rows) {
-      const at = indexOf(group[span]!) - firstBefore;
-      if (at >= 0 && at < count) values[at]! += credits;
+    for (const row of before.rows) {
+      const at = indexOf(row.group[span]!) - firstBefore;
+      if (at >= 0 && at < count) values[at]! += row[unit];
     }
   }
   return {
-    title: noun === undefined ? `Credits by ${span}` : `Credits by ${span} and ${noun}`,
-    unit: "credits",
+    title: `${unit === "credits" ? "Credits" : "Failed requests"} by ${span}${
+      noun === undefined ? "" : ` and ${noun}`
+    }`,
+    unit,
     span,
     slots: timeSlots(
       Array.from({ length: count }, (_, at) => MS_OF[span](first + at)),

@@ -51,10 +51,15 @@ export function outcomeOf(
   }
 }
 
+/** Says a reason in a few words; one of a later version stays as it is. */
+export function reasonWords(reason: string): string {
+  return (WORDS as Readonly<Record<string, string>>)[reason] ?? reason;
+}
+
 /** Says in a few words why a request failed, with what came of its last attempt; `undefined` if nothing is known. */
 export function shortReasonOf({ reason, attemptList }: Described): string | undefined {
   if (reason === null) return undefined;
-  const words = (WORDS as Readonly<Record<string, string>>)[reason] ?? reason;
+  const words = reasonWords(reason);
   const last = attemptList?.at(-1)?.outcome;
   const isUpstreams = reason === "upstream_unavailable" || reason === "rate_exceeded";
   return isUpstreams && last !== undefined ? `${words}: ${last}` : words;

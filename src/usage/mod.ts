@@ -7,7 +7,13 @@
  * @module
  */
 
-export { type Outcome, outcomeOf, repliedBy, shortReasonOf } from "./describe_request.ts";
+export {
+  type Outcome,
+  outcomeOf,
+  reasonWords,
+  repliedBy,
+  shortReasonOf,
+} from "./describe_request.ts";
 export { type RequestLatency, requestLatency } from "./latency.ts";
 export { type OverTimeOptions, todayReading, usageOverTime, type UsagePoint } from "./over_time.ts";
 export {

@@ -168,6 +168,12 @@ const CUT = `(() => {
     const isClipped = overflowX === "hidden" || overflowX === "clip";
     if (isClipped && clipPath === "none" && one.scrollWidth > one.clientWidth + 1 &&
       one.textContent.trim() !== "" && one.closest("[title]") === null) wrong.push("cut " + what);
+    if (one.matches(".table") && one.querySelector("td details[open]") === null && one.scrollWidth > one.clientWidth + 1) {
+      wrong.push("beyond its box: " + what);
+    }
+    if (one.matches(".stat dd:not(.note)") && box.height > 1.8 * parseFloat(getComputedStyle(one).fontSize)) {
+      wrong.push("in two lines: " + what);
+    }
     if (one.matches("td") && one.scrollWidth > one.clientWidth + 1) wrong.push("beyond its cell " + what);
     if (one.matches("td.figure") && !one.matches(".none") && !(box.width > 0 && box.left >= 0 && box.right <= width + 1)) {
       wrong.push("hidden figure " + what);
@@ -187,8 +193,11 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
       "",
       "keys",
       "usage",
-      "usage?by=model",
+      "usage?by=model&compare=1",
+      "usage?by=day,model",
+      "usage?by=reason",
       "requests",
+      "requests?status=failed",
       `requests/${data.failedId}`,
       `requests/${data.requestId}`,
       "credits",
@@ -236,7 +245,13 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
     }
     await page.context().close();
   }
-  const page = await rich.signedIn(data.email);
+  const page = await rich.signedIn(data.email, { viewport: { width: 375, height: 800 } });
+  await page.goto(`${url}/console`);
+  await page.evaluate(`document.body.insertAdjacentHTML("beforeend",
+    '<dl class="stats">${
+    `<div class="stat"><dt>x</dt><dd>1,074,681,074</dd></div>`.repeat(2)
+  }</dl>')`);
+  assertMatch(String(await page.evaluate(CUT)), /digits on several lines/);
   await page.goto(`${url}/console/keys`);
   for (
     const [fault, found] of [
@@ -247,6 +262,8 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
       ["main { width: 3000px; }", /wider than the screen/],
       ["td.figure { width: 0; position: absolute; left: -50px; }", /hidden figure/],
       ["h1 { width: 1rem; overflow: hidden; }", /cut h1/],
+      [".table tbody td { white-space: nowrap !important; min-width: 20rem; }", /beyond its box/],
+      ["td button { width: 1rem; white-space: normal; overflow-wrap: anywhere; }", /two lines/],
     ] as const
   ) { // else the test would find nothing
     await page.evaluate(`{

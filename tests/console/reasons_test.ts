@@ -38,7 +38,10 @@ Deno.test("a failed request: its reason in the list, its message and attempts on
   };
   const failed = await textOf(browser.get(await ask()));
   assertStringIncludes(failed, "Upstream no reply; last tried two as y");
-  assertStringIncludes(failed, "Outcome upstream failed Reason upstream_unavailable Message The ");
+  assertStringIncludes(
+    failed,
+    "Outcome upstream failed Error code upstream_unavailable Message The ",
+  );
   assertStringIncludes(failed, "Attempts 4");
   assertEquals(failed.match(/(one x|two y) status 503 \d+ ms/g)?.length, 4, failed);
 
@@ -50,10 +53,12 @@ Deno.test("a failed request: its reason in the list, its message and attempts on
   status = 200;
   const complete = await textOf(browser.get(await ask()));
   assertStringIncludes(complete, "Upstream one as x");
-  for (const words of ["Reason", "Message", "no reply"]) assert(!complete.includes(words), words);
+  for (const words of ["Error code", "Message", "no reply"]) {
+    assert(!complete.includes(words), words);
+  }
 
   const list = await textOf(browser.get("/console/requests"));
-  assertStringIncludes(list, "upstream failed upstream unavailable: status 503");
+  assertStringIncludes(list, "upstream failed status 503");
   assertStringIncludes(list, "rejected invalid request");
 });
 
@@ -76,10 +81,10 @@ Deno.test("the gateway's own failure is not called the upstream's, and one of be
   );
   assertStringIncludes(
     own[0],
-    "Outcome gateway failed Reason gateway_unavailable Message Stopping.",
+    "Outcome gateway failed Error code gateway_unavailable Message Stopping.",
   );
   assertStringIncludes(own[1], "gateway failed gateway unavailable");
   const older = await pages("ending = 'upstream_failed', reason = null, message = null");
-  assertStringIncludes(older[0], "Outcome failed Reason not recorded");
+  assertStringIncludes(older[0], "Outcome failed Error code not recorded");
   for (const page of [...own, ...older]) assert(!page.includes("Outcome upstream failed"));
 });

@@ -76,7 +76,10 @@ Deno.test("the lines of a price add up to what was charged, whatever the prices"
     return all.slice(3, -1).map(({ what, millionths }) => `${what} ${exactCredits(millionths)}`);
   };
   assertEquals(lines({}), ["rounded up to whole credits 0.399775"]);
-  assertEquals(lines({ chargedCredits: 9 }).at(-1), "beyond the balance, not collected −6");
+  assertEquals(
+    lines({ chargedCredits: 9 }).at(-1),
+    "beyond the balance or a budget, not collected −6",
+  );
   assertEquals(
     lines({ priceCredits: 20, chargedCredits: 20 }, { ...prices, minimum: 20 }).at(-1),
     "up to the minimum of 20 5",
@@ -139,8 +142,8 @@ Deno.test("every reason is explained in words, with attempts, status and what to
   };
   assertEquals(
     failureWords(failed),
-    "No upstream that serves the model replied in full. Of 3 attempts came one: status 503 (2 times); " +
-      "two: timed out. The client got status 503 Service Unavailable. Sending it again can succeed. Nothing was charged.",
+    "No upstream that serves the model replied in full. Its 3 attempts: one (status 503, 2 times), " +
+      "two (timed out). The client got status 503 Service Unavailable. Sending it again can succeed. Nothing was charged.",
   );
   const none = { ...failed, attempts: 0, attemptList: undefined };
   for (const reason of [...Object.keys(REASONS), "client_disconnected", "client_slow"]) {

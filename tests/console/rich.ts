@@ -1,4 +1,11 @@
-import { grantStatements, newLotId, setBudget, settle } from "../../src/ledger/mod.ts";
+import type { Database } from "../../src/database/mod.ts";
+import {
+  grantStatements,
+  newLotId,
+  setBudget,
+  settle,
+  type UsageRecord,
+} from "../../src/ledger/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
 import type { SettingsInput } from "../../src/config/mod.ts";
 import type { TestGateway } from "../fake/gateway.ts";
@@ -45,9 +52,27 @@ export interface RichData {
   readonly teamId: string;
 }
 
-/** Requests that are settled at once. */
+/** Requests of a gateway that pictures are taken of; tests make do with fewer. */
+export const MANY_REQUESTS = 100_000;
+
+/** Requests that are settled at once: the database takes them in one write. */
 const BATCH = 500;
 const DAYS = 90;
+
+/** Settles many requests, in a few seconds for a hundred thousand. */
+export async function settleAll(
+  database: Database,
+  records: Iterable<UsageRecord>,
+): Promise<void> {
+  let pending: Promise<unknown>[] = [];
+  for (const record of records) {
+    pending.push(settle(database, record));
+    if (pending.length < BATCH) continue;
+    await Promise.all(pending);
+    pending = [];
+  }
+  await Promise.all(pending);
+}
 
 /** Fills a gateway with keys of long names, a team, alerts and 90 days of requests for many models. */
 export async function fillRichly(
@@ -66,7 +91,7 @@ export async function fillRichly(
     atMs: Date.now() - (DAYS + 1) * DAY_MS,
   }));
   await parts.sales.sell(account, parts.sales.package("standard"), { paid: true });
-  const made = [];
+  const made: { readonly id: string }[] = [];
   for (let index = 0; index < keys; index++) {
     const name = index === 0 ? LONG_NAME.replaceAll("model", "key") : `laptop ${index}`;
     made.push(
@@ -80,54 +105,52 @@ export async function fillRichly(
   const now = Date.now();
   let requestId = "";
   let failedId = "";
-  let pending: Promise<unknown>[] = [];
-  for (let index = 0; index < requests; index++) {
-    const wave = 1 + Math.sin(index / 9);
-    const startedAtMs = now - 60_000 - Math.floor(DAYS * DAY_MS * (1 - (index + 1) / requests));
-    const id = newRequestId(startedAtMs);
-    const failed = index % 17 === 0;
-    if (failed) failedId = id;
-    else requestId = id;
-    pending.push(settle(parts.database, {
-      requestId: id,
-      accountId: account.id,
-      keyId: made[index % 4 === 0 ? 0 : index % keys]!.id,
-      dialect: index % 2 === 0 ? "messages" : "chat",
-      route: models[index % 3 === 0 ? 0 : index % models.length]!,
-      upstream: "moonshot",
-      upstreamModel: "kimi-k3",
-      attempts: failed ? 2 : 1,
-      status: failed ? 503 : 200,
-      ending: failed ? "upstream_failed" : "complete",
-      streamed: index % 2 === 0,
-      usageSource: failed ? null : "upstream",
-      inputTokens: failed ? 0 : tokensOf(wave).input,
-      cachedTokens: failed ? 0 : tokensOf(wave).cached,
-      outputTokens: failed ? 0 : tokensOf(wave).output,
-      reasoningTokens: 0,
-      startedAtMs,
-      firstTokenMs: failed ? null : 320 + index % 90,
-      durationMs: failed ? 60 : 900 + Math.round(17_000 * wave),
-      priceCredits: failed ? 0 : priceOf(wave),
-      ignored: index % 2 === 0 ? "top_k, thinking" : "",
-      prices: failed ? null : PRICES,
-      ...(failed
-        ? {
-          failure: {
-            reason: "upstream_unavailable",
-            message: "No upstream is available for this model. Try again later.",
-          },
-          attemptList: ATTEMPTS,
-        }
-        : {}),
-      admittedAtMs: startedAtMs,
-      settledAtMs: startedAtMs + 2_000,
-    }));
-    if (pending.length < BATCH) continue;
-    await Promise.all(pending);
-    pending = [];
-  }
-  await Promise.all(pending);
+  const records = function* (): Generator<UsageRecord> {
+    for (let index = 0; index < requests; index++) {
+      const wave = 1 + Math.sin(index / 9);
+      const startedAtMs = now - 60_000 - Math.floor(DAYS * DAY_MS * (1 - (index + 1) / requests));
+      const id = newRequestId(startedAtMs);
+      const failed = index % 17 === 0;
+      if (failed) failedId = id;
+      else requestId = id;
+      yield {
+        requestId: id,
+        accountId: account.id,
+        keyId: made[index % 4 === 0 ? 0 : index % keys]!.id,
+        dialect: index % 2 === 0 ? "messages" : "chat",
+        route: models[index % 3 === 0 ? 0 : index % models.length]!,
+        upstream: "moonshot",
+        upstreamModel: "kimi-k3",
+        attempts: failed ? 2 : 1,
+        status: failed ? 503 : 200,
+        ending: failed ? "upstream_failed" : "complete",
+        streamed: index % 2 === 0,
+        usageSource: failed ? null : "upstream",
+        inputTokens: failed ? 0 : tokensOf(wave).input,
+        cachedTokens: failed ? 0 : tokensOf(wave).cached,
+        outputTokens: failed ? 0 : tokensOf(wave).output,
+        reasoningTokens: 0,
+        startedAtMs,
+        firstTokenMs: failed ? null : 320 + index % 90,
+        durationMs: failed ? 60 : 900 + Math.round(17_000 * wave),
+        priceCredits: failed ? 0 : priceOf(wave),
+        ignored: index % 2 === 0 ? "top_k, thinking" : "",
+        prices: failed ? null : PRICES,
+        ...(failed
+          ? {
+            failure: {
+              reason: "upstream_unavailable",
+              message: "No upstream is available for this model. Try again later.",
+            },
+            attemptList: ATTEMPTS,
+          }
+          : {}),
+        admittedAtMs: startedAtMs,
+        settledAtMs: startedAtMs + 2_000,
+      };
+    }
+  };
+  await settleAll(parts.database, records());
   const teamId = await addTeam(parts, email, models);
   await raiseAlerts(parts, account.id);
   return { email, accountId: account.id, requestId, failedId, teamId };
@@ -166,9 +189,14 @@ export async function addTeam(
 
 const ALERTS = [
   ["low_credits", true, "Balance is low", "142 credits are left, below the mark of 500."],
-  ["lot_expiring", true, "Credits expire soon", "1,200 credits expire on 30 November 2026."],
+  ["lot_expiring", true, "Credits expire soon", "1,200 credits expire on 30 Nov 2026."],
   ["key_expiring", true, "A key expires soon", `Key '${LONG_NAME}' expires tomorrow.`],
-  ["budget_mark", true, "80% of a budget is spent", "Key 'laptop 3' spent 4,000 of 5,000 credits."],
+  [
+    "budget_mark",
+    true,
+    "80 % of a budget is spent",
+    "Key 'laptop 3' spent 4,000 of 5,000 credits.",
+  ],
   ["circuit_opened", false, "Circuit open: moonshot/kimi-k3", "status 503: overloaded."],
   ["catalog_changed", false, "Models of moonshot changed", `New: ${LONG_NAME}.`],
   ["disk_low", false, "Disk space is low", "1.2 GiB are left on the volume of the database."],

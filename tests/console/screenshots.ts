@@ -1,15 +1,15 @@
 /**
  * Takes the pictures in docs/screenshots/: `deno task screenshots`. Needs a Chromium.
  *
- * Over a gateway with a month of made-up use, so that charts and tables have something to show.
+ * Over a gateway with a month of made-up use and 100,000 requests, so that charts and tables have something to show.
  */
 
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { grantStatements, newLotId, settle } from "../../src/ledger/mod.ts";
+import { grantStatements, newLotId, type UsageRecord } from "../../src/ledger/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
 import { startBrowser } from "../fake/browser.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
-import { addTeam } from "./rich.ts";
+import { addTeam, MANY_REQUESTS, settleAll } from "./rich.ts";
 
 const OUTPUT = new URL("../../docs/screenshots/", import.meta.url);
 const DAY_MS = 86_400_000;
@@ -108,7 +108,7 @@ async function populate(
     accountId: account.id,
     source: "grant",
     note: "For the first month",
-    credits: 3_000,
+    credits: 1_000_000,
     expiresAtMs: null,
     atMs: Date.now() - 31 * DAY_MS,
   }));
@@ -119,46 +119,49 @@ async function populate(
   }
   const keys = [
     await parts.keys.issue(account, { name: "work" }),
-    await parts.keys.issue(account, { name: "ci", models: ["svc-k2"], budgetCredits: 500 }),
+    await parts.keys.issue(account, { name: "ci", models: ["svc-k2"], budgetCredits: 300_000 }),
   ];
   const now = Date.now();
   let failedId = "";
-  for (let index = 0; index < 420; index++) {
-    const wave = 1 + Math.sin(index / 9);
-    const startedAtMs = now - Math.floor(29 * DAY_MS * (1 - index / 420));
-    const inputTokens = Math.round(400 + 3_000 * wave);
-    const outputTokens = Math.round(80 + 500 * wave);
-    const failed = index % 23 === 0;
-    const requestId = newRequestId(startedAtMs);
-    if (failed) failedId = requestId;
-    await settle(parts.database, {
-      requestId,
-      accountId: account.id,
-      keyId: keys[index % 3 === 0 ? 1 : 0]!.id,
-      dialect: index % 2 === 0 ? "messages" : "chat",
-      route: ROUTES[index % ROUTES.length]!,
-      upstream: "moonshot",
-      upstreamModel: "kimi-k3",
-      attempts: failed ? 2 : 1,
-      status: failed ? 503 : 200,
-      ending: failed ? "upstream_failed" : "complete",
-      streamed: index % 2 === 0,
-      usageSource: failed ? null : "upstream",
-      inputTokens: failed ? 0 : inputTokens,
-      cachedTokens: failed ? 0 : Math.floor(inputTokens / 3),
-      outputTokens: failed ? 0 : outputTokens,
-      reasoningTokens: 0,
-      startedAtMs,
-      firstTokenMs: failed ? null : 320 + index % 90,
-      durationMs: failed ? 60 : 900 + Math.round(1_700 * wave),
-      priceCredits: failed ? 0 : 3 + Math.round(4 * wave),
-      ignored: index % 2 === 0 ? "top_k, thinking" : "",
-      prices: failed ? null : { input: 100, cached: 25, output: 400, minimum: 1 },
-      ...(failed ? FAILURE : {}),
-      admittedAtMs: startedAtMs,
-      settledAtMs: startedAtMs + 2_000,
-    });
-  }
+  const records = function* (): Generator<UsageRecord> {
+    for (let index = 0; index < MANY_REQUESTS; index++) {
+      const wave = 1 + Math.sin(index / 1_800);
+      const startedAtMs = now - Math.floor(29 * DAY_MS * (1 - index / MANY_REQUESTS));
+      const inputTokens = Math.round(400 + 3_000 * wave);
+      const outputTokens = Math.round(80 + 500 * wave);
+      const failed = index % 23 === 0;
+      const requestId = newRequestId(startedAtMs);
+      if (failed) failedId = requestId;
+      yield {
+        requestId,
+        accountId: account.id,
+        keyId: keys[index % 3 === 0 ? 1 : 0]!.id,
+        dialect: index % 2 === 0 ? "messages" : "chat",
+        route: ROUTES[index % ROUTES.length]!,
+        upstream: "moonshot",
+        upstreamModel: "kimi-k3",
+        attempts: failed ? 2 : 1,
+        status: failed ? 503 : 200,
+        ending: failed ? "upstream_failed" : "complete",
+        streamed: index % 2 === 0,
+        usageSource: failed ? null : "upstream",
+        inputTokens: failed ? 0 : inputTokens,
+        cachedTokens: failed ? 0 : Math.floor(inputTokens / 3),
+        outputTokens: failed ? 0 : outputTokens,
+        reasoningTokens: 0,
+        startedAtMs,
+        firstTokenMs: failed ? null : 320 + index % 90,
+        durationMs: failed ? 60 : 900 + Math.round(1_700 * wave),
+        priceCredits: failed ? 0 : 3 + Math.round(4 * wave),
+        ignored: index % 2 === 0 ? "top_k, thinking" : "",
+        prices: failed ? null : { input: 100, cached: 25, output: 400, minimum: 1 },
+        ...(failed ? FAILURE : {}),
+        admittedAtMs: startedAtMs,
+        settledAtMs: startedAtMs + 2_000,
+      };
+    }
+  };
+  await settleAll(parts.database, records());
   for (const { secret } of keys) {
     await (await gateway.chat("Hello", {}, { key: secret })).body?.cancel();
   }

@@ -51,18 +51,73 @@ async function again() {
   follow();
 }
 
-/** Shows a new version of a part, but not under somebody's fingers. */
+/** Says which element of a part this is, in words that its next version has, too. */
+function keyOf(element) {
+  if (element.id !== "" && !element.hasAttribute("popover")) return `#${element.id}`;
+  return JSON.stringify([
+    element.localName,
+    element.closest("[data-row]")?.dataset.row,
+    element.closest("form")?.getAttribute("action"),
+    element.getAttribute("href"),
+    element.getAttribute("name"),
+    element.getAttribute("aria-label") ?? element.title ?? "",
+    element.matches("a[href], [name]") ? "" : element.textContent.trim(),
+  ]);
+}
+
+/** The elements of a part that can have the focus and have a key. */
+function keyed(part, key) {
+  const all = part.querySelectorAll(
+    "a[href], button, summary, [tabindex], input, select, textarea",
+  );
+  return [...all].filter((one) => keyOf(one) === key);
+}
+
+/** Finds the element of a part that has a key; where several have it, the one at the same place among them. */
+function findKey(part, { key, at }) {
+  const same = keyed(part, key);
+  return same[at] ?? same[0];
+}
+
+/** The key of an element, and its place among those of the same key. */
+function placeOf(part, element) {
+  const key = keyOf(element);
+  const same = keyed(part, key);
+  return { key, at: same.indexOf(element) };
+}
+
+/** Shows what waited for somebody to end typing, once the focus has arrived elsewhere. */
+function showPending({ currentTarget: part }) {
+  part.removeEventListener("focusout", showPending);
+  setTimeout(() => part.pending !== undefined && replace(part, part.pending));
+}
+
+/** Shows a new version of a part: what is open and what has the focus stay so, and nobody is interrupted who types. */
 function replace(part, html) {
-  if (part.contains(document.activeElement)) {
+  const active = part.contains(document.activeElement) ? document.activeElement : undefined;
+  if (active?.matches("input, select, textarea")) {
     part.pending = html;
-    part.onfocusout ??= () => {
-      part.onfocusout = null;
-      replace(part, part.pending);
-    };
+    part.addEventListener("focusout", showPending);
     return;
   }
+  part.pending = undefined;
+  const focused = active && active !== part ? placeOf(part, active) : undefined;
+  const opened = [...part.querySelectorAll("details[open] > summary")]
+    .map((summary) => placeOf(part, summary));
+  const meanings = [...part.querySelectorAll("[popovertarget]")]
+    .filter(({ popoverTargetElement: one }) => one?.matches(":popover-open"))
+    .map((button) => placeOf(part, button));
   part.innerHTML = html;
   showTimes(part);
+  for (const place of opened) {
+    const details = findKey(part, place)?.closest("details");
+    if (details) details.open = true;
+  }
+  for (const place of meanings) findKey(part, place)?.popoverTargetElement?.showPopover();
+  if (focused === undefined) return;
+  const next = findKey(part, focused) ?? part;
+  if (next === part) part.tabIndex = -1; // what had the focus is gone: the next stop is the one behind it
+  next.focus({ preventScroll: true });
 }
 
 /** Puts rows where they belong by their IDs, which begin with their times. */
@@ -89,7 +144,11 @@ async function addRows(part, html) {
     body.insertBefore(row, next ?? null);
   }
   const older = document.querySelector("[data-older] a");
-  while (body.rows.length > MAX_ROWS) body.rows[body.rows.length - 1].remove();
+  while (body.rows.length > MAX_ROWS) {
+    const last = body.rows[body.rows.length - 1];
+    if (last.contains(document.activeElement)) break;
+    last.remove();
+  }
   if (older !== null && body.rows.length > 0) {
     const last = body.rows[body.rows.length - 1];
     const atMs = Date.parse(last.querySelector("time").dateTime);

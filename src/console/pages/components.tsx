@@ -124,10 +124,12 @@ export function ComponentsPage({ page, nowMs }: { page: PageContext; nowMs: numb
               <input type="checkbox" name="paid" checked /> Paid
             </label>
           </p>
-          <button type="submit">Save</button> <button type="submit" class="plain">Cancel</button>
-          {" "}
-          <button type="submit" class="danger">Revoke</button>{" "}
-          <button type="submit" disabled>Not now</button>
+          <div class="buttons">
+            <button type="submit">Save</button>
+            <button type="submit" class="plain">Cancel</button>
+            <button type="submit" class="danger">Revoke</button>
+            <button type="submit" disabled>Not now</button>
+          </div>
         </Form>
         <section class="card">
           <h2>Text to copy</h2>

@@ -3,7 +3,7 @@ import type { Key } from "../../accounts/mod.ts";
 import type { UsagePoint } from "../../usage/mod.ts";
 import { BudgetBar } from "../budgets.tsx";
 import type { BurnRate } from "../burn_rate.ts";
-import { Chart, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { Chart, levelsOf, Name, RelativeTime, Stat, Table, Term, Time } from "../components.tsx";
 import { dollars } from "../dollars.ts";
 import { count, day, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -43,6 +43,8 @@ export interface HomeProps {
   readonly today: { readonly credits: number; readonly requests: number };
   readonly month: MonthFigures;
   readonly inFlight: number;
+  /** Credits that are owed, since a payment was taken back. */
+  readonly debt: number;
   /** Usage by UTC day of the last 60 days. */
   readonly points: readonly UsagePoint[];
   /** Of each key the limit that is nearest, if any of it is used. */
@@ -64,6 +66,7 @@ export function HomePage(props: HomeProps) {
   const isNew = credits.requests === 0;
   return (
     <Layout page={page} title="Home">
+      <Lacking {...props} />
       <dl class="stats">
         <Stat live="balance" {...BalanceStat({ ...credits, perUsd })} />
         {isNew ? <NewStats {...props} /> : (
@@ -95,14 +98,37 @@ export function HomePage(props: HomeProps) {
         />
       )}
       <Budgets {...props} />
-      <div class="grid">
+      <div class="grid even">
         <Lots {...props} />
         <Limits {...props} />
       </div>
       <p class="quiet">
-        Today, months and the chart's days are those of UTC. It is now <Time ms={nowMs} />.
+        Days and months are those of UTC; the next day begins on{" "}
+        <Time ms={nowMs - nowMs % DAY_MS + DAY_MS} />.
       </p>
     </Layout>
+  );
+}
+
+/** Says why requests are rejected, or will be, and what to do about it. */
+function Lacking({ credits: { balance, requests }, debt }: HomeProps) {
+  if (debt > 0) {
+    return (
+      <p class="notice bad" role="status">
+        <span>
+          You owe {count(debt, "credit")}, since a payment was refunded or disputed.{" "}
+          <a href="/console/credits">Your next purchases</a> pay them off first.
+        </span>
+      </p>
+    );
+  }
+  if (balance > 0 || requests === 0) return null;
+  return (
+    <p class="notice bad" role="status">
+      <span>
+        No credits are left, so requests are rejected. <a href="/console/credits">Get credits</a>
+      </span>
+    </p>
   );
 }
 
@@ -244,7 +270,12 @@ function Lots({ credits, perUsd, nowMs }: HomeProps) {
       <Table<Lot>
         caption="Lots, in the order they are spent"
         rows={credits.lots.slice(0, LOTS_SHOWN)}
-        empty="No credits. Ask your operator for a grant, or buy a package."
+        empty={
+          <>
+            No credits.{" "}
+            <a href="/console/credits">Buy a package</a>, or ask your operator for a grant.
+          </>
+        }
         columns={[
           { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
           {
@@ -297,11 +328,8 @@ function Limits({ limits, tier, credits }: HomeProps) {
                 <Name text={name} />
                 <span class="number">{words}</span>
                 <meter
-                  min={0}
-                  max={limit}
+                  {...levelsOf(limit)}
                   value={Math.min(used, limit)}
-                  high={limit * 0.8}
-                  optimum={0}
                   aria-label={`${name}: ${words}`}
                 />
               </li>
@@ -314,11 +342,14 @@ function Limits({ limits, tier, credits }: HomeProps) {
           ? credits.balance > 0
             ? "No limits apply at this balance."
             : "Requests are rejected while the balance is 0."
-          : `Each key may send up to ${each.join(", ")}, in UTC. ${
-            limits.length === 0
-              ? "Nothing was sent just now."
-              : "Keys that sent nothing are left out."
-          }`}
+          : (
+            <>
+              Each key may send up to {each.join(", ")}, counted in{" "}
+              <Term word="window">windows</Term> of UTC. {limits.length === 0
+                ? "Nothing was sent just now."
+                : "Keys that sent nothing are left out."}
+            </>
+          )}
       </p>
     </section>
   );
@@ -340,9 +371,12 @@ function FirstSteps({ keys, balance }: { keys: number; balance: number }) {
       <h2>To your first response</h2>
       <ol class="steps">
         <li>
-          {balance > 0
-            ? `You have ${count(balance, "credit")} to start with.`
-            : "Ask your operator for credits: requests are rejected while the balance is 0."}
+          {balance > 0 ? `You have ${count(balance, "credit")} to start with.` : (
+            <>
+              <a href="/console/credits">Get credits</a>: requests are rejected while the balance is
+              0.
+            </>
+          )}
         </li>
         <li>
           {keys > 0 ? `You have ${count(keys, "key")}. ` : ""}

@@ -17,6 +17,9 @@ import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { snippets } from "../snippets.ts";
 import { ModelChoice } from "./model_choice.tsx";
 
+/** With this many keys, the form for another one is far below. */
+const MANY_KEYS = 5;
+
 /** An account's keys, and a form to create one. */
 export function KeysPage(
   {
@@ -61,6 +64,11 @@ export function KeysPage(
   return (
     <Layout page={page} title="Keys" notice={noticeOf({ error, done })}>
       {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
+      {keys.length < MANY_KEYS ? null : (
+        <p>
+          <a class="button" href="#create">Create a key</a>
+        </p>
+      )}
       <KeyTable
         keys={keys}
         budgets={budgets}
@@ -75,8 +83,8 @@ export function KeysPage(
         models={models}
       />
       <TimeZones />
-      <h2>Create a key</h2>
-      <Form action="/console/keys" csrf={csrf} class="card narrow">
+      <h2 id="create">Create a key</h2>
+      <Form action="/console/keys" csrf={csrf} class="card wide">
         <input type="hidden" name="id" value={newKeyId()} />
         <Field
           label="Name"
@@ -152,7 +160,7 @@ export function KeyTable({ keys, ...props }: KeyTableProps) {
       {past.length === 0 ? null : (
         <details>
           <summary>{count(past.length, "key")} revoked or expired</summary>
-          <KeyRows {...props} keys={past} caption="Revoked and expired keys" />
+          <KeyRows {...props} keys={past} caption="Revoked and expired keys" arePast />
         </details>
       )}
     </>
@@ -173,10 +181,13 @@ function KeyRows(
     mayBudget,
     models,
     caption,
+    arePast = false,
   }:
     & KeyTableProps
     & {
       caption: string;
+      /** Whether they are revoked or expired; else all are active. */
+      arePast?: boolean;
     },
 ) {
   return (
@@ -189,7 +200,7 @@ function KeyRows(
           name: "name",
           cell: ({ name, id }) => (
             <span id={id}>
-              <Name text={name || id} />
+              <KeyName name={name} />
             </span>
           ),
         },
@@ -201,7 +212,13 @@ function KeyRows(
               ? "–"
               : <Name href={`/console/teams/${teamId}`} text={teams.get(teamId) ?? teamId} />,
         }]),
-        { name: "state", bare: true, cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
+        ...(arePast
+          ? [{
+            name: "state",
+            bare: true,
+            cell: (key: Key) => <KeyState value={key} nowMs={nowMs} />,
+          }]
+          : []),
         {
           name: "last used",
           cell: ({ id }) =>
@@ -220,6 +237,16 @@ function KeyRows(
         },
         { name: "models", cell: ({ models }) => models === null ? "all" : <Names all={models} /> },
         {
+          name: "budget",
+          bare: true,
+          cell: (key) => {
+            const found = budgets.get(key.id) ?? [];
+            const path = action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined;
+            if (isWithoutBudgets(key, found.length, path)) return "–";
+            return <KeyBudgets value={key} budgets={found} csrf={csrf} path={path} />;
+          },
+        },
+        {
           name: "",
           cell: (key) =>
             key.revokedAtMs !== null || action === undefined ? "" : (
@@ -234,23 +261,22 @@ function KeyRows(
               />
             ),
         },
-        {
-          name: "budget",
-          bare: true,
-          cell: (key) => {
-            const found = budgets.get(key.id) ?? [];
-            const path = action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined;
-            if (isWithoutBudgets(key, found.length, path)) return "–";
-            return <KeyBudgets value={key} budgets={found} csrf={csrf} path={path} />;
-          },
-        },
       ]}
     />
   );
 }
 
+/** The name of a key; one without is told apart by its hint, which is beside it. */
+export function KeyName({ name }: Pick<Key, "name">) {
+  return name === "" ? <span class="quiet">unnamed</span> : <Name text={name} />;
+}
+
 /** Whether a key's budgets are not shown, since there are none and none can be set. */
-function isWithoutBudgets({ revokedAtMs }: Key, count: number, path: string | undefined): boolean {
+export function isWithoutBudgets(
+  { revokedAtMs }: Key,
+  count: number,
+  path: string | undefined,
+): boolean {
   return count === 0 && (revokedAtMs !== null || path === undefined);
 }
 

@@ -5,13 +5,14 @@ export function ModelChoice(
   return (
     <fieldset class="field">
       <legend>Models (all if none is selected)</legend>
-      {[...new Set([...models, ...chosen])].map((id) => (
-        <label>
-          <input type="checkbox" name="models" value={id} checked={chosen.includes(id)} />
-          {id}
-          <br />
-        </label>
-      ))}
+      <div class="options">
+        {[...new Set([...models, ...chosen])].map((id) => (
+          <label>
+            <input type="checkbox" name="models" value={id} checked={chosen.includes(id)} />
+            <span>{id}</span>
+          </label>
+        ))}
+      </div>
     </fieldset>
   );
 }

@@ -69,6 +69,8 @@ export function ModelsPage(
         {isFiltered
           ? `${number(models.length)} of ${count(total, "model")}`
           : count(total, "model")}
+        {". Prices are credits per million tokens"}
+        {creditsPerUsd === undefined ? "." : ", with US dollars below."}
       </p>
       <div id="models">
         <Table<NamedModel>

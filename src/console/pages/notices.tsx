@@ -21,6 +21,7 @@ export function NoticesPage(
   },
 ) {
   const newest = notices[0]?.createdAtMs ?? nowMs;
+  const email = shows === "deliveries" ? "" : page.session?.account.email ?? "";
   return (
     <Layout page={page} title={title}>
       {notices.every(isRead) ? null : (
@@ -36,13 +37,14 @@ export function NoticesPage(
         columns={[
           { name: "time", bare: true, cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
           {
-            name: "alert",
+            name: "notice",
             role: "primary",
             cell: (one) => (
               <>
-                <strong>{one.title}</strong> {isRead(one) ? null : <Badge tone="warn">new</Badge>}
+                <strong>{withoutOwner(one.title, email)}</strong>{" "}
+                {isRead(one) ? null : <Badge tone="warn">new</Badge>}
                 <span class="below regular">
-                  <AlertText alert={one} />
+                  <AlertText alert={{ ...one, text: withoutOwner(one.text, email) }} />
                 </span>
               </>
             ),
@@ -57,6 +59,14 @@ export function NoticesPage(
       />
     </Layout>
   );
+}
+
+/** Leaves out whose something is where the reader is the owner. */
+function withoutOwner(text: string, email: string): string {
+  if (email === "") return text;
+  const exact = email.replaceAll(/[^\w@]/g, "\\$&");
+  // not the beginning of a longer address
+  return text.replaceAll(new RegExp(` of ${exact}(?=[\\s,:;]|\\.\\s|\\.?$)|: ${exact}$`, "g"), "");
 }
 
 function Deliveries({ all }: { all: readonly Delivery[] }) {

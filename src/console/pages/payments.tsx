@@ -180,20 +180,22 @@ export function OrderTable(
       rows={orders}
       empty="No orders yet."
       columns={[
-        { name: "time", cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
+        { name: "time", bare: true, cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
         ...owners === undefined ? [] : [{
           name: "account",
           cell: ({ accountId }: Order) => <OwnerLink accountId={accountId} owners={owners} />,
         }],
-        { name: "package", cell: ({ packageName }) => packageName },
+        { name: "package", role: "primary", cell: ({ packageName }) => packageName },
         {
           name: "amount",
+          role: "figure",
           numeric: true,
           cell: ({ amount, paidAmount, currency }) => moneyText(paidAmount ?? amount, currency),
         },
-        { name: "state", cell: (order) => <OrderBadge order={order} /> },
+        { name: "state", bare: true, cell: (order) => <OrderBadge order={order} /> },
         {
           name: "details",
+          bare: true,
           cell: (order) => (
             <>
               {owners === undefined || order.needsLook === ""
@@ -415,7 +417,7 @@ export function StatementPage(
             name: "receipt",
             cell: ({ receipt }) => receipt === null ? "" : receiptNumber(receipt),
           },
-          { name: "amount", numeric: true, cell: (line) => amountText(line) },
+          { name: "amount", role: "figure", numeric: true, cell: (line) => amountText(line) },
         ]}
       />
       {sumsOf(lines).map(([currency, sum]) => (

@@ -60,7 +60,7 @@ export function RequestPage(
         </section>
       )}
       <section class="card">
-        <dl class="facts">
+        <dl class="facts two">
           {facts.map(([name, value]) => (
             <>
               <dt>{name}</dt>
@@ -98,8 +98,8 @@ export function RequestPage(
 }
 
 function reasonFacts({ reason, message }: RequestRecord): [string, unknown][] {
-  if (reason === null) return [["Reason", "not recorded (before schema 10)"]];
-  return [["Reason", <code>{reason}</code>], ["Message", message]];
+  if (reason === null) return [["Error code", "not recorded (before schema 10)"]];
+  return [["Error code", <code>{reason}</code>], ["Message", message]];
 }
 
 type Attempt = NonNullable<RequestRecord["attemptList"]>[number];

@@ -134,13 +134,17 @@ export function RequestsPage(
         data-rows={isLive ? "" : undefined}
         data-seen={isLive ? String(seenMs) : undefined}
       >
-        <Table<RequestRecord>
-          caption="Requests, newest first"
-          rows={records}
-          rowId={rowIdOf}
-          empty={emptyWords({ isFiltered, isPartial: searchedToMs !== undefined })}
-          columns={requestColumns(names)}
-        />
+        {error === undefined
+          ? (
+            <Table<RequestRecord>
+              caption="Requests, newest first"
+              rows={records}
+              rowId={rowIdOf}
+              empty={emptyWords({ isFiltered, isPartial: searchedToMs !== undefined })}
+              columns={requestColumns(names)}
+            />
+          )
+          : null}
       </div>
       {searchedToMs === undefined ? null : (
         <p class="quiet">

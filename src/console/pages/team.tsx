@@ -10,10 +10,28 @@ import {
 import type { Budget } from "../../ledger/mod.ts";
 import type { TeamReportRow } from "../../usage/mod.ts";
 import { BudgetFields, Budgets, TimeZones } from "../budgets.tsx";
-import { Badge, Field, Form, Names, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import {
+  Badge,
+  Field,
+  Form,
+  Name,
+  Names,
+  RelativeTime,
+  Stat,
+  Table,
+  Time,
+} from "../components.tsx";
 import { count, number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { isActive, KeyBudgets, KeyForms, KeyState, NewKey } from "./keys.tsx";
+import {
+  isActive,
+  isWithoutBudgets,
+  KeyBudgets,
+  KeyForms,
+  KeyName,
+  KeyState,
+  NewKey,
+} from "./keys.tsx";
 import { ModelChoice } from "./model_choice.tsx";
 import { TeamState } from "./teams.tsx";
 
@@ -118,23 +136,21 @@ export function TeamPage(props: TeamPageProps) {
           </a>
         </p>
       )}
-      {!may("team.members")
-        ? null
-        : (
-          <Form action={`${base}/members`} csrf={csrf} class="card narrow">
-            <h2>Add a member</h2>
-            <Field
-              label="Email"
-              name="email"
-              type="email"
-              required
-              autocomplete="off"
-              hint="The person needs an account."
-            />
-            <RoleChoice role="member" />
-            <button type="submit">Add member</button>
-          </Form>
-        )}
+      {!may("team.members") ? null : (
+        <Form action={`${base}/members`} csrf={csrf} class="card line">
+          <h2>Add a member</h2>
+          <Field
+            label="Email"
+            name="email"
+            type="email"
+            required
+            autocomplete="off"
+            hint="The person needs an account."
+          />
+          <RoleChoice role="member" />
+          <button type="submit">Add member</button>
+        </Form>
+      )}
       {!seesKeys ? null : (
         <>
           <h2>Keys</h2>
@@ -144,7 +160,13 @@ export function TeamPage(props: TeamPageProps) {
       {past.length === 0 ? null : (
         <details>
           <summary>{count(past.length, "key")} revoked or expired</summary>
-          <TeamKeyTable {...props} keys={past} caption="Revoked and expired keys" base={base} />
+          <TeamKeyTable
+            {...props}
+            keys={past}
+            caption="Revoked and expired keys"
+            base={base}
+            arePast
+          />
         </details>
       )}
       {!mayAddKeys ? null : <NewTeamKey {...props} base={base} />}
@@ -202,14 +224,35 @@ function MemberTable(
         },
         {
           name: "by model",
-          cell: (row) =>
-            own(row).toSorted((a, b) => b.credits - a.credits)
-              .map(({ group, credits }) => `${group} ${number(credits)}`).join(", ") || "–",
+          cell: (row) => {
+            const all = own(row).toSorted((a, b) => b.credits - a.credits);
+            return all.length === 0 ? "–" : <ModelCredits all={all} />;
+          },
         },
         {
           name: "last used",
           cell: (row) =>
             lastUsed(row) === 0 ? "never" : <RelativeTime ms={lastUsed(row)} nowMs={nowMs} />,
+        },
+        {
+          name: "budget",
+          bare: true,
+          cell: ({ id, member }) => {
+            if (id === null) return "–";
+            const found = memberBudgets.get(id) ?? [];
+            const path = may("team.budgets") ? `${base}/members/${id}` : undefined;
+            if (found.length === 0 && (path === undefined || member === undefined)) return "–";
+            return (
+              <Budgets
+                budgets={found}
+                of={member?.email ?? names.get(id) ?? id}
+                csrf={csrf}
+                path={path}
+                // those of a removed member apply again when they are added again: they can be removed
+                isKept={member === undefined}
+              />
+            );
+          },
         },
         {
           name: "",
@@ -218,36 +261,33 @@ function MemberTable(
               ? ""
               : <MemberForms team={team} member={member} csrf={csrf} base={base} />,
         },
-        {
-          name: "budget",
-          cell: ({ id, member }) =>
-            id === null ? "–" : (
-              <MemberBudgets
-                budgets={memberBudgets.get(id) ?? []}
-                of={member?.email ?? names.get(id) ?? id}
-                csrf={csrf}
-                path={may("team.budgets") ? `${base}/members/${id}` : undefined}
-                isMember={member !== undefined}
-              />
-            ),
-        },
       ]}
     />
   );
 }
 
-/** Those of a removed member apply again when they are added again: they can be removed. */
-function MemberBudgets(
-  { budgets, of, csrf, path, isMember }: {
-    budgets: readonly Budget[];
-    of: string;
-    csrf: string;
-    path: string | undefined;
-    isMember: boolean;
-  },
-) {
-  if (budgets.length === 0 && (path === undefined || !isMember)) return "–";
-  return <Budgets budgets={budgets} of={of} csrf={csrf} path={path} isKept={!isMember} />;
+/** Models that are shown before the rest is folded away. */
+const MODELS_SHOWN = 3;
+
+/** What was spent on each model, most first. */
+function ModelCredits({ all }: { all: readonly TeamReportRow[] }) {
+  const lines = all.map(({ group, credits }) => (
+    <li>
+      <Name text={group} /> {number(credits)}
+    </li>
+  ));
+  const folded = lines.slice(MODELS_SHOWN);
+  return (
+    <>
+      <ul class="plain-list">{lines.slice(0, MODELS_SHOWN)}</ul>
+      {folded.length === 0 ? null : (
+        <details class="more">
+          <summary>{folded.length} more</summary>
+          <ul class="plain-list">{folded}</ul>
+        </details>
+      )}
+    </>
+  );
 }
 
 function MemberState({ member: { role, stoppedAtMs, disabledAtMs } }: { member: Member }) {
@@ -312,22 +352,33 @@ function RoleChoice({ role }: { role: string }) {
 function TeamKeyTable(
   { keys, team, names, lastUse, spent, keyBudgets, mayBudget, mayChange, mayRevoke, ...more }:
     & TeamPageProps
-    & { caption: string; base: string },
+    & {
+      caption: string;
+      base: string;
+      /** Whether they are revoked or expired; else all are active. */
+      arePast?: boolean;
+    },
 ) {
-  const { models, csrf, nowMs, caption, base } = more;
+  const { models, csrf, nowMs, caption, base, arePast = false } = more;
   return (
     <Table<Key>
       caption={caption}
       rows={keys}
       empty="No keys yet."
       columns={[
-        { name: "name", cell: ({ name, id }) => name || id },
+        { name: "name", cell: ({ name }) => <KeyName name={name} /> },
         { name: "key", bare: true, cell: ({ hint }) => <code>{hint}</code> },
         {
           name: "member",
           cell: ({ memberId }) => memberId === null ? "–" : names.get(memberId) ?? memberId,
         },
-        { name: "state", bare: true, cell: (key) => <KeyState value={key} nowMs={nowMs} /> },
+        ...(arePast
+          ? [{
+            name: "state",
+            bare: true,
+            cell: (key: Key) => <KeyState value={key} nowMs={nowMs} />,
+          }]
+          : []),
         {
           name: "this month",
           role: "figure",
@@ -349,6 +400,16 @@ function TeamKeyTable(
           cell: ({ models }) => models === null ? "the team's" : <Names all={models} />,
         },
         {
+          name: "budget",
+          bare: true,
+          cell: (key) => {
+            const found = keyBudgets.get(key.id) ?? [];
+            const path = mayBudget(key) ? `${base}/keys/${key.id}` : undefined;
+            if (isWithoutBudgets(key, found.length, path)) return "–";
+            return <KeyBudgets value={key} budgets={found} csrf={csrf} path={path} />;
+          },
+        },
+        {
           name: "",
           cell: (key) =>
             key.revokedAtMs !== null ? "" : (
@@ -362,17 +423,6 @@ function TeamKeyTable(
                 nowMs={nowMs}
               />
             ),
-        },
-        {
-          name: "budget",
-          cell: (key) => (
-            <KeyBudgets
-              value={key}
-              budgets={keyBudgets.get(key.id) ?? []}
-              csrf={csrf}
-              path={mayBudget(key) ? `${base}/keys/${key.id}` : undefined}
-            />
-          ),
         },
       ]}
     />
@@ -388,7 +438,7 @@ function NewTeamKey(
     ? members.filter(({ stoppedAtMs }) => stoppedAtMs === null)
     : members.filter(({ accountId }) => accountId === self?.id);
   return (
-    <Form action={`${base}/keys`} csrf={csrf} class="card narrow">
+    <Form action={`${base}/keys`} csrf={csrf} class="card wide">
       <h2>Create a key</h2>
       <input type="hidden" name="id" value={newKeyId()} />
       <Field label="Name" name="name" maxlength={200} placeholder="laptop" />

@@ -30,7 +30,9 @@ export function TeamsPage(
       <Table<TeamRow>
         caption="Teams"
         rows={rows}
-        empty="No teams yet."
+        empty={mayCreate
+          ? "No teams yet."
+          : "You are in no team. A team's lead or an operator can add you."}
         columns={[
           {
             name: "name",

@@ -1,14 +1,32 @@
 import type { Team } from "../../accounts/mod.ts";
-import type { Dimension, UsageFigures, UsageReport, UsageRow } from "../../usage/mod.ts";
+import {
+  type Dimension,
+  reasonWords,
+  type UsageFigures,
+  type UsageReport,
+  type UsageRow,
+} from "../../usage/mod.ts";
 import { Chart, type ChartProps, Stat, Table } from "../components.tsx";
-import { date, hour, inZone, month, number, signed as signedNumber } from "../format.ts";
+import {
+  compact,
+  date,
+  duration,
+  hour,
+  inZone,
+  month,
+  number,
+  signed as signedNumber,
+} from "../format.ts";
+import { groupName } from "../usage_chart.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { Choices, queryOf, type UsageChoices } from "../usage_choices.tsx";
 
 const DAY_MS = 86_400_000;
-/** Rows of the table: a thousand are a megabyte. */
-const MAX_ROWS = 300;
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
+/** Rows of a table, of which a thousand are a megabyte; downloads have all of them. */
+const MAX_ROWS = 200;
+/** From here on a figure is shown in short. */
+const MANY = 1e9;
 
 /** Usage of a range as figures, a chart and a table. */
 export function UsagePage(
@@ -67,11 +85,14 @@ function Report(
   const tokens = totals.input_tokens + totals.output_tokens;
   const change = (name: "requests" | "credits") => {
     const percentage = totals.change?.[name];
-    return percentage === undefined ? "" : `; ${signed(percentage)} to before`;
+    return percentage === undefined ? "" : `; ${signed(percentage)} against before`;
   };
   const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
-  const isByTime = BY_TIME.includes(by[0]!);
-  const shown = (isByTime && by.length === 1 ? rows.toReversed() : rows).slice(0, MAX_ROWS);
+  const sorted = newestFirst(rows, by);
+  const shown = sorted.slice(0, MAX_ROWS);
+  const perRequest = requests === 0
+    ? undefined
+    : `${number(Math.round(tokens / requests))} per request`;
   return (
     <>
       <p class="quiet">
@@ -96,20 +117,24 @@ function Report(
           value={requests}
           note={`${number(totals.errors)} failed${change("requests")}`}
         />
-        <Stat name="Tokens" value={tokens} />
+        <Stat
+          name="Tokens"
+          value={tokens < MANY ? tokens : compact(tokens)}
+          note={[
+            ...(tokens < MANY ? [] : [number(tokens)]),
+            ...(perRequest === undefined ? [] : [perRequest]),
+          ].join("; ")}
+        />
         <Stat
           name="Saved by prompt caches"
           value={totals.saved_credits}
           note={`credits; ${Math.round(100 * totals.cache_hit_rate)} % of the input was cached`}
         />
-        <Stat
-          name="Tokens per request"
-          value={requests === 0 ? 0 : Math.round(tokens / requests)}
-        />
       </dl>
       {failed.length === 0 ? null : (
         <p>
-          Failed: {failed.map(([reason, count]) => `${reason} ${number(count)}`).join(", ")}.
+          Failed:{" "}
+          {failed.map(([reason, count]) => `${reasonWords(reason)} ${number(count)}`).join(", ")}.
         </p>
       )}
       {chart === undefined || rows.length === 0 ? null : <Chart {...chart} />}
@@ -120,14 +145,16 @@ function Report(
         columns={[
           ...by.map((one) => ({
             name: one,
-            cell: ({ group, names }: UsageRow) =>
-              names[one] ?? (timeOf(one, group[one], zone) || group[one] || "none"),
+            cell: (row: UsageRow) => timeOf(one, row.group[one], zone) || groupName(row, one),
           })),
-          ...FIGURES.map(([name, figure]) => ({
+          ...FIGURES.map(([name, figure, format = number]) => ({
             name,
             numeric: true,
-            ...(name === "credits" ? { role: "figure" as const } : {}),
-            cell: (row: UsageRow) => number(figure(row)),
+            // what failed has cost nothing
+            ...(name === (by.includes("reason") ? "requests" : "credits")
+              ? { role: "figure" as const }
+              : {}),
+            cell: (row: UsageRow) => format(figure(row)),
           })),
           ...(previous === undefined ? [] : [
             {
@@ -143,14 +170,21 @@ function Report(
           ]),
         ]}
       />
-      {rows.length <= MAX_ROWS ? null : (
+      {shown.length === sorted.length ? null : (
         <p class="quiet">
-          {number(rows.length - MAX_ROWS)} more rows are in the{" "}
-          <a href={`/console/usage.csv?${queryOf(choices)}`}>CSV</a>.
+          The first {number(shown.length)} of {number(sorted.length)} rows;{" "}
+          <a href={`/console/usage.csv?${queryOf(choices)}`}>the report</a> has all of them.
         </p>
       )}
     </>
   );
+}
+
+/** Rows of a report by time with the newest first; those of one time stay in their order. */
+function newestFirst(rows: readonly UsageRow[], [first]: readonly string[]): readonly UsageRow[] {
+  if (!BY_TIME.some((one) => one === first)) return rows;
+  const atMs = ({ group }: UsageRow) => Date.parse(group[first!] ?? "");
+  return rows.toSorted((a, b) => atMs(b) - atMs(a));
 }
 
 /** A time by which a report is grouped, in the one format of the console. */
@@ -183,7 +217,11 @@ function minuteText(ms: number, zone: string): string {
   return `${date(local)}, ${hour(local)}`;
 }
 
-const FIGURES: readonly (readonly [name: string, figure: (row: UsageFigures) => number])[] = [
+const FIGURES: readonly (readonly [
+  name: string,
+  figure: (row: UsageFigures) => number,
+  format?: (value: number) => string,
+])[] = [
   ["requests", ({ requests }) => requests],
   ["failed", ({ errors }) => errors],
   ["input", ({ input_tokens }) => input_tokens],
@@ -195,7 +233,7 @@ const FIGURES: readonly (readonly [name: string, figure: (row: UsageFigures) => 
     ({ input_tokens, output_tokens, requests }) =>
       requests === 0 ? 0 : Math.round((input_tokens + output_tokens) / requests),
   ],
-  ["average ms", ({ average_ms }) => average_ms],
+  ["average time", ({ average_ms }) => average_ms, duration],
   ["credits", ({ credits }) => credits],
 ];
 
