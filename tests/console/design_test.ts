@@ -251,7 +251,7 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
     '<dl class="stats">${
     `<div class="stat"><dt>x</dt><dd>1,074,681,074</dd></div>`.repeat(2)
   }</dl>')`);
-  assertMatch(String(await page.evaluate(CUT)), /digits on several lines/);
+  assertMatch(String(await page.evaluate(CUT)), /in two lines/);
   await page.goto(`${url}/console/keys`);
   for (
     const [fault, found] of [
