@@ -91,6 +91,32 @@ function oneByOne(pieces: readonly Piece[]): Piece[] {
 /** Lookups of an account in an hour or a day, above which all accounts are read instead. */
 const MAX_LOOKUPS = 20_000;
 
+/** Ranges of roll-ups, above which they are looked up as a list. */
+const MAX_RANGES = 8;
+
+/** Pieces that are read as ranges of an index, all of a source: so many that the statement stays short. */
+function rangesOf(pieces: readonly Piece[], sources: readonly Piece["source"][]): Piece[] {
+  return sources.flatMap((source) => {
+    const own = pieces.filter((piece) => piece.source === source);
+    return own.length > MAX_RANGES ? [] : own;
+  });
+}
+
+/**
+ * The first columns of a day's roll-ups that groups need. In their order the roll-ups lie, so that adding them up needs
+ * no sorting, and leaves fewer rows to sort.
+ */
+function firstOf(columns: readonly Column[]): readonly string[] {
+  const all = ["day_at_ms", "account_id", "key_id", "route"];
+  const last = Math.max(
+    1,
+    ...columns.map(({ by }) =>
+      by === "model" ? 4 : by === "key" || by === "owner" ? 3 : by === "account" ? 2 : 1
+    ),
+  );
+  return all.slice(0, last);
+}
+
 /** The value of a column in a roll-up; owners are put in for keys later. */
 function expressionOf({ by }: Column): string {
   switch (by) {
@@ -181,8 +207,33 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
   const steps = oneByOne(pieces).length;
   const ofAccounts = accountIds !== undefined && accountIds.length * steps <= MAX_LOOKUPS;
   const within = (column: string) => `${column} >= pieces.since_ms and ${column} < pieces.until_ms`;
+  const ranges = accountIds === undefined && keyIds === undefined && !isOfAll
+    ? rangesOf(pieces, tag === undefined ? ["days"] : ["days", "hours"])
+    : [];
+  const inRanges = ranges.map((piece) => {
+    const { source, sinceMs, untilMs, sign, label } = piece;
+    const [since, until] = [bind(sinceMs), bind(untilMs)];
+    const from = tag === undefined
+      ? `(select ${firstOf(columns).join(", ")}, ${names.map((name) => `sum(${name}) as ${name}`)}
+          from usage_days where day_at_ms >= ${since} and day_at_ms < ${until}
+            ${filters.map((filter) => `and ${filter}`).join(" ")}
+          group by ${firstOf(columns).join(", ")})`
+      : `usage_tags where name = ${bind(tag.name)}
+          and span_ms = ${source === "days" ? DAY_MS : HOUR_MS}
+          and at_ms >= ${since} and at_ms < ${until}
+          ${filters.map((filter) => `and ${filter}`).join(" ")}`;
+    const atMs = tag === undefined ? "day_at_ms" : "at_ms";
+    const shown = [
+      ...inner.map((text) => text.replace(/^label /, `${bind(label)} `)),
+      ...names.map((name) => `${sign < 0 ? "-" : ""}sum(${name}) as ${name}`),
+    ];
+    return `select ${shown.join(", ").replaceAll(/\bat_ms\b/g, atMs)} from ${from} ${
+      columns.length === 0 ? "" : `group by ${columns.map((_, at) => at + 1).join(", ")}`
+    }`;
+  });
+  const rest = new Set(ranges.map(({ source }) => source));
   const branches = (["days", "hours"] as const).filter((source) =>
-    pieces.some((piece) => piece.source === source)
+    !rest.has(source) && pieces.some((piece) => piece.source === source)
   ).map((source) => {
     const rows = tag !== undefined
       ? `${given(source, ofAccounts)} ${ofAccounts ? `cross join ${wanted()}` : ""}
@@ -233,7 +284,7 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
   });
   const sql = `select ${
     [...outer, ...names.map((name) => `sum(${name}) as ${name}`)].join(", ")
-  } from (${branches.join(" union all ")}) ${owners.join(" ")}
+  } from (${[...inRanges, ...branches].join(" union all ")}) ${owners.join(" ")}
     ${columns.length === 0 ? "" : `group by ${columns.map((_, at) => at + 1).join(", ")}`}
     having sum(requests) > 0 ${most ? "order by sum(credits) desc, sum(requests) desc, 1" : ""}
     limit ${bind(limit)}`;
