@@ -53,7 +53,7 @@ export class UsagePages {
     ) => page(c, <UsagePage {...shown} {...more} />, status);
     try {
       const wanted = wantedBy(choices, session);
-      const report = await this.#report(wanted, "totals");
+      const report = await this.#report(wanted, { reasons: "totals" });
       return await show({ report, chart: await this.#chart(wanted, report) });
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
@@ -75,6 +75,11 @@ export class UsagePages {
         ...wanted,
         // others are one series: a thousand keys by 90 days are more groups than a report may have
         query: { ...query, by: [span, ...by], compare: false, top: query.top ?? MAX_SERIES },
+      }, {
+        reasons: "none",
+        topGroups: report.rows.flatMap(({ group, isOthers }) =>
+          isOthers ? [] : group[by[0]!] ?? []
+        ),
       }),
       previous === undefined ? undefined : this.#report({
         ...wanted,
@@ -86,14 +91,14 @@ export class UsagePages {
           compare: false,
           top: undefined,
         },
-      }),
+      }, { reasons: "none" }),
     ]);
     return reportChart(overTime, before);
   }
 
   async reportCsv(c: PageRequest, session: Session): Promise<Response> {
     return await this.#csv(c, session, async (wanted) => {
-      const text = usageCsv(await this.#report(wanted, "rows"));
+      const text = usageCsv(await this.#report(wanted, { reasons: "rows" }));
       return [text, `usage-by-${wanted.query.by.join("-").replaceAll(":", "-")}.csv`];
     });
   }
@@ -120,14 +125,11 @@ export class UsagePages {
   }
 
   /** A report of all accounts reads on a connection of its own, so that requests do not wait for it. */
-  async #report(
-    { query, scope }: Wanted,
-    reasons: ReportOptions["reasons"] = "none",
-  ): Promise<UsageReport> {
+  async #report({ query, scope }: Wanted, options: ReportOptions): Promise<UsageReport> {
     const parts = this.#usageParts;
-    if (scope.accountId !== undefined) return await reportUsage(parts, query, scope, { reasons });
+    if (scope.accountId !== undefined) return await reportUsage(parts, query, scope, options);
     return await this.#parts.aside((database) =>
-      reportUsage({ ...parts, database }, query, scope, { reasons })
+      reportUsage({ ...parts, database }, query, scope, options)
     );
   }
 

@@ -181,7 +181,16 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
     ...models === undefined ? [] : [`route in ${listed(models)}`],
     ...tag?.value === undefined ? [] : [`usage_tags.value = ${bind(tag.value)}`],
   ];
-  const inner = columns.map((column, at) => `${expressionOf(column)} as raw_${at}`);
+  const first = columns.findIndex(({ by }) => !["hour", "day", "period"].includes(by));
+  /** Whether a column is of the top groups, and all others: as early as possible, so that fewer rows are sorted. */
+  const isTopped = (at: number) => top !== undefined && at === first;
+  const inner = columns.map((column, at) => {
+    const value = expressionOf(column);
+    const shown = isTopped(at) && column.by !== "owner"
+      ? `iif(${value} in ${listed(top!)}, ${value}, null)`
+      : value;
+    return `${shown} as raw_${at}`;
+  });
   const sums = names.map((name) => `sum(${isSigned ? "sign * " : ""}${name}) as ${name}`);
   const given = (source: Piece["source"], isOneByOne: boolean) => {
     const own = pieces.filter((piece) => piece.source === source);
@@ -265,7 +274,6 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
     ];
   }).map(([select, rows, rest]) => select + " from " + rows + " " + rest);
 
-  const first = columns.findIndex(({ by }) => !["hour", "day", "period"].includes(by));
   const owners: string[] = [];
   const outer = columns.map((column, at) => {
     let value = `raw_${at}`;
@@ -276,9 +284,7 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
           on owners_${at}.id = raw_${at}`,
       );
       value = `coalesce(owners_${at}.label, '')`;
-    }
-    if (top !== undefined && at === first) {
-      value = `iif(${value} in ${listed(top)}, ${value}, null)`;
+      if (isTopped(at)) value = `iif(${value} in ${listed(top!)}, ${value}, null)`;
     }
     return `${value} as group_${at}`;
   });

@@ -37,6 +37,8 @@ export interface UsageReport {
 export interface ReportOptions {
   /** Whether it says why requests failed: of each row and of all, of all together, or not. Default: `rows`. */
   readonly reasons?: "rows" | "totals" | "none" | undefined;
+  /** The groups of most credits over the range, most first, if they are known: they need not be found again. */
+  readonly topGroups?: readonly string[] | undefined;
 }
 
 /** Rows of a report. */
@@ -59,7 +61,7 @@ export async function reportUsage(
   parts: UsageParts,
   query: UsageQuery,
   scope: UsageScope = {},
-  { reasons = "rows" }: ReportOptions = {},
+  { reasons = "rows", topGroups: known }: ReportOptions = {},
 ): Promise<UsageReport> {
   const { database, now } = parts;
   const { by, zone, since, until, compare } = query;
@@ -74,7 +76,10 @@ export async function reportUsage(
     sinceMs: range.sinceMs - (range.untilMs - range.sinceMs),
     untilMs: range.sinceMs,
   };
-  const { rows: summed, top } = await toppedGroups(database, query, selected, range);
+  const { rows: summed, top } = await toppedGroups(database, query, selected, {
+    range,
+    known,
+  });
   const rows = reasons === "rows"
     ? await withReasons(database, query, selected, { range, top, rows: summed })
     : summed;
@@ -237,11 +242,18 @@ async function toppedGroups(
   database: Database,
   query: UsageQuery,
   selected: Selected,
-  range: UsageRange,
+  { range, known }: {
+    readonly range: UsageRange;
+    readonly known: readonly string[] | undefined;
+  },
 ): Promise<{ readonly rows: readonly Group[]; readonly top: readonly string[] | undefined }> {
   const { by, top: count } = query;
   if (count === undefined) {
     return { rows: await groups(database, query, selected, { range, top: undefined }), top: count };
+  }
+  if (known !== undefined) {
+    const top = known.slice(0, count);
+    return { rows: await groups(database, query, selected, { range, top }), top };
   }
   const at = by.findIndex((one) => !TIMES.includes(one));
   // reading the groups once costs less than reading which are the top ones first, unless there are many of them

@@ -269,10 +269,11 @@ Deno.test("the top groups and the others add up to all; a scope shows no more th
     ];
     assertEquals(best.totals, all.totals, by);
     const names = all.rows.map(({ group }) => group[by.split(",")[0]!]!);
-    const credits = (name: string) =>
-      all.rows.filter((_, at) => names[at] === name).reduce((sum, row) => sum + row.requests, 0);
+    const sumOf = (name: string, figure: "credits" | "requests") =>
+      all.rows.filter((_, at) => names[at] === name).reduce((sum, row) => sum + row[figure], 0);
     const most = [...new Set(names)].toSorted((a, b) =>
-      credits(b) - credits(a) || (a < b ? -1 : 1)
+      sumOf(b, "credits") - sumOf(a, "credits") || sumOf(b, "requests") - sumOf(a, "requests") ||
+      (a < b ? -1 : 1)
     );
     const shown = best.rows.filter(({ isOthers }) => !isOthers)
       .map(({ group }) => group[by.split(",")[0]!]!);
