@@ -52,6 +52,13 @@ export function total(rows: readonly Group[]): Group {
   return { ...sums, failures, group: [] };
 }
 
+/** Takes groups away from the sums that they are in. */
+export function without(sums: Sums, rows: readonly Sums[]): Sums {
+  return Object.fromEntries(
+    SUMS.map((name) => [name, rows.reduce((rest, row) => rest - row[name], sums[name])]),
+  ) as Sums;
+}
+
 /** The figures of a group, and of the group that it is compared with. */
 export function figures(
   row: Group,

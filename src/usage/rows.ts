@@ -40,8 +40,8 @@ export interface RowsQuery {
   readonly models?: readonly string[] | undefined;
   /** Roll-ups of a tag instead of all; with a value only that. */
   readonly tag?: { readonly name: string; readonly value?: string | undefined } | undefined;
-  /** Groups of the first column that is not a time; all others become one, whose name is null. */
-  readonly top?: readonly string[] | undefined;
+  /** Only what is of one of these groups. */
+  readonly among?: { readonly column: Column; readonly names: readonly string[] } | undefined;
   /** Whether the groups of most credits come first. */
   readonly most?: boolean;
   /** Whether requests are counted only: the other sums are 0. */
@@ -137,6 +137,22 @@ function expressionOf({ by }: Column): string {
   }
 }
 
+/** Whether a roll-up is of one of some groups. The + keeps indexes out of it, as all roll-ups of a range are read. */
+function isOneOf(
+  { column, names }: NonNullable<RowsQuery["among"]>,
+  listed: (values: readonly string[]) => string,
+): string {
+  if (column.by !== "owner") return `+${expressionOf(column)} in ${listed(names)}`;
+  return `+key_id in ${
+    listed([...column.owners].flatMap(([key, owner]) => names.includes(owner) ? [key] : []))
+  }`;
+}
+
+/** Whether a column is a time. */
+export function isTime(by: Column["by"]): boolean {
+  return by === "hour" || by === "day" || by === "period";
+}
+
 /** Sums of no requests. */
 export const NONE: Sums = Object.fromEntries(SUMS.map((name) => [name, 0])) as Sums;
 
@@ -163,7 +179,7 @@ export async function summedRows(database: Database, query: RowsQuery): Promise<
 }
 
 function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args: Value[] } {
-  const { columns, accountIds, keyIds, models, tag, top, most = false, limit } = query;
+  const { columns, accountIds, keyIds, models, tag, among, most = false, limit } = query;
   const args: Value[] = [];
   const bind = (value: Value) => `?${args.push(value)}`;
   const listed = (values: readonly string[]) =>
@@ -179,18 +195,10 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
     // the + keeps the index out of it, which would be searched for each key, hour by hour
     ...keyIds === undefined ? [] : [`+key_id in ${listed(keyIds)}`],
     ...models === undefined ? [] : [`route in ${listed(models)}`],
+    ...among === undefined ? [] : [isOneOf(among, listed)],
     ...tag?.value === undefined ? [] : [`usage_tags.value = ${bind(tag.value)}`],
   ];
-  const first = columns.findIndex(({ by }) => !["hour", "day", "period"].includes(by));
-  /** Whether a column is of the top groups, and all others: as early as possible, so that fewer rows are sorted. */
-  const isTopped = (at: number) => top !== undefined && at === first;
-  const inner = columns.map((column, at) => {
-    const value = expressionOf(column);
-    const shown = isTopped(at) && column.by !== "owner"
-      ? `iif(${value} in ${listed(top!)}, ${value}, null)`
-      : value;
-    return `${shown} as raw_${at}`;
-  });
+  const inner = columns.map((column, at) => `${expressionOf(column)} as raw_${at}`);
   const sums = names.map((name) => `sum(${isSigned ? "sign * " : ""}${name}) as ${name}`);
   const given = (source: Piece["source"], isOneByOne: boolean) => {
     const own = pieces.filter((piece) => piece.source === source);
@@ -284,7 +292,6 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
           on owners_${at}.id = raw_${at}`,
       );
       value = `coalesce(owners_${at}.label, '')`;
-      if (isTopped(at)) value = `iif(${value} in ${listed(top!)}, ${value}, null)`;
     }
     return `${value} as group_${at}`;
   });

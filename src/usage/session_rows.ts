@@ -80,5 +80,7 @@ export async function sessionRows(
       number
     >,
     group: [session],
-  })).toSorted((a, b) => b.credits - a.credits || b.requests - a.requests);
+  })).toSorted((a, b) =>
+    b.credits - a.credits || b.requests - a.requests || (a.group[0]! < b.group[0]! ? -1 : 1)
+  );
 }

@@ -1,8 +1,8 @@
 import type { Database } from "../database/mod.ts";
-import { type ComparedFigures, figures, type Group, total } from "./figures.ts";
+import { type ComparedFigures, figures, type Group, total, without } from "./figures.ts";
 import { nameOfGroup, namesOf } from "./group_names.ts";
 import { periodsOf, readRange, ReportError, timeText, type UsageRange } from "./range.ts";
-import { type Column, type RowsQuery, type SummedRow, summedRows } from "./rows.ts";
+import { type Column, isTime, type RowsQuery, type SummedRow, summedRows } from "./rows.ts";
 import { select, type Selected, type UsageParts, type UsageScope } from "./selection.ts";
 import { sessionRows } from "./session_rows.ts";
 import { type Dimension, TIMES, type UsageQuery } from "./usage_query.ts";
@@ -196,7 +196,7 @@ function tagOf({ by, tag }: UsageQuery): RowsQuery["tag"] {
 function rowsQueryOf(
   query: UsageQuery,
   selected: Selected,
-  { range, top }: { readonly range: UsageRange; readonly top?: readonly string[] | undefined },
+  range: UsageRange,
 ): RowsQuery {
   const { by, zone, model } = query;
   return {
@@ -206,9 +206,56 @@ function rowsQueryOf(
     keyIds: selected.keyIds,
     models: model === undefined ? undefined : [model],
     tag: tagOf(query),
-    top,
     limit: MAX_ROWS + 1,
   };
+}
+
+/**
+ * Adds up roll-ups by groups, those that are not among the top ones as one group. Only what is told apart is read by
+ * group: the rest is what is left of all, and so are keys that belong to nobody.
+ */
+async function foldedRows(
+  database: Database,
+  query: RowsQuery,
+  top?: readonly string[],
+): Promise<SummedRow[]> {
+  const { columns } = query;
+  const at = columns.findIndex(({ by }) => !isTime(by));
+  const noun = columns[at];
+  const owners = noun?.by === "owner"
+    ? [...new Set(noun.owners.values())].filter((name) => name !== "")
+    : undefined;
+  if (noun === undefined || (top === undefined && owners === undefined)) {
+    return await summedRows(database, query);
+  }
+  const names = top === undefined
+    ? owners!
+    : owners === undefined
+    ? top
+    : top.filter((name) => name !== "");
+  const best = await summedRows(database, { ...query, among: { column: noun, names } });
+  const ofTime = { ...query, columns: columns.toSpliced(at, 1) };
+  const isNobodyTold = owners !== undefined && (top === undefined || top.includes(""));
+  const owned = !isNobodyTold || top === undefined
+    ? undefined
+    : await summedRows(database, { ...ofTime, among: { column: noun, names: owners } });
+  const all = await summedRows(database, ofTime);
+  const rest = (from: readonly SummedRow[], taken: readonly SummedRow[], name: string | null) =>
+    leftOf(from, taken).map((row) => ({ ...row, group: row.group.toSpliced(at, 0, name) }));
+  const told = best.map((row) => ({ ...row, group: row.group.toSpliced(at, 1) }));
+  if (!isNobodyTold) return [...best, ...rest(all, told, null)];
+  const nobody = rest(all, owned ?? told, "");
+  return [...best, ...nobody, ...owned === undefined ? [] : rest(owned, told, null)];
+}
+
+/** What is left of each group without others of the same name. */
+function leftOf(from: readonly SummedRow[], taken: readonly SummedRow[]): SummedRow[] {
+  const byName = Map.groupBy(taken, ({ group }) => JSON.stringify(group));
+  return from.flatMap((row) => {
+    const { group } = row;
+    const left = { ...without(row, byName.get(JSON.stringify(group)) ?? []), group };
+    return left.requests === 0 ? [] : [left];
+  });
 }
 
 /** Reads the groups of a range. */
@@ -226,7 +273,7 @@ async function groups(
     const best = rows.filter(({ group }) => top.includes(String(group[0])));
     return others.length === 0 ? best : [...best, { ...total(others), group: [null] }];
   }
-  const rows = await summedRows(database, rowsQueryOf(query, selected, { range, top }));
+  const rows = await foldedRows(database, rowsQueryOf(query, selected, range), top);
   if (rows.length > MAX_ROWS) {
     throw new ReportError(
       `The report has over ${
@@ -258,7 +305,7 @@ async function toppedGroups(
   const at = by.findIndex((one) => !TIMES.includes(one));
   // reading the groups once costs less than reading which are the top ones first, unless there are many of them
   if (by[at] !== SESSION && (by.length === 1 || by[at] === "model")) {
-    const all = await summedRows(database, rowsQueryOf(query, selected, { range }));
+    const all = await foldedRows(database, rowsQueryOf(query, selected, range));
     if (all.length <= MAX_ROWS) {
       const top = topOf(all, at, count);
       return { rows: folded(all, at, top).toSorted(orderOf(by)), top };
@@ -303,14 +350,14 @@ async function withReasons(
   },
 ): Promise<readonly Group[]> {
   if (!hasReasons(query, rows)) return rows;
-  const rowsQuery = rowsQueryOf(query, selected, { range, top });
-  const failed = await summedRows(database, {
+  const rowsQuery = rowsQueryOf(query, selected, range);
+  const failed = await foldedRows(database, {
     ...rowsQuery,
     columns: [...rowsQuery.columns, { by: "value" }],
     tag: REASON,
     onlyRequests: true,
     limit: MAX_ROWS * 10,
-  });
+  }, top);
   const reasons = new Map<string, Record<string, number>>();
   for (const { group, requests } of failed) {
     const id = JSON.stringify(group.slice(0, -1));
@@ -330,7 +377,7 @@ async function totalReasons(
 ): Promise<Pick<Group, "failures"> | undefined> {
   if (!hasReasons(query, rows)) return undefined;
   const failed = await summedRows(database, {
-    ...rowsQueryOf(query, selected, { range }),
+    ...rowsQueryOf(query, selected, range),
     periods: [{ ...range, label: null }],
     columns: [{ by: "value" }],
     tag: REASON,
@@ -372,12 +419,9 @@ async function topGroups(
   const rows = noun === SESSION
     ? (await groups(database, query, selected, { range, top: undefined })).slice(0, count)
     : await summedRows(database, {
+      ...rowsQueryOf(query, selected, range),
       periods: [{ ...range, label: null }],
       columns: [columnOf(noun, query.zone, selected)],
-      accountIds: selected.accountIds,
-      keyIds: selected.keyIds,
-      models: query.model === undefined ? undefined : [query.model],
-      tag: tagOf(query),
       most: true,
       limit: count,
     });

@@ -157,6 +157,14 @@ Deno.test("usage by many keys has a chart of the top ones, though they are more 
       select ?1 - d * ?2, ?3, printf('key_%03d', i), 'svc-k2', 1, 0, 1, 0, 1, 1, i + 1, 0
       from up, days`,
     args: [today, dayMs, owner.id],
+  }, {
+    sql:
+      `insert into usage_totals (hour_at_ms, route, requests, errors, input_tokens, cached_tokens,
+        output_tokens, duration_ms, credits, saved_millionths)
+      select day_at_ms, route, sum(requests), 0, sum(input_tokens), 0, sum(output_tokens),
+        sum(duration_ms), sum(credits), 0
+      from usage_days group by 1, 2`,
+    args: [],
   }]);
   const browser = await signedIn(gateway, owner.email);
   const reply = await browser.get("/console/usage?by=key&since=90d&all=1");
