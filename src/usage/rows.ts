@@ -94,7 +94,7 @@ const MAX_LOOKUPS = 20_000;
 /** Ranges of roll-ups, above which they are looked up as a list. */
 const MAX_RANGES = 8;
 
-/** Pieces that are read as ranges of an index, all of a source: so many that the statement stays short. */
+/** Pieces that are read as ranges of an index: those of a source that has few, so that the statement stays short. */
 function rangesOf(pieces: readonly Piece[], sources: readonly Piece["source"][]): Piece[] {
   return sources.flatMap((source) => {
     const own = pieces.filter((piece) => piece.source === source);
@@ -231,11 +231,13 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
     const { source, sinceMs, untilMs, sign, label } = piece;
     const [since, until] = [bind(sinceMs), bind(untilMs)];
     const from = tag === undefined
-      ? `(select ${firstOf(columns).join(", ")}, ${names.map((name) => `sum(${name}) as ${name}`)}
+      ? `from (select ${firstOf(columns).join(", ")}, ${
+        names.map((name) => `sum(${name}) as ${name}`)
+      }
           from usage_days where day_at_ms >= ${since} and day_at_ms < ${until}
             ${filters.map((filter) => `and ${filter}`).join(" ")}
           group by ${firstOf(columns).join(", ")})`
-      : `usage_tags where name = ${bind(tag.name)}
+      : `from usage_tags where name = ${bind(tag.name)}
           and span_ms = ${source === "days" ? DAY_MS : HOUR_MS}
           and at_ms >= ${since} and at_ms < ${until}
           ${filters.map((filter) => `and ${filter}`).join(" ")}`;
@@ -244,7 +246,7 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
       ...inner.map((text) => text.replace(/^label /, `${bind(label)} `)),
       ...names.map((name) => `${sign < 0 ? "-" : ""}sum(${name}) as ${name}`),
     ];
-    return `select ${shown.join(", ").replaceAll(/\bat_ms\b/g, atMs)} from ${from} ${
+    return `select ${shown.join(", ").replaceAll(/\bat_ms\b/g, atMs)} ${from} ${
       columns.length === 0 ? "" : `group by ${columns.map((_, at) => at + 1).join(", ")}`
     }`;
   });
