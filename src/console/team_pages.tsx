@@ -247,7 +247,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     write("team.members", async (c, team, session) => {
       const { form } = c.var;
       const { id: account } = await accounts.get(form.text("email"));
-      const role = roleOf(form.text("role"));
+      const role = form.text("role") === "" ? undefined : roleOf(form.text("role"));
       await operate(c, parts, session, [MEMBER_ADD, { team: team.id, account, role }]);
       return "member-added";
     }),

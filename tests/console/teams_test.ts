@@ -72,6 +72,24 @@ Deno.test("a lead makes keys, sees who spent what on which model, and stops one 
   }
 });
 
+Deno.test("the form that adds members demotes no lead who is in the team already", async () => {
+  await using gateway = await startGateway();
+  const { team, lead, path, person } = await platform(gateway);
+  const { id } = await person("new");
+  const browser = await signedIn(gateway, "owner@localhost");
+  const form = /<form[^>]*\/members".*?<\/form>/s.exec(await (await browser.get(path)).text())![0];
+  const [, role] = /<option value="([^"]*)" selected[^>]*>member</.exec(form)!;
+  for (const email of [lead.email, "new@example.com"]) {
+    const reply = await browser.post(`${path}/members`, { email, role: role! }, { from: path });
+    assertEquals(reply.status, 303);
+  }
+  const { members } = gateway.gateway;
+  const roles = new Map(
+    (await members.list(team)).map(({ accountId, role }) => [accountId, role]),
+  );
+  assertEquals([roles.get(lead.id), roles.get(id)], ["lead", "member"]);
+});
+
 Deno.test("a member sees and makes only their own keys, whatever the form says", async () => {
   await using gateway = await startGateway();
   const { ada, bob, lead, path, team } = await platform(gateway);

@@ -147,7 +147,7 @@ export function TeamPage(props: TeamPageProps) {
             autocomplete="off"
             hint="The person needs an account."
           />
-          <RoleChoice role="member" />
+          <RoleChoice />
           <button type="submit">Add member</button>
         </Form>
       )}
@@ -336,13 +336,19 @@ function MemberForms(
   );
 }
 
-function RoleChoice({ role }: { role: string }) {
+/** @param props The present role. Without it nothing is chosen: a new member is a member, and others stay what they are. */
+function RoleChoice({ role }: { role?: string }) {
   return (
     <label class="field">
       <span>Role</span>
       <select name="role">
         {TEAM_ROLES.toReversed().map((one) => (
-          <option value={one} selected={one === role}>{one}</option>
+          <option
+            value={role === undefined && one === "member" ? "" : one}
+            selected={one === (role ?? "member")}
+          >
+            {one}
+          </option>
         ))}
       </select>
     </label>
