@@ -14,15 +14,9 @@ import { STATUS_CODE } from "../std/mod.ts";
 import type { AccountPages } from "./account_pages.tsx";
 import { may } from "./guard.ts";
 import type { Notice } from "./layout.tsx";
-import {
-  OrderPage,
-  type OrderView,
-  type Payer,
-  ReceiptPage,
-  type Shop,
-  statementCsv,
-  StatementPage,
-} from "./pages/payments.tsx";
+import { OrderPage, type OrderView, ReceiptPage } from "./pages/orders.tsx";
+import type { Payer, Shop } from "./pages/packages.tsx";
+import { statementCsv, StatementPage } from "./pages/payment_statement.tsx";
 import { TeamCreditsPage } from "./pages/team_credits.tsx";
 import {
   type ConsoleParts,

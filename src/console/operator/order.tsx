@@ -14,7 +14,7 @@ import { Badge, Field, Form, FormId, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/payments.tsx";
+import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/orders.tsx";
 import {
   type ConsoleParts,
   doneOf,

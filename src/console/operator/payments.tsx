@@ -2,7 +2,7 @@ import { debtors, listOrders, type Order } from "../../payments/mod.ts";
 import { Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { type OrderOwner, OrderTable, OwnerLink } from "../pages/payments.tsx";
+import { type OrderOwner, OrderTable, OwnerLink } from "../pages/orders.tsx";
 import { ownersOf } from "./order.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";

@@ -4,7 +4,7 @@ import { dollars } from "../dollars.ts";
 import { number } from "../format.ts";
 import { Layout, type Notice, type PageContext } from "../layout.tsx";
 import { CreditStatementSection, type StatementView } from "./credit_statement.tsx";
-import { Packages, type Shop } from "./payments.tsx";
+import { Packages, type Shop } from "./packages.tsx";
 
 /** Packages, the statement of a month, and invitations. */
 export function CreditsPage(

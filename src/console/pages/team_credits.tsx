@@ -2,7 +2,7 @@ import type { Team } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
 import { Stat } from "../components.tsx";
 import { Layout, type Notice, type PageContext } from "../layout.tsx";
-import { Packages, type Shop } from "./payments.tsx";
+import { Packages, type Shop } from "./packages.tsx";
 import { TeamState } from "./teams.tsx";
 
 /** Packages for a team's pool, and its orders. */
