@@ -375,7 +375,7 @@ Deno.test({
         client,
       });
     for (let at = 0; at < 10; at++) {
-      assertStringIncludes(await (await page("/operator/live")).text(), "20 requests at");
+      assertStringIncludes(await (await page("/operator/live")).text(), "20 requests in flight at");
     }
     await Promise.all(streams);
     for (let at = 0; at < 6; at++) {
