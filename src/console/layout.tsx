@@ -187,6 +187,7 @@ function Links({ links, path }: { links: readonly PageLink[]; path: string }) {
 /** Pages that are not below the address of the one that leads to them. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   "/console/credits": ["/console/orders", "/console/statement"],
+  "/console/operator/payments": ["/console/operator/codes", "/console/operator/orders"],
 };
 
 function isCurrent(href: string, path: string): boolean {

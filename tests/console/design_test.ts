@@ -178,6 +178,15 @@ const CUT = `(() => {
     if (one.matches("td.figure") && !one.matches(".none") && !(box.width > 0 && box.left >= 0 && box.right <= width + 1)) {
       wrong.push("hidden figure " + what);
     }
+    if (one.matches(".name:not(:focus)") && one.firstChild.scrollWidth > one.firstChild.clientWidth + 1) {
+      const table = one.closest(".pair .columns-4");
+      const item = one.closest(".legend li");
+      if (table !== null && box.width < .38 * table.clientWidth && one.closest("td").matches(".primary") &&
+        getComputedStyle(one.closest("table")).display === "table") wrong.push("shortened beside free space " + what);
+      if (item !== null && box.width < 300 && item.parentElement.clientWidth - item.offsetWidth > 64) {
+        wrong.push("shortened in a legend with room " + what);
+      }
+    }
     if (one.matches("td button") && one.getClientRects().length > 0) {
       if (box.height > 1.9 * parseFloat(getComputedStyle(one).fontSize) * 1.5) wrong.push("a button of two lines " + what);
     }

@@ -180,21 +180,26 @@ function CodeTable({ codes, emails, mayManage, csrf, nowMs }: CodesPageProps) {
       rows={codes}
       empty="No codes yet."
       columns={[
-        { name: "made", cell: ({ createdAtMs }) => <Time ms={createdAtMs} dayOnly /> },
         { name: "code", cell: ({ hint }) => `${hint}…` },
+        { name: "made", cell: ({ createdAtMs }) => <Time ms={createdAtMs} dayOnly /> },
         { name: "worth", cell: ({ packageName }) => packageName ?? "credits" },
-        { name: "credits", numeric: true, cell: ({ credits }) => number(credits) },
+        {
+          name: "credits",
+          numeric: true,
+          role: "figure",
+          cell: ({ credits }) => number(credits),
+        },
         { name: "state", bare: true, cell: (code) => <CodeState code={code} nowMs={nowMs} /> },
         {
           name: "redeemed by",
           cell: ({ redeemedBy }) =>
-            redeemedBy === null ? "" : (
+            redeemedBy === null ? "–" : (
               <a href={`/console/operator/accounts/${redeemedBy}`}>
                 {emails.get(redeemedBy) ?? redeemedBy}
               </a>
             ),
         },
-        { name: "note", cell: ({ note }) => note },
+        { name: "note", cell: ({ note }) => note || "–" },
         {
           name: "",
           cell: ({ id, hint, redeemedAtMs, revokedAtMs }) =>

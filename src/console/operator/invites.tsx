@@ -32,7 +32,7 @@ function InvitesPage(
   return (
     <Layout page={page} title="Invites">
       <p class="quiet">
-        Each account has an invite code on its page Credits, and earns credits when somebody
+        Each account has an invite code on its Credits page, and earns credits when somebody
         registers with it, and once more at that account's first payment.
       </p>
       <Table<typeof rows[number]>

@@ -142,8 +142,7 @@ function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayMana
       notice={noticeOf({ error, done })}
     >
       <p>
-        <OrderBadge order={order} />
-        {order.livemode ? null : <Badge tone="warn">test</Badge>}
+        <OrderBadge order={order} /> {order.livemode ? null : <Badge tone="warn">test</Badge>}
       </p>
       {order.needsLook === "" ? null : <p class="notice bad">{order.needsLook}</p>}
       <dl class="facts">
@@ -176,15 +175,18 @@ function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayMana
         rows={events}
         empty="Nothing yet."
         columns={[
-          { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
-          { name: "what", cell: ({ kind }) => kind.replaceAll("_", " ") },
+          { name: "time", bare: true, role: "secondary", cell: ({ atMs }) => <Time ms={atMs} /> },
+          { name: "what", role: "primary", cell: ({ kind }) => happened(kind) },
           {
             name: "amount",
             numeric: true,
-            cell: ({ amount }) => amount === null ? "" : money(amount),
+            role: "figure",
+            cell: ({ amount }) => amount === null ? "–" : money(amount),
           },
           { name: "cause", cell: ({ causeId }) => causeId },
-          { name: "detail", cell: ({ detail }) => detail },
+          ...(events.some(({ detail }) => detail !== "")
+            ? [{ name: "detail", cell: ({ detail }: OrderEvent) => detail || "–" }]
+            : []),
         ]}
       />
       <h2>Credits</h2>
@@ -193,9 +195,18 @@ function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayMana
         rows={credits}
         empty="None yet."
         columns={[
-          { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
-          { name: "what", cell: ({ kind, role }) => role === "bonus" ? `bonus ${kind}` : kind },
-          { name: "credits", numeric: true, cell: (one) => number(one.credits) },
+          { name: "time", bare: true, role: "secondary", cell: ({ atMs }) => <Time ms={atMs} /> },
+          {
+            name: "what",
+            role: "primary",
+            cell: ({ kind, role }) => role === "bonus" ? `bonus ${kind}` : kind,
+          },
+          {
+            name: "credits",
+            numeric: true,
+            role: "figure",
+            cell: (one) => number(one.credits),
+          },
           {
             name: "account",
             cell: ({ accountId }) => <OwnerLink accountId={accountId} owners={owners} />,
@@ -204,6 +215,11 @@ function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayMana
       />
     </Layout>
   );
+}
+
+/** An event of an order in words. */
+function happened(kind: OrderEvent["kind"]): string {
+  return kind === "session" ? "checkout opened" : kind.replaceAll("_", " ");
 }
 
 /** What can be done about an order as it is. */

@@ -52,7 +52,8 @@ export function NoticesPage(
           ...(shows === "deliveries" && notices.some(({ deliveries }) => deliveries.length > 0)
             ? [{
               name: "deliveries",
-              cell: ({ deliveries }: Notice) => <Deliveries all={deliveries} />,
+              cell: ({ deliveries }: Notice) =>
+                deliveries.length === 0 ? "–" : <Deliveries all={deliveries} />,
             }]
             : []),
         ]}
@@ -75,7 +76,7 @@ function Deliveries({ all }: { all: readonly Delivery[] }) {
       {all.map(({ receiver, state, attempts, error }) => (
         <div>
           {receiver} <Badge tone={TONES[state]}>{state.replace("_", " ")}</Badge>
-          {error === null ? null : ` ${error}, attempt ${attempts}`}
+          {error === null ? null : ` attempt ${attempts}: ${error}`}
         </div>
       ))}
     </>

@@ -61,7 +61,7 @@ export function TeamsPage(
             <label class="field">
               <span>Credits</span>
               <select name="pool">
-                <option value="yes">a shared pool pays for all keys of the team</option>
+                <option value="yes">a shared pool pays for all keys</option>
                 <option value="no">each member pays for their own keys</option>
               </select>
             </label>
