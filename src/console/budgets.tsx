@@ -84,7 +84,7 @@ export function BudgetBar(
     ...(raise === null
       ? []
       : [`Includes ${number(raise.credits)} extra until ${timeIn(raise.untilMs, zone)}`]),
-    ...(brief ? [] : [marks.length === 0 ? "No warnings" : `Warns at ${marks.join(", ")} %`]),
+    ...(brief ? [] : [marks.length === 0 ? "No warnings" : `Warns at ${marks.join(", ")}\u00a0%`]),
   ];
   const name = `${KINDS[period]} budget${of === undefined ? "" : ` of ${of}`}`;
   return (

@@ -9,11 +9,21 @@ export function dollarRateOf(
 
 /** Formats credits as dollars: `$1,234.50`, `<$0.01`, `−$2.00`. */
 export function dollars(credits: number, perUsd: number): string {
+  return formatted(credits, perUsd, 2);
+}
+
+/** Formats the price of one request, of which cents would be a guess: `$0.005`, `$0.0123`, `<$0.0001`. */
+export function smallDollars(credits: number, perUsd: number): string {
+  return formatted(credits, perUsd, Math.abs(credits) < perUsd ? 4 : 2);
+}
+
+function formatted(credits: number, perUsd: number, digits: 2 | 4): string {
   const amount = Math.abs(credits) / perUsd;
-  if (amount > 0 && amount < 0.005) return "<$0.01";
+  const smallest = 10 ** -digits;
+  if (amount > 0 && amount < smallest / 2) return `<$${smallest}`;
   const text = amount.toLocaleString("en-US", {
     minimumFractionDigits: 2,
-    maximumFractionDigits: 2,
+    maximumFractionDigits: digits,
   });
   return `${credits < 0 ? "−" : ""}$${text}`;
 }

@@ -1,7 +1,7 @@
 import type { Route } from "../catalog/mod.ts";
 import { outcomeOf, type RequestRecord } from "../usage/mod.ts";
 import { Table } from "./components.tsx";
-import { dollars } from "./dollars.ts";
+import { smallDollars } from "./dollars.ts";
 import { count, number } from "./format.ts";
 
 /** A line of a price: tokens at a rate, or a step from their sum to what was charged. */
@@ -152,7 +152,7 @@ export function Price(
           ? ""
           : `${count(record.chargedCredits, "credit")} ${
             record.chargedCredits === 1 ? "is" : "are"
-          } ${dollars(record.chargedCredits, perUsd)}. `}
+          } ${smallDollars(record.chargedCredits, perUsd)}. `}
         Tokens were{" "}
         {record.usageSource === "upstream" ? "reported by the upstream" : "counted by the gateway"}.
         {record.reasoningTokens > 0

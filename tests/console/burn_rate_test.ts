@@ -1,5 +1,5 @@
 import { burnRateOf, comparedMonths } from "../../src/console/burn_rate.ts";
-import { dollars } from "../../src/console/dollars.ts";
+import { dollars, smallDollars } from "../../src/console/dollars.ts";
 import { lasting, monthWords } from "../../src/console/pages/home.tsx";
 import { assertEquals } from "../assert.ts";
 
@@ -83,6 +83,15 @@ Deno.test("dollars have cents, and a little is not nothing", () => {
     "$1,234.50",
     "−$2.00",
   ]);
+  // the price of a request is often less than a cent
+  assertEquals([0, 5, 12.34, 131, 0.01, 1_234_500].map((credits) => smallDollars(credits, 1_000)), [
+    "$0.00",
+    "$0.005",
+    "$0.0123",
+    "$0.131",
+    "<$0.0001",
+    "$1,234.50",
+  ]);
 });
 
 Deno.test("home says how long credits last, and nothing silly without a rate", () => {
@@ -113,8 +122,8 @@ Deno.test("a month is compared with the same days of the one before, where there
   };
   const of = (more: Partial<typeof month>, perUsd?: number) =>
     monthWords({ ...month, ...more }, perUsd).note;
-  assertEquals(of({}), "3 requests; 50 % more than on 1–23 Oct (100)");
-  assertEquals(of({ credits: 99 }), "3 requests; 1 % less than on 1–23 Oct (100)");
+  assertEquals(of({}), "3 requests; 50\u00a0% more than on 1–23 Oct (100)");
+  assertEquals(of({ credits: 99 }), "3 requests; 1\u00a0% less than on 1–23 Oct (100)");
   assertEquals(of({ credits: 100 }), "3 requests; as much as on 1–23 Oct (100)");
   assertEquals(of({ before: 0 }), "3 requests; nothing on 1–23 Oct");
   assertEquals(of({ before: undefined, requests: 1 }, 100), "$1.50, 1 request");

@@ -351,6 +351,12 @@ onRichPages("charts: by keyboard, by touch, without scripts, as a table", async 
   });
   await touched.goto(path);
   assertEquals(await touched.locator(".slots > li[tabindex='0']").count(), 30);
+  const ordinary = touched.locator(".legend .name[title^='provider-'] .start").first();
+  assertEquals(
+    await ordinary.evaluate((one) => one.scrollWidth > one.clientWidth),
+    false,
+    "a legend has room for an ordinary name on a phone",
+  );
   await touched.locator(".slots > li").nth(20).tap();
   const box = (await touched.locator(".slots > li:focus .tip").boundingBox())!;
   assert(box.x >= 0 && box.x + box.width <= 375, "a touched bar's values are on the screen");

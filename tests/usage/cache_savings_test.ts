@@ -46,7 +46,7 @@ Deno.test("cached tokens save the difference of the input prices, in the report,
 
   const browser = await signedIn(gateway, gateway.gateway.owner.email);
   const page = await (await browser.get("/console/usage")).text();
-  assertStringIncludes(page, "60 % of the input was cached");
+  assertStringIncludes(page, "60\u00a0% of the input was cached");
   const csv = await (await browser.get("/console/usage.csv?by=model")).text();
   const [head, row] = csv.trim().split("\r\n").map((line) => line.split(","));
   assertEquals(row![head!.indexOf("saved_credits")], "81");

@@ -182,7 +182,7 @@ export function monthWords(
   const percentage = Math.round(100 * credits / before) - 100;
   const change = percentage === 0
     ? "as much as"
-    : `${number(Math.abs(percentage))} % ${percentage > 0 ? "more" : "less"} than`;
+    : `${number(Math.abs(percentage))}\u00a0% ${percentage > 0 ? "more" : "less"} than`;
   return { value: credits, note: `${asMany}; ${change} on ${period} (${number(before)})` };
 }
 

@@ -128,7 +128,9 @@ function Report(
         <Stat
           name="Saved by prompt caches"
           value={totals.saved_credits}
-          note={`credits; ${Math.round(100 * totals.cache_hit_rate)} % of the input was cached`}
+          note={`credits; ${
+            Math.round(100 * totals.cache_hit_rate)
+          }\u00a0% of the input was cached`}
         />
       </dl>
       {failed.length === 0 ? null : (
