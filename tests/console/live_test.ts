@@ -113,7 +113,9 @@ Deno.test("a part that was opened is nobody's any more when the role is gone", a
   const account = await accounts.create({ email: "operator@example.com", role: "operator" });
   const browser = await signedIn(gateway, account.email);
   await statusOf(browser.get(LIVE));
-  await (await open(browser, LIVE)).return("ended");
+  const all = await open(browser, LIVE);
+  await nextOf(all, LIVE, /No requests in flight/);
+  await all.return("ended");
   await accounts.setRole(account.email, "none");
   assertEquals(await statusOf(browser.get(eventsOf(LIVE), EVENTS)), 404);
 });
