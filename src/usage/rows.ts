@@ -186,8 +186,9 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
     `(select value from json_each(${bind(JSON.stringify(values))}))`;
 
   // hours of all accounts are few
+  const read = among === undefined ? columns : [...columns, among.column];
   const isOfAll = accountIds === undefined && keyIds === undefined && tag === undefined &&
-    columns.every(({ by }) => by !== "account" && by !== "key" && by !== "owner");
+    read.every(({ by }) => by !== "account" && by !== "key" && by !== "owner");
   const pieces = piecesOf(query, isOfAll);
   const names = query.onlyRequests ? ["requests"] : SUMS;
   const isSigned = pieces.some(({ sign }) => sign < 0);

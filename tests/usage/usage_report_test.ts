@@ -256,6 +256,43 @@ Deno.test("any range, grouping, zone and filter is the sum of its records", asyn
   }
 });
 
+Deno.test("the top groups, by any noun with any time, are as the whole report has them", async () => {
+  await using made = await history(new Random(testSeed()), 300);
+  const report = (query: Record<string, unknown>) =>
+    reportUsage(made.parts, usageQuery.parse({ since: "2026-10-01", ...query }));
+  for (const noun of ["key", "model", "account", "team", "member", "tag:project", "reason"]) {
+    for (const by of [noun, `day,${noun}`, `${noun},month`, `hour,${noun}`]) {
+      for (const top of [1, 2]) {
+        const [whole, all, best] = [
+          await report({ by: noun }),
+          await report({ by }),
+          await report({ by, top }),
+        ];
+        const names = whole.rows.slice(0, top).map(({ group }) => group[noun]!);
+        const sums = (rows: typeof all.rows, nameOf: (row: typeof all.rows[number]) => string) => {
+          const found = new Map<string, [number, number, number]>();
+          for (const row of rows) {
+            const time = Object.entries(row.group).find(([name]) => name !== noun)?.[1] ?? "";
+            const name = `${time} ${nameOf(row)}`;
+            const [requests, errors, tokens] = found.get(name) ?? [0, 0, 0];
+            found.set(name, [
+              requests + row.requests,
+              errors + row.errors,
+              tokens + row.input_tokens + row.output_tokens,
+            ]);
+          }
+          return Object.fromEntries([...found].toSorted(([a], [b]) => a < b ? -1 : 1));
+        };
+        assertEquals(
+          sums(best.rows, (row) => row.isOthers ? "(others)" : row.group[noun]!),
+          sums(all.rows, ({ group }) => names.includes(group[noun]!) ? group[noun]! : "(others)"),
+          `${by}, top ${top}`,
+        );
+      }
+    }
+  }
+});
+
 Deno.test("the top groups and the others add up to all; a scope shows no more than its own", async () => {
   await using made = await history(new Random(testSeed()), 300);
   const { parts, records, ada, team } = made;
