@@ -288,7 +288,7 @@ export const ORDER_REFUND = defineWrite({
       amount: input.amount,
       reference: input.reference ?? c.ids.text("reference", 16),
     });
-    // Logged before money moves: whoever asked for it is known, whatever crashes.
+    // Logged before money moves: who asked for it is known, whatever crashes.
     await database.batch([logIf({ sql: "true", args: [] })]);
     const { refused, down } = await refund(c, target, input);
     if (refused !== undefined) throw new UndoneError(`${refused}.`);

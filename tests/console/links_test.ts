@@ -1,4 +1,4 @@
-/** Whoever looks: what the console links to is there, is theirs to see, and works without scripts. */
+/** For each role: what the console links to is there, is theirs to see, and works without scripts. */
 
 import type { Page } from "playwright-core";
 import { assert, assertEquals } from "../assert.ts";

@@ -119,7 +119,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     find: 'if (!can(session, "team.orders", about)) return undefined;',
     replace: "",
     tests: [{ file: TEAMS, filter: "only leads" }],
-    why: "Whoever is signed in would see the orders and receipts of all teams.",
+    why: "Everybody who is signed in would see the orders and receipts of all teams.",
   },
   {
     name: "checkout-while-disputed",
