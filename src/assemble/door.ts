@@ -157,6 +157,8 @@ export class Door implements AsyncDisposable {
       request: (request, info, options) => servings.current.app.turn(request, info, options),
       connections: bounds.connections,
       places: bounds.openSockets,
+      sockets: bounds.sockets,
+      memory: bounds.large.memory,
       unbilledBytes: bounds.unbilledBytes,
       log,
     });

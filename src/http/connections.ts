@@ -28,6 +28,12 @@ interface Watched {
   descriptor?: number;
 }
 
+/** A connection on which nothing was sent. */
+interface Idle extends Connection {
+  /** Since when, by `performance.now()`. */
+  readonly sinceTick: number;
+}
+
 /** Interval of checks for disconnects. */
 const WATCH_MS = 250;
 /** Interval of checks for idle connections: shorter with fewer descriptors, which are used up sooner. */
@@ -42,6 +48,14 @@ const PRESSURE = 0.5;
 /** Fraction of used descriptors above which connections without a request are closed sooner. */
 const HIGH_PRESSURE = 0.75;
 const IDLE_UNDER_PRESSURE_MS = 250;
+/**
+ * How long a connection that seems idle is left open still: its next request may have come, and wait to be read or for its
+ * handler, which a busy process takes a moment to call.
+ */
+const GRACE_STEPS = 4;
+const GRACE_STEP_MS = 20;
+/** What the system's clock of a connection may be off. */
+const CLOCK_MS = 16;
 /** Factor of the idle time while a client still has data to read. */
 const UNREAD_FACTOR = 10;
 /** Number of descriptors that the process opens and closes all the time. */
@@ -189,10 +203,16 @@ export class Connections {
     if (this.#isClosingIdle) return;
     this.#isClosingIdle = true;
     try {
+      const all: Idle[] = [];
       for (const idle of this.#idle(sockets, port, used)) {
-        this.#closeUnlessBusy(sockets, idle);
+        all.push(...idle);
         await delay(0);
-        if (this.#isClosed) return;
+      }
+      // in steps: after a long task a wait is over before the platform has handed over what has come
+      for (let step = 0; step < GRACE_STEPS && all.length > 0; step++) await delay(GRACE_STEP_MS);
+      for (let at = 0; at < all.length && !this.#isClosed; at += PER_TURN) {
+        this.#closeUnlessBusy(sockets, all.slice(at, at + PER_TURN));
+        await delay(0);
       }
     } finally {
       this.#isClosingIdle = false;
@@ -200,17 +220,19 @@ export class Connections {
   }
 
   /** Yields the idle connections among each {@linkcode PER_TURN} connections. */
-  *#idle(sockets: Sockets, port: number, used: number): Generator<readonly Connection[]> {
+  *#idle(sockets: Sockets, port: number, used: number): Generator<readonly Idle[]> {
     const idleMs = used > HIGH_PRESSURE * sockets.limit
       ? Math.min(IDLE_UNDER_PRESSURE_MS, this.idleMs)
       : this.idleMs;
-    let idle: Connection[] = [];
+    let idle: Idle[] = [];
     let seen = 0;
     for (const connection of sockets.connections()) {
       const { descriptor, localPort } = connection;
       if (localPort === port) {
         const { ms, unread } = sockets.idle(descriptor);
-        if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) idle.push(connection);
+        if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) {
+          idle.push({ ...connection, sinceTick: performance.now() - ms });
+        }
       }
       if (++seen % PER_TURN !== 0) continue;
       yield idle;
@@ -219,15 +241,18 @@ export class Connections {
     yield idle;
   }
 
-  #closeUnlessBusy(sockets: Sockets, idle: readonly Connection[]): void {
+  #closeUnlessBusy(sockets: Sockets, idle: readonly Idle[]): void {
     const { threads } = this.#options;
     if (idle.length === 0) return;
     const peers = idle.map(({ peer }) => peer);
     const close = (busy: Iterable<Peer>) => {
       const spared = new Set([...busy, ...this.busyOf(peers)]);
-      for (const { descriptor, peer } of idle) {
+      for (const { descriptor, peer, sinceTick } of idle) {
         // it may be closed by now, and its descriptor in use again
-        if (!spared.has(peer) && sockets.peerOf(descriptor) === peer) sockets.end(descriptor);
+        if (spared.has(peer) || sockets.peerOf(descriptor) !== peer) continue;
+        const lastTick = performance.now() - sockets.idle(descriptor).ms;
+        const isUsed = lastTick > sinceTick + CLOCK_MS || sockets.hasInput(descriptor);
+        if (!isUsed) sockets.end(descriptor);
       }
     };
     if (threads === undefined) close([]);

@@ -10,8 +10,8 @@ import {
   type TurnFrame,
 } from "../dialects/mod.ts";
 import { asRefusal, invalid, Refusal } from "../refusal.ts";
-import { humanBytes } from "../platform/mod.ts";
 import { delay } from "../std/mod.ts";
+import { tooLarge } from "./partial_frames.ts";
 import type { RecentResponses } from "./recent_responses.ts";
 
 /** What a connection needs. */
@@ -27,6 +27,8 @@ export interface ResponseSocketOptions {
    * @returns Whether the client may send more of them.
    */
   readonly rejected: (size: number) => boolean;
+  /** Called when a whole frame has come. */
+  readonly onFrame?: () => void;
   /** Called with an error that nobody expects. */
   readonly onFault: (error: unknown) => void;
   /** Called once, when the connection is closed. */
@@ -99,6 +101,12 @@ export class ResponseSocket {
     if (!this.#isRunning) this.#close();
   }
 
+  /** Closes the connection at once. @param error What the client gets. */
+  refuse(error: Refusal): void {
+    this.#closing = { reason: "", fault: faultOf(error) };
+    this.abandon();
+  }
+
   /** Lets go of a connection that does not end by itself. */
   abandon(): void {
     this.#close();
@@ -126,6 +134,7 @@ export class ResponseSocket {
   }
 
   #receive(data: unknown): void {
+    this.#options.onFrame?.();
     if (this.#isOver || this.#closing !== undefined) return;
     if (typeof data !== "string") {
       const message = "Binary frames are not supported: send JSON as text.";
@@ -133,8 +142,7 @@ export class ResponseSocket {
     }
     const { maxChars } = this.#options;
     if (data.length > maxChars) {
-      const message = `Frame too large: the limit is ${humanBytes(maxChars)}.`;
-      return this.#reject(faultOf(invalid(undefined, message)), data.length);
+      return this.#reject(faultOf(tooLarge(maxChars)), data.length);
     }
     if (!this.#isRunning) {
       this.#isRunning = true;

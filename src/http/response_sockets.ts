@@ -8,6 +8,7 @@ import { delay } from "../std/mod.ts";
 import type { Log } from "../telemetry/mod.ts";
 import type { Connections } from "./connections.ts";
 import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
+import { PartialFrames, type PartialFramesOptions } from "./partial_frames.ts";
 import { RecentMemory, RecentResponses } from "./recent_responses.ts";
 import { type Places, takePlace } from "./places.ts";
 import type { RequestState } from "./request_state.ts";
@@ -21,7 +22,7 @@ export type RequestTurn = (
 ) => Response | Promise<Response>;
 
 /** Dependencies of {@linkcode ResponseSockets}. */
-export interface ResponseSocketsOptions {
+export interface ResponseSocketsOptions extends PartialFramesOptions {
   readonly request: RequestTurn;
   readonly connections: Connections;
   /** Places for open connections, shared between accounts, and those of each key. */
@@ -65,11 +66,13 @@ export class ResponseSockets {
   readonly #options: ResponseSocketsOptions;
   readonly #open = new Set<Open>();
   readonly #memory = new RecentMemory(MEMORY_BYTES);
+  readonly #frames: PartialFrames;
   #looking: ReturnType<typeof setInterval> | undefined;
   #isDraining = false;
 
   constructor(options: ResponseSocketsOptions) {
     this.#options = options;
+    this.#frames = new PartialFrames(options);
   }
 
   /** How many are open. */
@@ -98,6 +101,14 @@ export class ResponseSockets {
     }
     const info = state.peer && { remoteAddr: state.peer };
     const { requestId } = state;
+    const frames = this.#frames.watch(state.peer, {
+      account: caller.accountId,
+      maxBytes: settings.limits.bodyBytes,
+      refused: (error, bytes) => {
+        unbilledBytes.add(caller.keyId, bytes);
+        open.socket.refuse(error);
+      },
+    });
     const open: Open = {
       settings: settings.responses,
       socket: new ResponseSocket(upgraded.socket, {
@@ -109,10 +120,12 @@ export class ResponseSockets {
           unbilledBytes.add(caller.keyId, size);
           return unbilledBytes.waitMs(caller.keyId) === 0;
         },
+        onFrame: frames.arrived,
         onFault: (error) =>
           log.error("a WebSocket failed", { id: requestId, error: String(error) }),
         onClose: () => {
           this.#open.delete(open);
+          frames.end();
           release();
           if (this.#open.size === 0) this.#stopLooking();
         },
@@ -141,6 +154,7 @@ export class ResponseSockets {
     while (this.#open.size > 0 && performance.now() < untilTick) await delay(MIN_LOOK_MS);
     for (const { socket } of [...this.#open]) socket.abandon();
     this.#stopLooking();
+    this.#frames.close();
   }
 
   /** Looks at all connections from time to time: each has two limits, and a timer for each would cost more. */

@@ -15,10 +15,12 @@ const SYMBOLS = {
 
 // from Linux: <bits/resource.h>, <bits/poll.h>, <sys/socket.h>, <netinet/tcp.h>
 const RLIMIT_NOFILE = 7;
+const POLLIN = 0x1;
 const POLLERR = 0x8;
 const POLLHUP = 0x10;
 const POLLNVAL = 0x20;
 const POLLRDHUP = 0x2000;
+const LEFT = POLLRDHUP | POLLHUP | POLLERR | POLLNVAL;
 const SHUT_RDWR = 2;
 const SOL_SOCKET = 1;
 const SO_ACCEPTCONN = 30;
@@ -36,6 +38,7 @@ const TCP_INFO = 11;
 // offsets in `struct tcp_info`
 const UNACKED = 24;
 const LAST_DATA_SENT = 44;
+const BYTES_RECEIVED = 128;
 const NOTSENT_BYTES = 144;
 
 /** Max descriptors that are checked. */
@@ -181,11 +184,22 @@ export class Sockets {
 
   /** Returns whether the other end has closed the connection, or its half of it. */
   hasLeft(descriptor: number): boolean {
+    return (this.#poll(descriptor, POLLRDHUP) & LEFT) !== 0;
+  }
+
+  /** Returns whether data has come that was not read, from an end that is still there. */
+  hasInput(descriptor: number): boolean {
+    const events = this.#poll(descriptor, POLLIN | POLLRDHUP);
+    return (events & POLLIN) !== 0 && (events & LEFT) === 0;
+  }
+
+  /** Returns which of some events a descriptor has; errors always. */
+  #poll(descriptor: number, events: number): number {
     this.#pollfd.setInt32(0, descriptor, true);
-    this.#pollfd.setInt16(4, POLLRDHUP, true);
+    this.#pollfd.setInt16(4, events, true);
     this.#pollfd.setInt16(6, 0, true);
     this.#libc.poll(new Uint8Array(this.#pollfd.buffer), 1n, 0);
-    return (this.#pollfd.getInt16(6, true) & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) !== 0;
+    return this.#pollfd.getInt16(6, true);
   }
 
   /**
@@ -194,18 +208,25 @@ export class Sockets {
    * @returns Milliseconds, 0 if unknown, and whether sent data is still unread by the other end.
    */
   idle(descriptor: number): { readonly ms: number; readonly unread: boolean } {
-    this.#length[0] = this.#info.byteLength;
-    const bytes = new Uint8Array(this.#info.buffer);
-    const failed = this.#libc.getsockopt(
-      descriptor,
-      IPPROTO_TCP,
-      TCP_INFO,
-      bytes,
-      this.#bytesOfLength,
-    ) !== 0;
-    if (failed || this.#length[0] < NOTSENT_BYTES + 4) return { ms: 0, unread: false };
+    if (!this.#readInfo(descriptor, NOTSENT_BYTES + 4)) return { ms: 0, unread: false };
     const waiting = this.#info.getUint32(UNACKED, true) + this.#info.getUint32(NOTSENT_BYTES, true);
     return { ms: this.#info.getUint32(LAST_DATA_SENT, true), unread: waiting > 0 };
+  }
+
+  /** Returns the number of bytes that have come on a connection, whether read or not; `undefined` if unknown. */
+  received(descriptor: number): number | undefined {
+    return this.#readInfo(descriptor, BYTES_RECEIVED + 8)
+      ? Number(this.#info.getBigUint64(BYTES_RECEIVED, true))
+      : undefined;
+  }
+
+  /** Reads `struct tcp_info` of a connection. Returns whether the system knows that much of it. */
+  #readInfo(descriptor: number, bytes: number): boolean {
+    this.#length[0] = this.#info.byteLength;
+    const info = new Uint8Array(this.#info.buffer);
+    const { getsockopt } = this.#libc;
+    return getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, info, this.#bytesOfLength) === 0 &&
+      this.#length[0] >= bytes;
   }
 
   /**

@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { BINARY, RawWebSocket } from "../fake/raw_websocket.ts";
-import { inTime, until } from "../fake/temp.ts";
+import { inTime, sleep, until } from "../fake/temp.ts";
 import { chunk, fakeUpstream, sse } from "../fake/upstream.ts";
 
 function connect(gateway: TestGateway) {
@@ -77,4 +77,97 @@ Deno.test("a turn whose client reads nothing ends with the idle time, and is pai
   assert(Number(record!.charged_credits) > 0);
   await assertLedgerClean(gateway);
   socket.drop();
+});
+
+const MEGABYTE = 1_048_576;
+
+/** The head of a text frame that announces so many bytes. */
+function headOf(bytes: number): Uint8Array {
+  const head = new Uint8Array(14); // the mask is zeros
+  head.set([0x81, 0x80 | 127]);
+  new DataView(head.buffer).setBigUint64(2, BigInt(bytes));
+  return head;
+}
+
+Deno.test({
+  name: "frames that never end hold no more than their account's share of memory",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using gateway = await startGateway({
+      settings: { limits: { largeBodiesBytes: 32 * MEGABYTE } },
+    });
+    const sockets: RawWebSocket[] = [];
+    for (let at = 0; at < 8; at++) sockets.push(await connect(gateway));
+    const piece = new Uint8Array(MEGABYTE).fill(97);
+    const sent = await Promise.all(sockets.map(async (socket) => {
+      let megabytes = 0;
+      try {
+        await socket.sendBytes(headOf(40 * MEGABYTE));
+        for (; megabytes < 5; megabytes++) {
+          await socket.sendBytes(piece);
+          await sleep(60);
+        }
+      } catch {
+        // it was cut
+      }
+      return megabytes;
+    }));
+    const answers = await Promise.all(
+      sockets.map((socket) =>
+        socket.next(1_000).catch((error) =>
+          /no frame came/.test(String(error)) ? "open" : undefined
+        )
+      ),
+    );
+    const isOpen = answers.map((answer) => answer === "open");
+    const held = sent.reduce((sum, megabytes, at) => sum + (isOpen[at] ? megabytes : 0), 0);
+    assert(held > 8 && held <= 16 + 3, `${held} MB: ${sent}; open: ${isOpen}`);
+    // a connection that is cut may lose what it was told
+    const told = answers.filter((answer) => typeof answer === "object");
+    for (const { error } of told) {
+      assertEquals((error as { code: string }).code, "service_unavailable");
+    }
+    for (const socket of sockets) socket.drop();
+    // what they held is there for frames that end
+    await until(async () => {
+      await using other = await connect(gateway);
+      const input = "x".repeat(12 * MEGABYTE);
+      const frames = await other.turn({ model: "svc-k2", input, generate: false }).catch(() => []);
+      return frames.some(({ type, error }) =>
+        type === "response.completed" ||
+        (error as { code: string }).code === "context_length_exceeded"
+      );
+    });
+  },
+});
+
+Deno.test({
+  name: "a frame above the limit is refused before it has come",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using gateway = await startGateway({
+      settings: { limits: { bodyBytes: 3 * MEGABYTE } },
+    });
+    await using socket = await connect(gateway);
+    await socket.sendBytes(headOf(60 * MEGABYTE));
+    const piece = new Uint8Array(MEGABYTE).fill(97);
+    let megabytes = 0;
+    try {
+      for (; megabytes < 60; megabytes++) {
+        await socket.sendBytes(piece);
+        await sleep(30);
+      }
+    } catch {
+      // it was cut
+    }
+    assert(megabytes < 30, `${megabytes} MB were taken`);
+    const answer = await socket.next().catch(() => undefined);
+    if (answer !== undefined) {
+      assertEquals(
+        (answer.error as { message: string }).message,
+        "Frame too large: the limit is 3 MiB.",
+      );
+    }
+    assertEquals(await socket.next().catch(() => undefined), undefined);
+  },
 });

@@ -1,0 +1,59 @@
+import { Connections } from "../../src/http/connections.ts";
+import { Sockets } from "../../src/http/sockets.ts";
+import { CoarseTimers } from "../../src/platform/mod.ts";
+import { assertEquals } from "../assert.ts";
+import { connectTo, readReply, writeAll } from "../fake/raw_http.ts";
+import { sleep } from "../fake/temp.ts";
+
+const IDLE_MS = 50;
+const REQUEST = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+/** Keeps the process busy. */
+function block(ms: number): void {
+  const untilTick = performance.now() + ms;
+  while (performance.now() < untilTick);
+}
+
+Deno.test("a connection is not idle once its next request has come, whether or not it was read", async () => {
+  const sockets = Sockets.open()!;
+  const timers = new CoarseTimers();
+  const connections = new Connections({ sockets, timers, idleMs: IDLE_MS });
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (_request, { remoteAddr }) => {
+      const free = connections.occupy(remoteAddr);
+      await sleep(5);
+      free();
+      return new Response("done");
+    },
+  );
+  const { port } = server.addr as Deno.NetAddr;
+  try {
+    for (let turn = 0; turn < 24; turn++) {
+      using connection = await connectTo(`http://127.0.0.1:${port}`);
+      await writeAll(connection, REQUEST);
+      assertEquals((await readReply(connection)).status, 200);
+      await sleep(2 * IDLE_MS);
+      await writeAll(connection, REQUEST);
+      // as when a sweep is due while requests wait for their handlers
+      for (let tick = 0; tick < turn % 8; tick++) await Promise.resolve();
+      connections.makeRoom(port);
+      if (turn % 2 === 0) block(30);
+      assertEquals((await readReply(connection)).status, 200, `turn ${turn}`);
+      await sleep(2.5 * IDLE_MS); // what was begun is over, and has left it open: it was used meanwhile
+      await writeAll(connection, REQUEST);
+      assertEquals((await readReply(connection)).status, 200, `turn ${turn}, once more`);
+    }
+    using idle = await connectTo(`http://127.0.0.1:${port}`);
+    await writeAll(idle, REQUEST);
+    await readReply(idle);
+    await sleep(2 * IDLE_MS);
+    await sleep(4 * IDLE_MS); // what the last turn has begun is over
+    connections.makeRoom(port);
+    assertEquals(await idle.read(new Uint8Array(1)), null, "an idle one is closed");
+  } finally {
+    connections.close();
+    timers.close();
+    sockets.close();
+  }
+});
