@@ -2,7 +2,7 @@ import type { Dispatcher, Pool } from "undici";
 import PoolWithoutTypes from "undici/lib/dispatcher/pool.js";
 import type { ReceiverSettings } from "../config/mod.ts";
 import { checkAddress, connectAddress, ImageFault, type Resolve } from "../images/mod.ts";
-import { following, until, VERSION } from "../platform/mod.ts";
+import { following, networkErrorWords, until, VERSION } from "../platform/mod.ts";
 import type { SentAlert } from "./alert.ts";
 import type { DeliveryOutcome } from "./outbox.ts";
 import { slackBody, webhookBody } from "./payload.ts";
@@ -137,7 +137,5 @@ function why(error: unknown): string {
   if (error instanceof ImageFault && error.kind === "address") return error.message;
   const cause = error instanceof ImageFault && error.cause !== undefined ? error.cause : error;
   if (typeof cause === "string") return cause;
-  const code = (cause as { code?: unknown })?.code;
-  if (typeof code === "string") return `no connection: ${code}`;
-  return cause instanceof Error ? cause.name : "failed";
+  return networkErrorWords(cause) ?? "no usable response";
 }

@@ -111,7 +111,7 @@ export const UPSTREAM_TEST = defineWrite({
       status: probe.status ?? null,
       latency_ms: probe.latencyMs ?? null,
       models: probe.models.map(({ id }) => id),
-      error: probe.fault?.message ?? null,
+      error: probe.fault?.words ?? null,
     };
   },
   reply: (_c, { result }) => Promise.resolve(result ?? lost()),

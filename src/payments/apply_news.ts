@@ -260,7 +260,7 @@ async function toReview(
     readonly bearer: Bearer | undefined;
   },
 ): Promise<Applied> {
-  const detail = `${id} differs from the order: ${faults.join(", ")}`.slice(0, 500);
+  const detail = `Differs from the order in ${faults.join(", ")}: ${id}`.slice(0, 500);
   const [noticed] = await database.batch([
     {
       sql: `insert into order_events (id, kind, cause_id, order_id, event_id, detail, at_ms)

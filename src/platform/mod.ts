@@ -1,6 +1,6 @@
 /**
  * What the platform lacks: signals that follow others, bytes and their text, cheap timeouts, ids, calls between threads,
- * text that is safe to display.
+ * text that is safe to display, network errors in words.
  *
  * Promise: no dependencies, and nothing here knows what a gateway is.
  *
@@ -13,7 +13,9 @@ export { CoarseTimers } from "./coarse_timers.ts";
 export { collectGarbageWhenIdle } from "./collect_garbage.ts";
 export { displayed, displayedLines, misleading } from "./display_text.ts";
 export { type ArgumentOf, type ChannelEnd, type Methods, PortCalls } from "./port_calls.ts";
+export { networkErrorWords } from "./network_error.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";
 export { SlotMap } from "./slot_map.ts";
 export { decodeUtf8 } from "./utf8.ts";
 export { VERSION } from "./version.ts";
+export { ZoneFormats } from "./zone_formats.ts";

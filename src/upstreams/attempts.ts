@@ -268,8 +268,8 @@ export class Attempts {
     if (!failure.blame) {
       if (failure.status !== undefined) upstream.health.responded();
     } else {
-      const { detail } = failure;
-      upstream.health.failed(keyName === undefined ? detail : `${keyName}: ${detail}`);
+      const { words } = failure;
+      upstream.health.failed(keyName === undefined ? words : `${keyName}: ${words}`);
     }
     this.#log.warn("upstream attempt failed", {
       id: requestId,

@@ -10,7 +10,7 @@ import {
 } from "../dialects/mod.ts";
 import { Refusal } from "../refusal.ts";
 import type { Upstream } from "./upstream.ts";
-import { TransportFault, type UpstreamReply } from "./transport.ts";
+import { faultWords, TransportFault, type UpstreamReply } from "./transport.ts";
 
 /** Characters of a body that is not an answer that are read. */
 const MAX_TEXT_CHARS = 64 * 1_024;
@@ -31,6 +31,8 @@ export interface Failure {
   readonly kind: "again" | "busy" | "elsewhere" | "final";
   /** For the log; holds no secret. */
   readonly detail: string;
+  /** The same for people, in words instead of the platform's codes. */
+  readonly words: string;
   /** What came of the attempt, in a few words, none of them an upstream's: `status 503`, `timed out`. */
   readonly outcome: string;
   readonly status: number | undefined;
@@ -66,7 +68,8 @@ export function failureOf(error: unknown, upstream: Upstream): Failure {
   return {
     kind: repeatable ? (busy ? "busy" : "again") : "final",
     detail: error.message,
-    outcome: repeatable ? (busy ? RATE_LIMITED : "reported an error") : words(error),
+    words: error.message,
+    outcome: repeatable ? (busy ? RATE_LIMITED : "reported an error") : refusalWords(error),
     status: undefined,
     retryAfterMs: error.retryAfterMs,
     refusal: error,
@@ -79,7 +82,7 @@ export function failureOf(error: unknown, upstream: Upstream): Failure {
 
 const RATE_LIMITED = "over its rate limit";
 
-function words({ reason }: Refusal): string {
+function refusalWords({ reason }: Refusal): string {
   switch (reason) {
     case "context_exceeded":
       return "input too long";
@@ -112,6 +115,7 @@ function transportFailure(fault: TransportFault, upstream: Upstream): Failure {
     // a target that keeps its requests waiting is not asked again soon
     kind: notSent ? "again" : fault.kind === "no_reply" ? "elsewhere" : "final",
     detail: upstream.redact(`${fault.kind}: ${fault.message}`),
+    words: upstream.redact(faultWords(fault)),
     outcome: transportWords(fault),
     status: undefined,
     retryAfterMs: undefined,
@@ -142,6 +146,7 @@ export async function statusFailure(
   const failure = (kind: Failure["kind"], refusal: Refusal, blame = true): Failure => ({
     kind,
     detail: detail.slice(0, 300),
+    words: detail.slice(0, 300),
     outcome: statusWords(status, said),
     status,
     retryAfterMs,

@@ -5,7 +5,7 @@ import { DIALECTS, isObject, items, type JsonObject, text } from "../dialects/mo
 import { jsonExcess } from "../json/mod.ts";
 import { readText } from "./failure.ts";
 import { RoutingMemory } from "./routing.ts";
-import { TransportFault } from "./transport.ts";
+import { faultWords, TransportFault } from "./transport.ts";
 import { httpUpstream, type Upstream } from "./upstream.ts";
 
 /** What asking an upstream for its models showed. */
@@ -22,7 +22,13 @@ export interface Probe {
   /** The upstream's clock, to the second, by its `Date` header. */
   readonly clockMs: number | undefined;
   /** Why nothing answered; without secrets. */
-  readonly fault: { readonly kind: TransportFault["kind"]; readonly message: string } | undefined;
+  readonly fault: {
+    readonly kind: TransportFault["kind"];
+    /** With the platform's code, by which `sluice doctor` advises. */
+    readonly message: string;
+    /** The same in plain words. */
+    readonly words: string;
+  } | undefined;
 }
 
 /**
@@ -81,9 +87,7 @@ export async function probeUpstream(
     };
   } catch (error) {
     if (!(error instanceof TransportFault)) throw error;
-    const message = error.kind === "left"
-      ? `no answer in ${patienceMs / 1_000} s`
-      : upstream.redact(error.message);
+    const late = error.kind === "left" ? `no response within ${patienceMs / 1_000} s` : undefined;
     return {
       latencyMs: undefined,
       status: undefined,
@@ -91,7 +95,11 @@ export async function probeUpstream(
       lists: false,
       isPage: false,
       clockMs: undefined,
-      fault: { kind: error.kind, message },
+      fault: {
+        kind: error.kind,
+        message: late ?? upstream.redact(error.message),
+        words: late ?? upstream.redact(faultWords(error)),
+      },
     };
   } finally {
     clearTimeout(timer);

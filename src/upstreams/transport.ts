@@ -1,4 +1,5 @@
 import type { ChunkedBody } from "../large_bodies/mod.ts";
+import { networkErrorWords } from "../platform/mod.ts";
 
 /** One request to an upstream. */
 export interface UpstreamRequest {
@@ -73,4 +74,17 @@ export class TransportFault extends Error {
     this.kind = kind;
     this.timedOut = timedOut;
   }
+}
+
+const FAULT_WORDS: Readonly<Record<TransportFault["kind"], string>> = {
+  not_sent: "no connection",
+  no_reply: "no response in time",
+  broken: "connection lost",
+  left: "cancelled",
+};
+
+/** Says in plain words why no answer came: for alerts and pages, where the log has the platform's code. */
+export function faultWords({ kind, message, cause }: TransportFault): string {
+  // without a cause, the gateway itself ended it, and says why
+  return cause === undefined ? message : networkErrorWords(cause) ?? FAULT_WORDS[kind];
 }

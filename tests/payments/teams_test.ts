@@ -71,9 +71,9 @@ Deno.test("a lead buys for the pool: its lot, receipt and statement name the tea
   const lead = await shop.account(await gateway.accounts.inviteCode(inviter));
   await gateway.members.add(team, lead, "lead");
   const browser = await signedIn(shop.gateway, lead.email);
-  assertStringIncludes(await textOf(browser, "/console/credits"), `For team ${team.name}`);
+  assertStringIncludes(await textOf(browser, "/console/credits"), `For ${team.name}`);
   const page = await textOf(browser, `${path}/credits`);
-  for (const part of ['aria-current="page">For team', "For me", "Buy Starter"]) {
+  for (const part of ['aria-current="page">For Team', "For me", "Buy Starter"]) {
     assertStringIncludes(page, part);
   }
   assert(!page.includes("/console/redeem") && !page.includes("/console/top-up"));
@@ -87,11 +87,11 @@ Deno.test("a lead buys for the pool: its lot, receipt and statement name the tea
   assertEquals(await shop.balance(inviter), 0, "a pool's payment is nobody's first payment");
   assertStringIncludes(await textOf(browser, `/console/orders/${id}`), "in the team&#39;s pool");
   const receipt = await textOf(browser, `/console/orders/${id}/receipt`);
-  for (const part of [`Team ${team.name}`, "R-000001", "4.99 USD"]) {
+  for (const part of [team.name, "R-000001", "4.99 USD"]) {
     assertStringIncludes(receipt, part);
   }
   assert(!receipt.includes("@pool"), receipt);
-  assertStringIncludes(await textOf(browser, `${path}/statement`), `Team ${team.name}`);
+  assertStringIncludes(await textOf(browser, `${path}/statement`), team.name);
   assertStringIncludes(await textOf(browser, `${path}/statement.csv`), "R-000001");
   assert(!(await textOf(browser, "/console/statement.csv")).includes("R-000001"));
   assertStringIncludes(await textOf(browser, `${path}/credits`), "Receipt R-000001");
@@ -169,7 +169,7 @@ Deno.test("a team without a pool, one that is disabled, and an unknown one canno
   const none = await teamOf(shop, { hasPool: false });
   const lead = await signedIn(shop.gateway, none.lead.email);
   assertEquals(await statusOf(lead.get(`${none.path}/credits`)), 404);
-  assert(!(await textOf(lead, "/console/credits")).includes("For team"));
+  assert(!(await textOf(lead, "/console/credits")).includes("Buy for"));
   assertEquals(await statusOf(lead.get("/console/teams/team_none/credits")), 404);
   const off = await teamOf(shop);
   const browser = await signedIn(shop.gateway, off.lead.email);

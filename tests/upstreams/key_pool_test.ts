@@ -14,6 +14,7 @@ function failure(ofKey: Failure["ofKey"], more: Partial<Failure> = {}): Failure 
   return {
     kind: "elsewhere",
     detail: "",
+    words: "",
     outcome: "",
     status: 500,
     retryAfterMs: undefined,

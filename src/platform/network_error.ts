@@ -1,0 +1,55 @@
+/** What codes of the platform's sockets, of TLS and of undici mean. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused",
+  ENOTFOUND: "the host name is unknown",
+  EAI_AGAIN: "the host name could not be looked up",
+  EAI_FAIL: "the host name could not be looked up",
+  EHOSTUNREACH: "the host cannot be reached",
+  ENETUNREACH: "the network cannot be reached",
+  EADDRNOTAVAIL: "no local port is free for a connection",
+  EMFILE: "too many files and connections are open on this machine",
+  ENFILE: "too many files and connections are open on this machine",
+  ECONNRESET: "the connection was closed early",
+  ECONNABORTED: "the connection was closed early",
+  EPIPE: "the connection was closed early",
+  UND_ERR_SOCKET: "the connection was closed early",
+  UND_ERR_CLOSED: "the connection was closed early",
+  UND_ERR_DESTROYED: "the connection was closed early",
+  UND_ERR_ABORTED: "the request was aborted",
+  ETIMEDOUT: "no connection in time",
+  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
+  UND_ERR_HEADERS_TIMEOUT: "no response in time",
+  UND_ERR_BODY_TIMEOUT: "the response stopped, and no more of it came in time",
+  UND_ERR_HEADERS_OVERFLOW: "the headers of the response are too large",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response is shorter or longer than it says",
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: "the response is too large",
+  CERT_HAS_EXPIRED: "the certificate has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
+};
+
+/** Families of codes, and messages of errors that have no code: Deno 2.4 gives certificates none. */
+const PATTERNS: readonly (readonly [text: RegExp, words: string])[] = [
+  [/^HPE_/, "the response is not valid HTTP"],
+  [/peer certificate: (Expired|certificate expired)/i, WORDS.CERT_HAS_EXPIRED!],
+  [/peer certificate: .*NotValidForName/i, WORDS.ERR_TLS_CERT_ALTNAME_INVALID!],
+  [
+    /SELF_SIGNED|^UNABLE_TO_|^CERT_|peer certificate/i,
+    "the certificate is not trusted",
+  ],
+  [/^ERR_(SSL|TLS)_|^EPROTO\b|InvalidContentType|corrupt message/, "TLS failed"],
+];
+
+/**
+ * Says in plain words why a connection or a request over it failed, without the address, which may be a secret.
+ *
+ * @param error What was thrown.
+ * @returns Words that follow a colon, such as `no response in time`; `undefined` for an error that is not known.
+ */
+export function networkErrorWords(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code } = error as { code?: unknown };
+  const name = typeof code === "string" ? code : "";
+  if (Object.hasOwn(WORDS, name)) return WORDS[name];
+  const text = `${name} ${error.message}`.trim();
+  return PATTERNS.find(([pattern]) => pattern.test(text))?.[1];
+}
