@@ -16,6 +16,8 @@ import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
 import { openDatabase } from "../src/database/mod.ts";
 import { audit, RULES } from "../src/ledger/mod.ts";
+import { SILENT } from "../src/telemetry/mod.ts";
+import { DayTotals } from "../src/usage/mod.ts";
 import { startGateway, type TestGateway } from "../tests/fake/gateway.ts";
 import { type PlainBrowser, signedIn } from "../tests/fake/visitor.ts";
 import { median, say } from "./harness.ts";
@@ -163,7 +165,26 @@ say(
     ((await Deno.stat(file)).size / 1e9).toFixed(1)
   } GB, ${ROUNDS} rounds`,
 );
+await addUpDays();
 if (built === undefined || values.audit) await prove();
+
+/** As a gateway does in the background. */
+async function addUpDays(): Promise<void> {
+  const database = await openDatabase({
+    file,
+    durability: "normal",
+    rules: RULES,
+    now: () => large.nowMs,
+  });
+  const began = performance.now();
+  await new DayTotals({ database, log: SILENT, now: () => large.nowMs }).addUp();
+  const [row] = await database.all(
+    "select count(distinct day_at_ms) as days, count(*) as n from usage_day_totals",
+  );
+  const ms = (performance.now() - began).toFixed(0);
+  say(`totals of ${row!.days} days, ${row!.n} rows: ${ms} ms`);
+  await database.close();
+}
 
 /** The audit finds nothing, and roll-ups of a sample of hours are those of the records. */
 async function prove(): Promise<void> {

@@ -14,7 +14,8 @@ import { parseArgs } from "node:util";
 import { Accounts, Teams } from "../src/accounts/mod.ts";
 import { openDatabase } from "../src/database/mod.ts";
 import { RULES } from "../src/ledger/mod.ts";
-import { reportUsage, usageQuery } from "../src/usage/mod.ts";
+import { SILENT } from "../src/telemetry/mod.ts";
+import { DayTotals, reportUsage, usageQuery } from "../src/usage/mod.ts";
 import { median, say } from "./harness.ts";
 
 const { values: { keys: keysText, rounds: roundsText, data } } = parseArgs({
@@ -134,6 +135,11 @@ async function forget(): Promise<void> {
 
 const isWritten = await Deno.stat(file).then(() => true, () => false);
 if (!isWritten) await write();
+{
+  const database = await open();
+  await new DayTotals({ database, log: SILENT, now: () => START + DAYS * DAY }).addUp();
+  await database.close();
+}
 const QUERIES: Readonly<Record<string, Record<string, string>>> = {
   "day": {},
   "day of Berlin": { zone: "Europe/Berlin" },

@@ -21,7 +21,7 @@ import { pruneLog, pruneRequests } from "../operation_log/mod.ts";
 import { sealKey } from "../sealing/mod.ts";
 import { guardProcess, type Log, Metrics, sumOfMetrics, type Tracing } from "../telemetry/mod.ts";
 import { mergedStates, type RetryPolicy, type Upstreams } from "../upstreams/mod.ts";
-import { Retention } from "../usage/mod.ts";
+import { DayTotals, Retention } from "../usage/mod.ts";
 import { sharedMemory } from "./bounds.ts";
 import { Door } from "./door.ts";
 import { newsOf } from "./serving.ts";
@@ -159,6 +159,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     (one) => one.close(),
   );
   retention.start();
+  built.adopt(new DayTotals({ database, log, now }), (one) => one.close()).start();
   const key = await sealKey({
     secret: settings.secret?.reveal(),
     directory: settings.data,

@@ -20,6 +20,7 @@ import { OPERATIONS } from "./migrations/0018_operations.ts";
 import { USAGE_TOTALS } from "./migrations/0019_usage_totals.ts";
 import { STATEMENTS } from "./migrations/0020_statements.ts";
 import { PAYMENT_STATES } from "./migrations/0021_payment_states.ts";
+import { DAY_TOTALS } from "./migrations/0022_day_totals.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -62,6 +63,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 19, name: "usage totals", statements: USAGE_TOTALS },
   { version: 20, name: "statements", statements: STATEMENTS },
   { version: 21, name: "payment states", statements: PAYMENT_STATES },
+  { version: 22, name: "day totals", statements: DAY_TOTALS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

@@ -5,6 +5,8 @@
  * midnight. It ends where the next one begins, so that each instant is in one period of a zone, whatever its clocks do.
  */
 
+import { ZoneFormats } from "../platform/mod.ts";
+
 /** How often a budget renews. */
 export type BudgetPeriod = "day" | "week" | "month" | "life";
 
@@ -31,13 +33,23 @@ const LATEST_MS = Date.UTC(9999, 11, 31);
 const ZONE_NAME = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 
 /** Making one takes a millisecond. */
-const formats = new Map<string, Intl.DateTimeFormat>();
+const FORMATS = new ZoneFormats("en-US", {
+  calendar: "gregory",
+  numberingSystem: "latn",
+  hourCycle: "h23",
+  year: "numeric",
+  month: "numeric",
+  day: "numeric",
+  hour: "numeric",
+  minute: "numeric",
+  second: "numeric",
+});
 
 /** Whether a text is the name of a time zone, such as `UTC` or `Europe/Berlin`. */
 export function isTimeZone(zone: string): boolean {
   if (zone.length > MAX_ZONE_CHARS || !ZONE_NAME.test(zone)) return false;
   try {
-    formatOf(zone);
+    FORMATS.of(zone);
     return true;
   } catch {
     return false;
@@ -140,28 +152,8 @@ function offsetMs(zone: string, atMs: number): number {
 function localMs(zone: string, atMs: number): number {
   if (zone === "UTC") return atMs;
   const parts: Record<string, number> = {};
-  for (const { type, value } of formatOf(zone).formatToParts(atMs)) parts[type] = Number(value);
+  for (const { type, value } of FORMATS.of(zone).formatToParts(atMs)) parts[type] = Number(value);
   const { year, month, day, hour, minute, second } = parts;
   const wholeMs = Math.floor(atMs / 1_000) * 1_000;
   return Date.UTC(year!, month! - 1, day!, hour!, minute!, second!) + atMs - wholeMs;
-}
-
-function formatOf(zone: string): Intl.DateTimeFormat {
-  let format = formats.get(zone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat("en-US", {
-      timeZone: zone,
-      calendar: "gregory",
-      numberingSystem: "latn",
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-    formats.set(zone, format);
-  }
-  return format;
 }

@@ -1,6 +1,7 @@
 import type { Database } from "../database/mod.ts";
 import { without } from "./figures.ts";
-import { isTime, type RowsQuery, type SummedRow, summedRows } from "./rows.ts";
+import { type SummedRow, summedRows } from "./rows.ts";
+import { isTime, type RowsQuery } from "./rows_query.ts";
 
 /**
  * Adds up roll-ups by groups, those that are not among the top ones as one group. Only what is told apart is read by

@@ -1,4 +1,5 @@
 import { ownersOfKeys } from "../accounts/mod.ts";
+import { ZoneFormats } from "../platform/mod.ts";
 import type { SummedRow } from "./rows.ts";
 import type { UsageParts } from "./selection.ts";
 import { type Dimension, TIMES } from "./usage_query.ts";
@@ -20,26 +21,20 @@ export function nameOfGroup(
   return zonedText(dimension, ms, zone);
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>();
+const FORMATS = new ZoneFormats("en-US", {
+  hourCycle: "h23",
+  year: "numeric",
+  month: "2-digit",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZoneName: "longOffset",
+});
 
 /** A time in a zone: `2026-11-05T10:00+01:00`, `2026-11-05` or `2026-11`. */
 function zonedText(dimension: Dimension, ms: number, zone: string): string {
-  let format = formats.get(zone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat("en-US", {
-      timeZone: zone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "2-digit",
-      day: "2-digit",
-      hour: "2-digit",
-      minute: "2-digit",
-      timeZoneName: "longOffset",
-    });
-    formats.set(zone, format);
-  }
   const parts = Object.fromEntries(
-    format.formatToParts(ms).map(({ type, value }) => [type, value]),
+    FORMATS.of(zone).formatToParts(ms).map(({ type, value }) => [type, value]),
   );
   const month = `${parts.year}-${parts.month}`;
   if (dimension === "month") return month;

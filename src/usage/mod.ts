@@ -50,6 +50,7 @@ export {
   searchRecords,
 } from "./search_records.ts";
 export { BOUND_WORDS, readRange, ReportError, type UsageRange } from "./range.ts";
+export { DayTotals, type DayTotalsOptions } from "./day_totals.ts";
 export {
   type PruneStep,
   Retention,

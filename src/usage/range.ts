@@ -1,4 +1,5 @@
 import { isTimeZone, periodAt } from "../ledger/mod.ts";
+import { ZoneFormats } from "../platform/mod.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -110,16 +111,14 @@ function boundAt(text: string, zone: string, nowMs: number): number {
   throw new ReportError(`Invalid date '${text}': use ${BOUND_WORDS}.`);
 }
 
+/** This locale writes 2026-11-21. */
+const DATES = new ZoneFormats("en-CA", { year: "numeric", month: "2-digit", day: "2-digit" });
+
 /** The date of a time in a zone, as its beginning if it were UTC. */
 export function localDate(zone: string, atMs: number): number {
   // the middle of a day is in its UTC date or in a neighbour, whatever clocks do at its ends
   const { startsAtMs, endsAtMs } = periodAt("day", zone, atMs);
-  const text = new Intl.DateTimeFormat("en-CA", {
-    timeZone: zone,
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-  }).format((startsAtMs + endsAtMs) / 2);
+  const text = DATES.of(zone).format((startsAtMs + endsAtMs) / 2);
   return Date.parse(`${text}T00:00Z`);
 }
 
@@ -130,6 +129,62 @@ function dayStart(date: number, zone: string): number {
     if (localDate(zone, atMs) === date) return periodAt("day", zone, atMs).startsAtMs;
   }
   return periodAt("day", zone, noonMs).startsAtMs; // a date that the zone has skipped
+}
+
+/**
+ * The period that a range is compared with: part of a day, or of a month, with the same part of another.
+ *
+ * - of a range that was asked for by month, as many months before, up to the same day and time of the last one;
+ * - of any other that begins with a day of the zone, as many days before, up to the same time of the last one;
+ * - of the others the time before of the same length.
+ *
+ * @param since What was asked for.
+ */
+export function periodBefore(
+  range: UsageRange,
+  { zone, since = "" }: { readonly zone: string; readonly since?: string | undefined },
+): UsageRange {
+  const { sinceMs, untilMs } = range;
+  const first = localDate(zone, sinceMs);
+  if (hourOf(dayStart(first, zone)) !== sinceMs) {
+    return { ...range, sinceMs: sinceMs - (untilMs - sinceMs), untilMs: sinceMs };
+  }
+  const last = localDate(zone, untilMs - 1);
+  const isByMonth = since === "month" || MONTH.test(since);
+  const shifted = isByMonth ? monthsBefore(first, last) : daysBefore(first, last);
+  const startOf = (date: number) => hourOf(dayStart(date, zone));
+  const sameTimeMs = startOf(shifted(last)) + untilMs - startOf(last);
+  return {
+    ...range,
+    sinceMs: startOf(shifted(first)),
+    untilMs: untilMs === startOf(last + DAY_MS) && isEndOf(last, isByMonth)
+      ? sinceMs
+      : Math.min(sameTimeMs, sinceMs),
+  };
+}
+
+const MONTH = /^\d{4}-\d{2}$/;
+
+/** Moves dates by the number of days from the first to the last. */
+function daysBefore(first: number, last: number): (date: number) => number {
+  return (date) => date - (last - first) - DAY_MS;
+}
+
+/** Moves dates by the number of months from the first to the last; to the end of a month that has no such day. */
+function monthsBefore(first: number, last: number): (date: number) => number {
+  const monthOf = (date: Date) => date.getUTCFullYear() * 12 + date.getUTCMonth();
+  const dateOf = (month: number, day: number) => Date.UTC(Math.floor(month / 12), month % 12, day);
+  const count = monthOf(new Date(last)) - monthOf(new Date(first)) + 1;
+  return (ms) => {
+    const date = new Date(ms);
+    const month = monthOf(date) - count;
+    return Math.min(dateOf(month, date.getUTCDate()), dateOf(month + 1, 0));
+  };
+}
+
+/** Whether a date is the last of a month. */
+function isEndOf(date: number, isByMonth: boolean): boolean {
+  return !isByMonth || new Date(date + DAY_MS).getUTCDate() === 1;
 }
 
 /** Beginnings of the days or months of a zone that a range touches, and its end. */

@@ -5,6 +5,8 @@ export const TABLES = [
   "usage_days",
   /** Hours of all accounts. */
   "usage_totals",
+  /** Days of all accounts that are over, by account, model and value of a tag. */
+  "usage_day_totals",
   /** Hours and days of tags, and of why requests failed. */
   "usage_tags",
   /** Tags, and values of each, that an account's roll-ups of a day tell apart. */

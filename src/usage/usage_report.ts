@@ -2,8 +2,16 @@ import type { Database } from "../database/mod.ts";
 import { type ComparedFigures, figures, type Group, total } from "./figures.ts";
 import { foldedRows } from "./folded_rows.ts";
 import { nameOfGroup, namesOf } from "./group_names.ts";
-import { periodsOf, readRange, ReportError, timeText, type UsageRange } from "./range.ts";
-import { type Column, type RowsQuery, type SummedRow, summedRows } from "./rows.ts";
+import {
+  periodBefore,
+  periodsOf,
+  readRange,
+  ReportError,
+  timeText,
+  type UsageRange,
+} from "./range.ts";
+import { type SummedRow, summedRows } from "./rows.ts";
+import type { Column, RowsQuery } from "./rows_query.ts";
 import { select, type Selected, type UsageParts, type UsageScope } from "./selection.ts";
 import { sessionRows } from "./session_rows.ts";
 import { type Dimension, TIMES, type UsageQuery } from "./usage_query.ts";
@@ -72,11 +80,7 @@ export async function reportUsage(
     since === undefined ? firstDay(database) : 0,
   ]);
   const range = readRange({ since, until, zone, nowMs: now(), firstMs });
-  const earlier: UsageRange = {
-    ...range,
-    sinceMs: range.sinceMs - (range.untilMs - range.sinceMs),
-    untilMs: range.sinceMs,
-  };
+  const earlier = periodBefore(range, { zone, since });
   const { rows: summed, top } = await toppedGroups(database, query, selected, {
     range,
     known,

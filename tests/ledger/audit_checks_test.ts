@@ -125,6 +125,10 @@ const CHECKS: Readonly<
     sql: "update usage_totals set credits = credits + 1",
     kinds: ["total_credits"],
   },
+  "totals of days": {
+    sql: "update usage_day_totals set credits = credits + 1",
+    kinds: ["day_total_credits"],
+  },
   "roll-ups by tag": {
     sql: "update usage_tags set output_tokens = output_tokens + 1 where name <> ':reason'",
     kinds: ["tag_output_tokens"],

@@ -18,7 +18,7 @@ import {
 import { orderStatement } from "../../src/payments/orders.ts";
 import { paymentStatement, settleChange } from "../../src/payments/settle_payment.ts";
 import { settlePrice } from "../fake/ledger.ts";
-import { Retention } from "../../src/usage/mod.ts";
+import { DayTotals, Retention } from "../../src/usage/mod.ts";
 import { SILENT } from "../../src/telemetry/mod.ts";
 
 const HOUR = 3_600_000;
@@ -163,6 +163,7 @@ export async function writeHistory(file: string): Promise<void> {
   await writePayments(database, { accounts, eve, nowMs });
   await request(callers[3]!, 10);
   await new Retention({ database, log: SILENT, now, days: 11, rows: 5_000 }).prune();
+  await new DayTotals({ database, log: SILENT, now }).addUp();
   nowMs += 1_000;
   await request(callers[2]!, 0);
   await request(callers[4]!, 2_000_000 / 0.4); // more than there is
@@ -429,6 +430,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   tag_values: "tag",
   take_backs: "entry",
   tiers: "tier",
+  usage_day_totals: "day",
   usage_days: "day",
   usage_hours: "hour",
   usage_records: "record",
@@ -563,6 +565,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "usage_records.tags": "json_set(tags, '$.env', 'prod')",
   "usage_totals.hour_at_ms": `hour_at_ms + ${HOUR}`,
   "usage_days.day_at_ms": `day_at_ms + ${DAY}`,
+  "usage_day_totals.day_at_ms": `day_at_ms + ${DAY}`,
   "usage_tags.at_ms": `at_ms + ${DAY}`,
   "usage_tags.span_ms": `iif(span_ms = ${DAY}, ${HOUR}, ${DAY})`,
   "tag_values.day_at_ms": `day_at_ms + ${DAY}`,

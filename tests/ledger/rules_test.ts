@@ -19,6 +19,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   10: "7e80ea35e21a515c244cac2820b640cc0688c37c5b5a7ff3da25a7a6225ff3fe",
   11: "ef2a459eed66910f2a3e8fd7d9ec9ef0d201faf37c26867d49891c663293c309",
   12: "8d93c05efcb66c0d72e9e14f8028754d31fda352acda96e23619b28ab6616ff7",
+  13: "a7d587d0bb1aaadf4fa19cff511b618b2176d8a4f8b704df3f5e0c6c194e6712",
 };
 
 Deno.test("rules that change get the next revision", () => {

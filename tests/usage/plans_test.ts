@@ -23,6 +23,7 @@ const LARGE = [
   "usage_days",
   "usage_tags",
   "usage_totals",
+  "usage_day_totals",
   "entries",
   "balances",
 ];

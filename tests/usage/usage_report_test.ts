@@ -3,7 +3,9 @@
 import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/accounts/mod.ts";
 import { periodAt, settle, type UsageRecord } from "../../src/ledger/mod.ts";
 import { newRequestId } from "../../src/platform/ids.ts";
+import { SILENT } from "../../src/telemetry/mod.ts";
 import {
+  DayTotals,
   type Dimension,
   readRange,
   ReportError,
@@ -12,6 +14,7 @@ import {
   usageQuery,
   type UsageScope,
 } from "../../src/usage/mod.ts";
+import { periodBefore } from "../../src/usage/range.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { ledgerBench } from "../fake/ledger.ts";
 import { Random, rounds, testSeed } from "../fake/random.ts";
@@ -20,6 +23,8 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const START = Date.UTC(2026, 9, 10);
 const NOW = START + 50 * DAY;
+/** Requests that end long after their day. */
+const LATE = 8;
 const ZONES = ["UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Tokyo", "Pacific/Auckland"];
 
 /** A request as it was recorded, and whose it was. */
@@ -94,9 +99,20 @@ async function history(random: Random, count: number) {
         : { project: random.pick(["alpha", "beta"]), session: `s${at % 7}` },
     });
   }
-  for (let at = 0; at < records.length; at += 100) {
-    await Promise.all(records.slice(at, at + 100).map((one) => settle(database, one)));
-  }
+  const settleAll = async (some: readonly Known[]) => {
+    for (let at = 0; at < some.length; at += 100) {
+      await Promise.all(some.slice(at, at + 100).map((one) => settle(database, one)));
+    }
+  };
+  // the last ones end when their days are over, and have been added up
+  await settleAll(records.slice(0, -LATE));
+  await new DayTotals({ database, log: SILENT, now: () => NOW }).addUp();
+  await settleAll(records.slice(-LATE));
+  const days = new Set(records.map(({ startedAtMs }) => Math.floor(startedAtMs / DAY))).size;
+  const { n } = (await database.one(
+    "select count(distinct day_at_ms) as n from usage_day_totals",
+  ))!;
+  assert(Number(n) >= days - LATE && Number(n) < days, `${n} of ${days} days have totals`);
   const owned = stack.move();
   const parts: UsageParts = { database, accounts, teams, now: () => NOW };
   return {
@@ -245,7 +261,8 @@ Deno.test("any range, grouping, zone and filter is the sum of its records", asyn
       return [name, isKnown ? { ...sums, failures: failures ?? {} } : sums];
     }));
     assertEquals([...found].toSorted(), [...expected].toSorted(), what);
-    const before = sumsOf(within(sinceMs - (untilMs - sinceMs), sinceMs));
+    const earlier = periodBefore({ sinceMs, untilMs, isRounded: false }, { zone });
+    const before = sumsOf(within(earlier.sinceMs, earlier.untilMs));
     const previous = report.totals.previous!;
     assertEquals([previous.requests, previous.input_tokens, previous.errors], [
       before.requests,
@@ -414,6 +431,45 @@ for (
     const text = (ms: number) => `${new Date(ms).toISOString().slice(0, 16)}Z`;
     assertEquals([text(range.sinceMs), text(range.untilMs)], [...expected]);
     assertEquals(range.isRounded, since.includes("59") || zone === "Asia/Kolkata");
+  });
+}
+
+const BEFORE: readonly (readonly [
+  range: readonly [since: string, until: string],
+  before: readonly [since: string, until: string],
+  options?: { readonly zone?: string; readonly since?: string },
+])[] = [
+  // days, up to the same time
+  [["2026-11-23T00", "2026-11-23T20"], ["2026-11-22T00", "2026-11-22T20"]],
+  [["2026-11-17T00", "2026-11-23T20"], ["2026-11-10T00", "2026-11-16T20"]],
+  [["2026-11-01T00", "2026-11-08T00"], ["2026-10-25T00", "2026-11-01T00"]],
+  // clocks were set on 25 October 2026: a day of 25 hours
+  [["2026-10-24T22", "2026-10-25T23"], ["2026-10-23T22", "2026-10-24T22"], {
+    zone: "Europe/Berlin",
+  }],
+  [["2026-10-25T23", "2026-10-26T10"], ["2026-10-24T22", "2026-10-25T09"], {
+    zone: "Europe/Berlin",
+  }],
+  // months
+  [["2026-11-01T00", "2026-11-23T20"], ["2026-10-01T00", "2026-10-23T20"], { since: "month" }],
+  [["2026-10-01T00", "2026-11-01T00"], ["2026-09-01T00", "2026-10-01T00"], { since: "2026-10" }],
+  [["2026-02-01T00", "2026-03-01T00"], ["2026-01-01T00", "2026-02-01T00"], { since: "2026-02" }],
+  [["2026-03-01T00", "2026-03-31T07"], ["2026-02-01T00", "2026-02-28T07"], { since: "month" }],
+  [["2026-07-01T00", "2026-10-01T00"], ["2026-04-01T00", "2026-07-01T00"], { since: "2026-07" }],
+  [["2027-01-01T00", "2027-02-01T00"], ["2026-12-01T00", "2027-01-01T00"], { since: "2027-01" }],
+  // others
+  [["2026-11-23T06", "2026-11-23T20"], ["2026-11-22T16", "2026-11-23T06"]],
+];
+
+for (const [[since, until], before, { zone = "UTC", since: asked } = {}] of BEFORE) {
+  Deno.test(`the period before ${since} to ${until} (${asked ?? zone})`, () => {
+    const msOf = (hour: string) => Date.parse(`${hour}:00Z`);
+    const range = { sinceMs: msOf(since), untilMs: msOf(until), isRounded: false };
+    const found = periodBefore(range, { zone, since: asked });
+    const shown = [found.sinceMs, found.untilMs].map((ms) =>
+      new Date(ms).toISOString().slice(0, 13)
+    );
+    assertEquals(shown, [...before]);
   });
 }
 

@@ -15,6 +15,8 @@ export const SUMS = {
 export const COLUMNS = Object.keys(SUMS);
 
 const KEY = ["account_id", "hour_at_ms", "key_id", "route"];
+const TOTAL = ["day_at_ms", "noun", "value"];
+const ADDED = COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ");
 const same = (left: string, right: string) =>
   KEY.map((column) => `${left}.${column} = ${right}.${column}`).join(" and ");
 
@@ -33,7 +35,7 @@ export const HOURS: readonly Check[] = [
           -- would read them in no order
           group by hour_at_ms, key_id, route, +account_id
         ), summed as materialized (
-          select ${KEY.join(", ")}, ${COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ")}
+          select ${KEY.join(", ")}, ${ADDED}
           from (
             select ${KEY.join(", ")}, ${COLUMNS.join(", ")} from kept
             union all select ${KEY.join(", ")}, ${COLUMNS.join(", ")} from pruned_hours
@@ -54,7 +56,7 @@ export const HOURS: readonly Check[] = [
     sql: differences({
       before: `with summed as materialized (
           select hour_at_ms / 86400000 * 86400000 as day_at_ms, account_id, key_id, route,
-            ${COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ")}
+            ${ADDED}
           from usage_hours group by 1, 2, 3, 4
         )`,
       id: ["day_at_ms", "account_id", "key_id", "route"]
@@ -73,7 +75,7 @@ export const HOURS: readonly Check[] = [
     name: "roll-ups of all accounts",
     sql: differences({
       before: `with summed as materialized (
-          select hour_at_ms, route, ${COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ")}
+          select hour_at_ms, route, ${ADDED}
           from usage_hours group by 1, 2
         )`,
       id: `coalesce(usage_totals.hour_at_ms, summed.hour_at_ms) || ' '
@@ -85,6 +87,33 @@ export const HOURS: readonly Check[] = [
       ),
       from: `summed full join usage_totals on usage_totals.hour_at_ms = summed.hour_at_ms
         and usage_totals.route = summed.route`,
+    }),
+  },
+  // So are totals of days, of those days and nouns of which there are any.
+  {
+    noun: "day",
+    name: "totals of days",
+    sql: differences({
+      before: `with held as materialized (
+          select distinct day_at_ms, noun from usage_day_totals
+        ), summed as materialized (
+          select day_at_ms, 'account' as noun, account_id as value, ${ADDED} from usage_days
+          where (day_at_ms, 'account') in (select day_at_ms, noun from held) group by 1, 3
+          union all
+          select day_at_ms, 'model', route, ${ADDED} from usage_days
+          where (day_at_ms, 'model') in (select day_at_ms, noun from held) group by 1, 3
+          union all
+          select at_ms, 'tag:' || name, value, ${ADDED} from usage_tags
+          where span_ms = 86400000 and (at_ms, 'tag:' || name) in (select day_at_ms, noun from held)
+          group by 1, 2, 3
+        )`,
+      id: TOTAL.map((column) => `coalesce(totals.${column}, summed.${column})`)
+        .join(" || ' ' || "),
+      pairs: Object.fromEntries(
+        COLUMNS.map((name) => [`day_total_${name}`, [`totals.${name}`, `summed.${name}`]] as const),
+      ),
+      from: `summed full join usage_day_totals as totals
+        on ${TOTAL.map((column) => `totals.${column} = summed.${column}`).join(" and ")}`,
     }),
   },
   // The key of a roll-up, and so of each of its records, is its account's.

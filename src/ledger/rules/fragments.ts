@@ -242,7 +242,8 @@ export function rolledUp(credits: string, from?: string): string {
 }
 
 /**
- * Adds requests to the hours, and the days, of accounts, keys and routes, and to the hours of all accounts.
+ * Adds requests to the hours, and the days, of accounts, keys and routes, and to the hours of all accounts. Totals of their
+ * days, if there are any, would no longer hold: they are added up again later.
  *
  * @param requests A subquery, {@linkcode rolledUp}.
  */
@@ -261,7 +262,10 @@ export function addToHours(requests: string): string {
     select started_at_ms / 3600000 * 3600000, route, ${SUMMED}
     from ${requests} where true group by 1, 2
     on conflict (hour_at_ms, route) do update set
-      ${ADD_SUMS};`;
+      ${ADD_SUMS};
+    delete from usage_day_totals where day_at_ms in (
+      select started_at_ms / ${DAY_MS} * ${DAY_MS} from ${requests}
+    );`;
 }
 
 /** Tags that the roll-ups of an account and day have, and values of each that they tell apart. */

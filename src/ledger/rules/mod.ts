@@ -46,7 +46,7 @@ import { TAKE_BACK } from "./take_back.ts";
 
 /** All rules. `tests/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 12,
+  revision: 13,
   rules: [
     REVISE_KEYS,
     OPEN_BALANCES,

@@ -19,6 +19,22 @@ export const LIMITS: readonly Mutation[] = [
     why: "One account could take all of a resource.",
   },
   {
+    name: "frame-without-share",
+    file: "src/http/partial_frames.ts",
+    find: "shares.push(this.#options.memory.takeNow(account, bytes - held));",
+    replace: "",
+    tests: [{ file: "tests/flow/attack_sockets_test.ts", filter: "never end" }],
+    why: "Frames that never end would fill the memory.",
+  },
+  {
+    name: "idle-with-input",
+    file: "src/http/connections.ts",
+    find: "if (!isUsed) sockets.end(descriptor);",
+    replace: "sockets.end(descriptor);",
+    tests: [{ file: "tests/http/connections_test.ts", filter: "next request has come" }],
+    why: "Requests over kept connections would fail on a busy machine.",
+  },
+  {
     name: "share-without-turns",
     file: "src/fair_share/round_robin.ts",
     find: `      this.#queues.delete(owner);
@@ -249,7 +265,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "idle-connections-kept",
     file: "src/http/connections.ts",
-    find: "if (ms > (unread ? UNREAD_FACTOR * this.idleMs : idleMs)) idle.push(connection);",
+    find: "idle.push({ ...connection, sinceTick: performance.now() - ms });",
     replace: "",
     tests: [{ file: CONNECTIONS, filter: "idle connections are closed" }],
     why: "A thousand idle connections would use up the descriptors.",
