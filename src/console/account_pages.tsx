@@ -9,6 +9,7 @@ import {
 import { markRead, noticesOf, type Reader } from "../alerts/mod.ts";
 import { isoOf, KEY_CREATE, KEY_REVOKE, KEY_ROTATE, KEY_UPDATE } from "../operations/mod.ts";
 import {
+  balancesOf,
   type Budget,
   budgetsOfKeys,
   budgetsOn,
@@ -19,9 +20,12 @@ import {
   creditStatement,
   creditStatementCsv,
   daysSince,
+  monthStart,
+  reportUsage,
   spentByKey,
   usageOverTime,
   type UsagePoint,
+  usageQuery,
 } from "../usage/mod.ts";
 import { debtOf } from "../payments/mod.ts";
 import { STATUS_CODE } from "../std/mod.ts";
@@ -33,7 +37,7 @@ import { type Notice, noticeOf } from "./layout.tsx";
 import { shopOf } from "./payment_pages.tsx";
 import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
-import { HomePage, type UsedLimit } from "./pages/home.tsx";
+import { HomePage, POOLS_SHOWN, type TeamPool, type UsedLimit } from "./pages/home.tsx";
 import { isActive, KeysPage } from "./pages/keys.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
 import {
@@ -122,10 +126,49 @@ export class AccountPages {
         {...await this.#limits(active, { account, lastUse, nowMs })}
         budgets={await this.#budgetsOn(active.filter((key) => mayChange(session, key)), session)}
         keys={active}
+        pools={await this.#pools(session, { own, active, lastUse })}
         models={catalog().routes.length}
         nowMs={nowMs}
       />,
     );
+  }
+
+  /** Pools of the teams that the visitor is in, with what the visitor's keys spent of them this month. */
+  async #pools(
+    session: Session,
+    { own, active, lastUse }: {
+      own: readonly Key[];
+      active: readonly Key[];
+      lastUse: ReadonlyMap<string, number>;
+    },
+  ): Promise<readonly TeamPool[]> {
+    const { accounts, database, teams, now } = this.#parts;
+    const all = await Promise.all([...session.teams.keys()].map((id) => teams.byId(id)));
+    const pooled = all.flatMap((team) =>
+      team === undefined || team.poolId === null || team.disabledAtMs !== null
+        ? []
+        : [{ ...team, poolId: team.poolId }]
+    );
+    if (pooled.length === 0) return [];
+    const balances = await balancesOf(database, pooled.map(({ poolId }) => poolId));
+    const usage = { database, accounts, teams, now };
+    const query = usageQuery.parse({ by: "month", since: "month", member: session.account.email });
+    const found = pooled.map((team) => {
+      const keys = own.filter(({ teamId }) => teamId === team.id);
+      return {
+        team,
+        balance: balances.get(team.poolId)?.balance ?? 0,
+        keys: active.filter(({ teamId }) => teamId === team.id).length,
+        mayBuy: can(session, "team.buy", { teamId: team.id }),
+        usedAtMs: Math.max(0, ...keys.map(({ id }) => lastUse.get(id) ?? 0)),
+      };
+    }).toSorted((a, b) => b.usedAtMs - a.usedAtMs || (a.team.name < b.team.name ? -1 : 1));
+    return await Promise.all(found.map(async (pool, at) => ({
+      ...pool,
+      month: at >= POOLS_SHOWN || pool.usedAtMs < monthStart(now())
+        ? { credits: 0, requests: 0 }
+        : (await reportUsage(usage, query, { teamId: pool.team.id }, { reasons: "none" })).totals,
+    })));
   }
 
   /** Of each key that was used today the limit that is nearest, if any of it is used; and the limits of a key. */

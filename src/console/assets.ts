@@ -12,9 +12,10 @@ const ASSETS: Readonly<Record<string, string>> = {
   "icon.svg": "image/svg+xml",
 };
 
-/** Leaves out comments and indentation, an eighth of the bytes. No string in it may contain either. */
+/** Leaves out comments and white space beside braces and semicolons, which no string in it may contain. */
 export function compactCss(text: string): string {
-  return text.replaceAll(/\/\*[^]*?\*\//g, "").replaceAll(/\n\s*/g, "\n").trim();
+  return text.replaceAll(/\/\*[^]*?\*\//g, "").replaceAll(/\s*([{};])\s*/g, "$1")
+    .replaceAll(/\n\s*/g, "\n").trim();
 }
 
 /** Styles, scripts and pictures of the console's own, each read when it is first asked for. */

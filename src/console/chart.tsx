@@ -53,7 +53,7 @@ export function Chart({ title, unit, span, slots, zone, series, before }: ChartP
   return (
     <figure class="chart">
       <figcaption>
-        {title} <span class="quiet">{amount(total, unit)}</span>
+        {title} <span class="quiet whole">{amount(total, unit)}</span>
       </figcaption>
       <Legend series={series} before={before} looks={looks} total={total} />
       <div class="plot">

@@ -21,9 +21,9 @@ function formatted(credits: number, perUsd: number, digits: 2 | 4): string {
   const amount = Math.abs(credits) / perUsd;
   const smallest = 10 ** -digits;
   if (amount > 0 && amount < smallest / 2) return `<$${smallest}`;
-  const text = amount.toLocaleString("en-US", {
-    minimumFractionDigits: 2,
-    maximumFractionDigits: digits,
-  });
-  return `${credits < 0 ? "−" : ""}$${text}`;
+  return `${credits < 0 ? "−" : ""}$${DOLLARS[digits].format(amount)}`;
 }
+
+const dollarsWith = (digits: number) =>
+  new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits });
+const DOLLARS = { 2: dollarsWith(2), 4: dollarsWith(4) } as const;

@@ -16,10 +16,10 @@ export type Ability = keyof typeof ABILITIES;
 export const ORDERS = {
   "": "as listed",
   name: "name",
-  input: "input price, lowest first",
-  output: "output price, lowest first",
-  context: "context, longest first",
-  "max-output": "max output, longest first",
+  input: "cheapest input",
+  output: "cheapest output",
+  context: "longest context",
+  "max-output": "longest output",
 } as const;
 
 /** How models can be ordered; empty for the order in which they are listed. */

@@ -1,4 +1,5 @@
 import type { Hono } from "@hono/hono";
+import { teamTitle, teamWords } from "./format.ts";
 import {
   type Account,
   AccountError,
@@ -286,7 +287,7 @@ async function viewOf(
 
 /** A team as a buyer. */
 function teamName({ name }: Pick<Team, "name">): string {
-  return `Team ${name}`;
+  return teamTitle(name);
 }
 
 /** The start of a month in UTC, moved by a number of months. */
@@ -338,7 +339,7 @@ async function payersOf(
   return [
     own,
     ...led.filter((team) => team !== undefined && team.poolId !== null).map((team) => ({
-      name: `For team ${team!.name}`,
+      name: `For ${teamWords(team!.name)}`,
       href: `/console/teams/${team!.id}/credits`,
       isCurrent: team!.id === current?.id,
     })),

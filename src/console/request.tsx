@@ -129,13 +129,18 @@ export class FormFields {
     return this.#fields.getAll(name);
   }
 
-  /** Returns a field as a whole number, or `undefined` if empty. @throws {AccountError} If it is not a number. */
-  count(name: string): number | undefined {
+  /**
+   * Returns a field as a whole number, or `undefined` if empty.
+   *
+   * @param label What the page calls the field.
+   * @throws {AccountError} If it is not a number.
+   */
+  count(name: string, label = name): number | undefined {
     const text = this.text(name);
     if (text === "") return undefined;
     if (!/^\d{1,15}$/.test(text)) {
       throw new AccountError(
-        `${name} must be a whole number: got ${JSON.stringify(text.slice(0, 40))}`,
+        `${label} must be a whole number, 0 or more: got ${JSON.stringify(text.slice(0, 40))}`,
       );
     }
     return Number(text);

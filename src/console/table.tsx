@@ -37,7 +37,9 @@ export function Table<Row>(
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
     <div
-      class={`table columns-${Math.min(columns.length, MAX_COLUMNS)}`}
+      class={`table columns-${Math.min(columns.length, MAX_COLUMNS)}${
+        columns.length > MAX_COLUMNS ? " many" : ""
+      }`}
       role="region"
       aria-label={caption}
     >

@@ -246,7 +246,14 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/console/teams/:team/members",
     write("team.members", async (c, team, session) => {
       const { form } = c.var;
-      const { id: account } = await accounts.get(form.text("email"));
+      const email = form.text("email");
+      const account = (await accounts.find(email))?.id;
+      if (account === undefined) {
+        throw new AccountError(
+          `Nobody has an account with the address ${email.slice(0, 200)}: ` +
+            "the person can register, or an operator creates one",
+        );
+      }
       const role = form.text("role") === "" ? undefined : roleOf(form.text("role"));
       await operate(c, parts, session, [MEMBER_ADD, { team: team.id, account, role }]);
       return "member-added";

@@ -1,7 +1,7 @@
 import { reasonWords, type UsagePoint, type UsageReport, type UsageRow } from "../usage/mod.ts";
 import { type ChartProps, MAX_SERIES } from "./chart.tsx";
 import { type Series, type Span, timeSlots, topSeries } from "./chart_scale.ts";
-import { count as countOf } from "./format.ts";
+import { count as countOf, inZone } from "./format.ts";
 
 const SPAN_MS = { hour: 3_600_000, day: 86_400_000 } as const;
 
@@ -124,7 +124,7 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
   }
   return {
     title: `${unit === "credits" ? "Credits" : "Failed requests"} by ${span}${
-      noun === undefined ? "" : ` and ${noun}`
+      noun === undefined ? "" : ` and ${noun.replace(":", " ")}`
     }`,
     unit,
     span,
@@ -159,13 +159,7 @@ const MS_OF: Readonly<Record<Span, (index: number) => number>> = {
 /** The start of a report as a time of its groups: hours are hours of UTC, days and months those of the zone. */
 function startOf({ since, zone }: Pick<TimeReport, "since" | "zone">, span: Span): string {
   if (span === "hour") return since;
-  // this locale writes 2026-11-21
-  return new Intl.DateTimeFormat("en-CA", {
-    timeZone: zone,
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-  }).format(Date.parse(since));
+  return new Date(inZone(Date.parse(since), zone)).toISOString().slice(0, 10);
 }
 
 function lastMoment({ until }: Pick<TimeReport, "until">): string {

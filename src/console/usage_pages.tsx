@@ -3,7 +3,6 @@ import { STATUS_CODE } from "../std/mod.ts";
 import {
   entriesCsv,
   ReportError,
-  type ReportOptions,
   reportUsage,
   requestsCsv,
   usageCsv,
@@ -21,6 +20,14 @@ import type { UsageChoices } from "./usage_choices.tsx";
 
 const CSV = { "content-type": "text/csv; charset=utf-8" };
 const MAX_CHARS = 200;
+/** What the form calls the parts of an address. */
+const CHOICE_NAMES: Readonly<Record<string, string>> = {
+  by: "Group by",
+  since: "From",
+  until: "Before",
+  zone: "Time zone",
+  tag: "Tag",
+};
 
 /** What a page is asked for, and what of it the visitor may see. */
 interface Wanted {
@@ -53,52 +60,24 @@ export class UsagePages {
     ) => page(c, <UsagePage {...shown} {...more} />, status);
     try {
       const wanted = wantedBy(choices, session);
-      const report = await this.#report(wanted, { reasons: "totals" });
-      return await show({ report, chart: await this.#chart(wanted, report) });
+      const shown = await this.#reading(wanted, async (parts) => {
+        const report = await reportUsage(parts, wanted.query, wanted.scope, { reasons: "totals" });
+        return { report, chart: await chartOf(parts, wanted, report) };
+      });
+      return await show(shown);
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
       return await show({ report: undefined, error: error.message }, STATUS_CODE.BadRequest);
     }
   }
 
-  /** Groups by time, too, what the page has by a noun only, and adds the period before if it is compared. */
-  async #chart(wanted: Wanted, report: UsageReport): Promise<ChartProps | undefined> {
-    const { by, previous } = report;
-    const named = by.find((one) => one === "hour" || one === "day" || one === "month");
-    if (by.length > 2 || (named === undefined && by.length > 1)) return undefined;
-    if (by.includes("tag:session")) return undefined; // sessions are only in the records
-    const span = named ?? spanFor(report);
-    if (span === undefined) return undefined;
-    const { query } = wanted;
-    const [overTime, before] = await Promise.all([
-      named !== undefined ? report : this.#report({
-        ...wanted,
-        // others are one series: a thousand keys by 90 days are more groups than a report may have
-        query: { ...query, by: [span, ...by], compare: false, top: query.top ?? MAX_SERIES },
-      }, {
-        reasons: "none",
-        topGroups: report.rows.flatMap(({ group, isOthers }) =>
-          isOthers ? [] : group[by[0]!] ?? []
-        ),
-      }),
-      previous === undefined ? undefined : this.#report({
-        ...wanted,
-        query: {
-          ...query,
-          by: [span],
-          since: previous.since,
-          until: previous.until,
-          compare: false,
-          top: undefined,
-        },
-      }, { reasons: "none" }),
-    ]);
-    return reportChart(overTime, before);
-  }
-
   async reportCsv(c: PageRequest, session: Session): Promise<Response> {
     return await this.#csv(c, session, async (wanted) => {
-      const text = usageCsv(await this.#report(wanted, { reasons: "rows" }));
+      const report = await this.#reading(
+        wanted,
+        (parts) => reportUsage(parts, wanted.query, wanted.scope, { reasons: "rows" }),
+      );
+      const text = usageCsv(report);
       return [text, `usage-by-${wanted.query.by.join("-").replaceAll(":", "-")}.csv`];
     });
   }
@@ -124,13 +103,11 @@ export class UsagePages {
     return { database, accounts, teams, now };
   }
 
-  /** A report of all accounts reads on a connection of its own, so that requests do not wait for it. */
-  async #report({ query, scope }: Wanted, options: ReportOptions): Promise<UsageReport> {
+  /** Reports of all accounts read on one connection of their own, so that requests do not wait for them. */
+  async #reading<T>({ scope }: Wanted, read: (parts: UsageParts) => Promise<T>): Promise<T> {
     const parts = this.#usageParts;
-    if (scope.accountId !== undefined) return await reportUsage(parts, query, scope, options);
-    return await this.#parts.aside((database) =>
-      reportUsage({ ...parts, database }, query, scope, options)
-    );
+    if (scope.accountId !== undefined) return await read(parts);
+    return await this.#parts.aside((database) => read({ ...parts, database }));
   }
 
   async #csv(
@@ -148,6 +125,44 @@ export class UsagePages {
       return c.text(`${error.message}\n`, STATUS_CODE.BadRequest);
     }
   }
+}
+
+/** Groups by time, too, what the page has by a noun only, and adds the period before if it is compared. */
+async function chartOf(
+  parts: UsageParts,
+  { query, scope }: Wanted,
+  report: UsageReport,
+): Promise<ChartProps | undefined> {
+  const { by, previous } = report;
+  const named = by.find((one) => one === "hour" || one === "day" || one === "month");
+  if (by.length > 2 || (named === undefined && by.length > 1)) return undefined;
+  if (by.includes("tag:session")) return undefined; // sessions are only in the records
+  const span = named ?? spanFor(report);
+  if (span === undefined) return undefined;
+  const topGroups = report.rows.flatMap(({ group, isOthers }) =>
+    isOthers ? [] : group[by[0]!] ?? []
+  );
+  const overTime = named !== undefined ? report : await reportUsage(
+    parts,
+    // others are one series: a thousand keys by 90 days are more groups than a report may have
+    { ...query, by: [span, ...by], compare: false, top: query.top ?? MAX_SERIES },
+    scope,
+    { reasons: "none", topGroups },
+  );
+  const before = previous === undefined ? undefined : await reportUsage(
+    parts,
+    {
+      ...query,
+      by: [span],
+      since: previous.since,
+      until: previous.until,
+      compare: false,
+      top: undefined,
+    },
+    scope,
+    { reasons: "none" },
+  );
+  return reportChart(overTime, before);
 }
 
 /** The UTC month before that of a time, and that of the time, as bounds of a report. */
@@ -195,7 +210,8 @@ function wantedBy(choices: UsageChoices, session: Session): Wanted {
   });
   if (!success) {
     const [issue] = error.issues;
-    throw new ReportError(`Invalid ${String(issue?.path[0])}: ${issue?.message}.`);
+    const name = String(issue?.path[0]);
+    throw new ReportError(`${CHOICE_NAMES[name] ?? name}: ${issue?.message}.`);
   }
   const isOfOthers = seesAll && (all || account !== "" || team !== "");
   const scope = isOfOthers

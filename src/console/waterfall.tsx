@@ -40,7 +40,11 @@ export function timelineOf(
   const sum = listed.reduce((all, one) => all + one.durationMs, 0);
   if (listed.length === 0) {
     steps.push({
-      name: firstTokenMs === null ? "sent, no output" : "until the first output",
+      name: firstTokenMs !== null
+        ? "until the first output"
+        : ending === "complete"
+        ? "until the response"
+        : "sent, no output",
       kind: firstTokenMs === null && ending !== "complete" ? "failed" : "upstream",
       fromMs: 0,
       untilMs: repliedMs,

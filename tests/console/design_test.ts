@@ -194,6 +194,61 @@ const CUT = `(() => {
   return [...new Set(wrong)].slice(0, 8);
 })()`;
 
+/** What is wrong with how wide a notice is, where a chart's labels are, and with a field that cuts what was typed. */
+const ASKEW = `(() => {
+  const wrong = [];
+  const box = (one) => one.getBoundingClientRect();
+  const [notice, stats] = ["main > .notice", "main > .stats"].map((css) => document.querySelector(css));
+  if (notice && stats && Math.abs(box(notice).right - box(stats).right) > 1) wrong.push("a notice of another width");
+  const slots = [...document.querySelectorAll(".chart .slots > li")];
+  if (slots.length > 0 && slots.length < 8) {
+    for (const slot of slots) {
+      const tick = slot.querySelector(".tick");
+      const middle = ({ left, right }) => (left + right) / 2;
+      if (tick?.checkVisibility() && Math.abs(middle(box(tick)) - middle(box(slot))) > 1) {
+        wrong.push("beside its bar: " + tick.textContent);
+      }
+    }
+  }
+  const id = document.querySelector("input[name=q]");
+  if (id && id.scrollWidth > id.clientWidth) wrong.push("a field cuts " + id.value);
+  return wrong;
+})()`;
+
+onRichPages(
+  "figures of billions, notices, labels of charts and fields have their room",
+  async (rich) => {
+    const { gateway: { gateway, url }, data, stripe } = rich;
+    await fillOrders(rich.gateway, stripe, data.email);
+    const debtor = await gateway.database.one(
+      "select email from accounts where email like 'buyer%'",
+    );
+    const pages = [
+      [data.email, "usage?by=model&since=90d&compare=1"],
+      [data.email, "usage?by=day&since=7d"],
+      [data.email, "usage?since=today"],
+      [data.email, `requests?q=${data.requestId.slice(0, 12)}`],
+      [String(debtor!.email), ""],
+    ] as const;
+    for (const [email, path] of pages) {
+      const page = await rich.signedIn(email, { reducedMotion: "reduce" });
+      await page.goto(`${url}/console/${path}`);
+      await page.evaluate(`for (const cell of document.querySelectorAll("td.number")) {
+      const { name } = cell.dataset;
+      if (name === "input" || name === "cached") cell.textContent = "10,638,905,789";
+      if (name === "output") cell.textContent = "181,482,229";
+      if (name === "change") cell.textContent = "+140,033.3\u00a0%";
+    }`);
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        assertEquals(await page.evaluate(ASKEW), [], `${path} at ${width}`);
+        assertEquals(await page.evaluate(CUT), [], `${path} at ${width}`);
+      }
+      await page.context().close();
+    }
+  },
+);
+
 onRichPages("no page is too wide, cuts text or hides a figure, at every width", async (rich) => {
   const { gateway: { url }, data } = rich;
   const orders = await fillOrders(rich.gateway, rich.stripe, data.email);
@@ -233,6 +288,8 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
         "routes/edit?route=model-1",
         "invites",
         "payments",
+        `orders/${orders.refundedId}`,
+        `orders/${orders.differsId}`,
         "alerts",
         "audit",
         "log",
@@ -254,6 +311,18 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
     }
     await page.context().close();
   }
+  const owner = await rich.signedIn(OWNER, { viewport: { width: 768, height: 800 } });
+  const zone = owner.locator("footer [data-zone]");
+  await owner.goto(`${url}/console/operator/routes/edit?route=model-1`);
+  assertEquals(await zone.isVisible(), false, "there is no time on the page");
+  const [left, right] = await owner.evaluate<[number, number]>(
+    `[document.querySelector(".grid"), document.querySelector(".grid > :nth-child(3)")]
+      .map((one) => one.getBoundingClientRect().right)`,
+  );
+  assertEquals(left, right, "a third card leaves no half row empty");
+  await owner.goto(`${url}/console/operator/accounts`);
+  assertEquals(await zone.isVisible(), true);
+  await owner.context().close();
   const page = await rich.signedIn(data.email, { viewport: { width: 375, height: 800 } });
   await page.goto(`${url}/console`);
   await page.evaluate(`document.body.insertAdjacentHTML("beforeend",

@@ -5,6 +5,8 @@ import {
   number,
   share,
   signed,
+  teamTitle,
+  teamWords,
 } from "../../src/console/format.ts";
 import { Name, shortened } from "../../src/console/name.tsx";
 import { assertEquals, assertStringIncludes } from "../assert.ts";
@@ -54,4 +56,14 @@ Deno.test("a long name keeps its end, its whole text, and whole characters", () 
   const hostile = String(Name({ text: `"><script>${"x".repeat(40)}` }));
   assertEquals(hostile.includes("<script>"), false);
   assertEquals(String(Name({ text: "short", href: "/x" })), '<a href="/x">short</a>');
+});
+
+Deno.test("a team whose name says that it is one is not called a team twice", () => {
+  assertEquals(["Platform", "Team 1", "teamwork", "team"].map(teamWords), [
+    "team Platform",
+    "Team 1",
+    "team teamwork",
+    "team",
+  ]);
+  assertEquals(["Platform", "Team 1"].map(teamTitle), ["Team Platform", "Team 1"]);
 });

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { teamOf } from "../fake/team.ts";
+import { fakeUpstream } from "../fake/upstream.ts";
 import { signedIn } from "../fake/visitor.ts";
 import { openShop } from "../payments/shop.ts";
 
@@ -158,4 +159,38 @@ Deno.test("the API's pages are grouped, and code in their texts is code", async 
     html.match(/<details class="card" id="(get|post|put|patch|delete)-/g)?.length,
     count,
   );
+});
+
+Deno.test("why an upstream failed is said in words, also after a test and where a timeout ended it", async () => {
+  const end = Promise.withResolvers<void>();
+  await using silent = fakeUpstream(() => end.promise.then(() => new Response()));
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: {
+        nowhere: { url: "http://127.0.0.1:9/v1" },
+        silent: { url: silent.url, timeouts: { readMs: 200 } },
+      },
+      routes: {
+        a: { targets: [{ upstream: "nowhere", model: "m" }] },
+        b: { targets: [{ upstream: "silent", model: "m" }] },
+      },
+    },
+  });
+  for (const model of ["a", "b"]) await (await gateway.chat("Hi", { model })).body?.cancel();
+  end.resolve();
+  const owner = await signedIn(gateway, OWNER);
+  const seen = words(await (await owner.get(`${PATH}/upstreams`)).text());
+  const tested = words(
+    await (await owner.post(`${PATH}/upstreams`, { upstream: "nowhere" }, {
+      from: `${PATH}/upstreams`,
+    })).text(),
+  );
+  assertStringIncludes(seen, "the connection was refused");
+  // Deno 2.4 reports the end of a connection, which the timeout closes, before the timeout
+  assertMatch(seen, /no response in time|the connection was closed early/);
+  assertMatch(tested, /error the connection was refused/);
+  for (const page of [seen, tested]) {
+    assert(!/ECONN|UND_ERR|not_sent|no_reply/.test(page), "codes are for the log");
+  }
+  assertStringIncludes(gateway.log(), "ECONNREFUSED");
 });

@@ -31,6 +31,7 @@ Deno.test("a waterfall draws what is recorded, within the request's time", () =>
     0,
     1_000,
   ]]);
+  assertEquals(steps({ firstTokenMs: null, streamed: false })[0]![0], "until the response");
   assertEquals(steps({ attempts: 0, firstTokenMs: null }), [["in the gateway", 0, 1_000]]);
   const retried = [{ ...ATTEMPT, durationMs: 100 }, {
     ...ATTEMPT,

@@ -223,13 +223,13 @@ async function raiseAlerts({ database }: TestGateway["gateway"], accountId: stri
  * Orders of an account: paid, open, and one whose credits were spent before it was refunded, which leaves a debt. Another
  * account has the debt, since nobody with a debt can buy.
  *
- * @returns The IDs of an open order and of one that is refunded.
+ * @returns The IDs of an open order, of one that is refunded, and of one whose payment differs from it.
  */
 export async function fillOrders(
   gateway: TestGateway,
   stripe: FakeStripe,
   email: string,
-): Promise<{ readonly openId: string; readonly refundedId: string }> {
+): Promise<{ readonly openId: string; readonly refundedId: string; readonly differsId: string }> {
   const shop = shopOf(gateway, stripe, { [Symbol.asyncDispose]: () => Promise.resolve() });
   const ada = await gateway.gateway.accounts.get(email);
   await shop.buy(ada);
@@ -239,7 +239,11 @@ export async function fillOrders(
   await shop.spend(debtor, await shop.balance(debtor));
   const refund = stripe.refund(refunded.paymentId);
   await shop.deliver(stripe.event("refund.created", refund));
-  return { openId: open.id, refundedId: refunded.id };
+  const differs = await shop.order(await shop.account());
+  const payment = stripe.pay(differs.sessionId);
+  Object.assign((payment.data as { object: object }).object, { currency: "jpy" });
+  await shop.deliver(payment);
+  return { openId: open.id, refundedId: refunded.id, differsId: differs.id };
 }
 
 /** What complete requests have in common. */

@@ -261,12 +261,12 @@ Deno.test("invalid values are refused before anything is written", async () => {
   const owner = await signedIn(gateway, OWNER);
   const cases: readonly [Record<string, string>, RegExp][] = [
     [{ "price-output": "" }, /Set all prices/],
-    [{ "price-output": "-1" }, /whole number/],
+    [{ "price-output": "-1" }, /Price: Output must be a whole number/],
     [{ "price-output": "9999999999999999999" }, /whole number/],
     [{ context: "10", maxOutput: "20" }, /must not exceed the context/],
     [{ "upstream-0": "nowhere" }, /nowhere/],
     [{ "model-0": "", "model-1": "" }, /at least one target/],
-    [{ "weight-0": "1e9" }, /weight must be a number/],
+    [{ "weight-0": "1e9" }, /Weight must be a number/],
     [{ images: "all" }, /images/],
     [{ route: "constructor" }, /not served/],
     [{ route: "" }, /Select a route/],

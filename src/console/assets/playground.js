@@ -29,7 +29,7 @@ form.addEventListener("submit", async (event) => {
     exchange = await exchanged(await requestOf(new FormData(form)), running.signal);
   } catch (error) {
     if (error.name === "AbortError") shown("use").append(" Stopped.");
-    else shown("answer").textContent = `Request failed: ${error.message}`;
+    else showError(`Request failed: ${error.message}`);
   } finally {
     running = undefined;
     button.textContent = "Send";
@@ -228,7 +228,7 @@ async function exchanged({ dialect, body, sent }, signal) {
   if (!reply.headers.get("content-type").startsWith("text/event-stream")) {
     const answer = await reply.json();
     shown("events").textContent = JSON.stringify(answer, null, 2);
-    if (!reply.ok) shown("answer").textContent = answer.error.message;
+    if (!reply.ok) showError(answer.error.message);
     else dialect.whole(answer, view, reply.headers.get("x-sluice-credits"));
     facts();
     if (!reply.ok || dialect.event === undefined) return undefined;
@@ -263,6 +263,14 @@ async function exchanged({ dialect, body, sent }, signal) {
   });
   view.end({ balance: credits.ok ? (await credits.json()).credits_remaining : null });
   return view.hasFailed ? undefined : exchange();
+}
+
+/** Adds an error to what is shown of the reply. */
+function showError(message) {
+  const text = document.createElement("span");
+  text.className = "error";
+  text.textContent = message;
+  shown("answer").append(text);
 }
 
 /** Shows a reply as it comes, and adds up what it is made of. */
@@ -300,7 +308,7 @@ class ReplyView {
 
   fail(message) {
     this.hasFailed = true;
-    shown("answer").append(`\n${message}`);
+    showError(this.text === "" ? message : `\n${message}`);
   }
 
   use(tokens) {

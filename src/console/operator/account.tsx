@@ -114,7 +114,8 @@ export function AccountDetailPage(
         {isPool
           ? teams.map(({ teamId, teamName }) => (
             <>
-              Team <Name text={teamName} href={`/console/teams/${teamId}`} />
+              {/^team\b/i.test(teamName) ? "" : "Team "}
+              <Name text={teamName} href={`/console/teams/${teamId}`} />
             </>
           ))
           : account.name} <AccountState account={account} />

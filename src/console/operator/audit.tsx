@@ -8,6 +8,7 @@ import { audit, type AuditReport, type Mismatch } from "../../ledger/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
 import { Form, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
+import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, notFound, page, pageOf, recordInLog } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
@@ -47,6 +48,7 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
           page={pageOf(c)}
           csrf={session.csrfToken}
           report={report}
+          labels={await objectLabels(parts, report.mismatches.map(({ id }) => id))}
           tookMs={tookMs}
           nowMs={now()}
           canBackUp={canBackUp(session)}
@@ -86,13 +88,15 @@ function valueOf(kind: string, value: Mismatch["found"]): Child {
 
 /** The ledger re-added, on request. */
 function AuditPage(
-  { page, csrf, last, report, tookMs, nowMs, canBackUp }: {
+  { page, csrf, last, report, labels = new Map(), tookMs, nowMs, canBackUp }: {
     page: PageContext;
     csrf: string;
     /** How the last one went, if none was asked for now. */
     last?: AuditOutcome | undefined;
     nowMs: number;
     report?: AuditReport | undefined;
+    /** What the rows of the report are called. */
+    labels?: ObjectLabels;
     tookMs?: number | undefined;
     canBackUp: boolean;
   },
@@ -138,7 +142,13 @@ function AuditPage(
                   cell: ({ noun, kind }) =>
                     `${noun}: ${kind.replace(`${noun}_`, "").replaceAll("_", " ")}`,
                 },
-                { name: "row", cell: ({ id }) => <Name text={id} code /> },
+                {
+                  name: "row",
+                  cell: ({ noun, id }) =>
+                    noun === "schema"
+                      ? <Name text={id} code />
+                      : <RowKey id={id} labels={labels} />,
+                },
                 { name: "found", numeric: true, cell: ({ kind, found }) => valueOf(kind, found) },
                 {
                   name: "expected",

@@ -207,7 +207,7 @@ function CodeTable({ codes, emails, mayManage, csrf, nowMs }: CodesPageProps) {
               ? ""
               : (
                 <Form action={`${PATH}/${id}/revoke`} csrf={csrf}>
-                  <button type="submit" class="plain" aria-label={`Revoke ${hint}`}>Revoke</button>
+                  <button type="submit" class="danger" aria-label={`Revoke ${hint}`}>Revoke</button>
                 </Form>
               ),
         },

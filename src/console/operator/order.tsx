@@ -11,7 +11,7 @@ import {
 } from "../../payments/mod.ts";
 import { STATUS_CODE } from "../../std/mod.ts";
 import { Badge, Field, Form, FormId, Table, Time } from "../components.tsx";
-import { number } from "../format.ts";
+import { number, teamTitle } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/orders.tsx";
@@ -36,7 +36,7 @@ export async function ownersOf(
       [id, { name: email, href: `/console/operator/accounts/${id}` }] as const
     ),
     ...all.map(({ id, name, poolId }) =>
-      [poolId ?? "", { name: `Team ${name}`, href: `/console/teams/${id}/credits` }] as const
+      [poolId ?? "", { name: teamTitle(name), href: `/console/teams/${id}/credits` }] as const
     ),
   ]);
 }
@@ -176,7 +176,16 @@ function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayMana
         empty="Nothing yet."
         columns={[
           { name: "time", bare: true, role: "secondary", cell: ({ atMs }) => <Time ms={atMs} /> },
-          { name: "what", role: "primary", cell: ({ kind }) => happened(kind) },
+          {
+            name: "what",
+            role: "primary",
+            cell: ({ kind, detail }) => (
+              <>
+                {happened(kind)}
+                {detail === "" ? null : <span class="below quiet regular breaks">{detail}</span>}
+              </>
+            ),
+          },
           {
             name: "amount",
             numeric: true,
@@ -184,9 +193,6 @@ function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayMana
             cell: ({ amount }) => amount === null ? "–" : money(amount),
           },
           { name: "cause", cell: ({ causeId }) => causeId },
-          ...(events.some(({ detail }) => detail !== "")
-            ? [{ name: "detail", cell: ({ detail }: OrderEvent) => detail || "–" }]
-            : []),
         ]}
       />
       <h2>Credits</h2>
@@ -249,18 +255,20 @@ function OrderForms({ order, csrf }: { order: Order; csrf: string }) {
           <button type="submit" class="danger">Refund</button>
         </Form>
       )}
-      {provider !== "stripe" || paidAtMs !== null
-        ? null
-        : (
-          <Form action={`${base}/reconcile`} csrf={csrf}>
-            <button type="submit" class="plain">Ask Stripe about it</button>
+      <div class="actions">
+        {provider !== "stripe" || paidAtMs !== null
+          ? null
+          : (
+            <Form action={`${base}/reconcile`} csrf={csrf}>
+              <button type="submit" class="plain">Ask Stripe about it</button>
+            </Form>
+          )}
+        {needsLook === "" ? null : (
+          <Form action={`${base}/dismiss`} csrf={csrf}>
+            <button type="submit" class="plain">I have looked at it</button>
           </Form>
         )}
-      {needsLook === "" ? null : (
-        <Form action={`${base}/dismiss`} csrf={csrf}>
-          <button type="submit" class="plain">I have looked at it</button>
-        </Form>
-      )}
+      </div>
     </>
   );
 }

@@ -73,10 +73,11 @@ export async function overviewFigures(
   return await parts.aside(async (database) => {
     const report = async (
       by: string,
-      { top, ago = false, reasons = "none" }: {
+      { top, ago = false, ...options }: {
         readonly top?: number;
         readonly ago?: boolean;
-        readonly reasons?: "totals" | "none";
+        readonly reasons?: "totals";
+        readonly topGroups?: readonly string[];
       } = {},
     ) =>
       await reportUsage(
@@ -88,7 +89,7 @@ export async function overviewFigures(
           top,
         }),
         {},
-        { reasons },
+        { reasons: "none", ...options },
       );
     const latency = (shiftMs: number) =>
       requestLatency(database, {
@@ -96,11 +97,17 @@ export async function overviewFigures(
         untilMs: span.untilMs - shiftMs,
         limit: LATENCY_REQUESTS,
       });
+    const models = await report("model", { top: TOP_ROWS });
+    const topGroups = models.rows.flatMap(({ group, isOthers }) => isOthers ? [] : group.model!);
     return {
       span,
-      overTime: await report(`${span.unit},model`, { top: TOP_SERIES, reasons: "totals" }),
+      models,
+      overTime: await report(`${span.unit},model`, {
+        top: TOP_SERIES,
+        topGroups,
+        reasons: "totals",
+      }),
       before: await report(span.unit, { ago: true }),
-      models: await report("model", { top: TOP_ROWS }),
       accounts: await report("account", { top: TOP_ROWS }),
       latency: await latency(0),
       latencyBefore: await latency(span.shiftMs),

@@ -1,5 +1,6 @@
 import type { ComparedFigures, UsageFigures, UsageRow } from "../../usage/mod.ts";
 import { Chart, Name, Stat, Table, Time } from "../components.tsx";
+import { dollars } from "../dollars.ts";
 import { count, duration, number, share, signed } from "../format.ts";
 import {
   type OverviewFigures,
@@ -27,13 +28,6 @@ export function UsageParts(
   const usage = (by: string) =>
     `/console/usage?${new URLSearchParams({ all: "1", by, since: range, compare: "1" })}`;
   const chart = spendChart(figures);
-  const dollars = (credits: number) =>
-    perUsd === undefined ? "" : `$${
-      (credits / perUsd).toLocaleString("en-US", {
-        minimumFractionDigits: 2,
-        maximumFractionDigits: 2,
-      })
-    }`;
   const than = range === "today"
     ? "yesterday up to the same time"
     : `the ${RANGES[range].words} before, up to the same time`;
@@ -45,7 +39,7 @@ export function UsageParts(
           value={totals.credits}
           note={join(
             "credits",
-            dollars(totals.credits),
+            perUsd === undefined ? "" : dollars(totals.credits, perUsd),
             changeOf(totals.credits, before.totals.credits),
           )}
         />

@@ -88,8 +88,8 @@ export function routeSettingsOf(
     if (value === undefined || value === "") delete settings[name];
     else settings[name] = value;
   };
-  for (const [name] of NUMBERS) {
-    if (form.has(name)) put(name, form.count(name));
+  for (const [name, label] of NUMBERS) {
+    if (form.has(name)) put(name, form.count(name, label));
   }
   for (const name of ["displayName", ...CHOICES.map(([name]) => name)]) {
     if (form.has(name)) put(name, form.text(name));
@@ -118,7 +118,7 @@ function pricesOf(
   { route, written }: { readonly route: Route; readonly written: Json | undefined },
 ): unknown {
   const prices = PRICES.filter(([name]) => form.has(`price-${name}`))
-    .map(([name]) => [name, form.count(`price-${name}`)] as const);
+    .map(([name, label]) => [name, form.count(`price-${name}`, `Price: ${label}`)] as const);
   if (prices.length === 0) return written?.prices;
   const missing = prices.filter(([, value]) => value === undefined);
   if (missing.length === prices.length) return undefined;
@@ -137,7 +137,7 @@ function readTargets(form: FormFields): readonly TargetFields[] | undefined {
     const model = form.text(`model-${at}`);
     if (model === "") continue;
     rows.push({
-      place: form.count(`place-${at}`) ?? at + 1,
+      place: form.count(`place-${at}`, "Place of a target") ?? at + 1,
       target: { upstream: form.text(`upstream-${at}`), model, weight: form.text(`weight-${at}`) },
     });
   }
@@ -150,7 +150,7 @@ function targetSettings({ upstream, model, weight }: TargetFields): Json {
   if (upstream === "") throw new AccountError(`Select the upstream of ${model}`);
   if (weight === "") return { upstream, model };
   if (!/^\d{1,7}(\.\d{1,6})?$/.test(weight)) {
-    throw new AccountError(`weight must be a number: got ${JSON.stringify(weight.slice(0, 40))}`);
+    throw new AccountError(`Weight must be a number: got ${JSON.stringify(weight.slice(0, 40))}`);
   }
   return { upstream, model, weight: Number(weight) };
 }

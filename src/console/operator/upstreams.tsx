@@ -102,8 +102,12 @@ function Tested({ result }: { result: TestResult }) {
       <dl class="facts">
         <dt>status</dt>
         <dd>{status ?? "none"}</dd>
-        <dt>latency</dt>
-        <dd>{latency_ms === null ? "–" : duration(latency_ms)}, connection included</dd>
+        {latency_ms === null ? null : (
+          <>
+            <dt>latency</dt>
+            <dd>{duration(latency_ms)}, connection included</dd>
+          </>
+        )}
         {error === null ? null : (
           <>
             <dt>error</dt>

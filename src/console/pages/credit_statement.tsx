@@ -42,7 +42,7 @@ export function CreditStatementSection({ statement, months }: StatementView) {
           value={signed(-expired - takenBack)}
           note={takenBack === 0 ? "" : `${number(takenBack)} taken back`}
         />
-        <Stat name={later === undefined ? "Balance now" : "Closing balance"} value={closing} />
+        <Stat name={fromMs === months[0] ? "Balance now" : "Closing balance"} value={closing} />
       </dl>
       <Table<CreditLine>
         caption={`What moved the balance in ${monthText(fromMs)}, newest first`}

@@ -1,5 +1,5 @@
 import type { Budget, Credits, Lot, Span, WindowState } from "../../ledger/mod.ts";
-import type { Key } from "../../accounts/mod.ts";
+import type { Key, Team } from "../../accounts/mod.ts";
 import type { UsagePoint } from "../../usage/mod.ts";
 import { BudgetBar } from "../budgets.tsx";
 import type { BurnRate } from "../burn_rate.ts";
@@ -32,6 +32,20 @@ export interface UsedLimit {
   readonly window: WindowState;
 }
 
+/** The pool of a team, whose credits the visitor's keys of the team spend. */
+export interface TeamPool {
+  readonly team: Team;
+  readonly balance: number;
+  /** Number of the visitor's active keys that spend it. */
+  readonly keys: number;
+  /** What the visitor's keys of the team used this month; nothing for pools that are not shown. */
+  readonly month: { readonly credits: number; readonly requests: number };
+  /** When one of the visitor's keys of the team was last used; 0 if none was. */
+  readonly usedAtMs: number;
+  /** Whether the visitor may buy credits for it. */
+  readonly mayBuy: boolean;
+}
+
 /** What the first page shows. */
 export interface HomeProps {
   readonly page: PageContext;
@@ -55,6 +69,8 @@ export interface HomeProps {
   readonly budgets: readonly { readonly budget: Budget; readonly of: string }[];
   /** Active keys. */
   readonly keys: readonly Key[];
+  /** Pools of the visitor's active teams, those whose keys were used last first. */
+  readonly pools: readonly TeamPool[];
   /** Number of models that are served. */
   readonly models: number;
   readonly nowMs: number;
@@ -62,8 +78,9 @@ export interface HomeProps {
 
 /** Overview of an account. */
 export function HomePage(props: HomeProps) {
-  const { page, credits, perUsd, rate, today, month, inFlight, points, keys, nowMs } = props;
+  const { page, credits, perUsd, rate, today, month, inFlight, points, pools, nowMs } = props;
   const isNew = credits.requests === 0;
+  const hasSpent = !isNew || pools.some(({ usedAtMs }) => usedAtMs > 0);
   return (
     <Layout page={page} title="Home">
       <Lacking {...props} />
@@ -83,7 +100,8 @@ export function HomePage(props: HomeProps) {
           </>
         )}
       </dl>
-      {isNew ? <FirstSteps keys={keys.length} balance={credits.balance} /> : null}
+      <Pools {...props} />
+      {hasSpent ? null : <FirstSteps {...props} />}
       <Expiring {...props} />
       {isNew ? null : (
         <Chart
@@ -111,7 +129,27 @@ export function HomePage(props: HomeProps) {
 }
 
 /** Says why requests are rejected, or will be, and what to do about it. */
-function Lacking({ credits: { balance, requests }, debt }: HomeProps) {
+function Lacking(props: HomeProps) {
+  return (
+    <>
+      <LackingOwn {...props} />
+      {props.pools.filter(({ balance, keys }) => balance <= 0 && keys > 0).map((
+        { team: { id, name }, mayBuy },
+      ) => (
+        <p class="notice bad" role="status">
+          <span>
+            No credits are left in the pool of {name}, so requests with its keys are rejected.{" "}
+            {mayBuy
+              ? <a href={`/console/teams/${id}/credits`}>Buy credits for it</a>
+              : "Ask a lead of the team."}
+          </span>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function LackingOwn({ credits: { balance, requests }, debt, pools }: HomeProps) {
   if (debt > 0) {
     return (
       <p class="notice bad" role="status">
@@ -126,9 +164,53 @@ function Lacking({ credits: { balance, requests }, debt }: HomeProps) {
   return (
     <p class="notice bad" role="status">
       <span>
-        No credits are left, so requests are rejected. <a href="/console/credits">Get credits</a>
+        {pools.length === 0
+          ? "No credits are left, so requests are rejected."
+          : "None of your own credits are left, so requests with keys of your own are rejected."}
+        {" "}
+        <a href="/console/credits">Get credits</a>
       </span>
     </p>
+  );
+}
+
+/** Pools that are shown, with what the visitor spent of them: who is in more teams finds the others on their page. */
+export const POOLS_SHOWN = 2;
+
+/** What the visitor's teams have in their pools, and what the visitor spent of it. */
+function Pools({ pools, perUsd }: HomeProps) {
+  if (pools.length === 0) return null;
+  const others = pools.length - POOLS_SHOWN;
+  return (
+    <>
+      <dl class="stats">
+        {pools.slice(0, POOLS_SHOWN).map(({ team: { id, name }, balance, month }) => (
+          <>
+            <Stat
+              name={`Pool of ${name}`}
+              value={balance}
+              note={
+                <>
+                  {perUsd === undefined ? "credits" : `credits, ${dollars(balance, perUsd)}`};{" "}
+                  <a href={`/console/teams/${id}`}>keys of the team</a> spend them
+                </>
+              }
+            />
+            <Stat
+              name={`Your keys of ${name}, this month`}
+              value={month.credits}
+              note={(perUsd === undefined ? "" : `${dollars(month.credits, perUsd)}, `) +
+                count(month.requests, "request")}
+            />
+          </>
+        ))}
+      </dl>
+      {others <= 0 ? null : (
+        <p>
+          <a href="/console/teams">{count(others, "more team")}</a> with a pool.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -311,7 +393,7 @@ const SPAN_WORDS: Readonly<Record<Span, string>> = {
   day: "a day",
 };
 
-function Limits({ limits, tier, credits }: HomeProps) {
+function Limits({ limits, tier, credits, pools }: HomeProps) {
   const each = tier.map(({ span, limit }, at) =>
     `${number(limit)}${at === 0 ? " requests" : ""} ${SPAN_WORDS[span]}`
   );
@@ -341,7 +423,9 @@ function Limits({ limits, tier, credits }: HomeProps) {
         {tier.length === 0
           ? credits.balance > 0
             ? "No limits apply at this balance."
-            : "Requests are rejected while the balance is 0."
+            : pools.length === 0
+            ? "Requests are rejected while the balance is 0."
+            : "Requests with keys of your own are rejected while your balance is 0."
           : (
             <>
               Each key may send up to {each.join(", ")}, counted in{" "}
@@ -365,30 +449,39 @@ export const SOURCES: Readonly<Record<Lot["source"], string>> = {
   grant: "Grant",
 };
 
-function FirstSteps({ keys, balance }: { keys: number; balance: number }) {
+function FirstSteps({ keys, credits: { balance }, pools: [pool] }: HomeProps) {
+  const isPaidByPool = balance <= 0 && pool !== undefined;
   return (
     <section class="card">
       <h2>To your first response</h2>
       <ol class="steps">
         <li>
-          {balance > 0 ? `You have ${count(balance, "credit")} to start with.` : (
-            <>
-              <a href="/console/credits">Get credits</a>: requests are rejected while the balance is
-              0.
-            </>
-          )}
+          {isPaidByPool
+            ? `The pool of ${pool.team.name} pays for your keys of the team.`
+            : balance > 0
+            ? `You have ${count(balance, "credit")} to start with.`
+            : (
+              <>
+                <a href="/console/credits">Get credits</a>: requests are rejected while the balance
+                is 0.
+              </>
+            )}
         </li>
         <li>
-          {keys > 0 ? `You have ${count(keys, "key")}. ` : ""}
-          <a href="/console/keys">Create a key</a>{" "}
+          {keys.length > 0 ? `You have ${count(keys.length, "key")}. ` : ""}
+          <a href={isPaidByPool ? `/console/teams/${pool.team.id}` : "/console/keys"}>
+            Create a key
+          </a>{" "}
           and copy a ready-made snippet for curl, an SDK or a coding tool.
         </li>
+        {isPaidByPool ? null : (
+          <li>
+            Or try <a href="/console/models">a model</a> right away in the{" "}
+            <a href="/console/playground">playground</a>.
+          </li>
+        )}
         <li>
-          Or try <a href="/console/models">a model</a> right away in the{" "}
-          <a href="/console/playground">playground</a>.
-        </li>
-        <li>
-          Then see here what it cost, how long your credits last, and{" "}
+          Then see here what it cost{isPaidByPool ? "" : ", how long your credits last,"} and{" "}
           <a href="/console/requests">each request</a> in detail.
         </li>
       </ol>

@@ -17,6 +17,9 @@ import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { snippets } from "../snippets.ts";
 import { ModelChoice } from "./model_choice.tsx";
 
+/** The time of an expiry this near is of interest, too. */
+const SOON_MS = 2 * 86_400_000;
+
 /** With this many keys, the form for another one is far below. */
 const MANY_KEYS = 5;
 
@@ -233,7 +236,9 @@ function KeyRows(
         {
           name: "expires",
           cell: ({ expiresAtMs }) =>
-            expiresAtMs === null ? "never" : <Time ms={expiresAtMs} dayOnly />,
+            expiresAtMs === null
+              ? "never"
+              : <Time ms={expiresAtMs} dayOnly={Math.abs(expiresAtMs - nowMs) > SOON_MS} />,
         },
         { name: "models", cell: ({ models }) => models === null ? "all" : <Names all={models} /> },
         {

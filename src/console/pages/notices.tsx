@@ -31,9 +31,9 @@ export function NoticesPage(
         </Form>
       )}
       <Table<Notice>
-        caption="Alerts, newest first"
+        caption={`${title}, newest first`}
         rows={notices}
-        empty="No alerts."
+        empty={shows === "deliveries" ? "No alerts." : "No notices."}
         columns={[
           { name: "time", bare: true, cell: ({ createdAtMs }) => <Time ms={createdAtMs} /> },
           {

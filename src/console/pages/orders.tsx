@@ -56,7 +56,7 @@ export function OrderTable(
             <>
               {owners === undefined || order.needsLook === ""
                 ? null
-                : <Badge tone="bad">{order.needsLook}</Badge>} {owners === undefined
+                : <span class="breaks bad">{order.needsLook}</span>} {owners === undefined
                 ? <OrderLink order={order} />
                 : <a href={`/console/operator/orders/${order.id}`}>Details</a>}
             </>

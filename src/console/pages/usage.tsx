@@ -28,6 +28,9 @@ const MAX_ROWS = 200;
 /** From here on a figure is shown in short. */
 const MANY = 1e9;
 
+/** A change beyond this is from next to nothing. */
+const MAX_CHANGE_PERCENT = 999;
+
 /** Usage of a range as figures, a chart and a table. */
 export function UsagePage(
   { page, choices, report, chart, error, seesAll, lastMonth, team }: {
@@ -85,7 +88,10 @@ function Report(
   const tokens = totals.input_tokens + totals.output_tokens;
   const change = (name: "requests" | "credits") => {
     const percentage = totals.change?.[name];
-    return percentage === undefined ? "" : `; ${signed(percentage)} against before`;
+    if (percentage === undefined || totals.previous === undefined) return "";
+    return percentage === null || Math.abs(percentage) > MAX_CHANGE_PERCENT
+      ? `; ${number(totals.previous[name])} before`
+      : `; ${signed(percentage)} against before`;
   };
   const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
   const sorted = newestFirst(rows, by);
@@ -128,7 +134,7 @@ function Report(
         <Stat
           name="Saved by prompt caches"
           value={totals.saved_credits}
-          note={`credits; ${
+          note={`${totals.saved_credits === 1 ? "credit" : "credits"}; ${
             Math.round(100 * totals.cache_hit_rate)
           }\u00a0% of the input was cached`}
         />
@@ -139,14 +145,15 @@ function Report(
           {failed.map(([reason, count]) => `${reasonWords(reason)} ${number(count)}`).join(", ")}.
         </p>
       )}
-      {chart === undefined || rows.length === 0 ? null : <Chart {...chart} />}
+      {chart === undefined || !hasValues(chart) ? null : <Chart {...chart} />}
       <Table<UsageRow>
         caption={`Usage by ${by.join(" and ")}, ${words}`}
         rows={shown}
         empty="No requests in this period."
         columns={[
           ...by.map((one) => ({
-            name: one,
+            // hours are those of the report, not of the reader
+            name: one === "hour" ? `hour (${zone})` : one.replace(":", " "),
             cell: (row: UsageRow) => timeOf(one, row.group[one], zone) || groupName(row, one),
           })),
           ...FIGURES.map(([name, figure, format = number]) => ({
@@ -180,6 +187,11 @@ function Report(
       )}
     </>
   );
+}
+
+/** Whether a chart has anything to show: requests may have cost nothing. */
+function hasValues({ series }: ChartProps): boolean {
+  return series.some(({ values }) => values.some((value) => value > 0));
 }
 
 /** Rows of a report by time with the newest first; those of one time stay in their order. */
@@ -241,5 +253,6 @@ const FIGURES: readonly (readonly [
 
 function signed(percentage: number | null): string {
   if (percentage === null) return "new";
+  if (percentage > MAX_CHANGE_PERCENT) return `over ${signedNumber(MAX_CHANGE_PERCENT)} %`;
   return `${signedNumber(percentage)} %`;
 }
