@@ -21,6 +21,7 @@ import { USAGE_TOTALS } from "./migrations/0019_usage_totals.ts";
 import { STATEMENTS } from "./migrations/0020_statements.ts";
 import { PAYMENT_STATES } from "./migrations/0021_payment_states.ts";
 import { DAY_TOTALS } from "./migrations/0022_day_totals.ts";
+import { CHECKOUT_OPTIONS } from "./migrations/0023_checkout_options.ts";
 import {
   dropRules,
   type InstalledRules,
@@ -64,6 +65,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 20, name: "statements", statements: STATEMENTS },
   { version: 21, name: "payment states", statements: PAYMENT_STATES },
   { version: 22, name: "day totals", statements: DAY_TOTALS },
+  { version: 23, name: "checkout options", statements: CHECKOUT_OPTIONS },
 ];
 
 /** From this one on the database says which rules it has; before, migrations made them. */

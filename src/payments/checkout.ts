@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { type Account, AccountError, mustNotMislead } from "../accounts/mod.ts";
 import { priceIn } from "../config/mod.ts";
 import type { Condition, Database } from "../database/mod.ts";
@@ -109,15 +110,17 @@ export interface OrderRequest {
   readonly buyer?: Account | undefined;
 }
 
-/** How an order is paid. */
-export interface CheckoutOptions {
+const checkoutOptions = z.object({
   /** Base URL of this gateway, without a trailing slash. */
-  readonly returnTo: string;
+  returnTo: z.string(),
   /** The customer's email address, if there is one. */
-  readonly email?: string | undefined;
+  email: z.string().optional(),
   /** Whether the payment method is kept for automatic purchases. */
-  readonly savesMethod?: boolean | undefined;
-}
+  savesMethod: z.boolean().optional(),
+}).readonly();
+
+/** How an order is paid. */
+export type CheckoutOptions = z.output<typeof checkoutOptions>;
 
 /** The reference of an order that is paid online. */
 export function referenceOf({ origin, reference }: OrderRequest): string {
@@ -177,7 +180,7 @@ export async function makeOrder(
 }
 
 /**
- * Makes the checkout of an order, once: the same order has the same one.
+ * Makes the checkout of an order, once: the same order has the same one, with the options that were given first.
  *
  * @throws {AccountError} If the order cannot be paid any more, or the payment service cannot be used now.
  */
@@ -191,8 +194,9 @@ export async function openCheckout(
   if (order.state !== "open" || now() - order.createdAtMs > SESSION_FROM_MS) {
     throw new AccountError("This checkout is over. Reload the page to start another one");
   }
+  const asked = await noteOptions(database, order, options);
   try {
-    const session = await client.createSession(sessionParameters(order, options), order.id);
+    const session = await client.createSession(sessionParameters(order, asked), order.id);
     if (typeof session.url !== "string" || !client.isCheckoutAddress(session.url)) {
       throw new StripeError(502, "no_url", "The payment service sent no address to pay at");
     }
@@ -201,7 +205,7 @@ export async function openCheckout(
   } catch (error) {
     if (!(error instanceof StripeError)) throw error;
     parts.log.warn("checkout not started", { order: order.id, error: error.message });
-    // Asked for with another address, as by another gateway that has not noted it yet: there is a checkout.
+    // asked for with other parameters, as by a gateway of an earlier version: there is a checkout
     const isMade = error.code === "idempotency_error";
     const other = isMade ? await orderById(database, order.id) : undefined;
     if (other?.state === "open" && other.sessionUrl !== null) {
@@ -253,6 +257,25 @@ function sessionParameters(
     success_url: `${page}?session={CHECKOUT_SESSION_ID}`,
     cancel_url: `${page}?cancelled=1`,
   };
+}
+
+/**
+ * Notes how a checkout is asked for, before it is. After a crash, or at another gateway, the address of the gateway may be another;
+ * the service rejects a repeated call whose parameters differ (https://docs.stripe.com/api/idempotent_requests).
+ *
+ * @returns The options that were noted first.
+ */
+async function noteOptions(
+  database: Database,
+  { id }: Order,
+  options: CheckoutOptions,
+): Promise<CheckoutOptions> {
+  const [rows] = await database.batch([{
+    sql: `update orders set checkout_options = coalesce(checkout_options, ?) where id = ?
+      returning checkout_options`,
+    args: [JSON.stringify(options), id],
+  }]);
+  return checkoutOptions.parse(JSON.parse(String(rows![0]!.checkout_options)));
 }
 
 async function noteSession(

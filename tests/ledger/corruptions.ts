@@ -527,6 +527,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "orders.created_at_ms": FACT,
   "orders.session_id": "the provider's; what it paid is in payment_id",
   "orders.session_url": "the provider's; nothing follows from it",
+  "orders.checkout_options": "what the provider was asked for; what it paid is in payment_id",
   "orders.currency": "compared with those of its refunds and disputes only",
   "orders.livemode": "compared with those of its refunds and disputes only",
   "order_events.detail": "describes the event; nothing else follows from it",

@@ -1,5 +1,6 @@
 /** What becomes of payments: each case ends with exact credits and a clean audit. */
 
+import fc from "fast-check";
 import { creditsOf } from "../../src/ledger/mod.ts";
 import { eventsOfOrder } from "../../src/payments/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
@@ -450,24 +451,52 @@ Deno.test("an answer that was lost is asked for again, and makes one session", a
   }
 });
 
-Deno.test("an order that is asked for with another address has the first checkout, and is not closed", async () => {
+Deno.test("an order has one checkout, however, from wherever and after whatever crash it is asked for", async () => {
   await using shop = await openShop();
   const { payments, database } = shop.gateway.gateway;
-  const ada = await shop.account();
-  const checkout = (returnTo: string) =>
-    payments.checkout(ada, "starter", { origin: "console", reference: "1", returnTo });
-  const { order, url } = await checkout("https://one.example.com");
-  // as at a gateway that asked at the same time, and has not noted it yet
-  const asked = { ...order, sessionId: null, sessionUrl: null };
-  const other = await payments.open(asked, { returnTo: "https://other.example.com" });
-  assertEquals([other.url, other.order.state], [url, "open"]);
-  await database.batch([
-    { sql: "update orders set session_url = null where id = ?", args: [order.id] },
-  ]);
-  await assertRejects(() => checkout("https://third.example.com"), Error, "cannot be used");
-  assertEquals((await shop.again(order)).state, "open");
-  await shop.deliver(shop.stripe.pay(order.sessionId!));
-  assertEquals(await shop.balance(ada), 500);
+  const { stripe } = shop;
+  const asks = fc.array(
+    fc.record({
+      returnTo: fc.constantFrom("https://one.example.com", "http://127.0.0.1:4000"),
+      email: fc.constantFrom(undefined, "ada@example.com", "bob@example.com"),
+      savesMethod: fc.constantFrom(undefined, false, true),
+      /** The answer is lost, and the repeated call fails. */
+      isLost: fc.boolean(),
+      /** Killed before the session was noted. */
+      isForgotten: fc.boolean(),
+    }),
+    { minLength: 2, maxLength: 5 },
+  );
+  await fc.assert(
+    fc.asyncProperty(asks, async (asked) => {
+      const ada = await shop.account();
+      const before = stripe.sessions.size;
+      const order = await payments.order(ada, "starter", { origin: "console", reference: "1" });
+      for (const { isLost, isForgotten, ...options } of asked) {
+        const current = await shop.again(order);
+        if (isLost && current.sessionUrl === null) {
+          stripe.faults.push(stripe.sessions.size > before ? "500" : "reset", "500");
+          await assertRejects(() => payments.open(current, options), Error, "cannot be used");
+          stripe.faults.length = 0;
+        } else {
+          const { url } = await payments.open(current, options);
+          assertEquals(url, [...stripe.sessions.values()].at(-1)!.url);
+        }
+        assertEquals(stripe.sessions.size, before + 1);
+        if (!isForgotten) continue;
+        await database.batch([{
+          sql: "update orders set session_url = null where id = ?",
+          args: [order.id],
+        }]);
+      }
+      const { order: last } = await payments.open(await shop.again(order), {
+        returnTo: "http://x",
+      });
+      await shop.deliver(stripe.pay(last.sessionId!));
+      assertEquals(await shop.balance(ada), 500);
+    }),
+    { numRuns: 15 },
+  );
   await shop.assertClean();
 });
 
