@@ -76,7 +76,7 @@ export class Connections {
   #sweeping: ReturnType<typeof setInterval> | undefined;
   /** Whether idle connections are being closed, in turns. */
   #isClosingIdle = false;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -155,7 +155,7 @@ export class Connections {
   /** Stops watching and closing connections. */
   close(): void {
     clearInterval(this.#sweeping);
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#dismissWatch?.();
     this.#watched.clear();
   }
@@ -200,20 +200,25 @@ export class Connections {
 
   /** Closes idle connections of a listening port, in turns: among ten thousand it takes many milliseconds. */
   async #closeIdle(sockets: Sockets, port: number, used: number): Promise<void> {
-    if (this.#isClosingIdle) return;
+    const { signal } = this.#closing;
+    if (this.#isClosingIdle || signal.aborted) return;
     this.#isClosingIdle = true;
     try {
       const all: Idle[] = [];
       for (const idle of this.#idle(sockets, port, used)) {
         all.push(...idle);
-        await delay(0);
+        await delay(0, { signal });
       }
       // in steps: after a long task a wait is over before the platform has handed over what has come
-      for (let step = 0; step < GRACE_STEPS && all.length > 0; step++) await delay(GRACE_STEP_MS);
-      for (let at = 0; at < all.length && !this.#isClosed; at += PER_TURN) {
-        this.#closeUnlessBusy(sockets, all.slice(at, at + PER_TURN));
-        await delay(0);
+      for (let step = 0; step < GRACE_STEPS && all.length > 0; step++) {
+        await delay(GRACE_STEP_MS, { signal });
       }
+      for (let at = 0; at < all.length; at += PER_TURN) {
+        this.#closeUnlessBusy(sockets, all.slice(at, at + PER_TURN));
+        await delay(0, { signal });
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       this.#isClosingIdle = false;
     }

@@ -51,7 +51,8 @@ export class PartialFrames {
   readonly #options: PartialFramesOptions;
   readonly #watched = new Set<Watched>();
   #looking: ReturnType<typeof setTimeout> | undefined;
-  #isClosed = false;
+  /** Timers after which refused connections are ended. */
+  readonly #cutting = new Set<ReturnType<typeof setTimeout>>();
 
   constructor(options: PartialFramesOptions) {
     this.#options = options;
@@ -146,16 +147,19 @@ export class PartialFrames {
     release(watched);
     watched.refused(error, bytes);
     const cutting = setTimeout(() => {
-      if (!this.#isClosed && sockets.peerOf(descriptor!) === peer) sockets.end(descriptor!);
+      this.#cutting.delete(cutting);
+      if (sockets.peerOf(descriptor!) === peer) sockets.end(descriptor!);
     }, CUT_MS);
     Deno.unrefTimer(cutting);
+    this.#cutting.add(cutting);
   }
 
   /** Ends all watches. */
   close(): void {
-    this.#isClosed = true;
     this.#stop();
     this.#watched.clear();
+    for (const cutting of this.#cutting) clearTimeout(cutting);
+    this.#cutting.clear();
   }
 
   /** What has come on a connection; undefined as long as it was not found, and once it is gone. */

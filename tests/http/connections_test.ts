@@ -57,3 +57,23 @@ Deno.test("a connection is not idle once its next request has come, whether or n
     sockets.close();
   }
 });
+
+Deno.test(
+  "a sweep that runs when connections are closed ends with them",
+  { sanitizeOps: true },
+  async () => {
+    const sockets = Sockets.open()!;
+    const timers = new CoarseTimers();
+    const connections = new Connections({ sockets, timers, idleMs: 0 });
+    using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const { port } = listener.addr as Deno.NetAddr;
+    using _client = await connectTo(`http://127.0.0.1:${port}`);
+    using _connection = await listener.accept();
+    await sleep(10);
+    connections.makeRoom(port);
+    await sleep(30); // now it waits for what may have come
+    connections.close(); // timers that are left are reported as leaks
+    timers.close();
+    sockets.close();
+  },
+);
