@@ -4,6 +4,7 @@ import type { Config } from "../config/mod.ts";
 import {
   type App,
   type ConnectionsOptions,
+  type Listening,
   type Pages,
   ResponseSockets,
   serve,
@@ -73,7 +74,7 @@ export interface Address {
   readonly host: string;
   readonly port: number;
   readonly besideAnother?: boolean;
-  readonly exhausted?: (() => void) | undefined;
+  readonly listening?: Listening | undefined;
 }
 
 /** What one thread serves requests with, from the socket to the upstreams. Disposing closes it. */

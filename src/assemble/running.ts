@@ -67,7 +67,12 @@ export class Running {
       host: settings.host,
       port: settings.port,
       besideAnother: takeover,
-      exhausted: threads && (() => relisten(threads, door)),
+      listening: threads && {
+        get count() {
+          return threads.count;
+        },
+        lost: () => relisten(threads, door),
+      },
     });
     this.#server = server;
     await threads?.listen({ host: settings.host, port: server.port });
@@ -182,7 +187,7 @@ export class Running {
   }
 }
 
-/** The process was out of descriptors: if the listener of a thread has ended, all listen again. */
+/** All threads listen again: the listener of one of them has ended, and nobody knows of which. */
 function relisten(threads: ServingThreads, { server, bounds: { sockets } }: Door): void {
   if (server === undefined || sockets === undefined) return;
   if ([...sockets.listeners(server.port)].length >= threads.count) return;

@@ -119,7 +119,11 @@ function methods(): ThreadMethods {
       (await opened()).guard();
     },
     async listen(address) {
-      (await opened()).door.listen({ ...address, besideAnother: true, exhausted() {} });
+      (await opened()).door.listen({
+        ...address,
+        besideAnother: true,
+        listening: { count: 0, lost() {} }, // the main thread looks after them
+      });
     },
     async relisten() {
       (await opened()).door.server?.relisten();

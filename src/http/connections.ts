@@ -21,6 +21,17 @@ export interface ConnectionsOfThreads {
   busyElsewhere(peers: readonly Peer[]): Promise<readonly Peer[]>;
 }
 
+/** What should listen on a port. */
+export interface Listening {
+  /** Number of sockets of this process that should. */
+  readonly count: number;
+  /**
+   * Called from time to time while fewer do than should: the process was out of descriptors, which ends listeners, and
+   * Deno 2.4 does not always report it.
+   */
+  readonly lost: () => void;
+}
+
 interface Watched {
   readonly peer: Peer;
   readonly left: () => void;
@@ -74,6 +85,10 @@ export class Connections {
   readonly #occupied = new SlotMap<Deno.Addr>();
   #dismissWatch: (() => void) | undefined;
   #sweeping: ReturnType<typeof setInterval> | undefined;
+  /** Descriptors of the sockets that listened when all were looked at. */
+  #listeners: readonly number[] = [];
+  /** Whether a listener has ended for which there is no other yet. */
+  #isListenerLost = false;
   /** Whether idle connections are being closed, in turns. */
   #isClosingIdle = false;
   readonly #closing = new AbortController();
@@ -110,26 +125,38 @@ export class Connections {
   }
 
   /**
-   * Starts closing idle connections of a listening port.
+   * Starts closing idle connections of a listening port, and looking whether it is still listened to.
    *
    * @param port The port.
-   * @param exhausted Called after the process had run out of descriptors, which may have ended its listener (Deno 2.4
-   *   does not report this).
+   * @param listening What should listen there.
    */
-  sweep(port: number, exhausted: () => void): void {
+  sweep(port: number, listening: Listening): void {
     const { sockets, threads } = this.#options;
     if (sockets === undefined) return;
-    let wasExhausted = false;
     this.#sweeping = setInterval(() => {
       const { used } = sockets;
       this.isPressed = used > PRESSURE * sockets.limit;
       if (threads?.sweeps === false) return;
-      const isExhausted = used >= sockets.limit - NEARLY;
       void this.#closeIdle(sockets, port, used);
-      if (wasExhausted && !isExhausted) exhausted();
-      wasExhausted = isExhausted;
+      this.#lookAtListeners(sockets, port, listening);
+      // with no descriptor to spare, listening would fail or end at once
+      if (this.#isListenerLost && used < sockets.limit - NEARLY) listening.lost();
     }, Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, sockets.limit / DESCRIPTORS_PER_MS)));
     Deno.unrefTimer(this.#sweeping);
+  }
+
+  /**
+   * Notes whether a listener has ended. That there were no descriptors left may not be seen at any look: it can be over in a
+   * moment. That a socket no longer listens is.
+   */
+  #lookAtListeners(sockets: Sockets, port: number, listening: Listening): void {
+    const { count } = listening;
+    const all = this.#listeners.length;
+    const left = this.#listeners.filter((descriptor) => sockets.listens(descriptor, port)).length;
+    if (left === all && all >= count) return;
+    this.#listeners = [...sockets.listeners(port)];
+    // some may only be about to begin
+    this.#isListenerLost = this.#listeners.length < count && (this.#isListenerLost || left < all);
   }
 
   /** Closes idle connections now, to free descriptors. */

@@ -10,7 +10,7 @@
 export { creditUsage } from "./credits.ts";
 export { App, type AppOptions, type AppParts, type Pages } from "./app.ts";
 export { presentedKeys } from "./guard.ts";
-export { Connections, type ConnectionsOptions } from "./connections.ts";
+export { Connections, type ConnectionsOptions, type Listening } from "./connections.ts";
 export { openRequestsFor, type Peer, Sockets } from "./sockets.ts";
 export { ResponseSockets } from "./response_sockets.ts";
 export { serve, type Server } from "./serve.ts";

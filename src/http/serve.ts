@@ -1,6 +1,6 @@
 import { delay, STATUS_CODE } from "../std/mod.ts";
 import type { App } from "./app.ts";
-import type { Connections } from "./connections.ts";
+import type { Connections, Listening } from "./connections.ts";
 
 /** A running server. */
 export interface Server {
@@ -28,11 +28,8 @@ export interface ServeOptions {
   readonly connections: Connections;
   /** Whether another process that listens on the port is going to hand over. */
   readonly besideAnother?: boolean;
-  /**
-   * Set where other threads of this process listen on the port: called when the process was out of descriptors, which may
-   * have ended the listener of any of them.
-   */
-  readonly exhausted?: (() => void) | undefined;
+  /** Set where other threads of this process listen on the port. */
+  readonly listening?: Listening | undefined;
   /** Called when the listener failed because the process is out of descriptors, and will be restarted. */
   readonly onInterruption: (error: unknown) => void;
 }
@@ -53,7 +50,7 @@ const RELISTEN_MS = 250;
  */
 export function serve(
   app: Pick<App, "fetch">,
-  { host, port: wanted, connections, besideAnother = false, exhausted, onInterruption }:
+  { host, port: wanted, connections, besideAnother = false, listening, onInterruption }:
     ServeOptions,
 ): Server {
   let closing = false;
@@ -82,7 +79,7 @@ export function serve(
       await delay(RELISTEN_MS);
       if (closing) return;
       try {
-        if (exhausted === undefined) assertFree(host, port);
+        if (listening === undefined) assertFree(host, port);
         listen(port);
         return;
       } catch (error) {
@@ -93,17 +90,17 @@ export function serve(
   };
   if (!besideAnother) assertFree(host, wanted);
   const { port } = listen(wanted).addr;
-  connections.sweep(
-    port,
-    exhausted ?? (() => {
-      try {
-        assertFree(host, port); // fails if it is still listening
-        if (!closing) listen(port);
-      } catch {
-        // the usual case
-      }
-    }),
-  );
+  const lost = () => {
+    if (closing) return;
+    try {
+      assertFree(host, port);
+      listen(port);
+      onInterruption(new Error("the listener has ended"));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) onInterruption(error); // and it is tried again
+    }
+  };
+  connections.sweep(port, listening ?? { count: 1, lost });
   const shown = host === "0.0.0.0"
     ? "127.0.0.1"
     : host === "::"
@@ -124,7 +121,11 @@ export function serve(
     relisten() {
       if (closing) return;
       const before = [...servers];
-      listen(port);
+      try {
+        listen(port);
+      } catch (error) {
+        return onInterruption(error);
+      }
       for (const server of before) {
         server.shutdown().catch(() => {}).finally(() => servers.delete(server));
       }

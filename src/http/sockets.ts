@@ -270,20 +270,18 @@ export class Sockets {
 
   /** Yields the sockets of this process that listen on a port. */
   *listeners(port: number): Generator<number> {
+    for (const descriptor of this.#open()) if (this.listens(descriptor, port)) yield descriptor;
+  }
+
+  /** Returns whether a descriptor is a socket that listens on a port. */
+  listens(descriptor: number, port: number): boolean {
+    if (this.#localPort(descriptor) !== port || !this.#isInternet) return false;
     const listens = new Uint32Array(1);
-    for (const descriptor of this.#open()) {
-      if (this.#localPort(descriptor) !== port || !this.#isInternet) continue;
-      this.#length[0] = 4;
-      const bytes = new Uint8Array(listens.buffer);
-      const failed = this.#libc.getsockopt(
-        descriptor,
-        SOL_SOCKET,
-        SO_ACCEPTCONN,
-        bytes,
-        this.#bytesOfLength,
-      ) !== 0;
-      if (!failed && listens[0] === 1) yield descriptor;
-    }
+    const bytes = new Uint8Array(listens.buffer);
+    const { getsockopt } = this.#libc;
+    this.#length[0] = 4;
+    return getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, bytes, this.#bytesOfLength) === 0 &&
+      listens[0] === 1;
   }
 
   /** Shuts a connection down. The platform notices and closes it. */

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { Connections } from "../../src/http/connections.ts";
 import { Sockets } from "../../src/http/sockets.ts";
 import { CoarseTimers } from "../../src/platform/mod.ts";
@@ -6,6 +7,8 @@ import { connectTo, readReply, writeAll } from "../fake/raw_http.ts";
 import { sleep } from "../fake/temp.ts";
 
 const IDLE_MS = 50;
+/** More than the time between two looks at listeners. */
+const LOOK_MS = 150;
 const REQUEST = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /** Keeps the process busy. */
@@ -77,3 +80,47 @@ Deno.test(
     sockets.close();
   },
 );
+
+Deno.test("a listener that ends is noticed, whether or not it was ever seen that descriptors were scarce", async () => {
+  const sockets = Sockets.open()!;
+  const timers = new CoarseTimers();
+  Object.defineProperty(sockets, "limit", { value: 1_000 }); // with few descriptors it looks often
+  const { port } = freed();
+  const open = () => Deno.listen({ port, hostname: "127.0.0.1", reusePort: true });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 3 }),
+      fc.array(fc.constantFrom("end", "begin", "replace"), { minLength: 1, maxLength: 5 }),
+      async (count, steps) => {
+        const connections = new Connections({ sockets, timers, idleMs: 60_000 });
+        const listeners = Array.from({ length: count }, open);
+        let lost = 0;
+        connections.sweep(port, { count, lost: () => lost++ });
+        try {
+          await sleep(LOOK_MS);
+          assertEquals(lost, 0);
+          for (const step of steps) {
+            if (step !== "end") listeners.push(open());
+            if (step !== "begin") listeners.shift()?.close();
+            await sleep(LOOK_MS);
+            const before = lost;
+            await sleep(LOOK_MS);
+            assertEquals(lost > before, listeners.length < count, step);
+          }
+        } finally {
+          connections.close();
+          for (const listener of listeners) listener.close();
+        }
+      },
+    ),
+    { numRuns: 12, endOnFailure: true },
+  );
+  timers.close();
+  sockets.close();
+});
+
+/** A port that nobody listens on. */
+function freed(): Deno.NetAddr {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  return listener.addr as Deno.NetAddr;
+}
