@@ -63,7 +63,7 @@ new PerformanceObserver((list) => {
 
 /** What the next program must find. */
 const FAULTS: readonly (readonly [css: string, found: RegExp])[] = [
-  [".name { max-width: none !important; flex: none; }", /cut/],
+  [".name { max-width: none !important; grid-template-columns: max-content auto; }", /wider|cut/],
   ["td.figure { display: none !important; }", /hidden/],
   ["td.primary { overflow: hidden; max-width: 2rem !important; }", /cut/],
 ];
@@ -154,9 +154,20 @@ onRichPages(
   },
 );
 
+/** Room in a cell that its content does not use. */
+const ROOM = `(cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const style = getComputedStyle(cell);
+  const right = Math.max(0, ...[...range.getClientRects()].map((one) => one.right));
+  const left = Math.min(Infinity, ...[...range.getClientRects()].map((one) => one.left));
+  return cell.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - Math.max(0, right - left);
+}`;
+
 /** Text that is cut with nothing that shows the whole of it, figures that are hidden, a page that is too wide. */
 const CUT = `(() => {
   const wrong = [];
+  const roomIn = ${ROOM};
   const width = document.documentElement.clientWidth;
   const over = document.documentElement.scrollWidth - width;
   if (over > 0) wrong.push("the page is wider than the screen by " + over);
@@ -179,10 +190,15 @@ const CUT = `(() => {
       wrong.push("hidden figure " + what);
     }
     if (one.matches(".name:not(:focus)") && one.firstChild.scrollWidth > one.firstChild.clientWidth + 1) {
-      const table = one.closest(".pair .columns-4");
       const item = one.closest(".legend li");
-      if (table !== null && box.width < .38 * table.clientWidth && one.closest("td").matches(".primary") &&
-        getComputedStyle(one.closest("table")).display === "table") wrong.push("shortened beside free space " + what);
+      const row = one.closest("tr");
+      if (row !== null && getComputedStyle(row).display === "table-row" && box.width < 36 * 16) {
+        for (const cell of row.cells) {
+          const column = [...row.closest("table").rows].map((other) => other.cells[cell.cellIndex]);
+          const free = Math.min(...column.map((one) => one ? roomIn(one) : Infinity));
+          if (free > 48) wrong.push("shortened beside " + Math.round(free) + " px of " + cell.dataset.name + " " + what);
+        }
+      }
       if (item !== null && box.width < 300 && item.parentElement.clientWidth - item.offsetWidth > 64) {
         wrong.push("shortened in a legend with room " + what);
       }
