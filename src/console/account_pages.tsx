@@ -217,7 +217,7 @@ export class AccountPages {
     const nameOf = ({ owner, ownerId }: Budget) => {
       if (owner === "key") return `the key ${keyOf.get(ownerId)?.name || keyOf.get(ownerId)?.hint}`;
       if (owner === "team") return `the team ${teamNames.get(ownerId)}`;
-      if (owner === "member") return `you in ${teamNames.get(ownerId.split(":")[0]!)}`;
+      if (owner === "member") return `your keys of ${teamNames.get(ownerId.split(":")[0]!)}`;
       return ownerId === account.id ? "this account" : "the team's pool";
     };
     return budgets.map((budget) => ({ budget, of: nameOf(budget) }));

@@ -129,7 +129,11 @@ export function Budgets(
       ))}
       {path === undefined || isKept || free.length === 0 ? null : (
         <details class="budget-forms">
-          <summary aria-label={`Set a budget of ${of}`}>Set a budget</summary>
+          <summary
+            aria-label={budgets.length === 0 ? `Set a budget of ${of}` : `Add a budget: ${of}`}
+          >
+            {budgets.length === 0 ? "Set a budget" : "Add a budget"}
+          </summary>
           <Form action={`${path}/budget`} csrf={csrf}>
             <BudgetFields periods={free} isRequired />
             <button type="submit">Set budget</button>

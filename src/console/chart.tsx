@@ -222,6 +222,12 @@ function Legend(
 }
 
 /** Values as a list over the bars; those of a bar are seen while it has the focus or the pointer. */
+/** Where a slot is, which decides to which side its values are shown. */
+function placeOf(at: number, last: number): string | undefined {
+  const place = at > last / 2 ? "late" : "";
+  return (at > last / 3 && at < 2 * last / 3 ? `${place} middle`.trim() : place) || undefined;
+}
+
 function Values(
   { title, unit, span, slots, series, before, totals }: ChartProps & { totals: readonly number[] },
 ) {
@@ -236,7 +242,7 @@ function Values(
   return (
     <ol class="slots" aria-label={`Values: ${title}`}>
       {slots.map((slot, at) => (
-        <li tabindex={0} class={at > last / 2 ? "late" : undefined}>
+        <li tabindex={0} class={placeOf(at, last)}>
           {(last - at) % step === 0
             ? (
               <span class={(last - at) % narrow === 0 ? "tick" : "tick wide"} aria-hidden="true">

@@ -59,7 +59,13 @@ export interface Notice {
 export function noticeOf(
   { error, done }: { readonly error?: string | undefined; readonly done?: string | undefined },
 ): Notice | undefined {
-  if (error !== undefined) return { tone: "bad", text: error };
+  // errors about one field begin with its name
+  if (error !== undefined) {
+    return {
+      tone: "bad",
+      text: error.replace(/^[a-z]/, (first) => first.toUpperCase()),
+    };
+  }
   return done === undefined ? undefined : { tone: "good", text: done };
 }
 
@@ -186,7 +192,13 @@ function Links({ links, path }: { links: readonly PageLink[]; path: string }) {
 
 /** Pages that are not below the address of the one that leads to them. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
-  "/console/credits": ["/console/orders", "/console/statement"],
+  // forms that were rejected are shown at the addresses that they were sent to
+  "/console/credits": [
+    "/console/orders",
+    "/console/statement",
+    "/console/checkout",
+    "/console/redeem",
+  ],
   "/console/operator/payments": ["/console/operator/codes", "/console/operator/orders"],
 };
 

@@ -28,7 +28,7 @@ export interface RowsProps<Row> {
 }
 
 /** Tables of more columns are laid out like those with this many. */
-const MAX_COLUMNS = 10;
+const MAX_COLUMNS = 12;
 
 /** A table whose rows become cards where it is too narrow; shows a message if there are no rows. */
 export function Table<Row>(
@@ -37,9 +37,7 @@ export function Table<Row>(
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
     <div
-      class={`table columns-${Math.min(columns.length, MAX_COLUMNS)}${
-        columns.length > MAX_COLUMNS ? " many" : ""
-      }`}
+      class={`table columns-${Math.min(columns.length, MAX_COLUMNS)}`}
       role="region"
       aria-label={caption}
     >

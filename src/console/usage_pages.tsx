@@ -49,6 +49,7 @@ export class UsagePages {
     const isOfTeam = can(session, "team.usage", { teamId: choices.team });
     const shown = {
       page: pageOf(c),
+      nowMs: this.#parts.now(),
       choices,
       team: isOfTeam ? await this.#parts.teams.byId(choices.team) : undefined,
       seesAll: can(session, "usage.read"),
@@ -153,7 +154,7 @@ async function chartOf(
     parts,
     {
       ...query,
-      by: [span],
+      by: by.includes("reason") ? [span, "reason"] : [span], // of failed requests only, as the report
       since: previous.since,
       until: previous.until,
       compare: false,

@@ -224,7 +224,7 @@ export class Codes {
     );
     // which of the reasons it is, is nobody's business who guesses
     const invalid = () =>
-      new AccountError("This code is not valid: it is mistyped, used, revoked or has expired");
+      new AccountError("This code is not valid: it is mistyped, already used, revoked or expired");
     if (row === undefined) throw invalid();
     const id = String(row.id);
     const validDays = row.valid_days === null ? null : Number(row.valid_days);

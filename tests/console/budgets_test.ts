@@ -123,10 +123,10 @@ Deno.test("budgets: what a form has wrong is said, and changes nothing", async (
   const raise = { period: "month", credits: "70", until: "2030-01-20T18:30" };
   const rows: [form: string, fields: Record<string, string>, says: string][] = [
     ["budget", {}, "Enter the credits of the budget"],
-    ["budget", { ...SET, budget: "-5" }, "budget must be a whole number"],
-    ["budget", { ...SET, budget: "1.5" }, "budget must be a whole number"],
-    ["budget", { ...SET, budget: "1e3" }, "budget must be a whole number"],
-    ["budget", { ...SET, budget: "9999999999999999" }, "budget must be a whole number"],
+    ["budget", { ...SET, budget: "-5" }, "Budget must be a whole number"],
+    ["budget", { ...SET, budget: "1.5" }, "Budget must be a whole number"],
+    ["budget", { ...SET, budget: "1e3" }, "Budget must be a whole number"],
+    ["budget", { ...SET, budget: "9999999999999999" }, "Budget must be a whole number"],
     ["budget", { ...SET, period: "year" }, "Select when the budget renews"],
     ["budget", { budget: "5" }, "Select when the budget renews"],
     ["budget", { ...SET, zone: "Mars/Olympus" }, "Unknown time zone"],
@@ -280,7 +280,7 @@ Deno.test("Home shows the budgets that apply to the account's keys, and none of 
   for (
     const text of [
       "Weekly budget of the team Platform 1 spent, 1,000 left of 1,001 credits",
-      "Weekly budget of you in Platform 1 spent, 1,001 left of 1,002 credits",
+      "Weekly budget of your keys of Platform 1 spent, 1,001 left of 1,002 credits",
       "Weekly budget of the key own 0 spent, 1,004 left of 1,004 credits",
       "Weekly budget of this account 0 spent, 1,006 left of 1,006 credits",
       "Weekly budget of the team&#39;s pool 1 spent, 1,006 left of 1,007 credits",

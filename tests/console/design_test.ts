@@ -241,6 +241,8 @@ onRichPages(
     );
     const pages = [
       [data.email, "usage?by=model&since=90d&compare=1"],
+      [data.email, "usage?by=day,model"],
+      [data.email, "usage?by=day,model&compare=1"],
       [data.email, "usage?by=day&since=7d"],
       [data.email, "usage?since=today"],
       [data.email, `requests?q=${data.requestId.slice(0, 12)}`],

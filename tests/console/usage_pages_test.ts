@@ -1,7 +1,7 @@
 /** The console's usage page: ranges in the address, downloads, and nobody sees more than they may. */
 
 import { parse } from "csv-parse/sync";
-import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway, statusOf } from "../fake/gateway.ts";
 import { signedIn } from "../fake/visitor.ts";
 
@@ -81,7 +81,7 @@ Deno.test("a lead sees what the members of their team spent in any range, and no
     ["ada@example.com", "2"],
   ]);
   const html = await (await asLead.get(`/console/usage${query}`)).text();
-  assertStringIncludes(html, ">Platform</a>");
+  assertStringIncludes(html, ">team Platform</a>");
   assertStringIncludes(html, `<input type="hidden" name="team" value="${team.id}"`);
   assert(!html.includes("requests.csv") && !html.includes("entries.csv"));
   const link = /href="([^"]*\/usage\?team=[^"]*)"/.exec(
@@ -118,6 +118,29 @@ Deno.test("a report by hour is shown in its zone, in the console's format of tim
   const days = await page("by=day&since=2026-11-20&until=2026-11-22&zone=Europe/Berlin");
   assertStringIncludes(days, "20 Nov 2026 to 21 Nov 2026 Europe/Berlin");
   assertStringIncludes(await page("by=month"), ">Nov 2026</td>");
+});
+
+Deno.test("failed requests by reason are compared with failed requests", async () => {
+  let nowMs = Date.UTC(2026, 10, 10, 12);
+  await using gateway = await startGateway({ now: () => nowMs });
+  const fail = async () =>
+    assertEquals(await statusOf(gateway.chat("Hi [[status 503]]")), 503, "the simulator fails");
+  for (let at = 0; at < 3; at++) await fail();
+  for (let at = 0; at < 5; at++) assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  nowMs += 86_400_000;
+  const browser = await signedIn(gateway, "owner@localhost");
+  const page = async () =>
+    await (await browser.get("/console/usage?by=reason&since=today&compare=1")).text();
+  assertStringIncludes(await page(), "No failed requests in this period.");
+  for (let at = 0; at < 4; at++) await fail();
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  const html = await page();
+  const text = html.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  assertStringIncludes(text, "Failed requests 4 +33.3 % against before");
+  const [row] = html.match(/<td[^>]*data-name="requests before">[^<]*/)!;
+  assertEquals(row.replace(/.*>/, ""), "3");
+  assertMatch(text, /period before 3 /, "the chart's outline is of failed ones");
+  assert(!html.includes('data-name="credits'));
 });
 
 Deno.test("ranges and groupings are links that keep the rest of the address; other ranges are shown in the form", async () => {

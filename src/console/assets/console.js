@@ -220,4 +220,5 @@ for (const form of document.querySelectorAll("form[data-confirm]")) {
   });
 }
 
+if (document.querySelector("main form[method=post]") !== null) import("./forms.js");
 if (document.querySelector("[data-part]") !== null) import("./live.js");

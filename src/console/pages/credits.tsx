@@ -4,7 +4,7 @@ import { dollars } from "../dollars.ts";
 import { number } from "../format.ts";
 import { Layout, type Notice, type PageContext } from "../layout.tsx";
 import { CreditStatementSection, type StatementView } from "./credit_statement.tsx";
-import { Packages, type Shop } from "./packages.tsx";
+import { Debt, Packages, type Shop } from "./packages.tsx";
 
 /** Packages, the statement of a month, and invitations. */
 export function CreditsPage(
@@ -23,6 +23,7 @@ export function CreditsPage(
 ) {
   return (
     <Layout page={page} title="Credits" notice={notice}>
+      <Debt shop={shop} />
       <dl class="stats">
         <Stat
           name="Balance"

@@ -332,8 +332,7 @@ function Budgets({ budgets }: HomeProps) {
       </ul>
       {others === 0 ? null : (
         <p>
-          <a href="/console/keys">{count(others, "more budget")}</a>{" "}
-          of which a smaller part is used.
+          <a href="/console/keys">{count(others, "more budget")}</a>, used no more than these.
         </p>
       )}
     </section>

@@ -153,8 +153,8 @@ export function OrderPage(
         {isOpen && mayPay && order.sessionUrl !== null
           ? (
             <>
-              <a href={order.sessionUrl}>Continue to payment</a>
-              {" · "}
+              <a class="button" href={order.sessionUrl}>Continue to payment</a>
+              {" "}
             </>
           )
           : null}

@@ -3,7 +3,7 @@ import type { CreditPackage } from "../../billing/mod.ts";
 import { moneyText } from "../../config/mod.ts";
 import type { Order, TopUp } from "../../payments/mod.ts";
 import { Badge, Field, Form, FormId } from "../components.tsx";
-import { date, number } from "../format.ts";
+import { count, date, number } from "../format.ts";
 import { OrderTable } from "./orders.tsx";
 
 /** What the page of credits shows of buying. */
@@ -38,6 +38,16 @@ export interface Payer {
   readonly isCurrent: boolean;
 }
 
+/** What the account or the team owes, if anything. */
+export function Debt({ shop: { debtCredits, team } }: { shop: Shop }) {
+  return debtCredits === 0 ? null : (
+    <p class="notice bad" role="status">
+      {team === undefined ? "You owe" : "This team owes"} {count(debtCredits, "credit")}{" "}
+      since a payment was refunded or disputed. The next purchases pay them off first.
+    </p>
+  );
+}
+
 /** Packages, each with a button where it is sold online. */
 export function Packages({ packages, shop }: { packages: readonly CreditPackage[]; shop: Shop }) {
   const { csrf, isDisputed, prices, currency, team, mayBuy, payers } = shop;
@@ -50,12 +60,6 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
             <a href={href} aria-current={isCurrent ? "page" : undefined}>{name}</a>
           ))}
         </nav>
-      )}
-      {shop.debtCredits === 0 ? null : (
-        <p class="notice bad" role="status">
-          {team === undefined ? "You owe" : "This team owes"} {number(shop.debtCredits)}{" "}
-          credits since a payment was refunded or disputed. The next purchases pay them off first.
-        </p>
       )}
       {isDisputed
         ? (

@@ -50,9 +50,12 @@ export function StatementPage(
       {sumsOf(lines).map(([currency, sum]) => (
         <p>
           <strong>Total: {signedText(sum, currency).replace("-", "−")}</strong>
+          {lines.some(({ livemode }) => !livemode) ? ", without tests" : ""}
         </p>
       ))}
       <p class="no-print">
+        <a href={path.replace(/statement$/, "credits")}>Credits</a>
+        {" · "}
         <a href={`${path}?month=${earlier}`}>Earlier month</a>
         {later === undefined ? null : (
           <>

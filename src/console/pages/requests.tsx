@@ -140,7 +140,11 @@ export function RequestsPage(
               caption="Requests, newest first"
               rows={records}
               rowId={rowIdOf}
-              empty={emptyWords({ isFiltered, isPartial: searchedToMs !== undefined })}
+              empty={emptyWords({
+                isFiltered,
+                isPartial: searchedToMs !== undefined,
+                hasTeamKeys: keys.some(isPaidByPool),
+              })}
               columns={requestColumns(names)}
             />
           )
@@ -171,9 +175,16 @@ export function RequestsPage(
   );
 }
 
-function emptyWords({ isFiltered, isPartial }: { isFiltered: boolean; isPartial: boolean }) {
+function emptyWords(
+  { isFiltered, isPartial, hasTeamKeys }: {
+    isFiltered: boolean;
+    isPartial: boolean;
+    hasTeamKeys: boolean;
+  },
+) {
   if (isPartial) return "No matching requests yet: search older ones below.";
-  return isFiltered ? "No matching requests." : (
+  if (isFiltered) return "No matching requests.";
+  return hasTeamKeys ? "No requests with keys of your own yet." : (
     <>
       No requests yet. <a href="/console/keys">Create a key</a>, or try a model in the{" "}
       <a href="/console/playground">playground</a>.

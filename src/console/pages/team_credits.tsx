@@ -2,7 +2,7 @@ import type { Team } from "../../accounts/mod.ts";
 import type { CreditPackage } from "../../billing/mod.ts";
 import { Stat } from "../components.tsx";
 import { Layout, type Notice, type PageContext } from "../layout.tsx";
-import { Packages, type Shop } from "./packages.tsx";
+import { Debt, Packages, type Shop } from "./packages.tsx";
 import { TeamState } from "./teams.tsx";
 
 /** Packages for a team's pool, and its orders. */
@@ -22,6 +22,7 @@ export function TeamCreditsPage(
       <p>
         <TeamState team={team} /> <a href={`/console/teams/${team.id}`}>Members, keys and usage</a>
       </p>
+      <Debt shop={shop} />
       <dl class="stats">
         <Stat name="Pool" value={balance} note="credits of the whole team" />
       </dl>

@@ -37,7 +37,7 @@ export function MemberTable(
             id === null ? "keys of the whole team" : member?.email ?? names.get(id) ?? id,
         },
         {
-          name: "state",
+          name: "role",
           bare: true,
           cell: ({ id, member }) =>
             id === null
@@ -103,7 +103,7 @@ const MODELS_SHOWN = 3;
 function ModelCredits({ all }: { all: readonly TeamReportRow[] }) {
   const lines = all.map(({ group, credits }) => (
     <li>
-      <Name text={group} /> {number(credits)}
+      <Name text={group} /> <span class="number">{number(credits)}</span>
     </li>
   ));
   const folded = lines.slice(MODELS_SHOWN);

@@ -16,6 +16,7 @@ import {
   month,
   number,
   signed as signedNumber,
+  teamWords,
 } from "../format.ts";
 import { groupName } from "../usage_chart.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -33,8 +34,9 @@ const MAX_CHANGE_PERCENT = 999;
 
 /** Usage of a range as figures, a chart and a table. */
 export function UsagePage(
-  { page, choices, report, chart, error, seesAll, lastMonth, team }: {
+  { page, choices, report, chart, error, seesAll, lastMonth, team, nowMs }: {
     page: PageContext;
+    nowMs: number;
     choices: UsageChoices;
     /** Undefined if it could not be made. */
     report: UsageReport | undefined;
@@ -53,9 +55,9 @@ export function UsagePage(
     <Layout page={page} title="Usage">
       {team === undefined ? null : (
         <p>
-          Of the team <a href={`/console/teams/${team.id}`}>{team.name}</a>.{" "}
+          What <a href={`/console/teams/${team.id}`}>{teamWords(team.name)}</a> used.{" "}
           <a href={`/console/usage?${queryOf(choices, { team: "", by: "day" })}`}>
-            Of your own account
+            What your own account used
           </a>
         </p>
       )}
@@ -67,6 +69,8 @@ export function UsagePage(
           chart={chart}
           choices={choices}
           hasRequests={seesAll || choices.team === ""}
+          nowMs={nowMs}
+          hasTeams={(page.session?.teams.size ?? 0) > 0 && team === undefined}
         />
       )}
     </Layout>
@@ -74,16 +78,19 @@ export function UsagePage(
 }
 
 function Report(
-  { report, chart, choices, hasRequests }: {
+  { report, chart, choices, hasRequests, nowMs, hasTeams }: {
     report: UsageReport;
     chart: ChartProps | undefined;
     choices: UsageChoices;
     /** Whether the visitor may see the requests and entries that it is of, not only their sums. */
     hasRequests: boolean;
+    nowMs: number;
+    /** Whether the visitor is in teams, whose usage is not part of this. */
+    hasTeams: boolean;
   },
 ) {
   const { rows, totals, by, since, until, zone, rounded, previous } = report;
-  const words = `${rangeText({ since, until }, zone)} ${zone}`;
+  const words = `${rangeText({ since, until }, zone, nowMs)} ${zone}`;
   const { requests } = totals;
   const tokens = totals.input_tokens + totals.output_tokens;
   const change = (name: "requests" | "credits") => {
@@ -93,6 +100,8 @@ function Report(
       ? `; ${number(totals.previous[name])} before`
       : `; ${signed(percentage)} against before`;
   };
+  const isOfFailures = by.includes("reason");
+  const compared = isOfFailures ? "requests" : "credits";
   const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
   const sorted = newestFirst(rows, by);
   const shown = sorted.slice(0, MAX_ROWS);
@@ -103,7 +112,7 @@ function Report(
     <>
       <p class="quiet">
         {words}. {rounded ? "Bounds were rounded down to the hour: roll-ups are hourly. " : ""}
-        {previous === undefined ? "" : `Compared with ${rangeText(previous, zone)}. `}
+        {previous === undefined ? "" : `Compared with ${rangeText(previous, zone, nowMs)}. `}
         <a href={`/console/usage?${queryOf(choices, { compare: previous === undefined })}`}>
           {previous === undefined ? "Compare with the period before" : "Do not compare"}
         </a>. Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>
@@ -117,64 +126,90 @@ function Report(
         )} as CSV.
       </p>
       <dl class="stats">
-        <Stat name="Credits" value={totals.credits} note={change("credits").slice(2)} />
-        <Stat
-          name="Requests"
-          value={requests}
-          note={`${number(totals.errors)} failed${change("requests")}`}
-        />
-        <Stat
-          name="Tokens"
-          value={tokens < MANY ? tokens : compact(tokens)}
-          note={[
-            ...(tokens < MANY ? [] : [number(tokens)]),
-            ...(perRequest === undefined ? [] : [perRequest]),
-          ].join("; ")}
-        />
-        <Stat
-          name="Saved by prompt caches"
-          value={totals.saved_credits}
-          note={`${totals.saved_credits === 1 ? "credit" : "credits"}; ${
-            Math.round(100 * totals.cache_hit_rate)
-          }\u00a0% of the input was cached`}
-        />
+        {isOfFailures
+          ? (
+            <Stat
+              name="Failed requests"
+              value={requests}
+              note={change("requests").slice(2)}
+            />
+          )
+          : (
+            <>
+              <Stat name="Credits" value={totals.credits} note={change("credits").slice(2)} />
+              <Stat
+                name="Requests"
+                value={requests}
+                note={`${number(totals.errors)} failed${change("requests")}`}
+              />
+              <Stat
+                name="Tokens"
+                value={tokens < MANY ? tokens : compact(tokens)}
+                note={[
+                  ...(tokens < MANY ? [] : [number(tokens)]),
+                  ...(perRequest === undefined ? [] : [perRequest]),
+                ].join("; ")}
+              />
+              <Stat
+                name="Saved by prompt caches"
+                value={totals.saved_credits}
+                note={`${totals.saved_credits === 1 ? "credit" : "credits"}; ${
+                  Math.round(100 * totals.cache_hit_rate)
+                }\u00a0% of the input was cached`}
+              />
+            </>
+          )}
       </dl>
       {failed.length === 0 ? null : (
         <p>
-          Failed:{" "}
-          {failed.map(([reason, count]) => `${reasonWords(reason)} ${number(count)}`).join(", ")}.
+          Failed requests:{" "}
+          {failed.map(([reason, count]) => `${number(count)} ${reasonWords(reason)}`).join(", ")}.
         </p>
       )}
       {chart === undefined || !hasValues(chart) ? null : <Chart {...chart} />}
       <Table<UsageRow>
         caption={`Usage by ${by.join(" and ")}, ${words}`}
         rows={shown}
-        empty="No requests in this period."
+        empty={
+          <>
+            No {isOfFailures ? "failed requests" : "requests"} in this period.
+            {hasTeams
+              ? (
+                <>
+                  {" "}
+                  <a href="/console/teams">Teams</a> have reports of their own.
+                </>
+              )
+              : null}
+          </>
+        }
         columns={[
           ...by.map((one) => ({
             // hours are those of the report, not of the reader
             name: one === "hour" ? `hour (${zone})` : one.replace(":", " "),
             cell: (row: UsageRow) => timeOf(one, row.group[one], zone) || groupName(row, one),
           })),
-          ...FIGURES.map(([name, figure, format = number]) => ({
+          ...FIGURES.filter(([name]) => !isOfFailures || OF_FAILURES.includes(name)).map((
+            [name, figure, format = number],
+          ) => ({
             name,
             numeric: true,
-            // what failed has cost nothing
-            ...(name === (by.includes("reason") ? "requests" : "credits")
-              ? { role: "figure" as const }
-              : {}),
+            ...(name === compared ? { role: "figure" as const } : {}),
             cell: (row: UsageRow) => format(figure(row)),
           })),
           ...(previous === undefined ? [] : [
             {
-              name: "credits before",
+              name: `${compared} before`,
               numeric: true,
-              cell: (row: UsageRow) => number(row.previous?.credits ?? 0),
+              cell: (row: UsageRow) => number(row.previous?.[compared] ?? 0),
             },
             {
               name: "change",
               numeric: true,
-              cell: (row: UsageRow) => signed(row.change?.credits ?? null),
+              cell: (row: UsageRow) => {
+                const isNothing = row[compared] === 0 && (row.previous?.[compared] ?? 0) === 0;
+                return isNothing ? "–" : signed(row.change?.[compared] ?? null);
+              },
             },
           ]),
         ]}
@@ -218,18 +253,27 @@ function timeOf(by: string, text: string | undefined, zone: string): string {
 }
 
 /** A range in a time zone: the last moment of one that ends at midnight is the day before. */
-function rangeText({ since, until }: Pick<UsageReport, "since" | "until">, zone: string): string {
+function rangeText(
+  { since, until }: Pick<UsageReport, "since" | "until">,
+  zone: string,
+  nowMs: number,
+): string {
   const [first, end] = [inZone(Date.parse(since), zone), inZone(Date.parse(until), zone)];
   const isDays = [first, end].every((ms) => ms % DAY_MS === 0);
   return isDays
     ? `${date(first)} to ${date(end - 1)}`
-    : `${minuteText(Date.parse(since), zone)} to ${minuteText(Date.parse(until), zone)}`;
+    : `${minuteText(Date.parse(since), zone)} to ${
+      Date.parse(until) > nowMs ? "now" : minuteText(Date.parse(until), zone)
+    }`;
 }
 
 function minuteText(ms: number, zone: string): string {
   const local = inZone(ms, zone);
   return `${date(local)}, ${hour(local)}`;
 }
+
+/** What a report of failed requests shows: they have cost nothing. */
+const OF_FAILURES: readonly string[] = ["requests", "average time"];
 
 const FIGURES: readonly (readonly [
   name: string,
