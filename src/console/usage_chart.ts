@@ -61,7 +61,7 @@ export function usageChart(
 }
 
 /** Bars of a chart of a report. */
-const MAX_BARS = 100;
+export const MAX_BARS = 100;
 
 /** The range of a report, and its groups by a time and up to one noun. */
 export type TimeReport = Pick<UsageReport, "since" | "until" | "zone" | "by" | "rows">;

@@ -196,7 +196,7 @@ const CUT = `(() => {
         for (const cell of row.cells) {
           const column = [...row.closest("table").rows].map((other) => other.cells[cell.cellIndex]);
           const free = Math.min(...column.map((one) => one ? roomIn(one) : Infinity));
-          if (free > 48) wrong.push("shortened beside " + Math.round(free) + " px of " + cell.dataset.name + " " + what);
+          if (free > 64) wrong.push("shortened beside " + Math.round(free) + " px of " + cell.dataset.name + " " + what);
         }
       }
       if (item !== null && box.width < 300 && item.parentElement.clientWidth - item.offsetWidth > 64) {

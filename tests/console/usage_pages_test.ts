@@ -118,6 +118,11 @@ Deno.test("a report by hour is shown in its zone, in the console's format of tim
   const days = await page("by=day&since=2026-11-20&until=2026-11-22&zone=Europe/Berlin");
   assertStringIncludes(days, "20 Nov 2026 to 21 Nov 2026 Europe/Berlin");
   assertStringIncludes(await page("by=month"), ">Nov 2026</td>");
+  const long = await page("by=hour&since=30d");
+  assertStringIncludes(long, "For a chart, choose a shorter range: it has up to 100 bars.");
+  for (const query of ["by=hour&since=24h", "by=day&since=30d", "by=key,model&since=30d"]) {
+    assert(!(await page(query)).includes("For a chart"), query);
+  }
 });
 
 Deno.test("failed requests by reason are compared with failed requests", async () => {

@@ -18,7 +18,7 @@ import {
   signed as signedNumber,
   teamWords,
 } from "../format.ts";
-import { groupName } from "../usage_chart.ts";
+import { groupName, MAX_BARS } from "../usage_chart.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { Choices, queryOf, type UsageChoices } from "../usage_choices.tsx";
 
@@ -102,6 +102,8 @@ function Report(
   };
   const isOfFailures = by.includes("reason");
   const compared = isOfFailures ? "requests" : "credits";
+  const isShown = (name: string) =>
+    isOfFailures ? OF_FAILURES.includes(name) : previous === undefined || !AVERAGES.includes(name);
   const failed = Object.entries(totals.failures ?? {}).toSorted(([, a], [, b]) => b - a);
   const sorted = newestFirst(rows, by);
   const shown = sorted.slice(0, MAX_ROWS);
@@ -166,7 +168,11 @@ function Report(
           {failed.map(([reason, count]) => `${number(count)} ${reasonWords(reason)}`).join(", ")}.
         </p>
       )}
-      {chart === undefined || !hasValues(chart) ? null : <Chart {...chart} />}
+      {chart !== undefined && hasValues(chart) ? <Chart {...chart} /> : null}
+      {chart === undefined && by.length < 3 &&
+          by.some((one) => BY_TIME.some((time) => time === one))
+        ? <p class="quiet">For a chart, choose a shorter range: it has up to {MAX_BARS} bars.</p>
+        : null}
       <Table<UsageRow>
         caption={`Usage by ${by.join(" and ")}, ${words}`}
         rows={shown}
@@ -189,9 +195,7 @@ function Report(
             name: one === "hour" ? `hour (${zone})` : one.replace(":", " "),
             cell: (row: UsageRow) => timeOf(one, row.group[one], zone) || groupName(row, one),
           })),
-          ...FIGURES.filter(([name]) => !isOfFailures || OF_FAILURES.includes(name)).map((
-            [name, figure, format = number],
-          ) => ({
+          ...FIGURES.filter(([name]) => isShown(name)).map(([name, figure, format = number]) => ({
             name,
             numeric: true,
             ...(name === compared ? { role: "figure" as const } : {}),
@@ -271,6 +275,9 @@ function minuteText(ms: number, zone: string): string {
   const local = inZone(ms, zone);
   return `${date(local)}, ${hour(local)}`;
 }
+
+/** Figures that have no room beside a comparison on a laptop; the downloads have them. */
+const AVERAGES: readonly string[] = ["tokens per request", "average time"];
 
 /** What a report of failed requests shows: they have cost nothing. */
 const OF_FAILURES: readonly string[] = ["requests", "average time"];
