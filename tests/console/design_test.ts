@@ -330,6 +330,14 @@ onRichPages("no page is too wide, cuts text or hides a figure, at every width", 
     await page.context().close();
   }
   const owner = await rich.signedIn(OWNER, { viewport: { width: 768, height: 800 } });
+  await owner.setViewportSize({ width: 1280, height: 800 });
+  await owner.goto(`${url}/console/operator`);
+  const axes = await owner.evaluate<number[]>(
+    `[...document.querySelectorAll(".pair > .chart .plot")].map((one) => one.getBoundingClientRect().bottom)`,
+  );
+  assertEquals(axes.length, 2);
+  assert(Math.abs(axes[0]! - axes[1]!) < 1, `axes at ${axes}`);
+  await owner.setViewportSize({ width: 768, height: 800 });
   const zone = owner.locator("footer [data-zone]");
   await owner.goto(`${url}/console/operator/routes/edit?route=model-1`);
   assertEquals(await zone.isVisible(), false, "there is no time on the page");

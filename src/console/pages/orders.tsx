@@ -4,6 +4,7 @@ import { type Order, type OrderState, receiptNumber } from "../../payments/mod.t
 import { Badge, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
+import { Name } from "../name.tsx";
 
 const STATES: Readonly<Record<OrderState, readonly [string, "good" | "bad" | "warn" | "calm"]>> = {
   open: ["awaiting payment", "calm"],
@@ -78,7 +79,7 @@ export function OwnerLink(
   { accountId, owners }: { accountId: string; owners: ReadonlyMap<string, OrderOwner> },
 ) {
   const { name, href } = owners.get(accountId) ?? { name: accountId, href: "" };
-  return href === "" ? <>{name}</> : <a href={href}>{name}</a>;
+  return href === "" ? <Name text={name} /> : <Name text={name} href={href} />;
 }
 
 /** Leads to the receipt, or to the order if it has none. */
