@@ -4,11 +4,9 @@ import { Sockets } from "../../src/http/sockets.ts";
 import { CoarseTimers } from "../../src/platform/mod.ts";
 import { assertEquals } from "../assert.ts";
 import { connectTo, readReply, writeAll } from "../fake/raw_http.ts";
-import { sleep } from "../fake/temp.ts";
+import { sleep, until } from "../fake/temp.ts";
 
 const IDLE_MS = 50;
-/** More than the time between two looks at listeners. */
-const LOOK_MS = 150;
 const REQUEST = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /** Keeps the process busy. */
@@ -85,6 +83,19 @@ Deno.test("a listener that ends is noticed, whether or not it was ever seen that
   const sockets = Sockets.open()!;
   const timers = new CoarseTimers();
   Object.defineProperty(sockets, "limit", { value: 1_000 }); // with few descriptors it looks often
+  let looks = 0;
+  const { get } = Object.getOwnPropertyDescriptor(Sockets.prototype, "used")!;
+  Object.defineProperty(sockets, "used", {
+    get() {
+      looks++;
+      return get!.call(sockets);
+    },
+  });
+  /** Waits until all were looked at since now. */
+  const looked = async () => {
+    const from = looks;
+    await until(() => looks >= from + 2, { withinMs: 30_000 });
+  };
   const { port } = freed();
   const open = () => Deno.listen({ port, hostname: "127.0.0.1", reusePort: true });
   await fc.assert(
@@ -97,14 +108,14 @@ Deno.test("a listener that ends is noticed, whether or not it was ever seen that
         let lost = 0;
         connections.sweep(port, { count, lost: () => lost++ });
         try {
-          await sleep(LOOK_MS);
+          await looked();
           assertEquals(lost, 0);
           for (const step of steps) {
             if (step !== "end") listeners.push(open());
             if (step !== "begin") listeners.shift()?.close();
-            await sleep(LOOK_MS);
+            await looked();
             const before = lost;
-            await sleep(LOOK_MS);
+            await looked();
             assertEquals(lost > before, listeners.length < count, step);
           }
         } finally {

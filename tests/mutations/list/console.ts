@@ -219,4 +219,12 @@ export const CONSOLE: readonly Mutation[] = [
     tests: OVERVIEW,
     why: "The chart of credits would leave out all models but the first five.",
   },
+  {
+    name: "failures-compared-with-all",
+    file: "src/console/usage_pages.tsx",
+    find: 'by.includes("reason") ? [span, "reason"] : [span]',
+    replace: "[span]",
+    tests: [{ file: "tests/console/usage_pages_test.ts", filter: "compared with failed requests" }],
+    why: "Failed requests would be drawn against all requests of the period before.",
+  },
 ];

@@ -35,6 +35,23 @@ export const LIMITS: readonly Mutation[] = [
     why: "Requests over kept connections would fail on a busy machine.",
   },
   {
+    name: "listener-not-looked-at",
+    file: "src/http/connections.ts",
+    find: "&& (this.#isListenerLost || left < all);",
+    replace: "&& this.#isListenerLost;",
+    tests: [{ file: "tests/http/connections_test.ts", filter: "a listener that ends" }],
+    why:
+      "A gateway that was out of descriptors for a moment would never accept a connection again.",
+  },
+  {
+    name: "sweep-outlives-connections",
+    file: "src/http/connections.ts",
+    find: "await delay(GRACE_STEP_MS, { signal });",
+    replace: "await delay(GRACE_STEP_MS);",
+    tests: [{ file: "tests/http/connections_test.ts", filter: "ends with them" }],
+    why: "Timers of a closed gateway would go on.",
+  },
+  {
     name: "share-without-turns",
     file: "src/fair_share/round_robin.ts",
     find: `      this.#queues.delete(owner);

@@ -157,4 +157,12 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     tests: [{ file: PAYMENTS, filter: "pays the inviter once" }],
     why: "Somebody could invite themselves, have the money back, and keep the bonus.",
   },
+  {
+    name: "checkout-asked-anew",
+    file: "src/payments/checkout.ts",
+    find: "coalesce(checkout_options, ?)",
+    replace: "coalesce(?, checkout_options)",
+    tests: [{ file: PAYMENTS, filter: "one checkout, however" }],
+    why: "An order could not be paid after a crash if the gateway's address is another then.",
+  },
 ];
