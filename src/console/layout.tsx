@@ -106,6 +106,8 @@ export function Layout(
           : <meta http-equiv="refresh" content={`0; url=${leavesTo}`} />}
         <title>{title} · Sluice</title>
         <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml" />
+        {/* tables find their widths once: else columns move while a page is being read. (Hono drops `blocking`.) */}
+        <link rel="expect" href="#end" {...{ BLOCKING: "render" }} />
         <link rel="stylesheet" href="/console/assets/style.css" />
         <script type="module" src="/console/assets/console.js" />
         {script === undefined ? null : <script type="module" src={`/console/assets/${script}`} />}
@@ -148,7 +150,7 @@ export function Layout(
           {notice === undefined ? null : <Toast {...notice} />}
           {children}
         </main>
-        <footer>
+        <footer id="end">
           <span data-zone>Times are in UTC.</span>
           <button type="button" class="plain" data-shortcuts hidden>Keyboard shortcuts</button>
         </footer>

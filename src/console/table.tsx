@@ -64,7 +64,9 @@ export function Table<Row>(
 export function Rows<Row>({ columns, rows, rowId }: RowsProps<Row>) {
   const roles = rolesOf(columns);
   const classes = columns.map(({ numeric, bare }, at) =>
-    [roles[at], numeric && "number", bare && "bare"].filter(Boolean).join(" ")
+    // most cells are of this kind: a class would be a tenth of a page
+    [roles[at] !== "secondary" && roles[at], numeric && "number", bare && "bare"]
+      .filter(Boolean).join(" ")
   );
   return (
     <>
@@ -74,7 +76,10 @@ export function Rows<Row>({ columns, rows, rowId }: RowsProps<Row>) {
             const content = cell(row);
             const isEmpty = content === "" || content === null || content === "–";
             return (
-              <td class={isEmpty ? `${classes[at]} none` : classes[at]} data-name={name}>
+              <td
+                class={(isEmpty ? `${classes[at]} none`.trim() : classes[at]) || undefined}
+                data-name={name}
+              >
                 {typeof content === "string" ? <Name text={content} /> : content}
               </td>
             );
