@@ -14,7 +14,7 @@
 
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
-import { openDatabase } from "../src/database/mod.ts";
+import { type Database, openDatabase } from "../src/database/mod.ts";
 import { audit, RULES } from "../src/ledger/mod.ts";
 import { SILENT } from "../src/telemetry/mod.ts";
 import { DayTotals } from "../src/usage/mod.ts";
@@ -168,14 +168,14 @@ say(
 await addUpDays();
 if (built === undefined || values.audit) await prove();
 
+/** Opens the database as a gateway does, at its own time. */
+function openLarge(): Promise<Database> {
+  return openDatabase({ file, durability: "normal", rules: RULES, now: () => large.nowMs });
+}
+
 /** As a gateway does in the background. */
 async function addUpDays(): Promise<void> {
-  const database = await openDatabase({
-    file,
-    durability: "normal",
-    rules: RULES,
-    now: () => large.nowMs,
-  });
+  const database = await openLarge();
   const began = performance.now();
   await new DayTotals({ database, log: SILENT, now: () => large.nowMs }).addUp();
   const [row] = await database.all(
@@ -188,12 +188,7 @@ async function addUpDays(): Promise<void> {
 
 /** The audit finds nothing, and roll-ups of a sample of hours are those of the records. */
 async function prove(): Promise<void> {
-  const database = await openDatabase({
-    file,
-    durability: "normal",
-    rules: RULES,
-    now: () => large.nowMs,
-  });
+  const database = await openLarge();
   const began = performance.now();
   const { mismatches, records, entries } = await audit(database);
   const seconds = ((performance.now() - began) / 1_000).toFixed(0);

@@ -81,7 +81,7 @@ Deno.test("a turn whose client reads nothing ends with the idle time, and is pai
 
 const MEGABYTE = 1_048_576;
 
-/** The head of a text frame that announces so many bytes. */
+/** The head of a text frame of a length that it announces. */
 function headOf(bytes: number): Uint8Array {
   const head = new Uint8Array(14); // the mask is zeros
   head.set([0x81, 0x80 | 127]);

@@ -1,7 +1,8 @@
 // Script of pages with forms: what was typed into one stays when it is rejected, and the message is where it was typed.
 
 const POSTED = "posted";
-const NEVER_KEPT = ["hidden", "password", "file", "submit"];
+/** Types of fields that are not kept. */
+const SECRET = ["password", "file"];
 
 /** Reads what was posted last, once; null if nothing was, or the browser stores nothing. */
 function takePosted() {
@@ -23,7 +24,7 @@ function refill(form, entries) {
     if (field.type === "checkbox" || field.type === "radio") field.checked = isGiven(field.value);
     else if (field.type === "select-multiple") {
       for (const option of field.options) option.selected = isGiven(option.value);
-    } else if (given.length > 0 && !NEVER_KEPT.includes(field.type)) {
+    } else if (given.length > 0 && field.type !== "hidden") {
       [, field.value] = given.shift();
     }
   }
@@ -31,7 +32,7 @@ function refill(form, entries) {
 
 document.addEventListener("submit", ({ target: form, defaultPrevented }) => {
   if (defaultPrevented || form.method !== "post") return;
-  const kept = [...form.elements].filter(({ type }) => !["password", "file"].includes(type));
+  const kept = [...form.elements].filter(({ type }) => !SECRET.includes(type));
   const names = new Set(kept.map(({ name }) => name).filter((name) => name !== "csrf"));
   const entries = [...new FormData(form)].filter(([name]) => names.has(name));
   try {

@@ -158,7 +158,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     why: "Somebody could invite themselves, have the money back, and keep the bonus.",
   },
   {
-    name: "checkout-asked-anew",
+    name: "checkout-asked-otherwise",
     file: "src/payments/checkout.ts",
     find: "coalesce(checkout_options, ?)",
     replace: "coalesce(?, checkout_options)",
