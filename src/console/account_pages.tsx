@@ -37,7 +37,8 @@ import { type Notice, noticeOf } from "./layout.tsx";
 import { shopOf } from "./payment_pages.tsx";
 import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
-import { HomePage, POOLS_SHOWN, type TeamPool, type UsedLimit } from "./pages/home.tsx";
+import { HomePage, type UsedLimit } from "./pages/home.tsx";
+import { POOLS_SHOWN, type TeamPool } from "./pages/home_pools.tsx";
 import { isActive, KeysPage } from "./pages/keys.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
 import {

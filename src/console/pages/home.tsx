@@ -1,5 +1,5 @@
 import type { Budget, Credits, Lot, Span, WindowState } from "../../ledger/mod.ts";
-import type { Key, Team } from "../../accounts/mod.ts";
+import type { Key } from "../../accounts/mod.ts";
 import type { UsagePoint } from "../../usage/mod.ts";
 import { BudgetBar } from "../budgets.tsx";
 import type { BurnRate } from "../burn_rate.ts";
@@ -9,6 +9,7 @@ import { count, day, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { BalanceStat, InFlightStat, TodayStat } from "../live_stats.tsx";
 import { usageChart } from "../usage_chart.ts";
+import { EmptyPools, Pools, type TeamPool } from "./home_pools.tsx";
 
 /** Lots and keys that expire within this many days are pointed out. */
 const LOT_DAYS = 30;
@@ -30,20 +31,6 @@ export interface UsedLimit {
   /** The key; undefined for the limit of all keys together. */
   readonly key: Key | undefined;
   readonly window: WindowState;
-}
-
-/** The pool of a team, whose credits the visitor's keys of the team spend. */
-export interface TeamPool {
-  readonly team: Team;
-  readonly balance: number;
-  /** Number of the visitor's active keys that spend it. */
-  readonly keys: number;
-  /** What the visitor's keys of the team used this month; nothing for pools that are not shown. */
-  readonly month: { readonly credits: number; readonly requests: number };
-  /** When one of the visitor's keys of the team was last used; 0 if none was. */
-  readonly usedAtMs: number;
-  /** Whether the visitor may buy credits for it. */
-  readonly mayBuy: boolean;
 }
 
 /** What the first page shows. */
@@ -133,18 +120,7 @@ function Lacking(props: HomeProps) {
   return (
     <>
       <LackingOwn {...props} />
-      {props.pools.filter(({ balance, keys }) => balance <= 0 && keys > 0).map((
-        { team: { id, name }, mayBuy },
-      ) => (
-        <p class="notice bad" role="status">
-          <span>
-            No credits are left in the pool of {name}, so requests with its keys are rejected.{" "}
-            {mayBuy
-              ? <a href={`/console/teams/${id}/credits`}>Buy credits for it</a>
-              : "Ask a lead of the team."}
-          </span>
-        </p>
-      ))}
+      <EmptyPools pools={props.pools} />
     </>
   );
 }
@@ -171,46 +147,6 @@ function LackingOwn({ credits: { balance, requests }, debt, pools }: HomeProps) 
         <a href="/console/credits">Get credits</a>
       </span>
     </p>
-  );
-}
-
-/** Pools that are shown, with what the visitor spent of them: who is in more teams finds the others on their page. */
-export const POOLS_SHOWN = 2;
-
-/** What the visitor's teams have in their pools, and what the visitor spent of it. */
-function Pools({ pools, perUsd }: HomeProps) {
-  if (pools.length === 0) return null;
-  const others = pools.length - POOLS_SHOWN;
-  return (
-    <>
-      <dl class="stats">
-        {pools.slice(0, POOLS_SHOWN).map(({ team: { id, name }, balance, month }) => (
-          <>
-            <Stat
-              name={`Pool of ${name}`}
-              value={balance}
-              note={
-                <>
-                  {perUsd === undefined ? "credits" : `credits, ${dollars(balance, perUsd)}`};{" "}
-                  <a href={`/console/teams/${id}`}>keys of the team</a> spend them
-                </>
-              }
-            />
-            <Stat
-              name={`Your keys of ${name}, this month`}
-              value={month.credits}
-              note={(perUsd === undefined ? "" : `${dollars(month.credits, perUsd)}, `) +
-                count(month.requests, "request")}
-            />
-          </>
-        ))}
-      </dl>
-      {others <= 0 ? null : (
-        <p>
-          <a href="/console/teams">{count(others, "more team")}</a> with a pool.
-        </p>
-      )}
-    </>
   );
 }
 
