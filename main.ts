@@ -5,8 +5,8 @@
  */
 
 import { assemble, openStore } from "./src/assemble/mod.ts";
-import { runCommand } from "./src/cli/mod.ts";
-import { openTelemetry } from "./src/telemetry/mod.ts";
+import { runCommand } from "./src/doors/cli/mod.ts";
+import { openTelemetry } from "./src/ground/telemetry/mod.ts";
 
 const encoder = new TextEncoder();
 
@@ -96,6 +96,21 @@ function confirm(question: string): boolean | undefined {
   return /^y(es)?$/i.test(new TextDecoder().decode(line.subarray(0, length)).trim());
 }
 
+/** Characters of standard input that are read. */
+const MAX_INPUT_CHARS = 64 * 1_024;
+
+/** Reads standard input to its end, as far as it is worth reading. */
+async function input(prompt: string): Promise<string> {
+  if (Deno.stdin.isTerminal()) write(Deno.stderr)(prompt);
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of Deno.stdin.readable) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.length > MAX_INPUT_CHARS) break;
+  }
+  return text;
+}
+
 if (import.meta.main) {
   const status = await runCommand(Deno.args, {
     env: Deno.env.toObject(),
@@ -116,6 +131,7 @@ if (import.meta.main) {
     reloadRequested: (reload) => onHangup((isTerminalOpen) => isTerminalOpen && reload()),
     signal: (pid, signal) => Deno.kill(pid, signal),
     runProgram,
+    input,
     confirm,
   });
   Deno.exit(status);

@@ -14,10 +14,10 @@
 
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
-import { type Database, openDatabase } from "../src/database/mod.ts";
-import { audit, RULES } from "../src/ledger/mod.ts";
-import { SILENT } from "../src/telemetry/mod.ts";
-import { DayTotals } from "../src/usage/mod.ts";
+import { type Database, openDatabase } from "../src/ground/database/mod.ts";
+import { audit, RULES } from "../src/money/ledger/mod.ts";
+import { SILENT } from "../src/ground/telemetry/mod.ts";
+import { DayTotals } from "../src/money/usage/mod.ts";
 import { startGateway, type TestGateway } from "../tests/fake/gateway.ts";
 import { type PlainBrowser, signedIn } from "../tests/fake/visitor.ts";
 import { median, say } from "./harness.ts";

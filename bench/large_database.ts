@@ -5,9 +5,14 @@
  */
 
 import Driver from "libsql";
-import { openDatabase } from "../src/database/mod.ts";
-import { grantStatements, newLotId, RULES, setBudget } from "../src/ledger/mod.ts";
-import { addToHours, addToTags, countRequests, rolledUp } from "../src/ledger/rules/fragments.ts";
+import { openDatabase } from "../src/ground/database/mod.ts";
+import { grantStatements, newLotId, RULES, setBudget } from "../src/money/ledger/mod.ts";
+import {
+  addToHours,
+  addToTags,
+  countRequests,
+  rolledUp,
+} from "../src/money/ledger/rules/fragments.ts";
 import { startGateway, type TestGateway } from "../tests/fake/gateway.ts";
 import { say } from "./harness.ts";
 

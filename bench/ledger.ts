@@ -15,10 +15,10 @@
 
 import { parseArgs } from "node:util";
 
-import { Accounts, Keys } from "../src/accounts/mod.ts";
-import { foldLog, openDatabase } from "../src/database/mod.ts";
-import { creditUsage } from "../src/http/mod.ts";
-import { newRequestId } from "../src/platform/ids.ts";
+import { Accounts, Keys } from "../src/people/accounts/mod.ts";
+import { foldLog, openDatabase } from "../src/ground/database/mod.ts";
+import { creditUsage } from "../src/doors/http/mod.ts";
+import { newRequestId } from "../src/ground/platform/ids.ts";
 import {
   admit,
   audit,
@@ -27,7 +27,7 @@ import {
   RULES,
   settle,
   TierList,
-} from "../src/ledger/mod.ts";
+} from "../src/money/ledger/mod.ts";
 import { median, residentMb, say } from "./harness.ts";
 
 const { values: { data, fast }, positionals } = parseArgs({

@@ -5,9 +5,9 @@
  */
 
 import { assemble } from "../src/assemble/mod.ts";
-import { loadConfig } from "../src/config/mod.ts";
-import type { Database, GroupWrite, JsonObject } from "../src/database/mod.ts";
-import { SILENT } from "../src/telemetry/mod.ts";
+import { loadConfig } from "../src/settings/config/mod.ts";
+import type { Database, GroupWrite, JsonObject } from "../src/ground/database/mod.ts";
+import { SILENT } from "../src/ground/telemetry/mod.ts";
 
 /** Outcomes by name of the write; members that a write does not read do no harm. */
 const OUTCOMES: Readonly<Record<string, JsonObject>> = {

@@ -11,11 +11,11 @@
 
 import Driver from "libsql";
 import { parseArgs } from "node:util";
-import { Accounts, Teams } from "../src/accounts/mod.ts";
-import { openDatabase } from "../src/database/mod.ts";
-import { RULES } from "../src/ledger/mod.ts";
-import { SILENT } from "../src/telemetry/mod.ts";
-import { DayTotals, reportUsage, usageQuery } from "../src/usage/mod.ts";
+import { Accounts, Teams } from "../src/people/accounts/mod.ts";
+import { openDatabase } from "../src/ground/database/mod.ts";
+import { RULES } from "../src/money/ledger/mod.ts";
+import { SILENT } from "../src/ground/telemetry/mod.ts";
+import { DayTotals, reportUsage, usageQuery } from "../src/money/usage/mod.ts";
 import { median, say } from "./harness.ts";
 
 const { values: { keys: keysText, rounds: roundsText, data } } = parseArgs({

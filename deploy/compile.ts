@@ -22,13 +22,13 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
 
 /** Threads: loaded by name, which the bundler does not see. */
 const THREADS = [
-  "src/database/embedded_worker.ts",
-  "src/large_bodies/worker.ts",
+  "src/ground/database/embedded_worker.ts",
+  "src/wire/large_bodies/worker.ts",
   "src/assemble/serving_thread.ts",
 ];
 
 /** What browsers are sent, where the program looks for it. */
-const ASSETS = "src/console/assets";
+const ASSETS = "src/doors/console/assets";
 
 /** Loads a library from its file, so it stays a package. */
 const UNBUNDLED = "libsql";

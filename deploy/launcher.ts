@@ -8,7 +8,7 @@
  */
 // deno-lint-ignore-file no-console -- a script for a terminal
 
-import { delimiter, dirname, fromFileUrl, joinPath } from "../src/std/mod.ts";
+import { delimiter, dirname, fromFileUrl, joinPath } from "../src/ground/std/mod.ts";
 import config from "../deno.json" with { type: "json" };
 
 const ROOT = dirname(dirname(fromFileUrl(import.meta.url)));

@@ -1,16 +1,16 @@
 /**
- * Writes `src/known_models/table.ts` anew.
+ * Generates the tables of `src/settings/known_models/` and `src/settings/known_providers/` again.
  *
  *     deno run --allow-read --allow-write --allow-net deploy/renew_known_models.ts [FILE|URL]
  *
  * Takes the list of models.dev (https://models.dev/api.json, MIT licence), or a file of the same shape, or one with
- * `{ "source", "models": [...] }` in the shape of {@linkcode Listed}.
+ * `{ "source", "models": [...] }` in the shape of {@linkcode Listed}, or `{ "source", "providers": [...] }` in that of
+ * {@linkcode Provider}; what a file does not have stays as it is.
  *
  * @module
  */
 
 const DEFAULT_SOURCE = "https://models.dev/api.json";
-const TABLE = new URL("../src/known_models/table.ts", import.meta.url);
 
 /** Providers whose prices are those of a model's maker, and hosts that many people use. */
 const PROVIDERS = [
@@ -41,12 +41,33 @@ interface Listed {
     readonly input?: number;
     readonly output?: number;
     readonly cache_read?: number;
+    readonly cache_write?: number;
   };
   readonly images: boolean;
   readonly reasoning: boolean;
   readonly tools: boolean;
   readonly effort?: readonly string[];
 }
+
+/** A provider as models.dev lists it. */
+interface Provider {
+  readonly id: string;
+  readonly name: string;
+  /** The package of its wire format. */
+  readonly npm?: string;
+  /** Base URL; `${NAME}` stands for the value of a variable. */
+  readonly api?: string;
+  readonly env?: readonly string[];
+  readonly doc?: string;
+}
+
+/** Wire formats by the package that speaks them. */
+const DIALECTS: Readonly<Record<string, string>> = {
+  "@ai-sdk/openai-compatible": "chat",
+  "@openrouter/ai-sdk-provider": "chat",
+  "@ai-sdk/openai": "responses,chat",
+  "@ai-sdk/anthropic": "messages",
+};
 
 /** A model as models.dev lists it. */
 interface OnModelsDev {
@@ -59,32 +80,56 @@ interface OnModelsDev {
 }
 
 const [from = DEFAULT_SOURCE] = Deno.args;
-const { source, models } = listOf(JSON.parse(await textOf(from)));
-const lines = models.map(lineOf).filter((line) => line !== undefined).toSorted();
-await Deno.writeTextFile(
-  TABLE,
-  `// Written by deploy/renew_known_models.ts; do not edit.
+const published = JSON.parse(await textOf(from));
+const { source, models, providers } = listOf(published);
+if (models.length > 0) {
+  const lines = models.map(lineOf).filter((line) => line !== undefined).toSorted();
+  await writeTable(
+    "known_models",
+    `One model per line: provider, ID, context, output, prices of input, cached input and output in US dollars per million
+ * tokens, capabilities (e: embeddings, whose output is the length of a vector, 0 if unknown; i: images, r: reasoning,
+ * t: tools), efforts, and the price of what is written to a prompt cache where that is more than the input's.`,
+    lines,
+  );
+}
+if (providers.length > 0) {
+  const lines = providers.map(providerLineOf).filter((line) => line !== undefined).toSorted();
+  await writeTable(
+    "known_providers",
+    `One provider per line: ID, name, dialects, base URL, variables that its own tools read a key from, or a part of the URL
+ * (\`resource=NAME\`), and where it is documented. What is not published, or departs, is in \`own.ts\`.`,
+    lines,
+  );
+}
+
+async function writeTable(room: string, about: string, lines: readonly string[]): Promise<void> {
+  await Deno.writeTextFile(
+    new URL(`../src/settings/${room}/table.ts`, import.meta.url),
+    `// Written by deploy/renew_known_models.ts; do not edit.
 // Source: ${source}
 
 /**
- * One model per line: provider, ID, context, output, prices of input, cached input and output in US dollars per million
- * tokens, capabilities (e: embeddings, whose output is the length of a vector, 0 if unknown; i: images, r: reasoning,
- * t: tools), efforts.
+ * ${about}
  */
 export const TABLE = \`
 ${lines.join("\n")}
 \`;
 `,
-);
-await Deno.stdout.write(new TextEncoder().encode(`${lines.length} models from ${source}\n`));
+  );
+  await Deno.stdout.write(new TextEncoder().encode(`${lines.length} ${room} from ${source}\n`));
+}
 
 async function textOf(from: string): Promise<string> {
   return /^https?:/.test(from) ? await (await fetch(from)).text() : await Deno.readTextFile(from);
 }
 
-// deno-lint-ignore no-explicit-any -- what others publish
-function listOf(published: any): { source: string; models: readonly Listed[] } {
-  if (Array.isArray(published.models)) return published;
+function listOf(
+  // deno-lint-ignore no-explicit-any -- what others publish
+  published: any,
+): { source: string; models: readonly Listed[]; providers: readonly Provider[] } {
+  if (Array.isArray(published.models) || Array.isArray(published.providers)) {
+    return { models: [], providers: [], ...published };
+  }
   const models = PROVIDERS.flatMap((provider) =>
     Object.values<OnModelsDev>(published[provider]?.models ?? {}).map((one): Listed => ({
       provider,
@@ -97,7 +142,11 @@ function listOf(published: any): { source: string; models: readonly Listed[] } {
       tools: one.tool_call ?? false,
     }))
   );
-  return { source: `models.dev (MIT), ${new Date().toISOString().slice(0, 10)}`, models };
+  return {
+    source: `models.dev (MIT), ${new Date().toISOString().slice(0, 10)}`,
+    models,
+    providers: Object.values<Provider>(published),
+  };
 }
 
 /** A line of the table; undefined for models that neither chat nor make embeddings. */
@@ -113,7 +162,22 @@ function lineOf(model: Listed): string | undefined {
     : [usd.input, usd.cache_read ?? usd.input, usd.output];
   const capabilities = [embeds && "e", images && "i", reasoning && "r", tools && "t"]
     .filter(Boolean).join("");
-  return [provider, id, context, output, ...prices, capabilities, (effort ?? []).join(",")].join(
-    "|",
-  );
+  const { input = 0, cache_write: written = 0 } = usd;
+  const dearer = input > 0 && written > input ? [written] : [];
+  const line = [provider, id, context, output, ...prices, capabilities, (effort ?? []).join(",")];
+  return [...line, ...dearer].join("|");
+}
+
+/** A line of the table; undefined for providers whose format or address is not published. */
+function providerLineOf(
+  { id, name, npm = "", api, env = [], doc = "" }: Provider,
+): string | undefined {
+  const dialects = DIALECTS[npm];
+  if (dialects === undefined || api === undefined) return undefined;
+  const holes = [...api.matchAll(/\$\{(\w+)\}/g)].map(([, variable]) => variable!);
+  if (holes.length > 1 || /[|`\\\s]/.test(`${id}${api}${doc}`)) return undefined;
+  // a variable for all of a host may have the scheme as well
+  const url = api.replace(/^\$\{\w+\}/, "https://{resource}").replace(/\$\{\w+\}/, "{resource}");
+  const variables = env.map((one) => holes.includes(one) ? `resource=${one}` : one);
+  return [id, name.replace("|", " "), dialects, url, variables.join(","), doc].join("|");
 }

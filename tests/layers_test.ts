@@ -1,24 +1,32 @@
 import { assert, assertEquals } from "./assert.ts";
 
-/** Who may import whom: a line may import only the lines below it, and only their `mod.ts`. */
-const LAYERS = [
-  ["assemble"],
-  ["http", "console", "cli"],
-  ["operations"],
-  ["operation_log"],
-  ["relay", "importers", "alerts"],
-  ["admission", "upstreams", "images", "billing", "usage"],
-  ["payments"],
-  ["catalog", "ledger", "accounts", "kept_items"],
-  ["config"],
-  ["simulator", "sealing"],
-  ["embeddings"],
-  ["dialects", "database"],
-  ["large_bodies"],
-  ["fair_share", "rate_limits", "web"],
-  ["tokens", "pixels", "telemetry", "refusal.ts"],
-  ["json", "known_models", "platform", "std"],
-];
+/**
+ * The wings of `src/` with the rows of their rooms, from the top down. Who may import whom: a wing those below it, a room of a wing those
+ * of the rows below it, and all only a room's `mod.ts`.
+ */
+const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  assemble: [],
+  doors: [["http", "console", "cli"]],
+  operating: [["operations"], ["alerts", "importers"]],
+  requests: [["relay"], ["admission", "upstreams", "images"], ["simulator"]],
+  money: [["billing", "usage"], ["payments"], ["ledger"]],
+  people: [["operation_log"], ["accounts"]],
+  settings: [["catalog"], ["config"], ["known_models", "known_providers"]],
+  wire: [
+    ["kept_items"],
+    ["sealing", "embeddings", "extras"],
+    ["dialects"],
+    ["large_bodies"],
+    ["json", "tokens", "pixels"],
+  ],
+  ground: [
+    ["database"],
+    ["fair_share", "rate_limits", "web", "telemetry"],
+    ["refusal.ts"],
+    ["platform"],
+    ["std"],
+  ],
+};
 
 const SRC = new URL("../src/", import.meta.url);
 
@@ -30,23 +38,36 @@ async function* files(folder = ""): AsyncGenerator<string> {
   }
 }
 
-function rank(place: string): number {
-  const found = LAYERS.findIndex((line) => line.includes(place));
-  assert(found >= 0, `src/${place} is in no layer: add it to tests/layers_test.ts`);
-  return found;
+/** Every import of a file, as a path below `src/`. Examples in comments are not imports. */
+async function importsOf(file: string): Promise<string[]> {
+  const text = await Deno.readTextFile(new URL(file, SRC));
+  const code = text.replaceAll(/\/\*\*[\s\S]*?\*\//g, "");
+  return [...code.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, target]) =>
+    new URL(target!, new URL(file, SRC)).pathname.slice(SRC.pathname.length)
+  );
 }
 
-Deno.test("src/ imports point down the list of layers, at a folder's mod.ts", async () => {
+/** Where a file is: its wing, its room, and how far down both are. */
+function placeOf(file: string) {
+  const [wing = "", room = ""] = file.split("/");
+  const rows = WINGS[wing];
+  assert(rows !== undefined, `src/${wing} is no wing: add it to tests/layers_test.ts`);
+  const row = rows.findIndex((rooms) => rooms.includes(room));
+  const isRoom = rows.length > 0;
+  assert(!isRoom || row >= 0, `src/${wing}/${room} is in no row: add it to tests/layers_test.ts`);
+  return { wing, room: isRoom ? room : "", depth: Object.keys(WINGS).indexOf(wing), row };
+}
+
+Deno.test("imports point down: from wing to wing, within a wing from row to row, at a room's mod.ts", async () => {
   const faults: string[] = [];
   for await (const file of files()) {
-    const from = file.split("/")[0]!;
-    const text = await Deno.readTextFile(new URL(file, SRC));
-    for (const [, target] of text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)) {
-      const path = new URL(target!, new URL(file, SRC)).pathname.slice(SRC.pathname.length);
-      const to = path.split("/")[0]!;
-      if (to === from) continue;
-      if (rank(to) <= rank(from)) faults.push(`${file} imports ${path}, which is not below it`);
-      else if (to !== path && path !== `${to}/mod.ts`) {
+    const from = placeOf(file);
+    for (const path of await importsOf(file)) {
+      const to = placeOf(path);
+      if (to.wing === from.wing && to.room === from.room) continue;
+      const isDown = to.depth > from.depth || to.depth === from.depth && to.row > from.row;
+      if (!isDown) faults.push(`${file} imports ${path}, which is not below it`);
+      else if (path !== `${to.wing}/${to.room}` && path !== `${to.wing}/${to.room}/mod.ts`) {
         faults.push(`${file} imports ${path}, past mod.ts`);
       }
     }
@@ -54,11 +75,38 @@ Deno.test("src/ imports point down the list of layers, at a folder's mod.ts", as
   assertEquals(faults, []);
 });
 
-Deno.test("each folder of src/ says in its mod.ts what it promises", async () => {
-  for await (const entry of Deno.readDir(SRC)) {
-    if (!entry.isDirectory) continue;
-    const text = await Deno.readTextFile(new URL(`${entry.name}/mod.ts`, SRC));
-    assert(/^\/\*\*[\s\S]*@module/.test(text), `src/${entry.name}/mod.ts has no module comment`);
+Deno.test("no files import each other in a circle", async () => {
+  const graph = new Map<string, readonly string[]>();
+  for await (const file of files()) graph.set(file, await importsOf(file));
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, above: readonly string[]) => {
+    if (above.includes(file)) {
+      circles.push([...above.slice(above.indexOf(file)), file].join(" → "));
+    } else if (!done.has(file)) {
+      for (const next of graph.get(file) ?? []) visit(next, [...above, file]);
+      done.add(file);
+    }
+  };
+  for (const file of graph.keys()) visit(file, []);
+  assertEquals(circles, []);
+});
+
+Deno.test("each room says in its mod.ts what it promises, and its wing names it", async () => {
+  for await (const wing of Deno.readDir(SRC)) {
+    if (WINGS[wing.name]?.length === 0) continue;
+    const page = await Deno.readTextFile(new URL(`${wing.name}/README.md`, SRC));
+    for await (const room of Deno.readDir(new URL(`${wing.name}/`, SRC))) {
+      if (room.name === "README.md") continue;
+      assert(
+        page.includes(`\`${room.name}`),
+        `src/${wing.name}/README.md does not name ${room.name}`,
+      );
+      if (!room.isDirectory) continue;
+      const mod = `${wing.name}/${room.name}/mod.ts`;
+      const text = await Deno.readTextFile(new URL(mod, SRC));
+      assert(/^\/\*\*[\s\S]*@module/.test(text), `src/${mod} has no module comment`);
+    }
   }
 });
 

@@ -1,15 +1,15 @@
 /** Tables have owners: SQL on a table is written in the folder that owns it, and nowhere else. */
 
 import ts from "typescript";
-import { TABLES as ACCOUNTS } from "../src/accounts/tables.ts";
-import { TABLES as ALERTS } from "../src/alerts/tables.ts";
-import { TABLES as DATABASE } from "../src/database/tables.ts";
-import { TABLES as KEPT_ITEMS } from "../src/kept_items/tables.ts";
-import { TABLES as LEDGER } from "../src/ledger/tables.ts";
-import { TABLES as PAYMENTS } from "../src/payments/tables.ts";
-import { TABLES as OPERATION_LOG } from "../src/operation_log/tables.ts";
-import { TABLES as SEALING } from "../src/sealing/tables.ts";
-import { TABLES as USAGE } from "../src/usage/tables.ts";
+import { TABLES as ACCOUNTS } from "../src/people/accounts/tables.ts";
+import { TABLES as ALERTS } from "../src/operating/alerts/tables.ts";
+import { TABLES as DATABASE } from "../src/ground/database/tables.ts";
+import { TABLES as KEPT_ITEMS } from "../src/wire/kept_items/tables.ts";
+import { TABLES as LEDGER } from "../src/money/ledger/tables.ts";
+import { TABLES as PAYMENTS } from "../src/money/payments/tables.ts";
+import { TABLES as OPERATION_LOG } from "../src/people/operation_log/tables.ts";
+import { TABLES as SEALING } from "../src/wire/sealing/tables.ts";
+import { TABLES as USAGE } from "../src/money/usage/tables.ts";
 import { assert, assertEquals } from "./assert.ts";
 import { ledgerBench } from "./fake/ledger.ts";
 
@@ -27,17 +27,17 @@ const OWNED = {
 
 /** Files whose SQL goes across owners, and why. */
 const ACROSS: Readonly<Record<string, string>> = {
-  "ledger/rules/": "keep the tables of several nouns in step, in one transaction",
-  "ledger/audit/": "compares tables with each other",
-  "ledger/audit.ts": "compares tables with each other",
-  "database/migrations/": "make and change every table",
+  "money/ledger/rules/": "keep the tables of several nouns in step, in one transaction",
+  "money/ledger/audit/": "compares tables with each other",
+  "money/ledger/audit.ts": "compares tables with each other",
+  "ground/database/migrations/": "make and change every table",
 };
 
 /** Files that put the name of a table of their own into a statement. */
 const COMPOSED: Readonly<Record<string, string>> = {
-  "ledger/account_status.ts": "reads windows of keys and of accounts alike",
-  "importers/new_api/source_database.ts": "reads another program's database",
-  "ledger/feed.ts": "inserts into the view of any intake",
+  "money/ledger/account_status.ts": "reads windows of keys and of accounts alike",
+  "operating/importers/new_api/source_database.ts": "reads another program's database",
+  "money/ledger/feed.ts": "inserts into the view of any intake",
 };
 
 const SRC = new URL("../src/", import.meta.url);
@@ -85,7 +85,7 @@ const IS_SQL = /\b(select|insert into|update|delete from|exists|join|from)\b/i;
 const IS_STATEMENT = /^\s*(\(?select|insert|update|delete|with|create|drop|alter)\b/i;
 
 function faultsOf(file: string, source: string): string[] {
-  const folder = file.split("/")[0]!;
+  const [, folder] = file.split("/");
   const faults = new Set<string>();
   for (const text of textsOf(file, source)) {
     if (!IS_SQL.test(text)) continue;
@@ -160,12 +160,15 @@ for (
   })
 ) {
   Deno.test(`tables: ${what} outside of its owner is found`, () => {
-    assertEquals(faultsOf("http/app.ts", `const sql = ${sql};`).length, 1);
+    assertEquals(faultsOf("doors/http/app.ts", `const sql = ${sql};`).length, 1);
   });
 }
 
 Deno.test("tables: an owner's own tables and words that are no SQL are left alone", () => {
-  assertEquals(faultsOf("ledger/a.ts", '"select * from lots join entries on id = lot_id"'), []);
-  assertEquals(faultsOf("cli/a.ts", "`Cannot update ${name}: choose from ${list}`"), []);
-  assertEquals(faultsOf("console/a.tsx", '<select name="keys">Revoke keys</select>'), []);
+  assertEquals(
+    faultsOf("money/ledger/a.ts", '"select * from lots join entries on id = lot_id"'),
+    [],
+  );
+  assertEquals(faultsOf("doors/cli/a.ts", "`Cannot update ${name}: choose from ${list}`"), []);
+  assertEquals(faultsOf("doors/console/a.tsx", '<select name="keys">Revoke keys</select>'), []);
 });

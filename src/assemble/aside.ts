@@ -1,5 +1,5 @@
-import { type Config, databaseFile } from "../config/mod.ts";
-import type { Database } from "../database/mod.ts";
+import { type Config, databaseFile } from "../settings/config/mod.ts";
+import type { Database } from "../ground/database/mod.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
 
 /** How long a connection stays open after its last use. */

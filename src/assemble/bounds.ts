@@ -1,17 +1,37 @@
-import type { Settings } from "../config/mod.ts";
-import { FairShare, type FairShareSize, SharedUse } from "../fair_share/mod.ts";
-import { Connections, type ConnectionsOptions, openRequestsFor, Sockets } from "../http/mod.ts";
-import { LargeBodies } from "../large_bodies/mod.ts";
-import type { CoarseTimers } from "../platform/mod.ts";
-import { RateLimit } from "../rate_limits/mod.ts";
+import type { Settings } from "../settings/config/mod.ts";
+import { FairShare, type FairShareSize, SharedUse } from "../ground/fair_share/mod.ts";
+import {
+  Arrivals,
+  Connections,
+  type ConnectionsOptions,
+  type CutConnection,
+  MemoryGuard,
+  openRequestsFor,
+  Sockets,
+} from "../doors/http/mod.ts";
+import { LargeBodies } from "../wire/large_bodies/mod.ts";
+import { type CoarseTimers, collectGarbage, releaseMemory } from "../ground/platform/mod.ts";
+import { RateLimit } from "../ground/rate_limits/mod.ts";
+import type { Log } from "../ground/telemetry/mod.ts";
 import type { News, SharedMemory } from "./thread_protocol.ts";
 
 const MINUTE_MS = 60_000;
+/** Part of the memory that the system allows from which on requests are rejected, unless the settings say. */
+const MEMORY_SHARE = 0.85;
+/** Large bodies have up to this part of it: a body takes several times its size while it is read. */
+const LARGE_BODIES_SHARE = 0.25;
 
 /** Dependencies of {@linkcode Bounds}. */
 export interface BoundsOptions {
   readonly now: () => number;
   readonly timers: CoarseTimers;
+  /** Called when a connection is cut on which too much came. */
+  readonly onCut: (cut: CutConnection) => void;
+  readonly log: Log;
+  /** Returns the number of requests in flight in this thread. */
+  readonly inFlight: () => number;
+  /** What the system allows the process, in bytes. */
+  readonly memoryBytes: number;
   /** Set where several threads serve: the bounds hold for all of them together. */
   readonly threads?: {
     /** The number of this thread, from 1. */
@@ -50,6 +70,10 @@ export function releaseThread(memory: SharedMemory, thread: number): void {
 export class Bounds implements Disposable {
   readonly sockets: Sockets | undefined = Sockets.open();
   readonly connections: Connections;
+  /** What arrives on connections. */
+  readonly arrivals: Arrivals;
+  readonly memory: MemoryGuard;
+  readonly #memoryBytes: number;
   /** Memory and worker of large bodies. */
   readonly large: LargeBodies;
   /** Downloads of images. */
@@ -65,7 +89,11 @@ export class Bounds implements Disposable {
   /** Requests of each account to the operator's API, which one thread serves, per minute. */
   readonly adminRequests: RateLimit;
 
-  constructor(settings: Settings, { now, timers, threads }: BoundsOptions) {
+  constructor(
+    settings: Settings,
+    { now, timers, threads, onCut, log, inFlight, memoryBytes }: BoundsOptions,
+  ) {
+    this.#memoryBytes = memoryBytes;
     const { limits } = settings;
     const sizes = this.#sizes(settings);
     this.connections = new Connections({
@@ -73,6 +101,19 @@ export class Bounds implements Disposable {
       timers,
       idleMs: limits.idleConnectionMs,
       threads: threads?.connections,
+    });
+    this.arrivals = new Arrivals({
+      sockets: this.sockets,
+      residentBytes: () => Deno.memoryUsage().rss,
+      onCut,
+      threads: threads?.connections,
+    });
+    this.memory = new MemoryGuard({
+      limitBytes: limits.memoryBytes ?? MEMORY_SHARE * memoryBytes,
+      residentBytes: () => Deno.memoryUsage().rss,
+      inFlight,
+      collect: "gc" in globalThis ? () => (collectGarbage(), releaseMemory()) : undefined,
+      log,
     });
     const pool = (name: Pool, options: { resource: string; owner?: "API key" }) =>
       new FairShare({
@@ -112,6 +153,7 @@ export class Bounds implements Disposable {
     const { limits } = settings;
     const sizes = this.#sizes(settings);
     this.connections.idleMs = limits.idleConnectionMs;
+    this.memory.limitBytes = limits.memoryBytes ?? MEMORY_SHARE * this.#memoryBytes;
     this.large.memory.resize(sizes.large);
     this.imageSlots.resize(sizes.images);
     this.openRequests.accounts.resize(sizes.accounts);
@@ -136,7 +178,10 @@ export class Bounds implements Disposable {
       waitMs: 0,
     });
     return {
-      large: shared(limits.largeBodiesBytes, limits.bodyIdleMs),
+      large: shared(
+        Math.min(limits.largeBodiesBytes, LARGE_BODIES_SHARE * this.#memoryBytes),
+        limits.bodyIdleMs,
+      ),
       images: shared(images.fetches, images.waitMs),
       accounts: shared(openRequests, 0),
       keys: perKey(limits.openRequestsPerKey ?? Infinity),
@@ -146,7 +191,9 @@ export class Bounds implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.memory.close();
     this.large.close();
+    this.arrivals.close();
     this.connections.close();
     this.sockets?.close();
   }

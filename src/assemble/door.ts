@@ -1,6 +1,6 @@
-import { KeyRing } from "../accounts/mod.ts";
-import { Admission } from "../admission/mod.ts";
-import type { Config } from "../config/mod.ts";
+import { KeyRing, UpstreamKeyCipher } from "../people/accounts/mod.ts";
+import { Admission } from "../requests/admission/mod.ts";
+import type { Config } from "../settings/config/mod.ts";
 import {
   type App,
   type ConnectionsOptions,
@@ -9,24 +9,32 @@ import {
   ResponseSockets,
   serve,
   type Server,
-} from "../http/mod.ts";
-import type { Resolve } from "../images/mod.ts";
-import { CoarseTimers } from "../platform/mod.ts";
-import { type InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
-import { BoundCipher, Sealing } from "../sealing/mod.ts";
-import type { SettingsFileParts } from "../operations/mod.ts";
-import { STATUS_CODE } from "../std/mod.ts";
-import type { Log, Metrics, Present, Tracing } from "../telemetry/mod.ts";
+} from "../doors/http/mod.ts";
+import type { Resolve } from "../requests/images/mod.ts";
+import type { ReadAside } from "../ground/database/mod.ts";
+import { CoarseTimers } from "../ground/platform/mod.ts";
+import {
+  FollowedReplies,
+  type InFlightRequest,
+  InFlightRequests,
+  InputEstimates,
+} from "../requests/relay/mod.ts";
+import { BoundCipher, Sealing } from "../wire/sealing/mod.ts";
+import type { SettingsFileParts } from "../operating/operations/mod.ts";
+import { STATUS_CODE } from "../ground/std/mod.ts";
+import type { Log, Metrics, Present, Tracing } from "../ground/telemetry/mod.ts";
 import {
   type ListsNews,
+  OwnKeys,
   type RetryPolicy,
   RoutingMemory,
   stateOf,
   type UpstreamState,
-} from "../upstreams/mod.ts";
-import type { Retention } from "../usage/mod.ts";
+} from "../requests/upstreams/mod.ts";
+import type { Retention } from "../money/usage/mod.ts";
 import { Bounds } from "./bounds.ts";
-import { admissionSettings, type Reload, Servings } from "./servings.ts";
+import type { Reload } from "./reload.ts";
+import { admissionSettings, Servings } from "./servings.ts";
 import type { Store, StoreOptions } from "./store.ts";
 import type { News, SharedMemory } from "./thread_protocol.ts";
 
@@ -35,6 +43,8 @@ export interface DoorParts {
   readonly store: Store;
   readonly storeOptions: StoreOptions;
   readonly gatewayId: string;
+  /** What the system allows the process, in bytes. */
+  readonly memoryBytes: number;
   /** The key of the seals. */
   readonly sealKey: Uint8Array;
   /** IDs of gateways that do not run any more: their holds are released. */
@@ -51,6 +61,8 @@ export interface DoorParts {
   readonly retention?: Retention | undefined;
   /** The console, if another thread has it. */
   readonly pages?: Pages | undefined;
+  /** The database for reports and pages. */
+  readonly reports?: ReadAside | undefined;
   /** What another thread has found that upstreams list. */
   readonly told?: ListsNews | undefined;
   /** Set where several threads serve. */
@@ -76,6 +88,9 @@ export interface Address {
   readonly besideAnother?: boolean;
   readonly listening?: Listening | undefined;
 }
+
+/** Part of the memory that the system allows in which responses of WebSockets are kept for a moment. */
+const RECENT_SHARE = 0.1;
 
 /** What one thread serves requests with, from the socket to the upstreams. Disposing closes it. */
 export class Door implements AsyncDisposable {
@@ -147,10 +162,15 @@ export class Door implements AsyncDisposable {
       estimates.tell = (news) => tell({ kind: "estimate", news });
       routing.affinity.tell = (news) => tell({ kind: "affinity", news });
     }
+    const { memoryBytes } = parts;
     const bounds = built.use(
       new Bounds(settings, {
         now,
         timers,
+        log,
+        inFlight: () => inFlight.ownCount,
+        memoryBytes,
+        onCut: (cut) => log.warn("connection cut: too much came without a request", { ...cut }),
         threads: threads && tell && { ...threads, tell },
       }),
     );
@@ -158,8 +178,9 @@ export class Door implements AsyncDisposable {
       request: (request, info, options) => servings.current.app.turn(request, info, options),
       connections: bounds.connections,
       places: bounds.openSockets,
-      sockets: bounds.sockets,
+      arrivals: bounds.arrivals,
       memory: bounds.large.memory,
+      recentBytes: RECENT_SHARE * memoryBytes,
       unbilledBytes: bounds.unbilledBytes,
       log,
     });
@@ -175,10 +196,16 @@ export class Door implements AsyncDisposable {
           admission,
           inFlight,
           estimates,
+          followed: new FollowedReplies(),
           routing,
           bounds,
           timers,
           sealing: new Sealing(parts.sealKey),
+          ownKeys: new OwnKeys({
+            cipher: new UpstreamKeyCipher(parts.sealKey),
+            memory: routing,
+            now,
+          }),
           sockets,
           itemsCipher: new BoundCipher(parts.sealKey, "sluice kept items"),
           reloads: (): Reload | undefined => servings.lastReload,
@@ -248,6 +275,10 @@ export class Door implements AsyncDisposable {
     return this.#server = serve({ fetch }, {
       ...address,
       connections: this.bounds.connections,
+      listened: (port) => {
+        this.bounds.sockets?.refuseHttp2(port);
+        this.bounds.arrivals.start(port);
+      },
       onInterruption: (error) =>
         this.#log.error("stopped listening: out of file descriptors? closing idle connections", {
           error: String(error),

@@ -1,9 +1,11 @@
-import type { Pages } from "../http/mod.ts";
-import { joinBytes, type Methods, PortCalls } from "../platform/mod.ts";
+import type { Pages } from "../doors/http/mod.ts";
+import { type Methods, PortCalls } from "../ground/platform/mod.ts";
+import { readStart } from "../ground/web/mod.ts";
 import type { PageCall } from "./thread_protocol.ts";
 
 /** Longer bodies are cut; the console refuses them long before. */
 const MAX_BODY_BYTES = 1_048_576;
+const BODY_MS = 10_000;
 
 interface Head {
   readonly status: number;
@@ -34,7 +36,9 @@ export class ForwardedPages implements Pages {
 
   async fetch(request: Request, peer: string): Promise<Response> {
     const { url, method } = request;
-    const body = request.body === null ? undefined : await start(request.body);
+    const body = request.body === null
+      ? undefined
+      : await readStart(request, { maxBytes: MAX_BODY_BYTES, maxMs: BODY_MS });
     const { port1, port2 } = new MessageChannel();
     const calls = new PortCalls<ResponseMethods>(port1, {});
     this.#send({ url, method, headers: [...request.headers], body, peer, port: port2 });
@@ -102,16 +106,4 @@ export function answerPage(
     },
   };
   new PortCalls<Methods>(port, methods);
-}
-
-/** The first bytes of a body. */
-async function start(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    pieces.push(piece);
-    bytes += piece.byteLength;
-    if (bytes > MAX_BODY_BYTES) break;
-  }
-  return joinBytes(pieces);
 }

@@ -1,36 +1,48 @@
 import { createHash } from "node:crypto";
-import type { Account } from "../accounts/mod.ts";
-import { Alerts, type AlertTimes } from "../alerts/mod.ts";
-import type { Admission } from "../admission/mod.ts";
-import { Catalog } from "../catalog/mod.ts";
-import { VERSION } from "../platform/mod.ts";
-import { type Config, databaseFile, type Settings } from "../config/mod.ts";
+import type { Account } from "../people/accounts/mod.ts";
+import { Alerts, type AlertTimes } from "../operating/alerts/mod.ts";
+import type { Admission } from "../requests/admission/mod.ts";
+import { Catalog } from "../settings/catalog/mod.ts";
+import { TimeSlices } from "../ground/fair_share/mod.ts";
+import { limitTurns, memoryLimitBytes, VERSION } from "../ground/platform/mod.ts";
+import { type Config, databaseFile, type Settings } from "../settings/config/mod.ts";
 import {
   type Database,
   databaseAlone,
   databaseBytes,
+  EmbeddedDatabase,
   foldLog,
   gatewayIdentity,
   type ObserveCommit,
-} from "../database/mod.ts";
-import type { App, Server } from "../http/mod.ts";
-import { type Resolve, systemResolve } from "../images/mod.ts";
-import { PaymentSweep, pruneEvents } from "../payments/mod.ts";
-import type { InFlightRequests } from "../relay/mod.ts";
-import { pruneLog, pruneRequests } from "../operation_log/mod.ts";
-import { sealKey } from "../sealing/mod.ts";
-import { guardProcess, type Log, Metrics, sumOfMetrics, type Tracing } from "../telemetry/mod.ts";
-import { mergedStates, type RetryPolicy, type Upstreams } from "../upstreams/mod.ts";
-import { DayTotals, Retention } from "../usage/mod.ts";
+  ReadAside,
+} from "../ground/database/mod.ts";
+import type { App, Server } from "../doors/http/mod.ts";
+import { type Resolve, systemResolve } from "../requests/images/mod.ts";
+import { PaymentSweep, pruneEvents } from "../money/payments/mod.ts";
+import type { InFlightRequests } from "../requests/relay/mod.ts";
+import { pruneLog, pruneRequests } from "../people/operation_log/mod.ts";
+import {
+  guardProcess,
+  type Log,
+  Metrics,
+  sumOfMetrics,
+  type Tracing,
+} from "../ground/telemetry/mod.ts";
+import { mergedStates, type RetryPolicy, type Upstreams } from "../requests/upstreams/mod.ts";
+import { DayTotals, Retention } from "../money/usage/mod.ts";
 import { sharedMemory } from "./bounds.ts";
+import { DatabaseStates } from "./database_states.ts";
 import { Door } from "./door.ts";
 import { newsOf } from "./serving.ts";
 import { Running } from "./running.ts";
-import { ServingThreads, type StartThread } from "./serving_threads.ts";
-import { type Reload, retentionLimits } from "./servings.ts";
+import { ServingThreads, type ServingThreadsParts, type StartThread } from "./serving_threads.ts";
+import type { Reload } from "./reload.ts";
+import { retentionLimits, runsPrograms } from "./servings.ts";
 import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.ts";
 
 const DAY_MS = 86_400_000;
+/** Processor time that no turn of the main thread takes, or it hangs. */
+const MAX_TURN_MS = 30_000;
 /** Max threads, and with a libSQL server: sqld 0.24 stops answering when eight write batches are in flight. */
 const MAX_WORKERS = 64;
 const MAX_WORKERS_AT_SERVER = 4;
@@ -53,6 +65,8 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
   readonly writeLog?: (text: string) => void;
   /** Starts a serving thread; tests pass their own. */
   readonly startThread?: StartThread;
+  /** How soon a thread counts as hanging; tests are less patient. */
+  readonly watchdog?: ServingThreadsParts["watchdog"];
   /**
    * Reads the settings again, as they were read at the start, or those of another file; without it, the console cannot
    * change the settings file.
@@ -79,7 +93,10 @@ export interface Gateway extends Omit<Store, "owner" | "config"> {
   /** The key created at the first start; shown once, undefined from then on. */
   readonly firstKey: string | undefined;
   readonly owner: Account;
-  /** Keeps the process up from now on when there is a bug, and gives up permissions that serving does not need. */
+  /**
+   * Keeps the process up from now on when there is a bug, has the system end it when its main thread hangs, and gives up permissions
+   * that serving does not need.
+   */
   guardProcess(): void;
   /** Listens where the settings say. */
   listen(): Promise<Server>;
@@ -128,9 +145,12 @@ export async function assemble(config: Config, environment: Environment): Promis
       : async (own) => await sumOfMetrics([await own(), ...await threads?.metrics() ?? []]),
   );
   const observe: ObserveCommit = (commit) => metrics.committed(commit);
+  const databaseStates = new DatabaseStates(log);
   const storeOptions = {
     ...environment,
     observe,
+    beside: [identity.lock],
+    onState: databaseStates.changed,
     besideGateway: takeover,
   };
   const store = built.use(await openStore(config, storeOptions));
@@ -139,6 +159,9 @@ export async function assemble(config: Config, environment: Environment): Promis
   if (file !== undefined) {
     built.defer(() => isHandedOver() ? undefined : leaveOneFile(database, log));
   }
+  const reports = database instanceof EmbeddedDatabase
+    ? built.adopt(reportsOf(database, identity.lock), (one) => one.close())
+    : undefined;
   const { owner, firstKey } = await ensureOwner(store);
 
   const retention = built.adopt(
@@ -160,12 +183,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   );
   retention.start();
   built.adopt(new DayTotals({ database, log, now }), (one) => one.close()).start();
-  const key = await sealKey({
-    secret: settings.secret?.reveal(),
-    directory: settings.data,
-    server: file === undefined ? database : undefined,
-    now,
-  });
+  const key = await store.sealKey();
   const upstreamStates = async () =>
     mergedStates([door.upstreamStates, ...await threads?.upstreams() ?? []]);
   const alerts = built.adopt(
@@ -187,7 +205,10 @@ export async function assemble(config: Config, environment: Environment): Promis
     }),
     (one) => one.close(),
   );
+  databaseStates.watcher = alerts.database;
   const closing = new AbortController();
+  // once, as programs may not be run any more when a thread is started again
+  const memoryBytes = await memoryLimitBytes();
   const memory = count === 1 ? undefined : sharedMemory(count);
   let threads: ServingThreads | undefined;
   const door: Door = built.use(
@@ -195,8 +216,11 @@ export async function assemble(config: Config, environment: Environment): Promis
       store,
       storeOptions: environment,
       gatewayId: identity.ids[0]!,
+      memoryBytes,
       sealKey: key,
-      abandonedIds: identity.abandoned,
+      abandonedIds: file === undefined
+        ? identity.abandoned
+        : [...identity.abandoned, ...identity.copied],
       log,
       metrics,
       tracing,
@@ -205,12 +229,14 @@ export async function assemble(config: Config, environment: Environment): Promis
       lendFrom: environment.lendFrom,
       retention,
       prove: identity.prove,
+      reports,
       threads: memory && {
         thread: 1,
         memory,
         connections: {
           sweeps: true,
           busyElsewhere: async (peers) => await threads?.busy(peers) ?? [],
+          claimedElsewhere: async (peers) => await threads?.claimed(peers) ?? [],
         },
         tell: (news) => threads?.tell(news),
       },
@@ -233,6 +259,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     threads = built.use(
       await ServingThreads.start({
         memory,
+        memoryBytes,
         gatewayIds: identity.ids,
         sealKey: key,
         database,
@@ -244,6 +271,7 @@ export async function assemble(config: Config, environment: Environment): Promis
         lendFrom: environment.lendFrom,
         writeLog: environment.writeLog,
         startThread: environment.startThread,
+        watchdog: environment.watchdog,
         prove: identity.prove,
         pages: {
           fetch: (request, peer) => servings.current.pages.fetch(request, peer),
@@ -317,7 +345,13 @@ export async function assemble(config: Config, environment: Environment): Promis
     firstKey,
     owner,
     guardProcess() {
-      owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() }));
+      owned.defer(guardProcess({
+        log,
+        unhandled: () => metrics.unhandled(),
+        runsPrograms: runsPrograms(servings.current.config),
+      }));
+      const limit = limitTurns(MAX_TURN_MS);
+      if (limit !== undefined) owned.use(limit);
       threads?.guard();
     },
     listen: () => running.listen(),
@@ -360,4 +394,11 @@ function routesDigest({ routes, upstream, upstreams, credits }: Settings): strin
 async function leaveOneFile(database: Database, log: Log): Promise<void> {
   const fault = await foldLog(database).then((done) => done ? undefined : "it is in use", String);
   if (fault !== undefined) log.warn("the write-ahead log stays beside its file", { error: fault });
+}
+
+/** Reads of an embedded file for reports and pages, on a connection and a thread of their own. */
+function reportsOf(database: EmbeddedDatabase, lock: string): ReadAside {
+  const open = () =>
+    EmbeddedDatabase.open(database.place, { durability: "normal", readOnly: true, beside: [lock] });
+  return new ReadAside(database, open, new TimeSlices());
 }

@@ -7,6 +7,6 @@
  */
 
 export { assemble, type Environment, type Gateway } from "./gateway.ts";
-export type { Reload } from "./servings.ts";
+export type { Reload } from "./reload.ts";
 export type { ServingWorker, StartThread } from "./serving_threads.ts";
 export { openStore, type Store, type StoreOptions } from "./store.ts";

@@ -1,5 +1,5 @@
-import type { Settings } from "../config/mod.ts";
-import { Payments, type PaymentsParts } from "../payments/mod.ts";
+import type { Settings } from "../settings/config/mod.ts";
+import { Payments, type PaymentsParts } from "../money/payments/mod.ts";
 
 /** Makes the payments of a reading of the settings. */
 export function openPayments(

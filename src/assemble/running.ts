@@ -1,10 +1,10 @@
-import type { Alerts } from "../alerts/mod.ts";
-import type { Settings } from "../config/mod.ts";
-import { announcedGateway, type GatewayIdentity } from "../database/mod.ts";
-import type { Server } from "../http/mod.ts";
-import { collectGarbageWhenIdle } from "../platform/mod.ts";
-import { delay } from "../std/mod.ts";
-import type { Log } from "../telemetry/mod.ts";
+import type { Alerts } from "../operating/alerts/mod.ts";
+import type { Settings } from "../settings/config/mod.ts";
+import { announcedGateway, type GatewayIdentity } from "../ground/database/mod.ts";
+import type { Server } from "../doors/http/mod.ts";
+import { collectGarbageWhenIdle } from "../ground/platform/mod.ts";
+import { delay } from "../ground/std/mod.ts";
+import type { Log } from "../ground/telemetry/mod.ts";
 import type { Door } from "./door.ts";
 import type { ServingThreads } from "./serving_threads.ts";
 
@@ -144,11 +144,19 @@ export class Running {
    * @returns How many requests had to be cut off.
    */
   async stop(): Promise<{ cutOff: number }> {
-    const { door: { servings, inFlight }, threads } = this.#parts;
-    servings.stopTaking();
-    threads?.stopTaking();
+    const { door, threads } = this.#parts;
+    const { servings, inFlight } = door;
     const { drainMs } = servings.current.config.settings.limits;
-    const [own, others] = await Promise.all([inFlight.finish(drainMs), threads?.finish(drainMs)]);
+    const untilTick = performance.now() + drainMs;
+    if (this.#handedOver) {
+      // clients may still send requests over connections to this process: they are answered, and the connections closed
+      while (performance.now() < untilTick && !await this.#isQuiet()) await delay(LOOK_MS);
+    } else {
+      servings.stopTaking();
+      threads?.stopTaking();
+    }
+    const leftMs = Math.max(0, untilTick - performance.now());
+    const [own, others] = await Promise.all([inFlight.finish(leftMs), threads?.finish(leftMs)]);
     await this.close();
     return { cutOff: own.cutOff + (others?.cutOff ?? 0) };
   }

@@ -1,8 +1,8 @@
-import type { KeyRing } from "../accounts/mod.ts";
-import type { Admission } from "../admission/mod.ts";
-import { Registration, Sales } from "../billing/mod.ts";
-import { Catalog } from "../catalog/mod.ts";
-import type { Config } from "../config/mod.ts";
+import type { KeyRing } from "../people/accounts/mod.ts";
+import type { Admission } from "../requests/admission/mod.ts";
+import { Registration, Sales } from "../money/billing/mod.ts";
+import { Catalog } from "../settings/catalog/mod.ts";
+import type { Config } from "../settings/config/mod.ts";
 import {
   App,
   isAdminPath,
@@ -10,33 +10,40 @@ import {
   openApiDocument,
   type Pages,
   type ResponseSockets,
-} from "../http/mod.ts";
-import { ImageFetcher, Images, type Resolve, systemResolve } from "../images/mod.ts";
-import { KeptItems } from "../kept_items/mod.ts";
-import type { Console } from "../console/mod.ts";
-import type { Payments } from "../payments/mod.ts";
-import { Requests } from "../operation_log/mod.ts";
-import type { SettingsFileParts } from "../operations/mod.ts";
-import type { CoarseTimers } from "../platform/mod.ts";
-import type { InFlightRequest, InFlightRequests, InputEstimates } from "../relay/mod.ts";
-import type { BoundCipher, Sealing } from "../sealing/mod.ts";
-import { type Log, type Metrics, NO_TRACING, type Tracing } from "../telemetry/mod.ts";
+} from "../doors/http/mod.ts";
+import type { ReadAside, ReadFor } from "../ground/database/mod.ts";
+import { ImageFetcher, Images, type Resolve, systemResolve } from "../requests/images/mod.ts";
+import { KeptItems } from "../wire/kept_items/mod.ts";
+import type { Console } from "../doors/console/mod.ts";
+import type { Payments } from "../money/payments/mod.ts";
+import { Requests } from "../people/operation_log/mod.ts";
+import type { SettingsFileParts } from "../operating/operations/mod.ts";
+import type { CoarseTimers } from "../ground/platform/mod.ts";
+import type {
+  FollowedReplies,
+  InFlightRequest,
+  InFlightRequests,
+  InputEstimates,
+} from "../requests/relay/mod.ts";
+import type { BoundCipher, Sealing } from "../wire/sealing/mod.ts";
+import { type Log, type Metrics, NO_TRACING, type Tracing } from "../ground/telemetry/mod.ts";
 import {
   configuredUpstreams,
   type ListsNews,
   ModelLists,
+  type OwnKeys,
   type RetryPolicy,
   type RoutingMemory,
   ToldModelLists,
   type UpstreamModels,
   type Upstreams,
   type UpstreamState,
-} from "../upstreams/mod.ts";
+} from "../requests/upstreams/mod.ts";
 import { Aside } from "./aside.ts";
 import type { Bounds } from "./bounds.ts";
 import { openPayments } from "./payments.ts";
 import type { Store, StoreOptions } from "./store.ts";
-import type { Reload } from "./servings.ts";
+import type { Reload } from "./reload.ts";
 import { openUpstreams } from "./upstreams.ts";
 
 /** What lives as long as the gateway, whatever its settings are. */
@@ -46,6 +53,7 @@ export interface LastingParts {
   readonly admission: Admission;
   readonly inFlight: InFlightRequests;
   readonly estimates: InputEstimates;
+  readonly followed: FollowedReplies;
   readonly bounds: Bounds;
   readonly timers: CoarseTimers;
   readonly log: Log;
@@ -55,6 +63,7 @@ export interface LastingParts {
   /** What the choice of targets and keys remembers. */
   readonly routing: RoutingMemory;
   readonly sealing: Sealing;
+  readonly ownKeys: OwnKeys;
   /** The key of the seals. */
   readonly sealKey: Uint8Array;
   /** Encrypts kept items. */
@@ -77,6 +86,8 @@ export interface LastingParts {
   readonly settingsFile?: SettingsFileParts | undefined;
   /** The console and the operator's API, if another thread has them. */
   readonly pages?: Pages | undefined;
+  /** The database for reports and pages; without, they read the database itself. */
+  readonly reports?: ReadAside | undefined;
 }
 
 /** What one reading of the settings makes: a request keeps the one that it began with. */
@@ -181,15 +192,28 @@ export async function openServing(
     settingsFile: parts.settingsFile,
     requests: new Requests(database, { secret: parts.sealKey, now }),
   };
-  const operations = { ...store, ...billing, config, catalog: own.catalog, now, gateway };
+  const reports = parts.reports ?? database;
+  const readFor: ReadFor = parts.reports?.readFor ?? ((_owner, work) => work());
+  const operations = {
+    ...store,
+    ...billing,
+    database: reports,
+    config,
+    catalog: own.catalog,
+    now,
+    sealKey: () => Promise.resolve(parts.sealKey),
+    gateway,
+  };
   let opened: Console | undefined;
   built.defer(() => opened?.close());
   const console = lazily(async () => {
-    const { Console } = await import("../console/mod.ts");
+    const { Console } = await import("../doors/console/mod.ts");
     opened = new Console({
       ...store,
       ...own,
       ...billing,
+      database: reports,
+      readFor,
       aside,
       operations,
       openApi: await openApiDocument(),
@@ -197,7 +221,7 @@ export async function openServing(
     return opened;
   });
   const admin = lazily(() =>
-    openAdmin({ operations, keyRing: parts.keyRing, rate: bounds.adminRequests, log })
+    openAdmin({ operations, readFor, keyRing: parts.keyRing, rate: bounds.adminRequests, log })
   );
   const pages: Pages = parts.pages ?? {
     fetch: async (request, peer) =>
@@ -208,6 +232,8 @@ export async function openServing(
   const { payments } = billing;
   const app = new App({
     ...own,
+    reports,
+    readFor,
     webhook: (request) => payments.webhook(request),
     images: new Images({
       limits: settings.images,
@@ -222,6 +248,8 @@ export async function openServing(
     tracing,
     large: bounds.large,
     connections: bounds.connections,
+    arrivals: bounds.arrivals,
+    memory: bounds.memory,
     openRequests: bounds.openRequests,
     counts: bounds.counts,
     unbilledBytes: bounds.unbilledBytes,

@@ -3,8 +3,8 @@
  * database's thread and the main thread it reaches by messages.
  */
 
-import { EmbeddedDatabase, type ObserveCommit } from "../database/mod.ts";
-import { type ChannelEnd, collectGarbageWhenIdle, PortCalls } from "../platform/mod.ts";
+import { EmbeddedDatabase, type ObserveCommit } from "../ground/database/mod.ts";
+import { type ChannelEnd, collectGarbageWhenIdle, PortCalls } from "../ground/platform/mod.ts";
 import {
   bufferedWriter,
   createLog,
@@ -13,9 +13,10 @@ import {
   Metrics,
   openTelemetry,
   PIPE_BYTES,
-} from "../telemetry/mod.ts";
+} from "../ground/telemetry/mod.ts";
 import { Door } from "./door.ts";
 import { ForwardedPages } from "./forwarded_pages.ts";
+import { runsPrograms } from "./servings.ts";
 import { openStore } from "./store.ts";
 import { receivedConfig } from "./thread_config.ts";
 import type { Beginning, MainMethods, ThreadMethods } from "./thread_protocol.ts";
@@ -69,6 +70,7 @@ async function open(beginning: Beginning): Promise<Opened> {
       store,
       storeOptions,
       gatewayId: beginning.gatewayId,
+      memoryBytes: beginning.memoryBytes,
       sealKey: beginning.sealKey,
       abandonedIds: [],
       log,
@@ -82,7 +84,11 @@ async function open(beginning: Beginning): Promise<Opened> {
       threads: {
         thread,
         memory,
-        connections: { sweeps: false, busyElsewhere: () => Promise.resolve([]) },
+        connections: {
+          sweeps: false,
+          busyElsewhere: () => Promise.resolve([]),
+          claimedElsewhere: () => Promise.resolve([]),
+        },
         tell: (news) => main.tell("tell", news),
       },
       closing: closing.signal,
@@ -95,7 +101,13 @@ async function open(beginning: Beginning): Promise<Opened> {
     metrics,
     configureLog: () => log.configure(logSettings(door.servings.current.config.settings)),
     databaseDied: (message) => embedded?.fail(message),
-    guard: () => owned.defer(guardProcess({ log, unhandled: () => metrics.unhandled() })),
+    guard() {
+      owned.defer(guardProcess({
+        log,
+        unhandled: () => metrics.unhandled(),
+        runsPrograms: runsPrograms(door.servings.current.config),
+      }));
+    },
     async close() {
       closing.abort();
       await door.closeConnections(CLOSE_PATIENCE_MS);
@@ -162,6 +174,9 @@ function methods(): ThreadMethods {
     },
     async busy(peers) {
       return (await opened()).door.bounds.connections.busyOf(peers);
+    },
+    async claimed(peers) {
+      return (await opened()).door.bounds.arrivals.claimed(peers);
     },
     async handOver(isHandingOver) {
       (await opened()).door.handOver(isHandingOver);

@@ -1,11 +1,16 @@
-import type { PasswordCost } from "../accounts/mod.ts";
-import type { Config } from "../config/mod.ts";
-import type { Database } from "../database/mod.ts";
-import type { Pages, Peer } from "../http/mod.ts";
-import { type ChannelEnd, PortCalls } from "../platform/mod.ts";
-import type { InFlightRequest } from "../relay/mod.ts";
-import { endedMetrics, type Log, type Metrics, type MetricsSnapshot } from "../telemetry/mod.ts";
-import type { ListsNews, RetryPolicy, UpstreamState } from "../upstreams/mod.ts";
+import type { PasswordCost } from "../people/accounts/mod.ts";
+import type { Config } from "../settings/config/mod.ts";
+import type { Database } from "../ground/database/mod.ts";
+import type { Pages, Peer } from "../doors/http/mod.ts";
+import { type ChannelEnd, PortCalls } from "../ground/platform/mod.ts";
+import type { InFlightRequest } from "../requests/relay/mod.ts";
+import {
+  endedMetrics,
+  type Log,
+  type Metrics,
+  type MetricsSnapshot,
+} from "../ground/telemetry/mod.ts";
+import type { ListsNews, RetryPolicy, UpstreamState } from "../requests/upstreams/mod.ts";
 import { releaseThread } from "./bounds.ts";
 import { answerPage } from "./forwarded_pages.ts";
 import type { OtherThreads } from "./servings.ts";
@@ -17,6 +22,7 @@ import type {
   SharedMemory,
   ThreadMethods,
 } from "./thread_protocol.ts";
+import { ThreadWatchdog } from "./thread_watchdog.ts";
 
 /** How long a thread's answer is waited for where the others' will do. */
 const PATIENCE_MS = 2_000;
@@ -27,6 +33,9 @@ const FIRST_RESTART_MS = 100;
 const MAX_RESTART_MS = 30_000;
 /** A thread that lived this long did not die of how it was started. */
 const STEADY_MS = 60_000;
+
+/** Requests that the log names of a thread that hangs. */
+const MAX_NAMED = 20;
 
 /** Starts a serving thread. */
 export type StartThread = (number: number) => ServingWorker;
@@ -40,6 +49,8 @@ export interface ServingWorker extends ChannelEnd {
 /** What the serving threads need from the main one. */
 export interface ServingThreadsParts {
   readonly memory: SharedMemory;
+  /** What the system allows the process, in bytes. */
+  readonly memoryBytes: number;
   /** IDs of the gateway's threads, this one's first. */
   readonly gatewayIds: readonly string[];
   readonly sealKey: Uint8Array;
@@ -53,6 +64,8 @@ export interface ServingThreadsParts {
   /** Writes lines of the threads' logs; without, they write to standard error themselves. */
   readonly writeLog: ((text: string) => void) | undefined;
   readonly startThread: StartThread | undefined;
+  /** How soon a thread counts as hanging. */
+  readonly watchdog?: { readonly lookMs: number; readonly maxLooks: number } | undefined;
   readonly prove: (challenge: string) => Promise<string>;
   /** The console. */
   readonly pages: Pages;
@@ -88,11 +101,18 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   #isHandingOver = false;
   #isStopping = false;
   #closed = false;
+  readonly #watchdog: ThreadWatchdog<Thread, readonly InFlightRequest[]>;
   /** Counts of threads that have died. */
   #ended: MetricsSnapshot = [];
 
   private constructor(parts: ServingThreadsParts) {
     this.#parts = parts;
+    this.#watchdog = new ThreadWatchdog({
+      threads: () => this.#alive.values(),
+      ask: ({ calls }) => calls.call("live", null),
+      hung: (thread, live) => this.#hung(thread, live),
+      ...parts.watchdog,
+    });
   }
 
   /** Starts one thread for each of the gateway's IDs but the first, and waits until all can serve. */
@@ -206,6 +226,12 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     return busy.length < this.#alive.size ? peers : busy.flat();
   }
 
+  /** On which of these clients' connections a request has come in a thread; all of them if one does not say. */
+  async claimed(peers: readonly Peer[]): Promise<readonly Peer[]> {
+    const claimed = await this.#each(({ calls }) => calls.call("claimed", peers));
+    return claimed.length < this.#alive.size ? peers : claimed.flat();
+  }
+
   /** Begins to hand over to another process, or goes on as before. */
   async handOver(isHandingOver: boolean): Promise<void> {
     this.#isHandingOver = isHandingOver;
@@ -236,6 +262,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
+    this.#watchdog.close();
     for (const timer of this.#restarts.values()) clearTimeout(timer);
     await Promise.all(this.#restarting);
     await this.#each(({ calls }) => calls.call("close", null), CLOSE_PATIENCE_MS);
@@ -247,6 +274,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     const {
       database,
       memory,
+      memoryBytes,
       gatewayIds,
       sealKey,
       traces,
@@ -284,6 +312,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
         sealKey,
         line,
         memory,
+        memoryBytes,
         traces,
         retries,
         passwordCost,
@@ -313,6 +342,17 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
       await thread.calls.call("apply", null);
       thread.config = config;
     }
+  }
+
+  /** The platform shows the stack of no other thread: its requests say what it was busy with. */
+  #hung(thread: Thread, live: readonly InFlightRequest[] = []): void {
+    this.#parts.log.error("a serving thread does not answer: it is ended", {
+      thread: thread.number,
+      in_flight: live.length,
+      newest: live.toSorted((one, other) => other.startedAtMs - one.startedAtMs)
+        .slice(0, MAX_NAMED).map(({ requestId }) => requestId).join(", "),
+    });
+    this.#died(thread, "it did not answer");
   }
 
   #died(thread: Thread, message: string): void {

@@ -1,8 +1,9 @@
-import type { AdmissionSettings } from "../admission/mod.ts";
-import { type Config, locateFaults, type Settings } from "../config/mod.ts";
-import { TierList } from "../ledger/mod.ts";
-import type { Retention, RetentionLimits } from "../usage/mod.ts";
-import type { ListsNews } from "../upstreams/mod.ts";
+import type { AdmissionSettings } from "../requests/admission/mod.ts";
+import { type Config, locateFaults, type Settings } from "../settings/config/mod.ts";
+import { TierList } from "../money/ledger/mod.ts";
+import type { Retention, RetentionLimits } from "../money/usage/mod.ts";
+import type { ListsNews } from "../requests/upstreams/mod.ts";
+import type { Reload } from "./reload.ts";
 import { type LastingParts, newsOf, openServing, type Serving } from "./serving.ts";
 import { ensureOwner, type StoreOptions } from "./store.ts";
 
@@ -17,17 +18,6 @@ const KEPT: Readonly<Record<string, (settings: Settings) => unknown>> = {
   workers: ({ workers }) => workers,
   secret: ({ secret }) => secret?.reveal(),
 };
-
-/** How a reload went. */
-export interface Reload {
-  /** How many there were, this one included. */
-  readonly count: number;
-  readonly atMs: number;
-  /** Why the settings in use stayed; null if the new ones are used. */
-  readonly fault: string | null;
-  /** Changed settings that need a restart. */
-  readonly needRestart: readonly string[];
-}
 
 /** The other threads that serve, which use the same settings. */
 export interface OtherThreads {
@@ -246,6 +236,13 @@ function keep(
 /** What admission takes from the settings. */
 export function admissionSettings({ tiers, limits }: Settings): AdmissionSettings {
   return { tierList: new TierList(tiers), leaseMs: limits.holdLeaseMs };
+}
+
+/** Whether settings name programs that print tokens of upstreams. */
+export function runsPrograms({ settings }: Config): boolean {
+  return Object.values(settings.upstreams).some(({ credentials }) =>
+    credentials?.kind === "command"
+  );
 }
 
 /** What retention takes from the settings. */

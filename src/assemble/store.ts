@@ -8,22 +8,25 @@ import {
   Sessions,
   TeamKeys,
   Teams,
-} from "../accounts/mod.ts";
-import { Registration, Sales } from "../billing/mod.ts";
-import { type Config, databaseFile } from "../config/mod.ts";
+  UpstreamKeys,
+} from "../people/accounts/mod.ts";
+import { Registration, Sales } from "../money/billing/mod.ts";
+import { type Config, databaseFile } from "../settings/config/mod.ts";
 import {
   type Database,
   databaseAlone,
   DatabaseClock,
   DirectoryInUse,
+  type FileState,
   gatewayIdentity,
   type ObserveCommit,
   openDatabase,
   refuseLinks,
-} from "../database/mod.ts";
-import { RULES } from "../ledger/mod.ts";
-import { Codes, type Payments } from "../payments/mod.ts";
-import { SILENT } from "../telemetry/mod.ts";
+} from "../ground/database/mod.ts";
+import { RULES } from "../money/ledger/mod.ts";
+import { Codes, type Payments } from "../money/payments/mod.ts";
+import { SILENT } from "../ground/telemetry/mod.ts";
+import { sealKey } from "../wire/sealing/mod.ts";
 import { openPayments } from "./payments.ts";
 
 /** How a database is opened. */
@@ -35,6 +38,10 @@ export interface StoreOptions {
   readonly wrapDatabase?: (database: Database) => Database;
   /** Called with every commit. */
   readonly observe?: ObserveCommit;
+  /** Files that must stay what they are for as long as an embedded file is used. */
+  readonly beside?: readonly string[];
+  /** Called when an embedded file was given up after a failure, and when it is used again. */
+  readonly onState?: (state: FileState) => void;
   /** Whether a gateway may run on the database; then its schema is left as it is. */
   readonly besideGateway?: boolean;
   /** The database, if it is open already, as over a line to another thread's. */
@@ -52,12 +59,15 @@ export interface Store extends AsyncDisposable {
   readonly teams: Teams;
   readonly members: Members;
   readonly teamKeys: TeamKeys;
+  readonly upstreamKeys: UpstreamKeys;
   readonly registration: Registration;
   readonly sales: Sales;
   readonly payments: Payments;
   readonly codes: Codes;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
+  /** Reads the key of the seals, or makes it. */
+  readonly sealKey: () => Promise<Uint8Array>;
   /** Resolves with the owner's account, created with its credits when there is none yet. */
   readonly owner: () => Promise<Account>;
 }
@@ -86,6 +96,8 @@ export async function openStore(
         rules: RULES,
         now: ownNow,
         observe,
+        beside: options.beside,
+        onState: options.onState,
         mayMigrate: besideGateway && file !== undefined
           ? () => noGatewayRuns(settings.data, file)
           : undefined,
@@ -109,6 +121,14 @@ export async function openStore(
     teams: new Teams(database, now),
     members: new Members(database, now),
     teamKeys: new TeamKeys(database, now),
+    upstreamKeys: new UpstreamKeys(database, now),
+    sealKey: () =>
+      sealKey({
+        secret: settings.secret?.reveal(),
+        directory: settings.data,
+        server: file === undefined ? database : undefined,
+        now,
+      }),
     registration,
     owner: () => registration.owner(settings.owner.email),
     sales: new Sales(database, settings.packages, settings.credits, now),

@@ -1,4 +1,4 @@
-import { type Config, Secret } from "../config/mod.ts";
+import { type Config, Secret } from "../settings/config/mod.ts";
 
 /** Settings as they are sent to another thread: plain data, secrets revealed and marked. */
 export interface SentConfig {

@@ -1,9 +1,14 @@
-import type { PasswordCost } from "../accounts/mod.ts";
-import type { DatabaseLine } from "../database/mod.ts";
-import type { SharedUseMemory } from "../fair_share/mod.ts";
-import type { EstimateNews, InFlightRequest } from "../relay/mod.ts";
-import type { MetricsSnapshot } from "../telemetry/mod.ts";
-import type { AffinityNews, ListsNews, RetryPolicy, UpstreamState } from "../upstreams/mod.ts";
+import type { PasswordCost } from "../people/accounts/mod.ts";
+import type { DatabaseLine } from "../ground/database/mod.ts";
+import type { SharedUseMemory } from "../ground/fair_share/mod.ts";
+import type { EstimateNews, InFlightRequest } from "../requests/relay/mod.ts";
+import type { MetricsSnapshot } from "../ground/telemetry/mod.ts";
+import type {
+  AffinityNews,
+  ListsNews,
+  RetryPolicy,
+  UpstreamState,
+} from "../requests/upstreams/mod.ts";
 import type { SentConfig } from "./thread_config.ts";
 
 /** What the threads of the process count together. */
@@ -43,6 +48,8 @@ export interface Beginning extends Generation {
   /** The way to the database's thread; undefined for a server. */
   readonly line: DatabaseLine | undefined;
   readonly memory: SharedMemory;
+  /** What the system allows the process, in bytes. */
+  readonly memoryBytes: number;
   readonly traces: boolean;
   readonly retries: RetryPolicy | undefined;
   readonly passwordCost: PasswordCost | undefined;
@@ -76,6 +83,8 @@ export type ThreadMethods = {
   upstreams: (nothing: null) => Promise<readonly UpstreamState[]>;
   /** Which of these clients' connections are in use. */
   busy: (peers: readonly string[]) => Promise<readonly string[]>;
+  /** On which of these clients' connections a request has come. */
+  claimed: (peers: readonly string[]) => Promise<readonly string[]>;
   /** Whether connections close after each response, as another process has taken over. */
   handOver: (isHandingOver: boolean) => Promise<void>;
   /** Milliseconds since the last request. */

@@ -1,12 +1,12 @@
-import { type Catalog, SIMULATOR } from "../catalog/mod.ts";
-import type { Settings } from "../config/mod.ts";
+import { type Catalog, SIMULATOR } from "../settings/catalog/mod.ts";
+import type { Settings } from "../settings/config/mod.ts";
 import {
   configuredUpstreams,
   httpUpstream,
   simulatorUpstream,
   Upstreams,
   type UpstreamsOptions,
-} from "../upstreams/mod.ts";
+} from "../requests/upstreams/mod.ts";
 
 /** Opens the upstreams of the settings, and the simulator where a route of the catalog needs it. */
 export async function openUpstreams(

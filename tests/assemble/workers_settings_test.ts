@@ -1,6 +1,6 @@
-import { Secret } from "../../src/config/mod.ts";
+import { Secret } from "../../src/settings/config/mod.ts";
 import { assertEquals, assertRejects } from "../assert.ts";
-import { loadConfig } from "../../src/config/mod.ts";
+import { loadConfig } from "../../src/settings/config/mod.ts";
 import { receivedConfig, sentConfig } from "../../src/assemble/thread_config.ts";
 import { tempDir } from "../fake/temp.ts";
 

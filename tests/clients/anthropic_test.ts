@@ -263,12 +263,12 @@ onEveryPairing("anthropic SDK", {
     if (upstream !== undefined) assertEquals(reasonedTurns(upstream.bodies.at(-1)), 7);
   },
 
-  "leaves in the middle of a stream": (gateway, upstream) =>
-    leaves(gateway, upstream, async (signal) => {
+  "leaves in the middle of a stream": (gateway) =>
+    leaves(gateway, async (signal) => {
       const stream = await sdk(gateway).messages.create({
         ...base,
         max_tokens: 1_000,
-        messages: [{ role: "user", content: "[[tokens 900]] [[pace 20ms]]" }],
+        messages: [{ role: "user", content: "[[tokens 300]] [[pace 10ms]]" }],
         stream: true,
       }, { signal });
       return stream;

@@ -1,4 +1,4 @@
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assertEquals } from "../assert.ts";
 import { environment } from "../fake/command.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";

@@ -1,6 +1,6 @@
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { checkResponsesStream } from "../dialects/legal_responses.ts";
+import { checkResponsesStream } from "../wire/dialects/legal_responses.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { usageRecords, WIDE_TIERS } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-import { checkResponsesStream } from "../dialects/legal_responses.ts";
+import { checkResponsesStream } from "../wire/dialects/legal_responses.ts";
 import { usageRecords } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
 import { assertUnderstood, CODEX, codexDesk } from "./codex.ts";
 
 const DIALECTS = ["chat", "messages", "responses"] as const;
-const PICTURE = new URL("../images/files/rgb.png", import.meta.url);
+const PICTURE = new URL("../requests/images/files/rgb.png", import.meta.url);
 const CITY = {
   type: "object",
   properties: { city: { type: "string" } },

@@ -341,11 +341,11 @@ onEveryPairing("openai SDK", {
     if (upstream !== undefined) assertEquals(reasonedTurns(upstream.bodies.at(-1)), 7);
   },
 
-  "leaves in the middle of a stream": (gateway, upstream) =>
-    leaves(gateway, upstream, async (signal) => {
+  "leaves in the middle of a stream": (gateway) =>
+    leaves(gateway, async (signal) => {
       const stream = await sdk(gateway).chat.completions.create({
         model: "svc-k2",
-        messages: [{ role: "user", content: "[[tokens 900]] [[pace 20ms]]" }],
+        messages: [{ role: "user", content: "[[tokens 300]] [[pace 10ms]]" }],
         max_tokens: 1_000,
         stream: true,
       }, { signal });

@@ -8,14 +8,14 @@ import {
   isObject,
   type JsonObject,
   type ParsedRequest,
-} from "../../src/dialects/mod.ts";
-import { joinCalls, type ReplyEvent } from "../../src/dialects/neutral/conversation.ts";
-import { ResponsesWriter } from "../../src/dialects/responses/writer.ts";
-import { Refusal } from "../../src/refusal.ts";
+} from "../../src/wire/dialects/mod.ts";
+import { joinCalls, type ReplyEvent } from "../../src/wire/dialects/neutral/conversation.ts";
+import { ResponsesWriter } from "../../src/wire/dialects/responses/writer.ts";
+import { Refusal } from "../../src/ground/refusal.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
-import { contextOf } from "../dialects/ends.ts";
-import { checkResponsesStream } from "../dialects/legal_responses.ts";
-import { eventsOf } from "../dialects/legal_streams.ts";
+import { contextOf } from "../wire/dialects/ends.ts";
+import { checkResponsesStream } from "../wire/dialects/legal_responses.ts";
+import { eventsOf } from "../wire/dialects/legal_streams.ts";
 
 const BASE_URL = "http://127.0.0.1:9/v1"; // nothing listens there: all requests go to the writer
 

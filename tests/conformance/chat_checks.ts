@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "../assert.ts";
-import { checkChatStream, eventsOf } from "../dialects/legal_streams.ts";
+import { checkChatStream, eventsOf } from "../wire/dialects/legal_streams.ts";
 import type { Check } from "./checks.ts";
 import { type Answered, chat, type Json, says, send, type Target } from "./target.ts";
 

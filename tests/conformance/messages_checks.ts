@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "../assert.ts";
-import { checkMessagesStream, eventsOf, type Rebuilt } from "../dialects/legal_streams.ts";
+import { checkMessagesStream, eventsOf, type Rebuilt } from "../wire/dialects/legal_streams.ts";
 import type { Check } from "./checks.ts";
 import { type Answered, type Json, messages, says, send, type Target } from "./target.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { assert, assertEquals, assertMatch } from "../assert.ts";
-import { eventsOf } from "../dialects/legal_streams.ts";
+import { eventsOf } from "../wire/dialects/legal_streams.ts";
 import type { Check } from "./checks.ts";
 import { compactionObject, responseObject, streamEvent } from "./responses_schema.ts";
 import { type Answered, type Json, responses, says, send, type Target } from "./target.ts";
@@ -21,7 +21,7 @@ const ASK_WEATHER = says(
 );
 
 const PNG = btoa(String.fromCharCode(
-  ...await Deno.readFile(new URL("../images/files/rgb.png", import.meta.url)),
+  ...await Deno.readFile(new URL("../requests/images/files/rgb.png", import.meta.url)),
 ));
 
 function ok({ status, text, json }: Answered): Json {

@@ -1,16 +1,12 @@
-import { signatureOf } from "../../src/alerts/mod.ts";
-import { settingsReference } from "../../src/config/mod.ts";
-import { encodeHex } from "../../src/std/mod.ts";
-import { LOCAL_SERVERS, SERVICES } from "../../src/upstreams/mod.ts";
+import { signatureOf } from "../../src/operating/alerts/mod.ts";
+import { settingsReference } from "../../src/settings/config/mod.ts";
+import { encodeHex } from "../../src/ground/std/mod.ts";
+import { LOCAL_SERVERS } from "../../src/requests/upstreams/mod.ts";
+import { providersPage } from "../../src/doors/cli/providers.ts";
+import { findKnownProvider } from "../../src/settings/known_providers/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import {
-  environment,
-  exampleArgs,
-  homeIn,
-  PROGRAM,
-  sluice,
-  startCommand,
-} from "../fake/command.ts";
+import { environment, exampleArgs, homeIn, PROGRAM, startCommand } from "../fake/command.ts";
+import { sluice } from "../fake/shell.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 
@@ -191,9 +187,17 @@ Deno.test("docs/settings.md is what the schema says", async () => {
   );
 });
 
+Deno.test("docs/providers.md is what sluice providers --markdown prints", async () => {
+  assertEquals(await read("docs/providers.md"), providersPage());
+});
+
 Deno.test("docs/upstreams.md names every preset", async () => {
   const text = await read("docs/upstreams.md");
-  for (const { title, url, source, keyVariable } of [...SERVICES, ...LOCAL_SERVERS]) {
+  const services = ["moonshot", "anthropic", "openai", "openrouter", "deepseek"].map((id) => {
+    const { keyVariables: [keyVariable], ...provider } = findKnownProvider(id)!;
+    return { ...provider, keyVariable };
+  });
+  for (const { title, url, source, keyVariable } of [...services, ...LOCAL_SERVERS]) {
     const row = text.split("\n").find((line) => line.startsWith(`| ${title} `));
     assert(row !== undefined, title);
     assertStringIncludes(row, `\`${url}\``);

@@ -67,7 +67,11 @@ Deno.test({
   async fn() {
     await using dir = await tempDir();
     await using gateway = await startGateway({
-      settings: { trustedProxies: ["127.0.0.1"], publicUrl: "https://llm.example.com" },
+      settings: {
+        trustedProxies: ["127.0.0.1"],
+        publicUrl: "https://llm.example.com",
+        onClientDisconnect: "abort",
+      },
     });
     await using nginx = await startNginx(dir.path, gateway.url);
     const ask = (prompt: string, stream: boolean) => [

@@ -39,7 +39,7 @@ Deno.test("the README is at most 150 lines, its first call by line 15", () => {
 
 Deno.test("every block of the README is run by a test", () => {
   const tested = [
-    "npx -y deno@2 task start", // tests/cli/commands_test.ts: first start
+    "npx -y deno@2 task start", // tests/doors/cli/commands_test.ts: first start
     'eval "$(sluice env)"',
     'import OpenAI from "openai"',
     "SLUICE_UPSTREAM_URL=https://host.example/v1",

@@ -1,5 +1,5 @@
-import type { Key } from "../../src/accounts/mod.ts";
-import type { Database } from "../../src/database/mod.ts";
+import type { Key } from "../../src/people/accounts/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
 import type { TestGateway } from "./gateway.ts";
 
 /** A reply of the operator's API. */
@@ -49,7 +49,14 @@ export async function ownersClient(
 }
 
 /** Tables whose rows come and go by themselves. */
-const RESTLESS = ["operation_requests", "budget_periods", "probes", "alert_jobs", "loans"];
+const RESTLESS = [
+  "alert_jobs",
+  "alerts",
+  "budget_periods",
+  "loans",
+  "operation_requests",
+  "probes",
+];
 
 /** All rows of all tables as text, without the bookkeeping of replies. */
 export async function contentOf(

@@ -1,5 +1,5 @@
 import { openStore } from "../../src/assemble/mod.ts";
-import { loadConfig } from "../../src/config/mod.ts";
+import { loadConfig } from "../../src/settings/config/mod.ts";
 import { PROGRAM, type RunningCommand, startCommand } from "./command.ts";
 import { WIDE_TIERS } from "./gateway.ts";
 import { sleep, tempDir } from "./temp.ts";

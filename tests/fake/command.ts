@@ -1,4 +1,4 @@
-import { fromFileUrl } from "../../src/std/mod.ts";
+import { fromFileUrl } from "../../src/ground/std/mod.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 
@@ -6,6 +6,7 @@ const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 export const PROGRAM = [
   "run",
   "--quiet",
+  "--v8-flags=--expose-gc",
   "--allow-net",
   "--allow-read",
   "--allow-write",

@@ -1,4 +1,4 @@
-import { audit, creditsOf } from "../../src/ledger/mod.ts";
+import { audit, creditsOf } from "../../src/money/ledger/mod.ts";
 import { assertEquals } from "../assert.ts";
 import type { TestGateway } from "./gateway.ts";
 
@@ -16,7 +16,7 @@ let made = 0;
 export async function customer(
   { gateway }: TestGateway,
   credits: number,
-  { keys = 1, budget }: { keys?: number; budget?: number } = {},
+  { keys = 1, budget }: { keys?: number; budget?: number | undefined } = {},
 ): Promise<Customer> {
   const account = await gateway.accounts.create({ email: `customer${++made}@example.com` });
   if (credits > 0) await gateway.sales.grant(account, { credits });

@@ -1,4 +1,4 @@
-import { encodeVector } from "../../src/embeddings/mod.ts";
+import { encodeVector } from "../../src/wire/embeddings/mod.ts";
 import type { Received } from "./upstream.ts";
 
 /** Settings of an embeddings route over a fake upstream, with a credit for each input token. */

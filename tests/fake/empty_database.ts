@@ -1,6 +1,6 @@
-import { foldLog, openDatabase } from "../../src/database/mod.ts";
-import { RULES } from "../../src/ledger/mod.ts";
-import { dirname } from "../../src/std/mod.ts";
+import { foldLog, openDatabase } from "../../src/ground/database/mod.ts";
+import { RULES } from "../../src/money/ledger/mod.ts";
+import { dirname } from "../../src/ground/std/mod.ts";
 import { tempDir } from "./temp.ts";
 
 let bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
@@ -18,7 +18,7 @@ export async function writeEmptyDatabase(file: string): Promise<void> {
 async function migrated(): Promise<Uint8Array<ArrayBuffer>> {
   await using dir = await tempDir();
   const file = `${dir.path}/sluice.db`;
-  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: Date.now });
+  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: () => 1 });
   await foldLog(database);
   await database.close();
   return await Deno.readFile(file);

@@ -1,4 +1,4 @@
-import { type Database, DatabaseError } from "../../src/database/mod.ts";
+import { type Database, DatabaseError } from "../../src/ground/database/mod.ts";
 
 /** What happens at a call: it is not carried out, or its answer is lost. */
 export type Fault = "before" | "after";

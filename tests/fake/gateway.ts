@@ -1,9 +1,9 @@
 import undiciTimers from "undici/lib/util/timers.js";
-import type { AlertTimes } from "../../src/alerts/mod.ts";
+import type { AlertTimes } from "../../src/operating/alerts/mod.ts";
 import { assemble, type Gateway, type Reload, type StartThread } from "../../src/assemble/mod.ts";
-import { databaseFile, loadConfig, type SettingsInput } from "../../src/config/mod.ts";
-import type { Database } from "../../src/database/mod.ts";
-import { createLog } from "../../src/telemetry/mod.ts";
+import { databaseFile, loadConfig, type SettingsInput } from "../../src/settings/config/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
+import { createLog } from "../../src/ground/telemetry/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
 import { exists, sleep, tempDir } from "./temp.ts";
 
@@ -47,6 +47,8 @@ export interface GatewayOptions {
   readonly wrapDatabase?: (database: Database) => Database;
   /** Starts serving threads. */
   readonly startThread?: StartThread;
+  /** How soon a serving thread counts as hanging. */
+  readonly watchdog?: { readonly lookMs: number; readonly maxLooks: number };
   /** Whether the test looks into the gateway that is in this process: then one thread serves. */
   readonly looksInside?: boolean;
 }
@@ -94,11 +96,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     log,
     writeLog: (text) => lines += text,
     readSettings: read,
-    passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/accounts/passwords_test.ts has the real one
+    passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/people/accounts/passwords_test.ts has the real one
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
     lendFrom: options.lendFrom ?? 0, // both ways to admit are taken: the first request asks for the loan
     ...(options.now === undefined ? {} : { now: options.now }),
     ...(options.startThread === undefined ? {} : { startThread: options.startThread }),
+    ...(options.watchdog === undefined ? {} : { watchdog: options.watchdog }),
     ...(options.alertTimes === undefined ? {} : { alertTimes: options.alertTimes }),
     ...(options.wrapDatabase === undefined ? {} : { wrapDatabase: options.wrapDatabase }),
   });

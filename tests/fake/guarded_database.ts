@@ -1,4 +1,4 @@
-import type { Database } from "../../src/database/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
 
 /**
  * A real database with something in front of it, such as a way that can be cut off.

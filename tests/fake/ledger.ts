@@ -1,15 +1,16 @@
-import { openDatabase } from "../../src/database/mod.ts";
-import { EmbeddedDatabase } from "../../src/database/embedded.ts";
-import { ServerDatabase } from "../../src/database/server.ts";
-import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/accounts/mod.ts";
-import type { Database } from "../../src/database/mod.ts";
+import { openDatabase } from "../../src/ground/database/mod.ts";
+import { EmbeddedDatabase } from "../../src/ground/database/embedded.ts";
+import { ServerDatabase } from "../../src/ground/database/server.ts";
+import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
 import {
   grantStatements,
   newLotId,
   RULES,
   settle,
   type UsageRecord,
-} from "../../src/ledger/mod.ts";
+} from "../../src/money/ledger/mod.ts";
+import { writeEmptyDatabase } from "./empty_database.ts";
 import { sqldServer } from "./sqld.ts";
 import { tempDir } from "./temp.ts";
 
@@ -55,6 +56,7 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
       rules: RULES,
       now: () => 1,
     });
+  if (server === undefined) await writeEmptyDatabase(`${dir.path}/sluice.db`);
   let database = await open();
   const owned = stack.move();
   let accounts = 0;
@@ -69,7 +71,7 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
     },
     connect() {
       return server === undefined
-        ? EmbeddedDatabase.open(`${dir.path}/sluice.db`, "full")
+        ? EmbeddedDatabase.open(`${dir.path}/sluice.db`, { durability: "full" })
         : ServerDatabase.connect({ url: server.url, token: undefined, durability: "full" });
     },
     async account({ budget } = {}) {

@@ -1,4 +1,4 @@
-import type { Database } from "../../src/database/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
 
 /** How SQLite carries out a statement. */
 export interface Plan {

@@ -25,8 +25,7 @@ export class Random {
 }
 
 /**
- * How often a random test goes round: few times in the gate, more often under `SLUICE_TEST_LONG`, that is
- * `deno task test:long`.
+ * How often a random test goes round: few times in the gate, more often under `SLUICE_TEST_LONG`.
  */
 export function rounds(few: number, many: number): number {
   return Deno.env.get("SLUICE_TEST_LONG") === undefined ? few : many;

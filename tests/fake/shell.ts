@@ -1,10 +1,10 @@
 import undiciTimers from "undici/lib/util/timers.js";
 import { assemble, openStore } from "../../src/assemble/mod.ts";
-import { runCommand } from "../../src/cli/mod.ts";
+import { runCommand } from "../../src/doors/cli/mod.ts";
 import { environment, type Finished, sluice as inProcess } from "./command.ts";
 
-/** Commands that start programs, handle signals or leave timers behind. */
-const PROCESSES = ["reload", "run", "serve", "simulate", "doctor", "env", "init"];
+/** Commands that serve until a signal ends them. */
+const PROCESSES = ["serve", "simulate"];
 
 /**
  * Runs `sluice ARGS` to its end, in this process unless the command needs one of its own: `main.ts` gives
@@ -12,14 +12,19 @@ const PROCESSES = ["reload", "run", "serve", "simulate", "doctor", "env", "init"
  */
 export async function sluice(
   args: readonly string[],
-  options: { directory: string; env?: Record<string, string> },
+  options: { directory: string; env?: Record<string, string>; input?: string },
 ): Promise<Finished> {
-  if (PROCESSES.includes(args[0] ?? "serve")) return await inProcess(args, options);
+  const [command = "serve"] = args;
+  if (PROCESSES.includes(command) || command.startsWith("--")) {
+    return await inProcess(args, options);
+  }
+  const { directory, input = "" } = options;
+  const env = environment(options.env);
   let [out, err] = ["", ""];
   const none = () => Promise.reject(new TypeError("Cannot do this in a test's own process"));
   const code = await runCommand(args, {
-    env: environment(options.env),
-    directory: options.directory,
+    env,
+    directory,
     now: Date.now,
     out: (text) => out += text,
     err: (text) => err += text,
@@ -29,8 +34,23 @@ export async function sluice(
     stopRequested: none,
     handOverRequested: none,
     reloadRequested() {},
-    signal() {},
-    runProgram: none,
+    signal(pid, signal) {
+      if (pid === Deno.pid) throw new TypeError("Cannot signal a test's own process");
+      Deno.kill(pid, signal);
+    },
+    async runProgram(program, args, more) {
+      const { code, stdout, stderr } = await new Deno.Command(program, {
+        args: [...args],
+        cwd: directory,
+        clearEnv: true,
+        env: { ...env, ...more },
+      }).output();
+      const decoder = new TextDecoder();
+      out += decoder.decode(stdout);
+      err += decoder.decode(stderr);
+      return code;
+    },
+    input: () => Promise.resolve(input),
     confirm: () => undefined,
   });
   undiciTimers.reset(); // its clock ticks on for half a second, which Deno 2.4 takes for a leak of the test

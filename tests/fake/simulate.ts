@@ -1,5 +1,5 @@
-import { BUILTIN_ROUTES } from "../../src/catalog/mod.ts";
-import { simulateHttp } from "../../src/upstreams/mod.ts";
+import { BUILTIN_ROUTES } from "../../src/settings/catalog/mod.ts";
+import { simulateHttp } from "../../src/requests/upstreams/mod.ts";
 
 /** The simulated upstream behind a socket, as `sluice simulate` serves it. */
 export interface SimulateServer extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import type { Account, Key, Team } from "../../src/accounts/mod.ts";
+import type { Account, Key, Team } from "../../src/people/accounts/mod.ts";
 import { assertEquals, assertStringIncludes } from "../assert.ts";
 import type { TestGateway } from "./gateway.ts";
 

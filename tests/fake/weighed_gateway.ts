@@ -7,8 +7,8 @@
  */
 
 import { assemble } from "../../src/assemble/mod.ts";
-import { loadConfig } from "../../src/config/mod.ts";
-import { SILENT } from "../../src/telemetry/mod.ts";
+import { loadConfig } from "../../src/settings/config/mod.ts";
+import { SILENT } from "../../src/ground/telemetry/mod.ts";
 import { say } from "./command.ts";
 import { sleep } from "./temp.ts";
 

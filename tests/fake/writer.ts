@@ -5,8 +5,8 @@
  * Arguments: the file, the durability, how many, and `repeatable` if each may be written twice.
  */
 
-import { type GroupWrite, openDatabase } from "../../src/database/mod.ts";
-import { RULES } from "../../src/ledger/mod.ts";
+import { type GroupWrite, openDatabase } from "../../src/ground/database/mod.ts";
+import { RULES } from "../../src/money/ledger/mod.ts";
 import { say } from "./command.ts";
 
 const [file = "", durability = "", count = "", kind = ""] = Deno.args;

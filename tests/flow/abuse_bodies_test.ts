@@ -280,7 +280,7 @@ const LEGITIMATE: readonly { why: string; body: () => unknown }[] = [
 
 /** A real image with a private chunk that makes it 8 MB of base64. */
 function largeImage(): string {
-  const image = Deno.readFileSync(new URL("../images/files/rgb.png", import.meta.url));
+  const image = Deno.readFileSync(new URL("../requests/images/files/rgb.png", import.meta.url));
   const header = 8 + 25; // the signature, and the chunk that must come first
   const bytes = new Uint8Array(6 * 1_048_576);
   bytes.set(image.subarray(0, header));

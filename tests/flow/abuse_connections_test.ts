@@ -213,7 +213,7 @@ Deno.test("idle connections are closed after limits.idleConnectionMs", async () 
 });
 
 Deno.test("what was declared and never sent keeps nobody else's body or image out", async () => {
-  const png = await Deno.readFile(new URL("../images/files/rgb.png", import.meta.url));
+  const png = await Deno.readFile(new URL("../requests/images/files/rgb.png", import.meta.url));
   await using host = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     () => new Response(png.slice(), { headers: { "content-type": "image/png" } }),

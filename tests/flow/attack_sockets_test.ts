@@ -64,6 +64,7 @@ Deno.test("a turn whose client reads nothing ends with the idle time, and is pai
     settings: {
       upstream: { url: upstream.url },
       responses: { socketIdleMs: 1_000 },
+      onClientDisconnect: "abort", // it never ends
       routes: {
         big: { targets: [{ upstream: "default", model: "m" }], context: 1e9, maxOutput: 9e8 },
       },

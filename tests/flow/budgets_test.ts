@@ -1,7 +1,7 @@
 /** Budgets through the whole gateway: exact over keys, dialects and gateways, told in errors and headers. */
 
-import { openDatabase } from "../../src/database/mod.ts";
-import { audit, budgetOf, RULES, setBudget } from "../../src/ledger/mod.ts";
+import { openDatabase } from "../../src/ground/database/mod.ts";
+import { audit, budgetOf, RULES, setBudget } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
@@ -129,7 +129,7 @@ Deno.test("budgets: told in errors, headers and GET /user/credits; renewed at th
   assertEquals(
     said.message,
     "The monthly budget of this API key does not cover this request, which costs at least 1 credit: " +
-      "12 of 12 credits are spent. It renews at 2030-02-01 00:00 (Europe/Berlin). " +
+      "15 of 12 credits are spent. It renews at 2030-02-01 00:00 (Europe/Berlin). " +
       "Raise the budget, or use another key.",
   );
   const headers = { authorization: `Bearer ${key}` };
@@ -140,7 +140,7 @@ Deno.test("budgets: told in errors, headers and GET /user/credits; renewed at th
   const [budget] = credits.budgets;
   assertEquals(
     [budget.owner, budget.period, budget.credits, budget.spent, budget.held, budget.left],
-    ["key", "month", 12, 12, 0, 0],
+    ["key", "month", 12, 15, 0, 0],
   );
   assertEquals([budget.time_zone, budget.renews_at], [zone, "2030-01-31T23:00:00.000Z"]);
 

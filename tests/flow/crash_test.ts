@@ -1,5 +1,5 @@
-import { openDatabase } from "../../src/database/mod.ts";
-import { audit, RULES } from "../../src/ledger/mod.ts";
+import { openDatabase } from "../../src/ground/database/mod.ts";
+import { audit, RULES } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { Random, rounds, testSeed } from "../fake/random.ts";

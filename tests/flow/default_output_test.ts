@@ -1,6 +1,6 @@
 /** The output limit of chat requests that set none. */
 
-import { BUILTIN_ROUTES } from "../../src/catalog/mod.ts";
+import { BUILTIN_ROUTES } from "../../src/settings/catalog/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";

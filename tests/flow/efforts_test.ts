@@ -1,9 +1,9 @@
 /** Efforts through the whole gateway: what is sent, what the client is told, what is recorded. */
 
-import { Catalog } from "../../src/catalog/mod.ts";
-import { settings } from "../../src/config/schema.ts";
-import { EFFORTS } from "../../src/dialects/mod.ts";
-import { knownModels } from "../../src/known_models/mod.ts";
+import { Catalog } from "../../src/settings/catalog/mod.ts";
+import { settings } from "../../src/settings/config/schema.ts";
+import { EFFORTS } from "../../src/wire/dialects/mod.ts";
+import { knownModels } from "../../src/settings/known_models/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";

@@ -1,6 +1,6 @@
 /** Upstreams and clients that mean harm, or know no better. */
 
-import { encodeVector } from "../../src/embeddings/mod.ts";
+import { encodeVector } from "../../src/wire/embeddings/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { embeddingsReply, embeddingsSettings } from "../fake/embeddings.ts";

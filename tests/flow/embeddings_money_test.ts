@@ -141,12 +141,14 @@ Deno.test("a key's budget bounds embeddings and conversations together", async (
   await assertLedgerClean(gateway);
 });
 
-Deno.test("an upstream that reports more than was counted raises the next holds", async () => {
+Deno.test("an upstream that reports more than was counted raises the account's next holds, and nobody else's", async () => {
   await using upstream = fakeUpstream((request) => embeddingsReply(request, { tokens: 1_200 }));
   await using gateway = await startGateway({ settings: embeddingsSettings(upstream.url) });
-  assertEquals(await statusOf(embed(gateway, { input: TOKENS(600) })), 200);
-  const { keys: [key] } = await customer(gateway, 1_199);
-  assertEquals(await statusOf(embed(gateway, { input: TOKENS(600) }, key)), 403);
+  const [one, other] = [await customer(gateway, 2_399), await customer(gateway, 1_199)];
+  const status = (key: string | undefined) => statusOf(embed(gateway, { input: TOKENS(600) }, key));
+  assertEquals(await status(one.keys[0]), 200);
+  assertEquals(await status(one.keys[0]), 403);
+  assertEquals(await status(other.keys[0]), 200);
 });
 
 Deno.test("a client that disconnects before the reply pays nothing, and the upstream is let go", async () => {

@@ -1,6 +1,6 @@
 /** `POST /v1/embeddings` over real upstreams: what is sent, what comes back, what is refused. */
 
-import { decodeVector } from "../../src/embeddings/mod.ts";
+import { decodeVector } from "../../src/wire/embeddings/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { embeddingsReply, embeddingsSettings } from "../fake/embeddings.ts";

@@ -14,7 +14,7 @@ import {
   sse,
 } from "../fake/upstream.ts";
 
-const png = await Deno.readFile(new URL("../images/files/rgb.png", import.meta.url));
+const png = await Deno.readFile(new URL("../requests/images/files/rgb.png", import.meta.url));
 const MB = 1_048_576;
 
 /** A host whose pictures below `/slow` never come. */
@@ -54,6 +54,7 @@ Deno.test("with everything exhausted by one account, another's chat, 2 MB body a
       },
       images: { allowPrivateHosts: [host.host] },
       limits: { openRequests: 400 },
+      onClientDisconnect: "abort",
     },
   });
   const [greedy, modest] = gateway.keys;

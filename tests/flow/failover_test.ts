@@ -1,6 +1,6 @@
 /** What a first target says instead of an answer, and how long it is listened to. */
 
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, statusOf } from "../fake/gateway.ts";

@@ -1,6 +1,6 @@
 import DatabaseConstructor from "libsql";
-import { DatabaseError, openDatabase } from "../../src/database/mod.ts";
-import { audit, RULES } from "../../src/ledger/mod.ts";
+import { DatabaseError, openDatabase } from "../../src/ground/database/mod.ts";
+import { audit, RULES } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";

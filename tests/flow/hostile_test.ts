@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { searchRecords } from "../../src/usage/mod.ts";
+import { searchRecords } from "../../src/money/usage/mod.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";

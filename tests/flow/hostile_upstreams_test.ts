@@ -1,12 +1,13 @@
-import { DIALECT_NAMES, type DialectName, DIALECTS } from "../../src/dialects/mod.ts";
+import { DIALECT_NAMES, type DialectName, DIALECTS } from "../../src/wire/dialects/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { eventsFor, linesOf } from "../dialects/responses_streams.ts";
+import { eventsFor, linesOf } from "../wire/dialects/responses_streams.ts";
 import { type ChildGateway, startChild, whileServing } from "../fake/child_gateway.ts";
 import { writeAll } from "../fake/raw_http.ts";
 import { sleep } from "../fake/temp.ts";
 import { chunk, rawServer, readRequest, sse } from "../fake/upstream.ts";
 
-const WORST_MS = 1_000;
+/** Of deltas of unknown items, compressed, Deno 2.4 needs 1.0 to 1.5 s in one piece on two cores; 2.9 stays below one. */
+const WORST_MS = Deno.version.deno.startsWith("2.4.") ? 2_500 : 1_000;
 const MEMORY_BYTES = 900 * 1_048_576;
 
 type Dialect = DialectName;
@@ -559,6 +560,7 @@ async function endless(stream: boolean, piece: string, timeouts: Record<string, 
     headers: { authorization: `Bearer ${gateway.keys[0]}` },
   });
   const { credits_consumed: consumed, credits_held: held } = await reply.json();
-  assertEquals([consumed, held], [0, 0]);
+  // a limit of the gateway's own makes nothing free that was delivered: the caller may have asked to reach it
+  assertEquals([consumed > 0, held], [stream && "totalMs" in timeouts, 0]);
   assertEquals(gateway.errors(), []);
 }

@@ -1,13 +1,13 @@
 /** Remote images take turns: nobody's pictures keep another's waiting, and whoever leaves is gone. */
 
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, type Customer, customer } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { inTime, sleep, until } from "../fake/temp.ts";
 import { completion, fakeUpstream, rawServer, readRequest } from "../fake/upstream.ts";
 
-const png = await Deno.readFile(new URL("../images/files/rgb.png", import.meta.url));
+const png = await Deno.readFile(new URL("../requests/images/files/rgb.png", import.meta.url));
 const inline = `data:image/png;base64,${btoa(String.fromCharCode(...png))}`;
 
 /** A host whose pictures below `/slow` come only when they are let go; counts what is asked of it. */

@@ -7,7 +7,8 @@ import { simulateServer } from "../fake/simulate.ts";
 import { sleep } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 
-const read = (name: string) => Deno.readFile(new URL(`../images/files/${name}`, import.meta.url));
+const read = (name: string) =>
+  Deno.readFile(new URL(`../requests/images/files/${name}`, import.meta.url));
 const base64 = (bytes: Uint8Array) =>
   btoa(Array.from(bytes, (one) => String.fromCharCode(one)).join(""));
 const png = await read("rgb.png");

@@ -1,7 +1,7 @@
 /** Items of replies that a later request names by their IDs: over HTTP, through another gateway, after a crash. */
 
 import { Buffer } from "node:buffer";
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";

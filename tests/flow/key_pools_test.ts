@@ -1,8 +1,8 @@
 /** Upstreams with several keys, over sockets: who is sent what, and what nobody sees. */
 
 import undiciTimers from "undici/lib/util/timers.js";
-import { type SettingsInput, upstreamSettings } from "../../src/config/mod.ts";
-import { probeUpstream } from "../../src/upstreams/mod.ts";
+import { type SettingsInput, upstreamSettings } from "../../src/settings/config/mod.ts";
+import { probeUpstream } from "../../src/requests/upstreams/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";

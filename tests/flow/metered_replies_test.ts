@@ -10,16 +10,16 @@ import {
   DIALECTS,
   type JsonObject,
   type ParsedRequest,
-} from "../../src/dialects/mod.ts";
-import { contextOf, parseChat, parseMessages, parseResponses } from "../dialects/ends.ts";
-import { responseOf } from "../dialects/responses_streams.ts";
-import { Refusal } from "../../src/refusal.ts";
+} from "../../src/wire/dialects/mod.ts";
+import { contextOf, parseChat, parseMessages, parseResponses } from "../wire/dialects/ends.ts";
+import { responseOf } from "../wire/dialects/responses_streams.ts";
+import { Refusal } from "../../src/ground/refusal.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { until } from "../fake/temp.ts";
 import { chunk, eventStream, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
-import { MARK, readFields } from "../wire/fields.ts";
+import { MARK, readFields } from "../wire/formats/fields.ts";
 
 const LEAST = 0.6;
 const MOST = 1.7;

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
-import { startGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
+import { startGateway, type TestGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
 import { sleep, until } from "../fake/temp.ts";
 import {
   chunk,
@@ -19,32 +19,43 @@ const HEAD =
   "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 const piece = (text: string) => encoder.encode(`${text.length.toString(16)}\r\n${text}\r\n`);
 
-Deno.test("a caller who stops reading pays for what it got when the stream breaks for that", async () => {
+/** Streams without end, and gives up after 2.5 s. */
+function impatientUpstream() {
   // few tokens in many bytes, so that sockets are full before any limit is reached
   const said = { ...JSON.parse(chunk({ content: "word ".repeat(20) })), pad: "x".repeat(8_000) };
-  await using upstream = rawServer(async (connection) => {
+  const event = piece(sse(JSON.stringify(said)));
+  return rawServer(async (connection) => {
     if (await readRequest(connection) === undefined) return;
     await connection.write(encoder.encode(HEAD));
-    const deadline = performance.now() + 3_000;
-    const event = piece(sse(JSON.stringify(said)));
     const patience = setTimeout(() => connection.close(), 2_500);
     try {
-      while (performance.now() < deadline) {
+      while (true) {
         let left = event;
         while (left.length > 0) left = left.subarray(await connection.write(left));
       }
+    } catch {
+      // it has given up
     } finally {
       clearTimeout(patience);
     }
   });
-  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+}
+
+/** A stream of a new customer, of which nothing is read yet. */
+async function unreadStream(gateway: TestGateway) {
   const who = await customer(gateway, 10_000);
-  using connection = await unreadChat({ ...gateway, key: who.keys[0]! }, {
+  return await unreadChat({ ...gateway, key: who.keys[0]! }, {
     model: "svc-k3",
     stream: true,
     max_tokens: 100_000,
     messages: [{ role: "user", content: "Hi" }],
   });
+}
+
+Deno.test("a caller who stops reading pays for what it got when the stream breaks for that", async () => {
+  await using upstream = impatientUpstream();
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  using connection = await unreadStream(gateway);
   await sleep(3_500);
   let got = "";
   const buffer = new Uint8Array(65_536);
@@ -64,6 +75,28 @@ Deno.test("a caller who stops reading pays for what it got when the stream break
   assertEquals([record!.ending, record!.usage_source], ["client_left", "counted"]);
   const paidTokens = Number(record!.output_tokens);
   assert(paidTokens >= 0.6 * words, `${words} words, ${paidTokens} tokens paid`);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("a caller who reads steadily, but slowly, pays for what it got when its upstream gives up", async () => {
+  await using upstream = impatientUpstream();
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  using connection = await unreadStream(gateway);
+  const buffer = new Uint8Array(65_536);
+  const decoder = new TextDecoder();
+  let got = "";
+  // never longer than a moment without reading
+  for (let size: number | null = 0; size !== null; size = await connection.read(buffer)) {
+    got += decoder.decode(buffer.subarray(0, size), { stream: true });
+    if (got.includes('"error"') || got.includes("[DONE]")) break;
+    await sleep(80);
+  }
+  await until(() => gateway.gateway.inFlight.count === 0);
+  const words = got.split("word").length - 1;
+  assert(words > 200, `${words} words`);
+  const [record] = await usageRecords(gateway);
+  assertEquals([record!.ending, record!.usage_source], ["client_left", "counted"]);
+  assert(Number(record!.output_tokens) >= 0.6 * words, `${words} words`);
   await assertLedgerClean(gateway);
 });
 
@@ -103,6 +136,50 @@ for (const [tail, text] of Object.entries(TAILS)) {
       await assertLedgerClean(gateway);
     });
   }
+}
+
+const BLAMED: readonly { dialect: "chat" | "messages" | "responses"; error: unknown }[] = [
+  { dialect: "chat", error: { error: { message: "x", code: "content_filter" } } },
+  { dialect: "chat", error: { error: { message: "x", code: 400 } } },
+  { dialect: "chat", error: { error: { message: "x", code: "tool_use_failed" } } },
+  {
+    dialect: "messages",
+    error: { type: "error", error: { type: "invalid_request_error", message: "x" } },
+  },
+  {
+    dialect: "responses",
+    error: {
+      type: "response.failed",
+      response: { status: "failed", output: [], error: { code: "invalid_prompt", message: "x" } },
+    },
+  },
+];
+
+for (const { dialect, error } of BLAMED) {
+  Deno.test(`an error in mid-stream that blames the request makes nothing free: ${JSON.stringify(error)}`, async () => {
+    const words = "word ".repeat(100);
+    const said: Record<typeof dialect, unknown[]> = {
+      chat: [JSON.parse(chunk({ content: words }))],
+      messages: [
+        { type: "message_start", message: { type: "message", role: "assistant", content: [] } },
+        { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+        { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: words } },
+      ],
+      responses: [{ type: "response.output_text.delta", content_index: 0, delta: words }],
+    };
+    await using upstream = fakeUpstream(() =>
+      eventStream(sse(...[...said[dialect], error].map((event) => JSON.stringify(event))))
+    );
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url, dialect } },
+    });
+    const text = await (await gateway.chat("Hi", { stream: true })).text();
+    assertStringIncludes(text, "upstream_unavailable");
+    const [record] = await usageRecords(gateway);
+    assertEquals([record!.ending, record!.usage_source], ["upstream_failed", "counted"]);
+    assert(Number(record!.output_tokens) >= 60, `${record!.output_tokens}`);
+    await assertLedgerClean(gateway);
+  });
 }
 
 for (const [maxTokens, most] of [[1, 65], [100, 164], [1_000, 1_250]] as const) {

@@ -1,4 +1,4 @@
-import { audit } from "../../src/ledger/mod.ts";
+import { audit } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";

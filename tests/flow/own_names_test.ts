@@ -1,6 +1,6 @@
 /** Models of upstreams, served by the names that the upstreams list. */
 
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";

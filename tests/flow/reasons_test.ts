@@ -1,9 +1,9 @@
 /** Why requests failed, as their records say it. */
 
 import fc from "fast-check";
-import { Retention } from "../../src/usage/mod.ts";
-import { requestRecord } from "../../src/usage/mod.ts";
-import { SILENT } from "../../src/telemetry/mod.ts";
+import { Retention } from "../../src/money/usage/mod.ts";
+import { requestRecord } from "../../src/money/usage/mod.ts";
+import { SILENT } from "../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { guardedDatabase } from "../fake/guarded_database.ts";

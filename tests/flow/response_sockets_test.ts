@@ -1,7 +1,7 @@
 /** `GET /v1/responses`: responses over a WebSocket, one turn after the other. */
 
 import { Buffer } from "node:buffer";
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
@@ -457,6 +457,7 @@ Deno.test("a client that does not read slows its upstream down, and holds no mor
     )
   );
   await using gateway = await start(upstream, {
+    onClientDisconnect: "abort", // it never ends
     routes: {
       big: { targets: [{ upstream: "default", model: "m" }], context: 1e9, maxOutput: 9e8 },
     },

@@ -1,4 +1,4 @@
-import { audit, creditsOf } from "../../src/ledger/mod.ts";
+import { audit, creditsOf } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, statusOf, usageRecords } from "../fake/gateway.ts";

@@ -1,4 +1,4 @@
-import { DatabaseError } from "../../src/database/mod.ts";
+import { DatabaseError } from "../../src/ground/database/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { guardedDatabase } from "../fake/guarded_database.ts";

@@ -1,8 +1,8 @@
 /** Gateways that are processes of their own, at a real libSQL server: one is stopped for longer than its lease. */
 
-import { Accounts, Keys } from "../../src/accounts/mod.ts";
-import { openDatabase } from "../../src/database/mod.ts";
-import { audit, grantStatements, newLotId, RULES } from "../../src/ledger/mod.ts";
+import { Accounts, Keys } from "../../src/people/accounts/mod.ts";
+import { openDatabase } from "../../src/ground/database/mod.ts";
+import { audit, grantStatements, newLotId, RULES } from "../../src/money/ledger/mod.ts";
 import { assertEquals } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { sqldServer } from "../fake/sqld.ts";

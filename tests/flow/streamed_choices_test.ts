@@ -47,7 +47,11 @@ async function start(upstream: FakeUpstream): Promise<
   & AsyncDisposable
 > {
   const gateway = await startGateway({
-    settings: { upstream: { url: upstream.url }, routes: { token: BY_THE_TOKEN } },
+    settings: {
+      upstream: { url: upstream.url },
+      routes: { token: BY_THE_TOKEN },
+      onClientDisconnect: "abort",
+    },
   });
   const owner = await customer(gateway, 1_000);
   return {

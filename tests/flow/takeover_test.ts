@@ -77,6 +77,41 @@ async function handOverUnderLoad(before: string, after: string): Promise<void> {
 }
 
 Deno.test({
+  name: "a process that is asked to stop while it hands over refuses no request",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using upstream = fakeUpstream(({ path }) =>
+      path === "/v1/models" ? new Response(null, { status: 404 }) : completion("Hello")
+    );
+    await using dir = await tempDir();
+    const env = {
+      SLUICE_UPSTREAM_URL: upstream.url,
+      SLUICE_OWNER_KEY: KEY,
+      SLUICE_PORT: "0",
+      SLUICE_LOG: "json",
+    };
+    await Deno.writeTextFile(
+      `${dir.path}/sluice.jsonc`,
+      JSON.stringify({ tiers: [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }] }),
+    );
+    await using first = startCommand([], { directory: dir.path, env });
+    const [, url = ""] = await first.waitFor(/listening on (http:\S+)/);
+    await first.waitFor(/curl/);
+    const load = new Load(url);
+    const requests = Promise.all(Array.from({ length: 8 }, () => load.requests(4_000)));
+    await sleep(500);
+    await using second = startCommand(["--takeover"], { directory: dir.path, env });
+    while (!first.err().includes("handing over")) await sleep(10);
+    first.signal("SIGTERM");
+    assertEquals((await first.status).code, 0);
+    await requests;
+    assertEquals(load.faults, []);
+    second.signal("SIGTERM");
+    assertEquals((await second.status).code, 0);
+  },
+});
+
+Deno.test({
   name: "--takeover without a gateway starts one; a handover that is not over refuses the next",
   ignore: Deno.build.os !== "linux",
   async fn() {

@@ -1,8 +1,8 @@
 /** Budgets of teams and members under attack: races, kills, the turn of a period, and changes while requests run. */
 
-import type { Database } from "../../src/database/mod.ts";
-import { Accounts, Members, TeamKeys, Teams } from "../../src/accounts/mod.ts";
-import { openDatabase } from "../../src/database/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
+import { Accounts, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
+import { openDatabase } from "../../src/ground/database/mod.ts";
 import {
   audit,
   type BudgetName,
@@ -13,7 +13,7 @@ import {
   removeBudget,
   RULES,
   setBudget,
-} from "../../src/ledger/mod.ts";
+} from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
@@ -447,7 +447,7 @@ Deno.test("team budgets: set, lowered and removed while streams run", async () =
   await removeBudget(database, ofMember(scene, 2));
   upstream.open(1);
   upstream.open(2);
-  assertEquals(await Promise.all(streams.map((one) => one.ended)), ["length", "length", "stop"]);
+  assertEquals(await Promise.all(streams.map((one) => one.ended)), ["length", "length", "length"]);
   const spentBy = async (at: number) => {
     const row = await database.one(
       "select charged_credits as n from usage_records where key_id = ?",
@@ -458,7 +458,8 @@ Deno.test("team budgets: set, lowered and removed while streams run", async () =
   await until(async () => await spentBy(0) > 0 && await spentBy(1) > 0 && await spentBy(2) > 0);
   assert(await spentBy(0) > 4_096 && await spentBy(0) <= 6_000, `ada: ${await spentBy(0)}`);
   assert(await spentBy(1) > 1_000 && await spentBy(1) <= bobHeld, `bob: ${await spentBy(1)}`);
-  assert(await spentBy(2) >= 27_000, `eve: ${await spentBy(2)}`);
+  // what her upstream was asked for does not grow, and is not followed far beyond
+  assert(await spentBy(2) > 5_000 && await spentBy(2) <= 6_250, `eve: ${await spentBy(2)}`);
   assertEquals([await small(gateway, bob), await small(gateway, eve)], [403, 200]);
   await assertLedgerClean(gateway);
 });
@@ -589,7 +590,9 @@ Deno.test("team budgets: of a team that is disabled, what is in flight counts, a
   await teams.change(scene.team, { disabled: false });
   await until(async () => await ask() === 200);
   for (let at = 0; at < 30; at++) await small(gateway, secret, at);
-  assertEquals(await used(database, name), [100, 0, 0]);
+  const [all, held] = await used(database, name);
+  // the last one may cost a little more than it was admitted for
+  assert(all >= 100 && all < 100 + TOKENS && held === 0, `${all} spent, ${held} held`);
   await assertLedgerClean(gateway);
 });
 

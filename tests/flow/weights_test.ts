@@ -1,6 +1,6 @@
 /** Targets that share a route by weight, and conversations that stay where they were answered, over sockets. */
 
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";

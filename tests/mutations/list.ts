@@ -2,6 +2,7 @@ import { ACCESS } from "./list/access.ts";
 import { AUDIT } from "./list/audit.ts";
 import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
 import { CONSOLE } from "./list/console.ts";
+import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
@@ -16,6 +17,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER,
   ...TEAM_BUDGETS,
   ...AUDIT,
+  ...DATABASE,
   ...PAYMENTS_MUTATIONS,
   ...RELAY,
   ...RESPONSES_DIALECT,

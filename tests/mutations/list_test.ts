@@ -1,5 +1,5 @@
 import ts from "typescript";
-import { fromFileUrl } from "../../src/std/mod.ts";
+import { fromFileUrl } from "../../src/ground/std/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { MUTATIONS } from "./list.ts";
 import { mutated } from "./mutation.ts";

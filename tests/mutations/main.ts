@@ -1,21 +1,21 @@
 /**
- * Mutation testing with a fixed list: puts one fault at a time into a copy of the repository and expects a
- * test to fail for it.
+ * Mutation testing: puts one fault at a time into a copy of the repository and expects a test to fail for it.
  *
- * `deno task mutate [--only NAME]… [--list] [--workers 2]`. `--only` takes the beginning of names too. Exit
- * code 1 when a mutation survives, or when its tests fail without it; the last line says how many were
- * caught.
+ * `deno task mutate [--only NAME]… [--list] [--workers 2]` tries the list. `--only` takes the beginning of names too. Exit
+ * code 1 when a mutation survives, or when its tests fail without it; the last line says how many were caught.
+ *
+ * `deno task mutate --make 200 [--of src/money/ledger]… [--since COMMIT] [--seed N] [--tests 5]` makes faults by rule, at random, and runs
+ * the nearest tests for each: conditions that always or never hold, comparisons flipped, one side of `&&` and `||`, `Math.min` for
+ * `Math.max`, a clause of SQL left out. Survivors are listed. Exit code 1 when less than nine of ten were caught.
  */
 
 import { parseArgs } from "node:util";
-import { dirname, fromFileUrl, joinPath } from "../../src/std/mod.ts";
+import { joinPath } from "../../src/ground/std/mod.ts";
 import { say } from "../fake/command.ts";
+import { filesOfRepository, inCopies, nameOf, ROOT, share, timed } from "./copies.ts";
 import { MUTATIONS } from "./list.ts";
-import { mutated, type Mutation, type TestRun } from "./mutation.ts";
-
-const ROOT = fromFileUrl(new URL("../..", import.meta.url));
-/** A test that a mutation keeps from ending has failed. */
-const RUN_MS = 120_000;
+import { makeFaults } from "./make.ts";
+import { mutated } from "./mutation.ts";
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -23,6 +23,11 @@ const { values } = parseArgs({
     only: { type: "string", multiple: true, default: [] },
     list: { type: "boolean", default: false },
     workers: { type: "string", default: "2" },
+    make: { type: "string" },
+    of: { type: "string", multiple: true, default: [] },
+    since: { type: "string" },
+    seed: { type: "string", default: String(1 + Math.floor(Math.random() * 2 ** 31)) },
+    tests: { type: "string", default: "5" },
   },
 });
 const workers = Number(values.workers);
@@ -41,129 +46,6 @@ function usage(message: string): never {
   Deno.exit(2);
 }
 
-/** What came of a run of tests. */
-interface Outcome {
-  readonly failed: boolean;
-  /** Which test failed, or what else went wrong. */
-  readonly what: string;
-}
-
-/** A copy of the repository, and the tests that are run in it. */
-class Copy {
-  readonly #root: string;
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  static async make(files: readonly string[]): Promise<Copy> {
-    const root = await Deno.makeTempDir({ prefix: "sluice-mutate-" });
-    for (const file of files) {
-      await Deno.mkdir(dirname(joinPath(root, file)), { recursive: true });
-      await Deno.copyFile(joinPath(ROOT, file), joinPath(root, file));
-    }
-    return new Copy(root);
-  }
-
-  /** Runs tests with a mutation in place; of several runs, those after the first failure are left out. */
-  async tryOut(mutation: Mutation): Promise<Outcome> {
-    const path = joinPath(this.#root, mutation.file);
-    const source = await Deno.readTextFile(path);
-    await Deno.writeTextFile(path, mutated(source, mutation));
-    try {
-      for (const run of mutation.tests) {
-        const outcome = await this.run(run);
-        if (outcome.failed) return outcome;
-      }
-      return { failed: false, what: mutation.tests.map(nameOf).join(", ") };
-    } finally {
-      await Deno.writeTextFile(path, source);
-    }
-  }
-
-  async run({ file, filter }: TestRun): Promise<Outcome> {
-    const child = new Deno.Command(Deno.execPath(), {
-      args: [
-        "test",
-        "--lock=tests/deno.lock",
-        "--no-check",
-        "--quiet",
-        "--allow-all",
-        ...(filter === undefined ? [] : ["--filter", filter]),
-        file,
-      ],
-      cwd: this.#root,
-      env: { NO_COLOR: "1" },
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    let isLate = false;
-    const limit = setTimeout(() => {
-      isLate = true;
-      child.kill();
-    }, RUN_MS);
-    const { code, stdout, stderr } = await child.output().finally(() => clearTimeout(limit));
-    if (isLate) return { failed: true, what: `not over in ${RUN_MS / 1_000} s` };
-    const decoder = new TextDecoder();
-    const said = decoder.decode(stdout) + decoder.decode(stderr);
-    if (code !== 0) return { failed: true, what: failureIn(said) };
-    const [, passed = "0"] = /\| (\d+) passed/.exec(said) ?? [];
-    return passed === "0"
-      ? { failed: true, what: `no test of ${nameOf({ file, ...(filter && { filter }) })} was run` }
-      : { failed: false, what: `${passed} passed` };
-  }
-
-  async remove(): Promise<void> {
-    await Deno.remove(this.#root, { recursive: true });
-  }
-}
-
-function nameOf({ file, filter }: TestRun): string {
-  return filter === undefined ? file : `${file} (${filter})`;
-}
-
-/** The first test that failed, with its error. */
-function failureIn(said: string): string {
-  const [, name, error] = /^ ERRORS $\s*^(.*) => .*$\s*^error: (.*)$/m.exec(said) ??
-    /^(\S.*) \(uncaught error\)$\s*^error: (.*)$/m.exec(said) ?? [];
-  return name === undefined
-    ? said.trim().split("\n").at(-1)!.slice(0, 200)
-    : `${name}: ${error!.slice(0, 160)}`;
-}
-
-/** The files of the working tree that are not ignored. */
-async function filesOfRepository(): Promise<string[]> {
-  const { success, stdout } = await new Deno.Command("git", {
-    args: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-    cwd: ROOT,
-  }).output();
-  if (!success) usage("this is no git repository");
-  const names = new TextDecoder().decode(stdout).split("\0").filter((name) => name !== "");
-  const isFile = await Promise.all(
-    names.map((name) => Deno.stat(joinPath(ROOT, name)).then((one) => one.isFile, () => false) // deleted, not committed
-    ),
-  );
-  return names.filter((_, at) => isFile[at]);
-}
-
-/** Works off a list in all copies at once. */
-async function share<Item>(
-  copies: readonly Copy[],
-  items: readonly Item[],
-  work: (copy: Copy, item: Item) => Promise<void>,
-): Promise<void> {
-  const rest = items.values();
-  await Promise.all(copies.map(async (copy) => {
-    for (const item of rest) await work(copy, item);
-  }));
-}
-
-async function timed<T>(work: Promise<T>): Promise<[T, string]> {
-  const startedTick = performance.now();
-  return [await work, `${((performance.now() - startedTick) / 1_000).toFixed(1)} s`];
-}
-
 async function mutate(): Promise<boolean> {
   const files = await filesOfRepository();
   for (const one of chosen) {
@@ -174,9 +56,8 @@ async function mutate(): Promise<boolean> {
       usage(error instanceof Error ? error.message : String(error));
     }
   }
-  const copies = await Promise.all(Array.from({ length: workers }, () => Copy.make(files)));
   let [passed, failed] = [0, 0];
-  try {
+  await inCopies(workers, files, async (copies) => {
     const runs = new Map(chosen.flatMap(({ tests }) => tests).map((run) => [nameOf(run), run]));
     say(`${runs.size} sets of tests without a mutation`);
     const unfit = new Set<string>();
@@ -193,7 +74,9 @@ async function mutate(): Promise<boolean> {
         failed++;
         return say(`not tried ${mutation.name}: its tests fail without it`);
       }
-      const [{ failed: caught, what }, took] = await timed(copy.tryOut(mutation));
+      const [{ failed: caught, what }, took] = await timed(
+        copy.tryOut(mutation.file, (source) => mutated(source, mutation), mutation.tests),
+      );
       if (caught) passed++;
       else failed++;
       say(
@@ -202,13 +85,18 @@ async function mutate(): Promise<boolean> {
           : `SURVIVED ${mutation.name} (${took}): ${mutation.why} Tests: ${what}`,
       );
     });
-  } finally {
-    await Promise.all(copies.map((copy) => copy.remove()));
-  }
+  });
   say(`${passed} passed, ${failed} failed`);
   return failed === 0;
 }
 
-if (values.list) {
+if (values.make !== undefined) {
+  const [count, seed, tests] = [Number(values.make), Number(values.seed), Number(values.tests)];
+  if (!(count > 0 && seed > 0 && tests > 0)) {
+    usage("--make, --seed and --tests are numbers above 0");
+  }
+  const { of, since } = values;
+  if (!await makeFaults({ count, of, since, seed, workers, tests })) Deno.exit(1);
+} else if (values.list) {
   for (const { name, file, why } of chosen) say(`${name}\n  ${file}\n  ${why}`);
 } else if (!await mutate()) Deno.exit(1);

@@ -1,4 +1,4 @@
-import { checkChatStream, checkMessagesStream } from "../dialects/legal_streams.ts";
+import { checkChatStream, checkMessagesStream } from "../wire/dialects/legal_streams.ts";
 import type { Answer, Asked } from "./exchange.ts";
 
 /** What became of a request, for the table; throws where it is not as it should be. */

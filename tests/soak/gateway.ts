@@ -1,4 +1,4 @@
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { environment, type Finished, PROGRAM, sluice } from "../fake/command.ts";
 import { sleep } from "../fake/temp.ts";
 

@@ -1,6 +1,7 @@
 import { sleep } from "../fake/temp.ts";
 
-const file = (name: string) => Deno.readFile(new URL(`../images/files/${name}`, import.meta.url));
+const file = (name: string) =>
+  Deno.readFile(new URL(`../requests/images/files/${name}`, import.meta.url));
 
 /** Pictures of a few hundred bytes and one of 300 KB. */
 export interface Pictures {

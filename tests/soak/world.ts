@@ -1,4 +1,4 @@
-import type { SettingsInput } from "../../src/config/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { base64, type Pictures } from "./image_host.ts";
 import type { SoakedGateway } from "./gateway.ts";
 

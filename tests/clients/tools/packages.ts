@@ -1,4 +1,4 @@
-import { joinPath } from "../../../src/std/mod.ts";
+import { joinPath } from "../../../src/ground/std/mod.ts";
 
 /**
  * What the tools are installed from, one directory each, so that no tool gets another's dependencies. Versions are

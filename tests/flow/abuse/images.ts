@@ -11,7 +11,7 @@ import {
   type Row,
 } from "./row.ts";
 
-const PNG = await Deno.readFile(new URL("../../images/files/rgb.png", import.meta.url));
+const PNG = await Deno.readFile(new URL("../../requests/images/files/rgb.png", import.meta.url));
 const REJECTED = error(400, "invalid_request");
 const LINES = ["info image refused", "info request", "info request refused"] as const;
 

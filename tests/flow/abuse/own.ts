@@ -1,4 +1,4 @@
-import { type Database, DatabaseError } from "../../../src/database/mod.ts";
+import { type Database, DatabaseError } from "../../../src/ground/database/mod.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { until } from "../../fake/temp.ts";
 import {
@@ -118,6 +118,9 @@ export const OWN: readonly Row[] = [
     clientSees: { status: 200, code: undefined },
     charged: "as usual: the process goes on, and `sluice_unhandled_errors_total` counts it",
     logged: ["error unhandled error: this is a bug, please report it"],
-    proof: { file: "tests/telemetry/process_guard_test.ts", test: "is logged with its stack" },
+    proof: {
+      file: "tests/ground/telemetry/process_guard_test.ts",
+      test: "is logged with its stack",
+    },
   },
 ];

@@ -1,6 +1,6 @@
-import type { SettingsInput } from "../../../src/config/mod.ts";
-import type { Database } from "../../../src/database/mod.ts";
-import type { LogLevel } from "../../../src/telemetry/mod.ts";
+import type { SettingsInput } from "../../../src/settings/config/mod.ts";
+import type { Database } from "../../../src/ground/database/mod.ts";
+import type { LogLevel } from "../../../src/ground/telemetry/mod.ts";
 import { type Customer, customer } from "../../fake/customer.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import {
@@ -241,7 +241,7 @@ export function free(record: "refused" | "upstream_failed" | "client_left"): Cha
 export function paid(
   credits: number,
   by: "upstream" | "counted",
-  record: "complete" | "client_left" = "complete",
+  record: "complete" | "client_left" | "upstream_failed" = "complete",
 ): Charged {
   return { credits, record, by };
 }

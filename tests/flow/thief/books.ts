@@ -1,4 +1,4 @@
-import type { Database, Row } from "../../../src/database/mod.ts";
+import type { Database, Row } from "../../../src/ground/database/mod.ts";
 import type { Plan, ReportedUsage } from "./plan.ts";
 import type { Taken } from "./take_response.ts";
 
@@ -84,7 +84,8 @@ export class Books {
       const { granted, prices, charges, highest, uncollected } = account;
       // counts may be off by their promised error, here of ordinary words
       const unpaid = Math.max(0.9 * prices - charges, uncollected);
-      if (charges > granted || unpaid > highest) {
+      // what one request leaves unpaid is followed by one more, alone, that takes all there is
+      if (charges > granted || unpaid > 2 * highest) {
         faults.push(`${accountId}: ${JSON.stringify(account)}`);
       }
     }
@@ -115,8 +116,10 @@ export class Books {
   }
 }
 
-const describe = ({ from, stream, lie, manner, field, place, choices }: Plan) =>
-  `${from} ${
+const describe = (
+  { from, stream, lie, manner, field, place, choices, documentTokens }: Plan,
+) =>
+  `${documentTokens === 0 ? "" : `a document of ${documentTokens} `}${from} ${
     stream ? "streamed" : "whole"
   } ${lie}, ${manner}, in ${field}, out ${place}, n ${choices}`;
 
@@ -129,8 +132,9 @@ function owedFor(plan: Plan, taken: Taken, { ending, usage_source }: Row) {
     return { credits: 0, why: "failed", isExact: false };
   }
   const reported = reportedFor(plan);
-  // one that is recorded as complete by its upstream's report is believed if a report was made
-  const isBelieved = ending === "complete" && usage_source === "upstream";
+  // one that is recorded by its upstream's report, read to its end without a client or not, is believed if a report was made
+  const isBelieved = /^(?:complete|client_left)$/.test(String(ending)) &&
+    usage_source === "upstream";
   if (reported !== undefined && (isBelieved || taken.isWhole && !taken.isCutOff)) {
     return { credits: priceOf(reported), why: "reported", isExact: true };
   }

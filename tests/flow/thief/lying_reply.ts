@@ -1,8 +1,8 @@
-import type { JsonObject } from "../../../src/dialects/mod.ts";
+import type { JsonObject } from "../../../src/wire/dialects/mod.ts";
 import type { Random } from "../../fake/random.ts";
 import { sleep } from "../../fake/temp.ts";
 import { chunk, type Received, sse } from "../../fake/upstream.ts";
-import { eventsFor, linesOf, responseOf } from "../../dialects/responses_streams.ts";
+import { eventsFor, linesOf, responseOf } from "../../wire/dialects/responses_streams.ts";
 import type { DialectName, Exchange, Plan, ReportedUsage } from "./plan.ts";
 import { countTokens, randomWords } from "./words.ts";
 
@@ -17,7 +17,7 @@ export async function lyingReply(
     context: number;
   },
 ): Promise<Response> {
-  const exchange: Exchange = { input: countTokens(raw), reported: undefined };
+  const exchange: Exchange = { input: countTokens(raw) + plan.documentTokens, reported: undefined };
   plan.exchanges.push(exchange);
   if (plan.delayMs > 0) await sleep(plan.delayMs);
   if (plan.lie === "failing") return new Response("{}", { status: 503 });

@@ -1,10 +1,14 @@
-import { DIALECT_NAMES, type DialectName, type JsonObject } from "../../../src/dialects/mod.ts";
+import {
+  DIALECT_NAMES,
+  type DialectName,
+  type JsonObject,
+} from "../../../src/wire/dialects/mod.ts";
 import type { Random } from "../../fake/random.ts";
 import {
   INVENTED_CHAT,
   INVENTED_MESSAGES,
   INVENTED_RESPONSES,
-} from "../../wire/invented_fields.ts";
+} from "../../wire/formats/invented_fields.ts";
 import { randomWords } from "./words.ts";
 
 export type { DialectName };
@@ -93,6 +97,8 @@ export interface Plan {
   readonly from: DialectName;
   readonly stream: boolean;
   readonly choices: number;
+  /** Input tokens of a document in it, which only its upstream knows; 0 without one. */
+  readonly documentTokens: number;
   /** Name of the request's field that holds most of its text. */
   readonly field: string;
   /** Name of the field that holds the text of a streamed reply. */
@@ -122,18 +128,38 @@ function turnsOf(dialect: DialectName): "messages" | "input" {
   return dialect === "responses" ? "input" : "messages";
 }
 
+/** Of one page, as far as anybody can see. */
+const PDF = btoa("%PDF-1.7 a page /Type /Page ");
+const PDF_URL = `data:application/pdf;base64,${PDF}`;
+
+/** A document as a part of a message. */
+const DOCUMENTS: Readonly<Record<DialectName, JsonObject>> = {
+  chat: { type: "file", file: { filename: "a.pdf", file_data: PDF_URL } },
+  messages: {
+    type: "document",
+    source: { type: "base64", media_type: "application/pdf", data: PDF },
+  },
+  responses: { type: "input_file", filename: "a.pdf", file_data: PDF_URL },
+};
+
+/** Lies by which nobody learns how long a document is: it counts as it looks then. */
+const UNTOLD = ["silent", "overshooting"];
+
 /** A random request to a route whose upstream is of this dialect. */
 export function planRequest(random: Random, to: DialectName): PlannedRequest {
   const from = random.pick(DIALECT_NAMES);
   const invented = random.pick(INVENTED[from]);
   const isPlain = random.next() < 0.5;
   const text = randomWords(random, random.pick([20, 200, 1_500]));
-  const body = isPlain
-    ? { [turnsOf(from)]: [{ role: "user", content: text }] }
-    : invented.body(text);
+  const lie = random.pick(LIES);
+  const hasDocument = isPlain && !UNTOLD.includes(lie) && random.next() < 0.3;
+  const said = { type: from === "responses" ? "input_text" : "text", text };
+  const content = hasDocument ? [said, DOCUMENTS[from]] : text;
+  const body = isPlain ? { [turnsOf(from)]: [{ role: "user", content }] } : invented.body(text);
   const place = random.pick(Object.keys(DELTAS[to]));
   const plan = {
-    lie: random.pick(LIES),
+    lie,
+    documentTokens: hasDocument ? random.pick([1_000, 30_000, 90_000]) : 0,
     manner: random.pick(MANNERS),
     from,
     stream: random.next() < 0.7,
@@ -161,7 +187,7 @@ export function planRequest(random: Random, to: DialectName): PlannedRequest {
 export function planRaid(random: Random, to: DialectName, count: number): PlannedRequest[] {
   const { plan, body } = planRequest(random, to);
   // what goes beyond its limit is held by nobody: overlong_reply_test.ts
-  const lie = plan.lie === "overshooting" ? "silent" : plan.lie;
+  const lie = plan.lie === "overshooting" ? "honest" : plan.lie;
   return Array.from({ length: count }, () => ({
     plan: { ...plan, lie, manner: random.pick(MANNERS), delayMs: 50, exchanges: [] },
     body,

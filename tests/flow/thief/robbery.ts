@@ -1,4 +1,4 @@
-import { DIALECTS } from "../../../src/dialects/mod.ts";
+import { DIALECTS } from "../../../src/wire/dialects/mod.ts";
 import { type Customer, customer } from "../../fake/customer.ts";
 import type { TestGateway } from "../../fake/gateway.ts";
 import type { Random } from "../../fake/random.ts";
@@ -81,7 +81,8 @@ export class Robbery {
   }
 
   async #robber(gateways: readonly TestGateway[], credits: number): Promise<Robber> {
-    const one = await customer(this.#random.pick(gateways), credits, { keys: 2 });
+    const budget = this.#random.next() < 0.3 ? Math.ceil(Math.min(credits, 3_000) / 3) : undefined;
+    const one = await customer(this.#random.pick(gateways), credits, { keys: 4, budget });
     this.books.open(one.accountId, credits);
     return { ...one, credits, refusals: 0 };
   }

@@ -1,22 +1,24 @@
 import type { Mutation } from "../mutation.ts";
 
-const VISITOR = "src/web/visitor.ts";
-const FORWARDED = "tests/console/forwarded_test.ts";
-const ADMIN = "tests/http/admin_attacks_test.ts";
-const ONCE = "tests/operations/kill_test.ts";
-const DOORS = "tests/console/closed_doors_test.ts";
-const TEAMS = "tests/accounts/teams_test.ts";
-const TEAM_PAGES = "tests/console/teams_test.ts";
-const NAMES = "tests/accounts/names_test.ts";
-const SIMULATOR = "tests/upstreams/simulator_test.ts";
-const CLIENT_KEYS = "tests/cli/client_keys_test.ts";
-const GUARD = "tests/telemetry/process_guard_test.ts";
+const VISITOR = "src/ground/web/visitor.ts";
+const FORWARDED = "tests/doors/console/forwarded_test.ts";
+const ADMIN = "tests/doors/http/admin_attacks_test.ts";
+const AUTHORITY = "tests/operating/operations/authority_test.ts";
+const SESSIONS = "tests/people/accounts/sessions_test.ts";
+const ONCE = "tests/operating/operations/kill_test.ts";
+const DOORS = "tests/doors/console/closed_doors_test.ts";
+const TEAMS = "tests/people/accounts/teams_test.ts";
+const TEAM_PAGES = "tests/doors/console/teams_test.ts";
+const NAMES = "tests/people/accounts/names_test.ts";
+const SIMULATOR = "tests/requests/upstreams/simulator_test.ts";
+const CLIENT_KEYS = "tests/doors/cli/client_keys_test.ts";
+const GUARD = "tests/ground/telemetry/process_guard_test.ts";
 
 /** Who is let in, whose word is believed, and what ends the process. */
 export const ACCESS: readonly Mutation[] = [
   {
     name: "read-key-writes",
-    file: "src/operations/operation.ts",
+    file: "src/operating/operations/operation.ts",
     find: 'kind: "write",\n    scopes: ["admin"],',
     replace: 'kind: "write",\n    scopes: ["admin", "read"],',
     tests: [{ file: ADMIN, filter: "each scope and role" }],
@@ -24,7 +26,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "demoted-key-of-the-api",
-    file: "src/http/admin.ts",
+    file: "src/doors/http/admin.ts",
     find: "if (!allowed.some((scope) => can(holder, ACTION_OF_SCOPE[scope]))) {",
     replace: "if (false) {",
     tests: [{ file: ADMIN, filter: "each scope and role" }],
@@ -32,15 +34,24 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "demoted-while-writing",
-    file: "src/operations/perform.ts",
+    file: "src/operating/operations/perform.ts",
     find: "...(authority === undefined ? [] : [guardStatement(stillHas(authority))]),",
     replace: "",
     tests: [{ file: ADMIN, filter: "while a write runs" }],
     why: "Who was demoted a moment ago would still write.",
   },
   {
+    name: "demoted-while-taking-back",
+    file: "src/operating/operations/credit_operations.ts",
+    find: "      guards,\n      also:",
+    replace: "      also:",
+    tests: [{ file: AUTHORITY, filter: "a right that is lost" }],
+    why:
+      "Who was demoted while gateways returned what they were lent would still take credits back.",
+  },
+  {
     name: "write-of-two-gateways",
-    file: "src/operations/perform.ts",
+    file: "src/operating/operations/perform.ts",
     find: "guardStatement({ sql: `not ${notYet.sql}`, args: notYet.args }),",
     replace: "",
     tests: [{ file: ONCE, filter: "slow" }],
@@ -48,15 +59,15 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "outside-before-the-log",
-    file: "src/operations/perform.ts",
+    file: "src/operating/operations/perform.ts",
     find: "if (this.#prepared.outsideMs !== undefined) await nouns.database.batch([log]);",
     replace: "",
-    tests: [{ file: "tests/operations/outside_test.ts", filter: "at most once" }],
+    tests: [{ file: "tests/operating/operations/outside_test.ts", filter: "at most once" }],
     why: "A test of a receiver would be sent again after a crash.",
   },
   {
     name: "items-of-the-team",
-    file: "src/accounts/key_ring.ts",
+    file: "src/people/accounts/key_ring.ts",
     find: "holderId: row.member_id ?? row.account_id,",
     replace: "holderId: row.account_id,",
     tests: [{ file: "tests/flow/team_secrecy_test.ts" }],
@@ -64,31 +75,31 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "reply-in-clear",
-    file: "src/operation_log/requests.ts",
+    file: "src/people/operation_log/requests.ts",
     find: 'args: [status, this.#cipher.encrypt(body, [id]).toString("base64"), id],',
     replace: "args: [status, body, id],",
-    tests: [{ file: "tests/http/admin_client_test.ts" }],
+    tests: [{ file: "tests/doors/http/admin_client_test.ts" }],
     why: "The secrets of new keys would be in the database.",
   },
   {
     name: "session-of-disabled-account",
-    file: "src/accounts/accounts.ts",
+    file: "src/people/accounts/accounts.ts",
     find: "{ sql: `delete from sessions ${whose}`, args: [id] },",
     replace: "",
-    tests: [{ file: "tests/billing/grants_test.ts", filter: "disabling ends sessions" }],
+    tests: [{ file: "tests/money/billing/grants_test.ts", filter: "disabling ends sessions" }],
     why: "Sessions of before would go on when a disabled account is enabled again.",
   },
   {
     name: "link-of-disabled-account",
-    file: "src/accounts/accounts.ts",
+    file: "src/people/accounts/accounts.ts",
     find: "{ sql: `delete from sign_in_links ${whose}`, args: [id] },",
     replace: "",
-    tests: [{ file: "tests/billing/grants_test.ts", filter: "disabling ends sessions" }],
+    tests: [{ file: "tests/money/billing/grants_test.ts", filter: "disabling ends sessions" }],
     why: "Sign-in links of before would work when a disabled account is enabled again.",
   },
   {
     name: "operator-revokes-any-key",
-    file: "src/console/operator/account_routes.tsx",
+    file: "src/doors/console/operator/account_routes.tsx",
     find: "if (key === undefined || key.accountId !== account.id) {",
     replace: "if (key === undefined) {",
     tests: [{ file: DOORS, filter: "an operator's page" }],
@@ -96,34 +107,34 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "stale-keys-accepted",
-    file: "src/accounts/key_ring.ts",
+    file: "src/people/accounts/key_ring.ts",
     find: "if (performance.now() - this.#lastSeenMs > this.#staleMs) return undefined;",
     replace: "",
-    tests: [{ file: "tests/accounts/stale_key_test.ts" }],
+    tests: [{ file: "tests/people/accounts/stale_key_test.ts" }],
     why: "A database that has stopped answering would keep revoked keys alive.",
   },
   {
     name: "keys-in-use-kept-when-revoked",
-    file: "src/accounts/key_ring.ts",
+    file: "src/people/accounts/key_ring.ts",
     find: "      this.#revision = revision;\n      this.#forgetRecent();\n",
     replace: "      this.#revision = revision;\n",
-    tests: [{ file: "tests/accounts/stale_key_test.ts" }],
+    tests: [{ file: "tests/people/accounts/stale_key_test.ts" }],
     why: "A key that is in use would stay valid for a minute after it was revoked.",
   },
   {
     name: "import-into-any-account",
-    file: "src/importers/place_accounts.ts",
+    file: "src/operating/importers/place_accounts.ts",
     find: "if (isOwn || (join && email === planned.email)) return { email, account };",
     replace: "return { email, account };",
-    tests: [{ file: "tests/cli/import_test.ts", filter: "an address proves nothing" }],
+    tests: [{ file: "tests/doors/cli/import_test.ts", filter: "an address proves nothing" }],
     why: "An address in another gateway's database would be enough to spend an account's credits.",
   },
   {
     name: "import-grants-twice",
-    file: "src/importers/place_accounts.ts",
+    file: "src/operating/importers/place_accounts.ts",
     find: "if (await isGranted(account, planned, parts)) return true;",
     replace: "",
-    tests: [{ file: "tests/cli/import_test.ts", filter: "an address proves nothing" }],
+    tests: [{ file: "tests/doors/cli/import_test.ts", filter: "an address proves nothing" }],
     why: "A user without keys would get another account, and its credits, with each import.",
   },
   {
@@ -169,7 +180,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "names-may-mislead",
-    file: "src/platform/display_text.ts",
+    file: "src/ground/platform/display_text.ts",
     find: "return text.search(MISLEADING) < 0",
     replace: "return text !== MISLEADING.source",
     tests: [{ file: NAMES, filter: "Accounts.create refuses controls" }],
@@ -177,7 +188,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "old-names-shown-as-they-are",
-    file: "src/platform/display_text.ts",
+    file: "src/ground/platform/display_text.ts",
     find: "return text.replace(\n    MISLEADING,",
     replace: "return text.replace(\n    /^$/g,",
     tests: [{ file: NAMES, filter: "are shown with such characters escaped" }],
@@ -185,7 +196,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "unhandled-errors-end-the-process",
-    file: "src/telemetry/process_guard.ts",
+    file: "src/ground/telemetry/process_guard.ts",
     find: "    event.preventDefault();\n",
     replace: "",
     tests: [{ file: GUARD, filter: "a promise that nobody handles" }],
@@ -193,7 +204,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "unhandled-errors-not-counted",
-    file: "src/telemetry/process_guard.ts",
+    file: "src/ground/telemetry/process_guard.ts",
     find: "    unhandled();\n",
     replace: "",
     tests: [{ file: GUARD, filter: "a promise that nobody handles" }],
@@ -201,31 +212,31 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "programs-may-run",
-    file: "src/telemetry/process_guard.ts",
-    find: `  Deno.permissions.revokeSync({ name: "run" });\n`,
+    file: "src/ground/telemetry/process_guard.ts",
+    find: `  if (!runsPrograms) Deno.permissions.revokeSync({ name: "run" });\n`,
     replace: "",
     tests: [{ file: GUARD, filter: "a promise that nobody handles" }],
     why: "Whoever takes over the process could run programs.",
   },
   {
     name: "any-gateway-at-the-port",
-    file: "src/cli/address.ts",
+    file: "src/doors/cli/address.ts",
     find: "proof === await proofOf(secret, challenge)",
     replace: "proof !== undefined",
-    tests: [{ file: "tests/cli/two_gateways_test.ts", filter: "killed gateway" }],
+    tests: [{ file: "tests/doors/cli/two_gateways_test.ts", filter: "killed gateway" }],
     why: "Keys and prompts would go to whatever gateway has the port of one that was killed.",
   },
   {
     name: "gateway-of-another-machine",
-    file: "src/database/announcement.ts",
-    find: " && isOfThisMachine(data.url)",
-    replace: "",
-    tests: [{ file: "tests/cli/two_gateways_test.ts", filter: "another machine" }],
+    file: "src/ground/database/announcement.ts",
+    find: "data === undefined || !isOfThisMachine(data.url)",
+    replace: "data === undefined",
+    tests: [{ file: "tests/doors/cli/two_gateways_test.ts", filter: "another machine" }],
     why: "A data directory in somebody's repository would lead keys and prompts to their server.",
   },
   {
     name: "simulator-acts",
-    file: "src/simulator/plan.ts",
+    file: "src/requests/simulator/plan.ts",
     find: `if (choice === "auto" || choice === "none" || directives.say`,
     replace: `if (choice === "none" || directives.say`,
     tests: [{ file: SIMULATOR, filter: "calls no tool that was neither" }],
@@ -233,7 +244,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "pasted-directives",
-    file: "src/simulator/own_text.ts",
+    file: "src/requests/simulator/own_text.ts",
     find: ": text.lastIndexOf(closing);",
     replace: ": text.indexOf(closing, inside);",
     tests: [{ file: SIMULATOR, filter: "own text: a pasted file" }],
@@ -241,7 +252,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "kept-keys-readable",
-    file: "src/cli/client_keys.ts",
+    file: "src/doors/cli/client_keys.ts",
     find: "{ mode: 0o600, createNew: true }",
     replace: "{ mode: 0o644, createNew: true }",
     tests: [{ file: CLIENT_KEYS, filter: "finds its key again" }],
@@ -249,7 +260,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "kept-key-of-another-account",
-    file: "src/cli/client_keys.ts",
+    file: "src/doors/cli/client_keys.ts",
     find: "if (key === undefined || key.accountId !== account.id || key.revokedAtMs !== null) {",
     replace: "if (key === undefined || key.accountId !== account.id) {",
     tests: [{ file: CLIENT_KEYS, filter: "is revoked, expired" }],
@@ -257,18 +268,18 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "sealed-for-anyone",
-    file: "src/sealing/bound_cipher.ts",
+    file: "src/wire/sealing/bound_cipher.ts",
     find: 'return Buffer.from(owner.join("\\0"));',
     replace: 'return Buffer.from("");',
     tests: [{
-      file: "tests/sealing/seal_key_test.ts",
+      file: "tests/wire/sealing/seal_key_test.ts",
       filter: "what is encrypted is bound to its owner",
     }],
     why: "An account could send another one's sealed reasoning, or read its kept items.",
   },
   {
     name: "websocket-of-any-page",
-    file: "src/http/app.ts",
+    file: "src/doors/http/app.ts",
     find: "if (!mayConnect(request, settings.cors.origins)) {",
     replace: "if (false) {",
     tests: [{
@@ -279,7 +290,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "websockets-without-number",
-    file: "src/http/places.ts",
+    file: "src/doors/http/places.ts",
     find: "const ofKey = keys.takeNow(keyId, 1);",
     replace: "const ofKey = keys.takeNow(keyId, 0);",
     tests: [{
@@ -290,7 +301,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "stopped-member-keys",
-    file: "src/accounts/key_ring.ts",
+    file: "src/people/accounts/key_ring.ts",
     find: "or stopped_at_ms is not null then 'member'",
     replace: "then 'member'",
     tests: [{ file: TEAMS, filter: "a stopped member's keys" }],
@@ -298,15 +309,15 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "stop-noticed-late",
-    file: "src/ledger/rules/revise_keys.ts",
-    find: '["accounts", "keys", "teams", "team_members"]',
-    replace: '["accounts", "keys"]',
+    file: "src/money/ledger/rules/revise_keys.ts",
+    find: '["accounts", "keys", "teams", "team_members", "upstream_keys"]',
+    replace: '["accounts", "keys", "upstream_keys"]',
     tests: [{ file: TEAMS, filter: "a stopped member's keys" }],
     why: "A running gateway would go on with its copies of a stopped member's keys.",
   },
   {
     name: "disabled-person-in-team",
-    file: "src/accounts/key_ring.ts",
+    file: "src/people/accounts/key_ring.ts",
     find: "when members.disabled_at_ms is not null then 'person'",
     replace: "",
     tests: [{ file: TEAMS, filter: "a disabled person's keys" }],
@@ -314,7 +325,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "team-models-ignored",
-    file: "src/accounts/key_ring.ts",
+    file: "src/people/accounts/key_ring.ts",
     find: "commonModels(modelsOf(row.models), modelsOf(row.team_models))",
     replace: "modelsOf(row.models)",
     tests: [{ file: TEAMS, filter: "a key of a team may use" }],
@@ -322,7 +333,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "rotated-secret-for-good",
-    file: "src/accounts/key_ring.ts",
+    file: "src/people/accounts/key_ring.ts",
     find: "if (caller.secretUntilMs !== null && caller.secretUntilMs <= this.#now()) {",
     replace: "if (false) {",
     tests: [{ file: TEAMS, filter: "a rotated key" }],
@@ -330,7 +341,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "last-owner-demoted",
-    file: "src/accounts/accounts.ts",
+    file: "src/people/accounts/accounts.ts",
     find: "others.role = 'owner' and others.disabled_at_ms is null and others.id <> accounts.id",
     replace: "others.role = 'owner'",
     tests: [{ file: TEAMS, filter: "the last active owner" }],
@@ -338,7 +349,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "operator-acts-for-owner",
-    file: "src/console/operator/account_routes.tsx",
+    file: "src/doors/console/operator/account_routes.tsx",
     find: 'if (action === "account.manage") return "account.manage_owner";',
     replace: "",
     tests: [{ file: TEAM_PAGES, filter: "an operator can neither" }],
@@ -346,7 +357,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "lead-of-any-team",
-    file: "src/accounts/permissions.ts",
+    file: "src/people/accounts/permissions.ts",
     find: "teamId === undefined ? undefined : teams.get(teamId)",
     replace: "[...teams.values()][0]",
     tests: [{ file: TEAM_PAGES, filter: "a lead's rights" }],
@@ -354,7 +365,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "keys-of-other-teams",
-    file: "src/console/team_pages.tsx",
+    file: "src/doors/console/team_pages.tsx",
     find: "const found = key?.teamId === team.id &&",
     replace: "const found = key !== undefined &&",
     tests: [{ file: TEAM_PAGES, filter: "a lead's rights" }],
@@ -362,10 +373,82 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "scope-unchecked",
-    file: "src/http/inference.ts",
+    file: "src/doors/http/inference.ts",
     find: 'checkScope(caller, "inference");',
     replace: "",
     tests: [{ file: TEAM_PAGES, filter: "without the scope inference" }],
     why: "A key for reports could spend credits.",
+  },
+  {
+    name: "link-of-disabled-account-made",
+    file: "src/people/accounts/sessions.ts",
+    find: "where id = ? and disabled_at_ms is null and kind = 'person' returning digest",
+    replace: "where id = ? and kind = 'person' returning digest",
+    tests: [{ file: SESSIONS, filter: "a disabled account" }],
+    why: "A disabled account would get a link that works when it is enabled again.",
+  },
+  {
+    name: "session-for-good",
+    file: "src/people/accounts/sessions.ts",
+    find: "and expires_at_ms > ? and disabled_at_ms is null",
+    replace: "and ? is not null and disabled_at_ms is null",
+    tests: [{ file: SESSIONS, filter: "to the millisecond" }],
+    why: "A session would never end.",
+  },
+  {
+    name: "link-for-good",
+    file: "src/people/accounts/sessions.ts",
+    find: "if (link === undefined || Number(link.expires_at_ms) <= this.#now()) return undefined;",
+    replace: "if (link === undefined) return undefined;",
+    tests: [{ file: SESSIONS, filter: "to the millisecond" }],
+    why: "A sign-in link in an old message would sign somebody in.",
+  },
+  {
+    name: "link-session-for-good",
+    file: "src/people/accounts/sessions.ts",
+    find: "row.by_link === 1 && Number(row.begun_at_ms) > this.#now() - LINK_SESSION_MS",
+    replace: "row.by_link === 1",
+    tests: [{ file: SESSIONS, filter: "a session that a link began" }],
+    why: "A session that a link began could replace the password for 30 days.",
+  },
+  {
+    name: "session-of-stopped-member",
+    file: "src/people/accounts/sessions.ts",
+    find: "where account_id = accounts.id and stopped_at_ms is null",
+    replace: "where account_id = accounts.id",
+    tests: [{ file: SESSIONS, filter: "roles of teams" }],
+    why: "Who was stopped in a team would go on seeing and changing it.",
+  },
+  {
+    name: "stopped-while-writing",
+    file: "src/people/accounts/authority.ts",
+    find: "and role = ? and stopped_at_ms is null",
+    replace: "and role = ?",
+    tests: [{ file: AUTHORITY, filter: "a right that is lost" }],
+    why: "A lead who was stopped a moment ago would still write.",
+  },
+  {
+    name: "lead-demoted-while-writing",
+    file: "src/people/accounts/authority.ts",
+    find: "and role = ? and stopped_at_ms is null",
+    replace: "and ? is not null and stopped_at_ms is null",
+    tests: [{ file: AUTHORITY, filter: "a right that is lost" }],
+    why: "A lead who was made a member a moment ago would still manage the team.",
+  },
+  {
+    name: "revoked-while-writing",
+    file: "src/people/accounts/authority.ts",
+    find: "where id = ? and revoked_at_ms is null",
+    replace: "where id = ?",
+    tests: [{ file: AUTHORITY, filter: "a right that is lost" }],
+    why: "A key that was revoked a moment ago would still write.",
+  },
+  {
+    name: "websocket-of-similar-origin",
+    file: "src/doors/http/cross_origin.ts",
+    find: 'origins.includes("*") || origins.includes(origin) ||',
+    replace: 'origins.includes("*") || origins.some((one) => origin.startsWith(one)) ||',
+    tests: [{ file: "tests/doors/http/cross_origin_test.ts" }],
+    why: "A page of app.example.evil.example would open WebSockets that app.example may.",
   },
 ];

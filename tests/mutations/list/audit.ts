@@ -1,6 +1,6 @@
 import type { Mutation } from "../mutation.ts";
 
-const FILE = "src/ledger/audit.ts";
+const FILE = "src/money/ledger/audit.ts";
 
 /** The audit's checks that are queries, by name; `audit_checks_test.ts` holds that these are all. */
 const CHECKS = [
@@ -35,7 +35,7 @@ const CHECKS = [
 ];
 
 const TESTS = [{
-  file: "tests/ledger/audit_checks_test.ts",
+  file: "tests/money/ledger/audit_checks_test.ts",
   filter: "each check of the audit finds",
 }];
 

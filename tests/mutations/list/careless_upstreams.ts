@@ -1,12 +1,12 @@
 import type { Mutation } from "../mutation.ts";
 
-const ITEMS = "src/dialects/responses/output_items.ts";
-const READER = "src/dialects/responses/output_reader.ts";
-const NAMES = "src/dialects/responses/carried_item.ts";
-const CARRIED = "src/dialects/responses/carried_output.ts";
-const CARRY = "src/dialects/responses/carry.ts";
-const CARELESS = "tests/dialects/responses_careless_test.ts";
-const CARRY_TEST = "tests/dialects/responses_carry_test.ts";
+const ITEMS = "src/wire/dialects/responses/output_items.ts";
+const READER = "src/wire/dialects/responses/output_reader.ts";
+const NAMES = "src/wire/dialects/responses/carried_item.ts";
+const CARRIED = "src/wire/dialects/responses/carried_output.ts";
+const CARRY = "src/wire/dialects/responses/carry.ts";
+const CARELESS = "tests/wire/dialects/responses_careless_test.ts";
+const CARRY_TEST = "tests/wire/dialects/responses_carry_test.ts";
 
 /** What careless upstreams of the responses dialect may not do to clients. */
 export const CARELESS_UPSTREAMS: readonly Mutation[] = [
@@ -69,7 +69,7 @@ export const CARELESS_UPSTREAMS: readonly Mutation[] = [
   {
     name: "unbelieved-usage-is-shown",
     file: CARRY,
-    find: "usage === this.usage ? this.#response.usage : undefined",
+    find: "isSameUsage(usage, this.usage) ? this.#response.usage : undefined",
     replace: "this.#response.usage",
     tests: [{ file: CARELESS, filter: "a report of usage" }],
     why: "The client would read other numbers than those that it is charged by.",

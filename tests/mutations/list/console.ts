@@ -1,43 +1,46 @@
 import type { Mutation } from "../mutation.ts";
 
-const LIVE = "tests/console/live_test.ts";
-const SEARCH = "tests/usage/search_records_test.ts";
-const STATEMENT = [{ file: "tests/usage/credit_statement_test.ts" }];
-const RATE = [{ file: "tests/console/burn_rate_test.ts" }];
-const REQUEST = [{ file: "tests/console/request_test.ts", filter: "the lines of a price" }];
-const OVERVIEW = [{ file: "tests/console/overview_test.ts" }];
-const SCAN = "tests/database/scan_test.ts";
-const STREAMS = "src/console/live_streams.ts";
+const LIVE = "tests/doors/console/live_test.ts";
+const SEARCH = "tests/money/usage/search_records_test.ts";
+const STATEMENT = [{ file: "tests/money/usage/credit_statement_test.ts" }];
+const RATE = [{ file: "tests/doors/console/burn_rate_test.ts" }];
+const REQUEST = [{ file: "tests/doors/console/request_test.ts", filter: "the lines of a price" }];
+const OVERVIEW = [{ file: "tests/doors/console/overview_test.ts" }];
+const SCAN = "tests/ground/database/scan_test.ts";
+const STREAMS = "src/doors/console/live_streams.ts";
 
 /** What the console shows, to whom, and what it may cost. */
 export const CONSOLE: readonly Mutation[] = [
   {
     name: "route-written-before-the-log",
-    file: "src/operations/route_settings.ts",
+    file: "src/operating/operations/settings_entries.ts",
     find: "      await log();\n",
     replace: "",
-    tests: [{ file: "tests/console/route_edit_test.ts", filter: "leaves no change unlogged" }],
+    tests: [{
+      file: "tests/doors/console/route_edit_test.ts",
+      filter: "leaves no change unlogged",
+    }],
     why: "A crash would leave a change of the settings file that nobody made.",
   },
   {
     name: "route-served-although-off",
-    file: "src/catalog/catalog.ts",
+    file: "src/settings/catalog/catalog.ts",
     find: "const routes = all.filter(({ id }) => !isOff(id));",
     replace: "const routes = all;",
-    tests: [{ file: "tests/catalog/catalog_test.ts", filter: "switched off" }],
+    tests: [{ file: "tests/settings/catalog/catalog_test.ts", filter: "switched off" }],
     why: "A model that was switched off would go on.",
   },
   {
     name: "typed-fields-lost",
-    file: "src/console/operator/route_edit.tsx",
+    file: "src/doors/console/operator/route_edit.tsx",
     find: "values={values ?? valuesOf(written, route)}",
     replace: "values={valuesOf(written, route)}",
-    tests: [{ file: "tests/console/route_edit_test.ts", filter: "what was typed stays" }],
+    tests: [{ file: "tests/doors/console/route_edit_test.ts", filter: "what was typed stays" }],
     why: "An error in one field would throw away all others.",
   },
   {
     name: "events-of-a-page-without-its-permission",
-    file: "src/console/event_pages.ts",
+    file: "src/doors/console/event_pages.ts",
     find: "if (part === undefined || !can(session, part.action)) return await notFound(c);",
     replace: "if (part === undefined) return await notFound(c);",
     tests: [{ file: LIVE }],
@@ -45,7 +48,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "events-for-other-sites",
-    file: "src/console/event_pages.ts",
+    file: "src/doors/console/event_pages.ts",
     find: "if (!isSameOrigin(c.req.raw)) {",
     replace: "if (c.req.raw === undefined) {",
     tests: [{ file: LIVE }],
@@ -85,7 +88,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "page-of-another-account",
-    file: "src/console/live_pages.ts",
+    file: "src/doors/console/live_pages.ts",
     find: "  return `${accountId} ${path}`;",
     replace: "  return accountId === undefined ? path : path;",
     tests: [{ file: LIVE }],
@@ -93,7 +96,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "search-of-other-accounts-by-id",
-    file: "src/usage/search_records.ts",
+    file: "src/money/usage/search_records.ts",
     find: ") where account_id = ?2 order by",
     replace: ") where ?2 is not null order by",
     tests: [{ file: SEARCH, filter: "an account's own only" }],
@@ -101,7 +104,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "search-without-bound",
-    file: "src/usage/search_records.ts",
+    file: "src/money/usage/search_records.ts",
     find: "rows: isFiltered ? SCAN_ROWS : limit + 1,",
     replace: "rows: isFiltered ? 10_000_000 : limit + 1,",
     tests: [{ file: SEARCH }],
@@ -109,7 +112,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "search-loses-records-of-one-moment",
-    file: "src/usage/search_records.ts",
+    file: "src/money/usage/search_records.ts",
     find: "(started_at_ms, request_id) < (?, ?) and started_at_ms >= ?",
     replace: "started_at_ms < ? and request_id <> ? and started_at_ms >= ?",
     tests: [{ file: SEARCH, filter: "every record once" }],
@@ -117,7 +120,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "search-ends-where-roll-ups-are-not-looked-at",
-    file: "src/usage/search_records.ts",
+    file: "src/money/usage/search_records.ts",
     find: "if (row === undefined) return count < MAX_DAYS ? undefined : days.at(-1);",
     replace: "if (row === undefined) return undefined;",
     tests: [{ file: SEARCH }],
@@ -125,7 +128,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "scan-holds-the-database",
-    file: "src/database/scan.ts",
+    file: "src/ground/database/scan.ts",
     find: "order by ${newestFirst} limit 1 offset ${PAGE_ROWS - 1}`,",
     replace: "order by ${newestFirst} limit 1 offset ${PAGE_ROWS * 1_000_000 - 1}`,",
     tests: [{ file: SCAN, filter: "holds up no other use" }],
@@ -133,7 +136,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "scans-all-at-once",
-    file: "src/database/scan.ts",
+    file: "src/ground/database/scan.ts",
     find: "    await earlier;\n",
     replace: "",
     tests: [{ file: SCAN, filter: "holds up no other use" }],
@@ -141,7 +144,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "statement-without-later-charges",
-    file: "src/usage/credit_statement.ts",
+    file: "src/money/usage/credit_statement.ts",
     find: "const closing = balance - creditsOf(later) + creditsOf(laterCharges);",
     replace: "const closing = balance - creditsOf(later);",
     tests: STATEMENT,
@@ -149,7 +152,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "statement-lists-every-entry",
-    file: "src/usage/credit_statement.ts",
+    file: "src/money/usage/credit_statement.ts",
     find: "entries.length > MAX_ENTRIES ? sums.map(lineOfDay)",
     replace: "entries.length > MAX_ENTRIES ** 3 ? sums.map(lineOfDay)",
     tests: STATEMENT,
@@ -157,7 +160,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "statement-with-charges-first",
-    file: "src/usage/credit_statement.ts",
+    file: "src/money/usage/credit_statement.ts",
     find: 'return kind === "charges" ? 1 : 0;',
     replace: 'return kind === "charges" ? 0 : 1;',
     tests: STATEMENT,
@@ -165,7 +168,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "rate-with-today",
-    file: "src/console/burn_rate.ts",
+    file: "src/doors/console/burn_rate.ts",
     find: "&& atMs < todayMs) spent += credits;",
     replace: ") spent += credits;",
     tests: RATE,
@@ -173,7 +176,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "rate-counts-on-what-expires",
-    file: "src/console/burn_rate.ts",
+    file: "src/doors/console/burn_rate.ts",
     find: "const until = expiresAtMs === null ? Infinity : (expiresAtMs - nowMs) / DAY_MS;",
     replace: "const until = expiresAtMs === null ? Infinity : Infinity;",
     tests: RATE,
@@ -181,7 +184,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "month-compared-with-a-whole-one",
-    file: "src/console/burn_rate.ts",
+    file: "src/doors/console/burn_rate.ts",
     find: "Math.min(lastSinceMs + nowMs - thisSinceMs, thisSinceMs)",
     replace: "thisSinceMs",
     tests: RATE,
@@ -189,7 +192,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "price-without-the-minimum",
-    file: "src/console/request_price.tsx",
+    file: "src/doors/console/request_price.tsx",
     find: "if (minimum > sum) add(",
     replace: "if (minimum < 0n) add(",
     tests: REQUEST,
@@ -197,7 +200,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "price-rounded-by-line",
-    file: "src/console/request_price.tsx",
+    file: "src/doors/console/request_price.tsx",
     find: "const isRaised = over > 0n && missing > 0n;",
     replace: "const isRaised = over > 500n;",
     tests: REQUEST,
@@ -205,7 +208,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "overview-compares-with-other-hours",
-    file: "src/console/operator/overview_figures.ts",
+    file: "src/doors/console/operator/overview_figures.ts",
     find: "until: isoOf(span.untilMs - (ago ? span.shiftMs : 0)),",
     replace: "until: isoOf(ago ? span.sinceMs : span.untilMs),",
     tests: OVERVIEW,
@@ -213,7 +216,7 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "overview-without-the-others",
-    file: "src/console/operator/overview_figures.ts",
+    file: "src/doors/console/operator/overview_figures.ts",
     find: "if (isOthers && at >= 0 && at < values.length) values[at]! += credits;",
     replace: "if (isOthers && at < 0) values[at]! += credits;",
     tests: OVERVIEW,
@@ -221,10 +224,13 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "failures-compared-with-all",
-    file: "src/console/usage_pages.tsx",
+    file: "src/doors/console/usage_pages.tsx",
     find: 'by.includes("reason") ? [span, "reason"] : [span]',
     replace: "[span]",
-    tests: [{ file: "tests/console/usage_pages_test.ts", filter: "compared with failed requests" }],
+    tests: [{
+      file: "tests/doors/console/usage_pages_test.ts",
+      filter: "compared with failed requests",
+    }],
     why: "Failed requests would be drawn against all requests of the period before.",
   },
 ];

@@ -1,20 +1,22 @@
 import type { Mutation } from "../mutation.ts";
 
-const rule = (name: string) => `src/ledger/rules/${name}.ts`;
-const INSTALLED = "src/database/rules.ts";
-const INSTALLING = "tests/database/rules_test.ts";
-const BUDGETS = "tests/ledger/budgets_test.ts";
-const SPENDING = "tests/ledger/spending_test.ts";
-const LOANS = "tests/admission/loans_test.ts";
-const BILLING = [{ file: "tests/billing/billing_test.ts" }];
-const CATALOG = "tests/catalog/catalog_test.ts";
+const rule = (name: string) => `src/money/ledger/rules/${name}.ts`;
+const INSTALLED = "src/ground/database/rules.ts";
+const INSTALLING = "tests/ground/database/rules_test.ts";
+const BUDGETS = "tests/money/ledger/budgets_test.ts";
+const SPENDING = "tests/money/ledger/spending_test.ts";
+const LOANS = "tests/requests/admission/loans_test.ts";
+const BILLING = [{ file: "tests/money/billing/billing_test.ts" }];
+const CATALOG = "tests/settings/catalog/catalog_test.ts";
+const LENDING = "tests/money/ledger/lend_test.ts";
+const ACCOUNT_LOAN = "tests/requests/admission/account_loan_test.ts";
 const MONEY = "tests/flow/money_test.ts";
 
 /** Prices, holds, charges, windows, grants. */
 export const LEDGER: readonly Mutation[] = [
   {
     name: "price-rounded-down",
-    file: "src/catalog/price.ts",
+    file: "src/settings/catalog/price.ts",
     find: "(millionths + 999_999n) / 1_000_000n",
     replace: "millionths / 1_000_000n",
     tests: [{ file: CATALOG, filter: "rounds up" }],
@@ -22,39 +24,39 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "statement-without-charges",
-    file: "src/usage/credit_statement.ts",
+    file: "src/money/usage/credit_statement.ts",
     find: "const opening = closing - creditsOf(sums) + charged;",
     replace: "const opening = closing - creditsOf(sums);",
-    tests: [{ file: "tests/usage/credit_statement_test.ts", filter: "random books" }],
+    tests: [{ file: "tests/money/usage/credit_statement_test.ts", filter: "random books" }],
     why: "The lines of a statement would not add up to its closing balance.",
   },
   {
     name: "totals-of-late-requests-kept",
-    file: "src/ledger/rules/fragments.ts",
+    file: "src/money/ledger/rules/fragments.ts",
     find: "delete from usage_day_totals where day_at_ms in (",
     replace: "delete from usage_day_totals where day_at_ms < 0 and day_at_ms in (",
-    tests: [{ file: "tests/usage/day_totals_test.ts", filter: "late request" }],
+    tests: [{ file: "tests/money/usage/day_totals_test.ts", filter: "late request" }],
     why: "Reports would leave out requests that end after their day was added up.",
   },
   {
     name: "day-without-totals-unread",
-    file: "src/usage/sources.ts",
+    file: "src/money/usage/sources.ts",
     find: "where known.day_at_ms = json_each.value ->> 0 and known.noun",
     replace: "where known.day_at_ms <> json_each.value ->> 0 and known.noun",
-    tests: [{ file: "tests/usage/usage_report_test.ts", filter: "any range" }],
+    tests: [{ file: "tests/money/usage/usage_report_test.ts", filter: "any range" }],
     why: "Reports would leave out days that are not added up yet, or count days twice.",
   },
   {
     name: "day-done-too-early",
-    file: "src/usage/day_totals.ts",
+    file: "src/money/usage/day_totals.ts",
     find: "known.noun = others.value",
     replace: "(true or known.noun = others.value)",
-    tests: [{ file: "tests/usage/day_totals_test.ts", filter: "a day is not done" }],
+    tests: [{ file: "tests/money/usage/day_totals_test.ts", filter: "a day is not done" }],
     why: "A day whose other totals a request has taken away would be slow forever.",
   },
   {
     name: "price-without-minimum",
-    file: "src/catalog/price.ts",
+    file: "src/settings/catalog/price.ts",
     find: "return Math.max(route.minimum, Number(credits));",
     replace: "return Number(credits);",
     tests: [{ file: CATALOG, filter: "rounds up" }],
@@ -62,7 +64,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "price-cached-as-input",
-    file: "src/catalog/price.ts",
+    file: "src/settings/catalog/price.ts",
     find: "BigInt(use.cachedTokens) * BigInt(cached)",
     replace: "BigInt(use.cachedTokens) * BigInt(input)",
     tests: [{ file: CATALOG, filter: "rounds up" }],
@@ -70,7 +72,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "price-cached-twice",
-    file: "src/catalog/price.ts",
+    file: "src/settings/catalog/price.ts",
     find: "BigInt(use.inputTokens - use.cachedTokens)",
     replace: "BigInt(use.inputTokens)",
     tests: [{ file: CATALOG, filter: "rounds up" }],
@@ -78,7 +80,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "hold-without-input",
-    file: "src/admission/admission.ts",
+    file: "src/requests/admission/admission.ts",
     find: "const inputTokens = asking.inputTokens * choices;",
     replace: "const inputTokens = 0;",
     tests: [{ file: MONEY, filter: "cannot pay the minimum and the input" }],
@@ -86,7 +88,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "hold-without-choices",
-    file: "src/admission/admission.ts",
+    file: "src/requests/admission/admission.ts",
     find: "const mostOutput = permittedOutput * choices;",
     replace: "const mostOutput = permittedOutput;",
     tests: [{ file: MONEY, filter: "several choices" }],
@@ -111,8 +113,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "hold-beyond-budget",
     file: rule("admit"),
-    find: "min(new.wanted, free, budget), balance",
-    replace: "min(new.wanted, free), balance",
+    find: "min(new.wanted, free, budget),",
+    replace: "min(new.wanted, free),",
     tests: [{ file: SPENDING, filter: "admitted on what is free" }],
     why: "A hold could be larger than what its key may spend.",
   },
@@ -149,12 +151,28 @@ export const LEDGER: readonly Mutation[] = [
     why: "A temporary raise would be permanent.",
   },
   {
-    name: "lowered-budget-makes-free",
-    file: rule("settle"),
-    find: "  atLeast: HOLDING,\n",
-    replace: "",
-    tests: [{ file: BUDGETS, filter: "does not make the request free" }],
-    why: "Lowering a budget under a request would make its response free.",
+    name: "asked-beyond-budget",
+    file: rule("admit"),
+    find: "min(coalesce(new.most, new.wanted), budget, max(",
+    replace: "min(coalesce(new.most, new.wanted), max(",
+    tests: [{ file: MONEY, filter: "budget bounds streams" }],
+    why: "An upstream would be asked for what a budget does not cover.",
+  },
+  {
+    name: "asked-for-by-all-at-once",
+    file: rule("admit"),
+    find: "max(min(new.wanted, free), free - asked_more)",
+    replace: "free",
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
+    why: "Twenty streams at once would ask for the whole balance each.",
+  },
+  {
+    name: "lent-credits-called-missing",
+    file: "src/requests/admission/admission.ts",
+    find: "if (lentMs !== undefined) {",
+    replace: "if (lentMs === Infinity) {",
+    tests: [{ file: "tests/requests/admission/dead_gateway_test.ts", filter: "killed" }],
+    why: "A client would be told to pay although the credits are there.",
   },
   {
     name: "period-without-what-was-spent",
@@ -193,10 +211,10 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "week-from-sunday",
-    file: "src/ledger/periods.ts",
+    file: "src/money/ledger/periods.ts",
     find: "(day - (day + 3) % 7)",
     replace: "(day - (day + 4) % 7)",
-    tests: [{ file: "tests/ledger/periods_test.ts" }],
+    tests: [{ file: "tests/money/ledger/periods_test.ts" }],
     why: "Weeks would begin on Sundays.",
   },
   {
@@ -217,7 +235,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "lots-listed-in-another-order",
-    file: "src/ledger/credits.ts",
+    file: "src/money/ledger/credits.ts",
     find: "order by expires_at_ms, created_at_ms, id",
     replace: "order by created_at_ms, expires_at_ms, id",
     tests: [{ file: SPENDING, filter: "from the oldest (file)" }],
@@ -226,8 +244,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "charge-takes-what-others-hold",
     file: rule("settle"),
-    find: "min(new.price_credits, balance - held,",
-    replace: "min(new.price_credits, balance,",
+    find: "select min(new.price_credits, balance - held)",
+    replace: "select min(new.price_credits, balance)",
     tests: [{ file: SPENDING, filter: "takes nothing of what" }],
     why: "A dear request would take the credits that another one was admitted with.",
   },
@@ -236,7 +254,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle"),
     find: "and not exists (select 1 from entries where cause_id = new.request_id) begin",
     replace: "begin",
-    tests: [{ file: "tests/ledger/audit_test.ts", filter: "is not taken again" }],
+    tests: [{ file: "tests/money/ledger/audit_test.ts", filter: "is not taken again" }],
     why: "A settlement that comes again after its record was pruned would charge again.",
   },
   {
@@ -263,7 +281,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle_set"),
     find: "    ${addToTags(SETTLED)}\n",
     replace: "",
-    tests: [{ file: "tests/ledger/tags_test.ts", filter: "in a set or alone" }],
+    tests: [{ file: "tests/money/ledger/tags_test.ts", filter: "in a set or alone" }],
     why: "Requests on lent credits would be missing from reports by tag and by reason.",
   },
   {
@@ -271,23 +289,23 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("fragments"),
     find: ") <= ${max}`;",
     replace: ") <= 1000000 * ${max}`;",
-    tests: [{ file: "tests/ledger/tags_test.ts", filter: "20 tags" }],
+    tests: [{ file: "tests/money/ledger/tags_test.ts", filter: "20 tags" }],
     why: "A client that sends other tags with each request would grow the roll-ups without bound.",
   },
   {
     name: "scope-of-reports-ignored",
-    file: "src/usage/selection.ts",
+    file: "src/money/usage/selection.ts",
     find: "[paying?.id, scope.accountId]",
     replace: "[paying?.id]",
-    tests: [{ file: "tests/usage/usage_report_test.ts", filter: "a scope shows no more" }],
+    tests: [{ file: "tests/money/usage/usage_report_test.ts", filter: "a scope shows no more" }],
     why: "Members would see the usage of others.",
   },
   {
     name: "csv-formulas",
-    file: "src/usage/csv.ts",
+    file: "src/money/usage/csv.ts",
     find: 'value.replaceAll(FORMULA, "\'")',
     replace: "value",
-    tests: [{ file: "tests/cli/usage_test.ts" }],
+    tests: [{ file: "tests/doors/cli/usage_test.ts" }],
     why:
       "A key's name or a tag would run as a formula in the spreadsheet of whoever opens the report.",
   },
@@ -296,7 +314,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("count_pruned"),
     find: "uncollected_credits = uncollected_credits + ${SUMS.uncollected_credits},",
     replace: "",
-    tests: [{ file: "tests/ledger/audit_test.ts", filter: "could not be collected" }],
+    tests: [{ file: "tests/money/ledger/audit_test.ts", filter: "could not be collected" }],
     why: "What could not be collected would be forgotten with its record.",
   },
   {
@@ -330,7 +348,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("admit"),
     find: "_used + lent_${span} >= ${name}`)",
     replace: "_used + lent_${span} > ${name}`)",
-    tests: [{ file: "tests/ledger/windows_test.ts", filter: "a balance of 100 " }],
+    tests: [{ file: "tests/money/ledger/windows_test.ts", filter: "a balance of 100 " }],
     why: "A limit of 20 requests would allow 21.",
   },
   {
@@ -338,12 +356,12 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("admit"),
     find: '.join("\\n            or ")',
     replace: "[0]",
-    tests: [{ file: "tests/ledger/windows_test.ts", filter: "a balance of 100 " }],
+    tests: [{ file: "tests/money/ledger/windows_test.ts", filter: "a balance of 100 " }],
     why: "The limits of an hour and a day would not hold.",
   },
   {
     name: "invite-bonus-without-its-id",
-    file: "src/billing/registration.ts",
+    file: "src/money/billing/registration.ts",
     find: "lotId: signupBonusOf(made.id),",
     replace: "lotId: `lot_${crypto.randomUUID()}`,",
     tests: BILLING,
@@ -351,7 +369,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "invite-bonus-once-for-all-guests",
-    file: "src/billing/registration.ts",
+    file: "src/money/billing/registration.ts",
     find: "lotId: signupBonusOf(made.id),",
     replace: "lotId: signupBonusOf(inviter.id),",
     tests: BILLING,
@@ -359,21 +377,21 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "ids-of-finished-requests-kept",
-    file: "src/admission/admission.ts",
+    file: "src/requests/admission/admission.ts",
     find: `(settled) => {
         this.#running.take(place, requestId);
         this.#noteUncollected`,
     replace: `(settled) => {
         this.#noteUncollected`,
-    tests: [{ file: "tests/admission/finished_test.ts", filter: "is not renewed" }],
+    tests: [{ file: "tests/requests/admission/finished_test.ts", filter: "is not renewed" }],
     why: "Leases of finished requests would be renewed forever.",
   },
   {
     name: "hold-not-ended-by-settlement",
-    file: "src/relay/settlement.ts",
+    file: "src/requests/relay/settlement.ts",
     find: "      hold.end(settled && { ...settled, priceCredits: record.priceCredits });\n",
     replace: "",
-    tests: [{ file: "tests/admission/finished_test.ts", filter: "forgets the ids" }],
+    tests: [{ file: "tests/requests/admission/finished_test.ts", filter: "forgets the ids" }],
     why: "The list of requests that run would grow forever.",
   },
   {
@@ -413,7 +431,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("return_loan"),
     find: "${countRequests(REQUESTS)}",
     replace: "",
-    tests: [{ file: "tests/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
     why: "Requests in flight when a loan is returned would not count in rate windows.",
   },
   {
@@ -421,7 +439,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle_set"),
     find: "or exists (select 1 from usage_records where request_id = settling.request_id)",
     replace: "",
-    tests: [{ file: "tests/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
     why: "A settlement that is sent again would fail its whole batch.",
   },
   {
@@ -429,12 +447,12 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle_set"),
     find: "or (account_id, loan_id) not in ${COVERED}",
     replace: "",
-    tests: [{ file: "tests/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
     why: "Requests whose loan has ended would be charged credits that others hold.",
   },
   {
     name: "expired-credits-lent",
-    file: "src/admission/account_loan.ts",
+    file: "src/requests/admission/account_loan.ts",
     find: "if (nowMs >= this.#expiresAtMs) this.isOpen = false;",
     replace: "",
     tests: [{ file: LOANS, filter: "what has expired" }],
@@ -442,7 +460,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "loan-of-a-silent-database",
-    file: "src/admission/loans.ts",
+    file: "src/requests/admission/loans.ts",
     find: "return tick - this.#heardTick < SILENT_MS &&",
     replace: "return",
     tests: [{ file: "tests/flow/faults_test.ts", filter: "while credits are lent" }],
@@ -450,26 +468,26 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "leases-not-renewed",
-    file: "src/admission/admission.ts",
+    file: "src/requests/admission/admission.ts",
     find: "await renewHolds(database, this.#running.all(), leaseMs);",
     replace: "",
-    tests: [{ file: "tests/admission/finished_test.ts", filter: "is not renewed" }],
+    tests: [{ file: "tests/requests/admission/finished_test.ts", filter: "is not renewed" }],
     why: "The hold of a long request would be released while it runs.",
   },
   {
     name: "leases-reaped-after-an-outage",
-    file: "src/admission/admission.ts",
+    file: "src/requests/admission/admission.ts",
     find: "if (tick - this.#keptTick > leaseMs / 2) this.#steadyTick = tick;",
     replace: "",
-    tests: [{ file: "tests/admission/outage_test.ts", filter: "after an outage" }],
+    tests: [{ file: "tests/requests/admission/outage_test.ts", filter: "after an outage" }],
     why: "Who comes back first after an outage would end the leases of all others.",
   },
   {
     name: "leases-reaped-after-a-slow-renewal",
-    file: "src/admission/admission.ts",
+    file: "src/requests/admission/admission.ts",
     find: "if (!waited && tick",
     replace: "if (tick",
-    tests: [{ file: "tests/admission/outage_test.ts", filter: "answered slowly" }],
+    tests: [{ file: "tests/requests/admission/outage_test.ts", filter: "answered slowly" }],
     why: "A slow database would end the leases of gateways that wait for it.",
   },
   {
@@ -490,7 +508,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "rules-of-before-left-behind",
-    file: "src/database/migrate.ts",
+    file: "src/ground/database/migrate.ts",
     find: "dropRules(before?.objects ?? [])",
     replace: "dropRules([])",
     tests: [{ file: INSTALLING, filter: "rules (file): those of before" }],
@@ -498,7 +516,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "rules-replaced-beside-a-gateway",
-    file: "src/database/migrate.ts",
+    file: "src/ground/database/migrate.ts",
     find: "      await mayChange?.();\n",
     replace: "",
     tests: [{ file: INSTALLING, filter: "a command of a newer program" }],
@@ -506,26 +524,123 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "unrepeatable-write-repeated",
-    file: "src/database/group_writer.ts",
+    file: "src/ground/database/group_writer.ts",
     find: "if (mayRepeat && waiting.write.repeatable) again",
     replace: "if (mayRepeat) again",
-    tests: [{ file: "tests/database/unrepeated_test.ts", filter: "may not be repeated" }],
+    tests: [{ file: "tests/ground/database/unrepeated_test.ts", filter: "may not be repeated" }],
     why: "A write that may not be done twice would be sent again when its answer is lost.",
   },
   {
     name: "platform-repeats-writes",
-    file: "src/database/server.ts",
+    file: "src/ground/database/server.ts",
     find: "body: body?.pipeThrough(new TransformStream()) ?? null,",
     replace: "body,",
-    tests: [{ file: "tests/database/unrepeated_test.ts", filter: "a batch whose connection" }],
+    tests: [{
+      file: "tests/ground/database/unrepeated_test.ts",
+      filter: "a batch whose connection",
+    }],
     why: "The platform would send a write again when a pooled connection dies.",
   },
   {
     name: "savings-without-the-cached-price",
-    file: "src/ledger/rules/fragments.ts",
+    file: "src/money/ledger/rules/fragments.ts",
     find: "max(${input} - ${cached}, 0)",
     replace: "max(${input}, 0)",
-    tests: [{ file: "tests/usage/cache_savings_test.ts", filter: "the difference of the input" }],
+    tests: [{
+      file: "tests/money/usage/cache_savings_test.ts",
+      filter: "the difference of the input",
+    }],
     why: "Reports would promise savings that nobody made.",
+  },
+  {
+    name: "lent-while-taking-back",
+    file: "src/money/ledger/take_backs.ts",
+    find: "const isLast = performance.now() >= untilTick;",
+    replace: "const isLast = true;",
+    tests: [{
+      file: "tests/requests/admission/loans_test.ts",
+      filter: "while it waits for another",
+    }],
+    why: "A take-back would leave what was lent while it waited.",
+  },
+  {
+    name: "loan-beyond-its-credits",
+    file: "src/requests/admission/account_loan.ts",
+    find: "if (!this.isOpen || credits > this.#credits - this.#held) return undefined;",
+    replace: "if (!this.isOpen) return undefined;",
+    tests: [{ file: ACCOUNT_LOAN, filter: "a request grows as far" }],
+    why: "Requests would be admitted on credits that others have grown by.",
+  },
+  {
+    name: "loan-beyond-places-of-account",
+    file: "src/requests/admission/account_loan.ts",
+    find: "if (!this.#ofAccount[at]!.hasPlace(places, nowMs)) return undefined;",
+    replace: "",
+    tests: [{ file: ACCOUNT_LOAN, filter: "others' keys take no more" }],
+    why: "An account would get around its rate limits with several keys.",
+  },
+  {
+    name: "loan-forgets-what-a-key-used",
+    file: "src/requests/admission/account_loan.ts",
+    find: "if (this.#byKey.has(keyId)) return;",
+    replace: "",
+    tests: [{ file: ACCOUNT_LOAN, filter: "taken up again" }],
+    why: "Each renewal of a loan would give its keys all places of their windows again.",
+  },
+  {
+    name: "loan-of-all-places-beside-others",
+    file: "src/requests/admission/account_loan.ts",
+    find: "Math.min(places[span], limit - used - otherPlaces[span])",
+    replace: "Math.max(places[span], limit - used - otherPlaces[span])",
+    tests: [{ file: ACCOUNT_LOAN, filter: "other gateways were lent" }],
+    why: "Two gateways would admit more requests of a key than its windows have places.",
+  },
+  {
+    name: "lent-twice-to-a-gateway",
+    file: rule("lend"),
+    find: "and loan_id <> new.loan_id;",
+    replace: "and loan_id = new.loan_id;",
+    tests: [{ file: LENDING, filter: "one loan of an account" }],
+    why: "A loan whose answer was lost would stay lent until its gateway ends.",
+  },
+  {
+    name: "recalled-loan-grows",
+    file: rule("lend"),
+    find: "and not is_recalled and not ${OWES}",
+    replace: "and not ${OWES}",
+    tests: [{ file: LENDING, filter: "recalled" }],
+    why: "What is to be returned would be lent again.",
+  },
+  {
+    name: "lent-to-debtors",
+    file: rule("lend"),
+    find: "and not ${OWES} and not ${HAS_BUDGET}",
+    replace: "and not ${HAS_BUDGET}",
+    tests: [{ file: LENDING, filter: "owes for a charge" }],
+    why: "An account that did not pay for a request would get another one, from a loan.",
+  },
+  {
+    name: "period-counts-other-keys",
+    file: rule("fragments"),
+    find: "where account_id in ${accounts} and key_id in ${keys}\n          and started_at_ms",
+    replace: "where account_id in ${accounts}\n          and started_at_ms",
+    tests: [{ file: "tests/money/ledger/fragments_test.ts" }],
+    why: "A key's budget would be used up by its account's other keys when it is set.",
+  },
+  {
+    name: "expired-credits-shown",
+    file: "src/money/ledger/credits.ts",
+    find: "where account_id = ? and remaining > 0 and expires_at_ms <= ? limit 1",
+    replace: "where account_id = ? and remaining > 0 and expires_at_ms < ? limit 1",
+    tests: [{ file: "tests/money/ledger/credits_test.ts" }],
+    why: "A balance would show credits that no request can spend any more.",
+  },
+  {
+    name: "statement-of-another-month",
+    file: "src/money/ledger/entries_but_charges.ts",
+    find: "and entries.at_ms >= ? and entries.at_ms < ?",
+    replace: "and ? is not null and entries.at_ms < ?",
+    tests: [{ file: "tests/money/ledger/entries_but_charges_test.ts" }],
+    why: "A statement would list what moved the balance in the months before.",
   },
 ];

@@ -1,11 +1,13 @@
 import type { Mutation } from "../mutation.ts";
 
-const SHARE = "src/fair_share/fair_share.ts";
-const SHARES = "tests/fair_share/fair_share_test.ts";
-const BOUNDS = "src/json/json_bounds.ts";
-const JSON_TEST = "tests/json/json_bounds_test.ts";
-const BODY = "src/http/body.ts";
-const BODY_TIME = "tests/http/body_time_test.ts";
+const SHARE = "src/ground/fair_share/fair_share.ts";
+const SHARES = "tests/ground/fair_share/fair_share_test.ts";
+const BOUNDS = "src/wire/json/json_bounds.ts";
+const JSON_TEST = "tests/wire/json/json_bounds_test.ts";
+const BODY = "src/doors/http/body.ts";
+const BODY_TIME = "tests/doors/http/body_time_test.ts";
+const ARRIVALS = "src/doors/http/arrivals.ts";
+const ARRIVALS_TEST = "tests/flow/arrivals_test.ts";
 const CONNECTIONS = "tests/flow/abuse_connections_test.ts";
 
 /** Fair shares, and the bounds of what callers send. */
@@ -20,40 +22,90 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "frame-without-share",
-    file: "src/http/partial_frames.ts",
+    file: "src/doors/http/partial_input.ts",
     find: "shares.push(this.#options.memory.takeNow(account, bytes - held));",
     replace: "",
     tests: [{ file: "tests/flow/attack_sockets_test.ts", filter: "never end" }],
     why: "Frames that never end would fill the memory.",
   },
   {
+    name: "arrivals-not-counted",
+    file: ARRIVALS,
+    find: "    if (bytes <= FREE_BYTES) return bytes;",
+    replace: "    if (bytes <= 1e9 * FREE_BYTES) return bytes;",
+    tests: [{ file: ARRIVALS_TEST, filter: "trailers of 200 MB" }],
+    why: "A client without a key would end the process with trailers.",
+  },
+  {
+    name: "unread-body-discarded",
+    file: "src/doors/http/unread_bodies.ts",
+    find: "    const reader = body.getReader();\n",
+    replace:
+      "    void body.cancel().catch(() => {});\n    if (this.#held.size >= 0) return response;\n" +
+      "    const reader = body.getReader();\n",
+    tests: [{ file: ARRIVALS_TEST, filter: "what never ends is cut" }],
+    why: "The platform would discard small chunks for minutes, and do nothing else.",
+  },
+  {
+    name: "chunks-read-ahead",
+    file: "src/doors/http/app.ts",
+    find: 'if (request.headers.has("transfer-encoding")) arrivals.narrow(state.peer);',
+    replace: "",
+    tests: [{ file: ARRIVALS_TEST, filter: "hold up nobody" }],
+    why: "The platform would move megabytes for each chunk of a few bytes.",
+  },
+  {
+    name: "pieces-not-counted",
+    file: "src/ground/web/bounded_body.ts",
+    find: "      throw new ChunksTooSmall();",
+    replace: "",
+    tests: [{ file: ARRIVALS_TEST, filter: "many chunks of a few bytes" }],
+    why: "A body of single bytes would take seconds.",
+  },
+  {
+    name: "framing-not-checked",
+    file: "src/doors/http/guard.ts",
+    find: '  if (headers.has("content-length")) {',
+    replace: '  if (headers.has("content-length") && coding === "") {',
+    tests: [{ file: ARRIVALS_TEST, filter: "that proxies may read otherwise" }],
+    why: "A proxy could take a part of a body for another request.",
+  },
+  {
+    name: "unmasked-frames",
+    file: "src/doors/http/partial_input.ts",
+    find: "received >= leastBytes;",
+    replace: "received >= 0;",
+    tests: [{ file: ARRIVALS_TEST, filter: "frames of a client are masked" }],
+    why: "Frames that proxies may take for requests would be accepted.",
+  },
+  {
     name: "idle-with-input",
-    file: "src/http/connections.ts",
+    file: "src/doors/http/connections.ts",
     find: "if (!isUsed) sockets.end(descriptor);",
     replace: "sockets.end(descriptor);",
-    tests: [{ file: "tests/http/connections_test.ts", filter: "next request has come" }],
+    tests: [{ file: "tests/doors/http/connections_test.ts", filter: "next request has come" }],
     why: "Requests over kept connections would fail on a busy machine.",
   },
   {
     name: "listener-not-looked-at",
-    file: "src/http/connections.ts",
+    file: "src/doors/http/connections.ts",
     find: "&& (this.#isListenerLost || left < all);",
     replace: "&& this.#isListenerLost;",
-    tests: [{ file: "tests/http/connections_test.ts", filter: "a listener that ends" }],
+    tests: [{ file: "tests/doors/http/connections_test.ts", filter: "a listener that ends" }],
     why:
       "A gateway that was out of descriptors for a moment would never accept a connection again.",
   },
   {
     name: "sweep-outlives-connections",
-    file: "src/http/connections.ts",
+    file: "src/doors/http/connections.ts",
     find: "await delay(GRACE_STEP_MS, { signal });",
     replace: "await delay(GRACE_STEP_MS);",
-    tests: [{ file: "tests/http/connections_test.ts", filter: "ends with them" }],
+    tests: [{ file: "tests/doors/http/connections_test.ts", filter: "ends with them" }],
     why: "Timers of a closed gateway would go on.",
   },
   {
     name: "share-without-turns",
-    file: "src/fair_share/round_robin.ts",
+    file: "src/ground/fair_share/round_robin.ts",
     find: `      this.#queues.delete(owner);
       if (queue.length > 0) this.#queues.set(owner, queue); // behind the others`,
     replace: "      if (queue.length === 0) this.#queues.delete(owner);",
@@ -158,10 +210,13 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "validation-collects-all-faults",
-    file: "src/dialects/first_fault.ts",
+    file: "src/wire/dialects/first_fault.ts",
     find: "? inChecks(schema, value) ?? inElements(def.element, value)",
     replace: "? ofLibrary(schema, value)",
-    tests: [{ file: "tests/dialects/first_fault_test.ts", filter: "behind the first bad one" }],
+    tests: [{
+      file: "tests/wire/dialects/first_fault_test.ts",
+      filter: "behind the first bad one",
+    }],
     why: "A fault would be collected for each of millions of bad elements.",
   },
   {
@@ -169,7 +224,7 @@ export const LIMITS: readonly Mutation[] = [
     file: BODY,
     find: "const maxBytes = Math.min(declared ?? Infinity, this.#limits.bodyBytes);",
     replace: "const maxBytes = declared ?? Infinity;",
-    tests: [{ file: "tests/http/body_cap_test.ts", filter: "may have 1000 bytes" }],
+    tests: [{ file: "tests/doors/http/body_cap_test.ts", filter: "may have 1000 bytes" }],
     why: "A body in chunks could take all memory.",
   },
   {
@@ -206,66 +261,66 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "unbilled-bytes-not-counted",
-    file: "src/http/inference.ts",
+    file: "src/doors/http/inference.ts",
     find: "this.#options.unbilledBytes.add(keyId, bytes);",
     replace: "",
-    tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
+    tests: [{ file: "tests/doors/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Rejected bodies could be sent without end and at no cost.",
   },
   {
     name: "counted-bytes-not-counted",
-    file: "src/http/inference.ts",
+    file: "src/doors/http/inference.ts",
     find: "      unbilledBytes.add(caller.keyId, body.bytes);\n",
     replace: "",
-    tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "count_tokens" }],
+    tests: [{ file: "tests/doors/http/unbilled_bytes_test.ts", filter: "count_tokens" }],
     why: "Bodies could be counted without end and at no cost.",
   },
   {
     name: "billed-bytes-counted",
-    file: "src/http/inference.ts",
+    file: "src/doors/http/inference.ts",
     find: "        body.detached.release();\n      }\n    } catch (error) {",
     replace: `        body.detached.release();
         this.#unbilledBytes.add(keyId, bytes);
       }
     } catch (error) {`,
-    tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
+    tests: [{ file: "tests/doors/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Who pays for large requests would be refused.",
   },
   {
     name: "unbilled-bytes-not-checked",
-    file: "src/http/inference.ts",
+    file: "src/doors/http/inference.ts",
     find: "checkQuota(this.#options.unbilledBytes, keyId, UNBILLED_BYTES);",
     replace: "",
-    tests: [{ file: "tests/http/unbilled_bytes_test.ts", filter: "chat" }],
+    tests: [{ file: "tests/doors/http/unbilled_bytes_test.ts", filter: "chat" }],
     why: "Rejected bodies could be sent without end and at no cost.",
   },
   {
     name: "unread-errors-not-waited-for",
-    file: "src/http/response_socket.ts",
+    file: "src/doors/http/response_socket.ts",
     find: "await this.#room(); // errors are frames, too",
     replace: "",
-    tests: [{ file: "tests/http/response_socket_test.ts", filter: "the next turn waits" }],
+    tests: [{ file: "tests/doors/http/response_socket_test.ts", filter: "the next turn waits" }],
     why: "A client that reads nothing could make the process hold gigabytes of errors.",
   },
   {
     name: "rate-limit-window-short",
-    file: "src/rate_limits/rate_limit.ts",
+    file: "src/ground/rate_limits/rate_limit.ts",
     find: "lastMs > sinceMs && startMs <= nowMs",
     replace: "startMs > sinceMs && startMs <= nowMs",
-    tests: [{ file: "tests/rate_limits/rate_limit_test.ts", filter: "no window" }],
+    tests: [{ file: "tests/ground/rate_limits/rate_limit_test.ts", filter: "no window" }],
     why: "More than the limit would fit into a window: units leave it before their time.",
   },
   {
     name: "wrong-passwords-not-counted-by-account",
-    file: "src/console/attempts.ts",
+    file: "src/doors/console/attempts.ts",
     find: "      this.#account.waitMs(email),\n",
     replace: "",
-    tests: [{ file: "tests/console/attempts_test.ts", filter: "from many addresses" }],
+    tests: [{ file: "tests/doors/console/attempts_test.ts", filter: "from many addresses" }],
     why: "Passwords of one account could be guessed from many addresses without end.",
   },
   {
     name: "images-uncounted",
-    file: "src/images/images.ts",
+    file: "src/requests/images/images.ts",
     find: "if (images.length <= maxImages) return;",
     replace: "if (maxImages > 0) return;",
     tests: [{ file: "tests/flow/image_share_test.ts", filter: "has a bound of images" }],
@@ -273,7 +328,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "images-without-shares",
-    file: "src/images/images.ts",
+    file: "src/requests/images/images.ts",
     find: "using _slot = await this.#slots.take(account, 1, signal);",
     replace: "using _slot = await this.#slots.take(crypto.randomUUID(), 1, signal);",
     tests: [{ file: "tests/flow/image_share_test.ts", filter: "never starve" }],
@@ -281,7 +336,7 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "idle-connections-kept",
-    file: "src/http/connections.ts",
+    file: "src/doors/http/connections.ts",
     find: "idle.push({ ...connection, sinceTick: performance.now() - ms });",
     replace: "",
     tests: [{ file: CONNECTIONS, filter: "idle connections are closed" }],
@@ -289,10 +344,74 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     name: "leaving-not-watched",
-    file: "src/http/disconnect_watcher.ts",
+    file: "src/doors/http/disconnect_watcher.ts",
     find: "if (from !== undefined) unwatch = connections.watch(from, left);",
     replace: "",
     tests: [{ file: "tests/flow/leaving_test.ts", filter: "20000 characters" }],
     why: "The upstream would work on for callers who have left (Deno 2.9).",
+  },
+  {
+    name: "memory-not-shed",
+    file: "src/doors/http/memory_guard.ts",
+    find: "    if (!this.#isShedding) return;",
+    replace: "    return;",
+    tests: [{ file: "tests/doors/http/memory_guard_test.ts", filter: "above the limit" }],
+    why: "The system would end a gateway that is short of memory.",
+  },
+  {
+    name: "stop-during-handover-rejects",
+    file: "src/assemble/running.ts",
+    find: "    if (this.#handedOver) {\n      // clients",
+    replace: "    if (this.#handedOver && this.#server === undefined) {\n      // clients",
+    tests: [{ file: "tests/flow/takeover_test.ts", filter: "asked to stop while" }],
+    why: "Requests would be 503 when the earlier process is stopped during an upgrade.",
+  },
+  {
+    name: "muted-connection-stays",
+    file: "src/doors/http/socket_filters.ts",
+    find: "[[BPF.return, 1]]",
+    replace: "[[BPF.return, 0]]",
+    tests: [{ file: ARRIVALS_TEST, filter: "leaves no connection behind" }],
+    why: "A client's port could not be used again.",
+  },
+  {
+    name: "hanging-thread-stays",
+    file: "src/assemble/thread_watchdog.ts",
+    find: "if (++asked.looks === maxLooks) hung(thread, asked.doing);",
+    replace: "asked.looks++;",
+    tests: [{ file: "tests/flow/workers_test.ts", filter: "a thread that hangs" }],
+    why: "A thread that hangs would take connections and never answer.",
+  },
+  {
+    name: "hanging-process-stays",
+    file: "src/assemble/gateway.ts",
+    find: "if (limit !== undefined) owned.use(limit);",
+    replace: "limit?.[Symbol.dispose]();",
+    tests: [{ file: "tests/ground/platform/turn_limit_test.ts", filter: "a gateway has a limit" }],
+    why: "A process whose main thread hangs would stay and answer nobody.",
+  },
+  {
+    name: "counted-in-one-turn",
+    file: "src/wire/tokens/text_queue.ts",
+    find: "if (left > 0) continue;",
+    replace: "if ((left = TURN_CHARS) > 0) continue;",
+    tests: [{ file: "tests/wire/tokens/text_queue_test.ts", filter: "others turns" }],
+    why: "Megabytes of text would hold up the requests of others.",
+  },
+  {
+    name: "lease-of-alerts-beyond-backoff",
+    file: "src/operating/alerts/outbox.ts",
+    find: "Math.max(leaseMs, this.#backoff.maxMs)",
+    replace: "Math.min(leaseMs, this.#backoff.maxMs)",
+    tests: [{ file: "tests/operating/alerts/outbox_test.ts", filter: "a lease lasts beyond" }],
+    why: "A receiver would get an alert again while it is being delivered, or without any wait.",
+  },
+  {
+    name: "job-of-another-left",
+    file: "src/operating/alerts/jobs.ts",
+    find: "where name = 'watch' and holder = ?",
+    replace: "where name = 'watch' and ? is not null",
+    tests: [{ file: "tests/operating/alerts/jobs_test.ts", filter: "one gateway watches" }],
+    why: "A gateway that stops would have two others look for alerts at once.",
   },
 ];

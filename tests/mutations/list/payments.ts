@@ -1,17 +1,18 @@
 import type { Mutation } from "../mutation.ts";
 
-const rule = (name: string) => `src/ledger/rules/${name}.ts`;
-const PAYMENTS = "tests/payments/payments_test.ts";
-const WEBHOOK = "tests/payments/webhook_test.ts";
-const CONSOLE = "tests/payments/console_test.ts";
-const TEAMS = "tests/payments/teams_test.ts";
-const BILLING = [{ file: "tests/billing/billing_test.ts" }];
+const rule = (name: string) => `src/money/ledger/rules/${name}.ts`;
+const PAYMENTS = "tests/money/payments/payments_test.ts";
+const WEBHOOK = "tests/money/payments/webhook_test.ts";
+const CONSOLE = "tests/money/payments/console_test.ts";
+const TEAMS = "tests/money/payments/teams_test.ts";
+const BILLING = [{ file: "tests/money/billing/billing_test.ts" }];
+const COLLECTING = "tests/money/payments/collect_released_test.ts";
 
 /** Orders, their payments, refunds and disputes. */
 export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
     name: "payment-bonus-for-gifts",
-    file: "src/payments/record_sale.ts",
+    file: "src/money/payments/record_sale.ts",
     find: "      isPayment: sale.isPayment,\n",
     replace: "      isPayment: true,\n",
     tests: BILLING,
@@ -19,7 +20,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "payment-credited-twice",
-    file: "src/billing/sales.ts",
+    file: "src/money/billing/sales.ts",
     find: 'const lotId = idOfReference("lot", account.id, reference);',
     replace: 'const lotId = idOfReference("lot", account.id, newReference());',
     tests: BILLING,
@@ -75,7 +76,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "webhook-old-events",
-    file: "src/payments/webhook_signature.ts",
+    file: "src/money/payments/webhook_signature.ts",
     find: "Math.abs(nowMs / 1_000 - Number(parsed.time)) > TOLERANCE_S",
     replace: "nowMs / 1_000 - Number(parsed.time) > TOLERANCE_S",
     tests: [{ file: WEBHOOK, filter: "only what was signed" }],
@@ -83,7 +84,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "webhook-unsigned",
-    file: "src/payments/webhook_signature.ts",
+    file: "src/money/payments/webhook_signature.ts",
     find: "  let isValid = false;",
     replace: "  let isValid = true;",
     tests: [{ file: WEBHOOK, filter: "only what was signed" }],
@@ -91,15 +92,15 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "webhook-unbounded",
-    file: "src/payments/webhook.ts",
-    find: '      if (bytes > MAX_BODY_BYTES) return "too long";\n',
+    file: "src/ground/web/bounded_body.ts",
+    find: "      if (bytes > maxBytes) throw new BodyTooLong();\n",
     replace: "",
     tests: [{ file: WEBHOOK, filter: "256 kB" }],
     why: "A body without a length could fill the memory.",
   },
   {
     name: "payment-currency-not-compared",
-    file: "src/payments/check_session.ts",
+    file: "src/money/payments/check_session.ts",
     find: '    ...session.currency !== order.currency ? ["currency"] : [],\n',
     replace: "",
     tests: [{ file: PAYMENTS, filter: "another currency" }],
@@ -107,7 +108,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "session-of-another-account",
-    file: "src/console/payment_pages.tsx",
+    file: "src/doors/console/payment_pages.tsx",
     find: 'if (!can(session, "payments.read")) return undefined;',
     replace: "",
     tests: [{ file: CONSOLE, filter: "landing page" }],
@@ -115,7 +116,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "order-of-another-team",
-    file: "src/console/payment_pages.tsx",
+    file: "src/doors/console/payment_pages.tsx",
     find: 'if (!can(session, "team.orders", about)) return undefined;',
     replace: "",
     tests: [{ file: TEAMS, filter: "only leads" }],
@@ -123,7 +124,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "checkout-while-disputed",
-    file: "src/payments/checkout.ts",
+    file: "src/money/payments/checkout.ts",
     find: "  if (await isDisputed(database, account.id)) {",
     replace: "  if (false) {",
     tests: [{ file: PAYMENTS, filter: "an inquiry takes nothing" }],
@@ -131,7 +132,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "codes-tried-without-limit",
-    file: "src/payments/codes.ts",
+    file: "src/money/payments/codes.ts",
     find: "Number(counts[at]![0]?.tries ?? 0) <= max",
     replace: "max > 0",
     tests: [{ file: CONSOLE, filter: "limited per account" }],
@@ -139,7 +140,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "payment-amount-not-compared",
-    file: "src/payments/check_session.ts",
+    file: "src/money/payments/check_session.ts",
     find: `    ...own !== order.amount ? ["amount"] : [],
     // taxes are above our price; a discount that we did not give is not
     ...typeof total !== "number" || total < (order.amount ?? Infinity) ? ["amount_total"] : [],
@@ -159,10 +160,26 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "checkout-asked-otherwise",
-    file: "src/payments/checkout.ts",
+    file: "src/money/payments/checkout.ts",
     find: "coalesce(checkout_options, ?)",
     replace: "coalesce(?, checkout_options)",
     tests: [{ file: PAYMENTS, filter: "one checkout, however" }],
     why: "An order could not be paid after a crash if the gateway's address is another then.",
+  },
+  {
+    name: "held-credits-collected-in-vain",
+    file: rule("adjust_order"),
+    find: "where missing > 0 and (free > 0 or unowed > 0)",
+    replace: "where missing > 0",
+    tests: [{ file: COLLECTING, filter: "nothing is collected while all is held" }],
+    why: "Each sweep would recall an account's loans, and look at its order, for nothing.",
+  },
+  {
+    name: "spent-credits-not-collected-later",
+    file: rule("adjust_order"),
+    find: "and (free > 0 or unowed > 0)",
+    replace: "and free > 0",
+    tests: [{ file: COLLECTING, filter: "nothing is collected while all is held" }],
+    why: "Credits that a request held when their refund came would be free once they are spent.",
   },
 ];

@@ -1,41 +1,35 @@
 import type { Mutation } from "../mutation.ts";
 
-const PUMP = "src/relay/pump.ts";
-const EVENTS = "src/relay/event_source.ts";
-const FIRST = "tests/relay/settles_first_test.ts";
-const BOUNDS = "tests/relay/reply_bounds_test.ts";
+const PUMP = "src/requests/relay/pump.ts";
+const EVENTS = "src/requests/relay/event_source.ts";
+const FIRST = "tests/requests/relay/settles_first_test.ts";
+const BOUNDS = "tests/requests/relay/reply_bounds_test.ts";
 const MONEY = "tests/flow/money_test.ts";
+const USAGE = "src/requests/relay/charged_usage.ts";
+const ENDS = "tests/ends/ends_test.ts";
 const EMBEDDINGS_MONEY = "tests/flow/embeddings_money_test.ts";
-
-/** How a stream settles a reply that is charged. */
-const SETTLES =
-  `this.#options.life.settle({ ending: "complete", status: 200, usage, usageSource })`;
 
 /** Settling, and what is taken from upstreams. */
 export const RELAY: readonly Mutation[] = [
   {
     name: "stream-ends-before-its-charge",
     file: PUMP,
-    find: `await ${SETTLES};
-    return await this.#closing(usage);`,
-    replace: `void ${SETTLES};
-    return await this.#closing(usage);`,
+    find: 'await this.#options.life.settle({ ending: "complete", status: 200, ...settled });',
+    replace: 'void this.#options.life.settle({ ending: "complete", status: 200, ...settled });',
     tests: [{ file: FIRST, filter: "chat/completions: the last event of a complete" }],
     why: "A gateway that is killed then would have answered without a charge.",
   },
   {
     name: "cut-off-stream-ends-before-its-charge",
     file: PUMP,
-    find: `await ${SETTLES};
-    return this.#reader.reply.truncate()`,
-    replace: `void ${SETTLES};
-    return this.#reader.reply.truncate()`,
+    find: 'await life.settle({ ending: "complete", status: 200, ...settled });',
+    replace: 'void life.settle({ ending: "complete", status: 200, ...settled });',
     tests: [{ file: FIRST, filter: "chat/completions: the last event of a cut off" }],
     why: "A gateway that is killed then would have answered without a charge.",
   },
   {
     name: "embeddings-before-their-charge",
-    file: "src/relay/embedding.ts",
+    file: "src/requests/relay/embedding.ts",
     find: "const settled = await this.#life.settle({",
     replace:
       "const settled = { charged: 0, balance: 0, uncollected: 0 };\n    void this.#life.settle({",
@@ -44,39 +38,42 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "embeddings-held-for-nothing",
-    file: "src/relay/embed.ts",
-    find: "inputTokens: Math.ceil(inputTokens * parts.estimates.factor(route)),",
+    file: "src/requests/relay/embed.ts",
+    find: "inputTokens: Math.ceil(inputTokens * parts.estimates.factor(caller.accountId, route)),",
     replace: "inputTokens: 0,",
     tests: [{ file: EMBEDDINGS_MONEY, filter: "200 requests at once" }],
     why: "Concurrent requests could spend more than the balance.",
   },
   {
     name: "embeddings-charged-for-a-part",
-    file: "src/embeddings/read_reply.ts",
+    file: "src/wire/embeddings/read_reply.ts",
     find: "if (data.length !== inputs) {",
     replace: "if (data.length > inputs) {",
-    tests: [{ file: "tests/embeddings/vectors_test.ts", filter: "one vector" }],
+    tests: [{ file: "tests/wire/embeddings/vectors_test.ts", filter: "one vector" }],
     why: "A client would pay for vectors that it did not get.",
   },
   {
     name: "embeddings-out-of-order",
-    file: "src/embeddings/read_reply.ts",
+    file: "src/wire/embeddings/read_reply.ts",
     find: "byIndex.set(isIndexed ? item.index : at, item);",
     replace: "byIndex.set(at, item);",
-    tests: [{ file: "tests/embeddings/vectors_test.ts", filter: "in the order of their indexes" }],
+    tests: [{
+      file: "tests/wire/embeddings/vectors_test.ts",
+      filter: "in the order of their indexes",
+    }],
     why: "A text would have the vector of another one.",
   },
   {
     name: "embeddings-of-any-length",
-    file: "src/embeddings/meter.ts",
+    file: "src/wire/embeddings/meter.ts",
     find: "if (tokens > maxInput) {",
     replace: "if (tokens < 0) {",
-    tests: [{ file: "tests/embeddings/parse_test.ts", filter: "over the context" }],
+    tests: [{ file: "tests/wire/embeddings/parse_test.ts", filter: "over the context" }],
     why: "An upstream would cut a text off without a word.",
   },
   {
     name: "embeddings-for-any-key",
-    file: "src/relay/embed.ts",
+    file: "src/requests/relay/embed.ts",
     find: "checkPermission(caller, route);",
     replace: "",
     tests: [{ file: "tests/flow/embeddings_test.ts", filter: "a key for other models" }],
@@ -84,7 +81,7 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "whole-response-before-its-charge",
-    file: "src/relay/generation.ts",
+    file: "src/requests/relay/generation.ts",
     find: "const settled = await this.#life.settle({",
     replace:
       "const settled = { charged: 0, balance: 0, uncollected: 0 };\n    void this.#life.settle({",
@@ -126,34 +123,224 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "failed-stream-charged",
     file: PUMP,
-    find: `const isClients = this.#keptWaiting && this.#hasDelivered &&
-      refusal.reason === "upstream_unavailable";`,
-    replace: "const isClients = true;",
+    find: `const isCharged = this.#hasDelivered && refusal.reason !== "internal" &&
+      (mayBeAsked || this.#keptWaiting);`,
+    replace: "const isCharged = this.#hasDelivered;",
     tests: [{ file: MONEY, filter: "dies in mid-stream" }],
     why: "A stream that the upstream broke off would be charged.",
   },
   {
-    name: "overshoot-free",
+    name: "limit-makes-free",
     file: PUMP,
-    find: "const { usage, usageSource } = this.#options.usage.counted(this.#metered);",
-    replace: `const { usage, usageSource } = this.#options.usage.counted({
-      ...this.#metered,
-      countedOutput: Math.min(this.#metered.countedOutput, this.#granted / 2),
-    });`,
+    find: "(mayBeAsked || this.#keptWaiting);",
+    replace: "this.#keptWaiting;",
+    tests: [{ file: ENDS, filter: "however a request ends" }],
+    why: "Asking for more than a limit would make all that was delivered before free.",
+  },
+  {
+    name: "steady-slow-reader-free",
+    file: "src/requests/relay/client_pace.ts",
+    find: "return waitedMs >= KEPT_WAITING_MS || waitedMs >= Math.max(partMs, MOMENT_MS);",
+    replace: "return away >= KEPT_WAITING_MS;",
+    tests: [{ file: "tests/flow/outcomes_test.ts", filter: "reads steadily, but slowly" }],
+    why: "A client could make its upstream give up, and pay nothing.",
+  },
+  {
+    name: "leaving-is-not-followed",
+    file: PUMP,
+    find: "const ended = isFollowed ? follow() : undefined;",
+    replace: "const ended = isFollowed && heldOutput < 0 ? follow() : undefined;",
+    tests: [{ file: MONEY, filter: "by the upstream's usage (drain)" }],
+    why: "Leaving after the last visible word would make hidden reasoning free.",
+  },
+  {
+    name: "followed-without-bound",
+    file: "src/requests/relay/followed_replies.ts",
+    find: "if (count >= max) return undefined;",
+    replace: "",
+    tests: [{ file: "tests/requests/relay/followed_replies_test.ts", filter: "a few" }],
+    why: "One account could keep every connection of an upstream busy for nobody.",
+  },
+  {
+    name: "hidden-reasoning-free",
+    file: USAGE,
+    find: "return mayHide ? cut.heldOutput : countedOutput + hiddenTokens;",
+    replace: "return 0;",
+    tests: [{ file: ENDS, filter: "however a request ends" }],
+    why: "Reasoning that nobody reported would be free.",
+  },
+  {
+    name: "output-after-a-report-free",
+    file: USAGE,
+    find: "? reportedOutput + outputAfter",
+    replace: "? reportedOutput",
+    tests: [{ file: ENDS, filter: "however a request ends" }],
+    why: "A report that comes early would make what follows free.",
+  },
+  {
+    name: "last-report-wins",
+    file: "src/wire/dialects/usage_reports.ts",
+    find: "if (all < (this.#outputTokens ?? 0)) return;",
+    replace: "",
+    tests: [{ file: ENDS, filter: "however a request ends" }],
+    why: "Zeros after the real usage would make a reply free.",
+  },
+  {
+    name: "left-out-reasoning-free",
+    file: "src/wire/dialects/usage_reports.ts",
+    find: "Math.max(outputTokens, (totalTokens ?? 0) - inputTokens);",
+    replace: "outputTokens;",
+    tests: [{ file: ENDS, filter: "however a request ends" }],
+    why: "Reasoning that stands only in a total would be free.",
+  },
+  {
+    name: "overshoot-charged",
+    file: USAGE,
+    find: "const countedOutput = Math.min(reply.countedOutput, heldOutput);",
+    replace: "const { countedOutput } = reply;",
     tests: [{ file: MONEY, filter: "is not followed far beyond" }],
-    why: "What an upstream that ignores max_tokens delivers beyond them would be free.",
+    why: "An upstream that ignores max_tokens could charge for any length in one event.",
   },
   {
     name: "implausible-usage-believed",
-    file: "src/relay/charged_usage.ts",
-    find: "|| Math.max(usage.inputTokens, usage.outputTokens) > maxTokens",
-    replace: "",
+    file: USAGE,
+    find: "reportedOutput !== undefined && reportedOutput <= maxOutput;",
+    replace: "reportedOutput !== undefined;",
     tests: [{ file: "tests/flow/hostile_test.ts", filter: "more tokens than there can be" }],
     why: "An upstream could empty a balance by reporting absurd figures.",
   },
   {
+    name: "implausible-input-believed",
+    file: USAGE,
+    find: "if (input.inputTokens <= most) return input;",
+    replace: "if (most >= 0) return input;",
+    tests: [{ file: ENDS, filter: "however a request ends" }],
+    why: "An upstream could charge for input that nobody sent.",
+  },
+  {
+    name: "parts-share-a-bound",
+    file: USAGE,
+    find: "return Math.ceil(this.#maxOutput * own / choices);",
+    replace: "return Math.max(this.#maxOutput, own / choices);",
+    tests: [{ file: "tests/requests/relay/charged_usage_test.ts", filter: "each of several" }],
+    why: "One of several replies could report what all of them may have.",
+  },
+  {
+    name: "open-input-unreserved",
+    file: "src/requests/relay/relay.ts",
+    find: "openInput: openInputOf(used.maxCalls),",
+    replace: "openInput: 0 * openInputOf(used.maxCalls),",
+    tests: [{ file: "tests/flow/open_ended_test.ts", filter: "documents at once" }],
+    why: "Many documents at once could cost far more than the balance.",
+  },
+  {
+    name: "short-reserves-beside-each-other",
+    file: "src/money/ledger/rules/admit.ts",
+    find: "(lacking > 0 or held > 0 and free < new.wanted)",
+    replace: "(held > 0 and free < new.wanted)",
+    tests: [{ file: "tests/flow/open_ended_test.ts", filter: "small budgets" }],
+    why: "Keys with small budgets could run documents at once that are far beyond them.",
+  },
+  {
+    name: "short-reserve-in-a-freed-piece",
+    file: "src/money/ledger/rules/admit.ts",
+    find: "(lacking > 0 or held > 0 and free < new.wanted)",
+    replace: "lacking > 0",
+    tests: [{ file: "tests/flow/open_ended_test.ts", filter: "freed one by one" }],
+    why: "Documents could take the places of small requests, with nothing reserved for them.",
+  },
+  {
+    name: "left-documents-by-the-count",
+    file: USAGE,
+    find: "const isUnknown = cut !== undefined && cut.isRead !== true;",
+    replace: "const isUnknown = cut === undefined && requests < 0;",
+    tests: [{ file: "tests/flow/open_ended_test.ts", filter: "leaving before" }],
+    why: "Leaving early would make a document cost what it looks like.",
+  },
+  {
+    name: "reserve-before-output",
+    file: "src/requests/admission/admission.ts",
+    find: "Math.min(reserved, Math.max(0, decision.credits - forTokens));",
+    replace: "Math.min(reserved, Math.max(0, decision.credits - least));",
+    tests: [{ file: "tests/flow/open_ended_test.ts", filter: "nobody can count" }],
+    why: "On a small balance a document would leave no credits for its summary.",
+  },
+  {
+    name: "reserve-before-later-output",
+    file: "src/requests/admission/admission.ts",
+    find: "decision.credits < wanted ? price(mostOutput) : wantedForTokens;",
+    replace: "wantedForTokens;",
+    tests: [{ file: "tests/flow/open_ended_test.ts", filter: "output comes before" }],
+    why: "A stream with a document would be asked for 4,097 tokens.",
+  },
+  {
+    name: "kind-of-anything",
+    file: "src/wire/dialects/open_ended.ts",
+    find: "isList && isUnknownKind(one)",
+    replace: "isUnknownKind(one)",
+    tests: [{ file: "tests/wire/dialects/open_ended_test.ts", filter: "a list of something else" }],
+    why: "Text requests would reserve a whole context.",
+  },
+  {
+    name: "factor-of-others",
+    file: "src/requests/relay/input_estimates.ts",
+    find: "return `${accountId} ${route} ${upstream}`;",
+    replace: "return `${accountId.length} ${route} ${upstream}`;",
+    tests: [{ file: EMBEDDINGS_MONEY, filter: "nobody else's" }],
+    why: "What one account sends would raise what another one's requests need.",
+  },
+  {
+    name: "role-words-free",
+    file: "src/wire/dialects/meter.ts",
+    find:
+      "if (value.length <= MARKER_CHARS && MARKERS.has(key) && VALUES.has(value)) return false;",
+    replace: "if (value.length <= MARKER_CHARS && VALUES.has(value)) return false;",
+    tests: [{ file: "tests/flow/metered_fields_test.ts", filter: "words of the wire formats" }],
+    why: "A prompt of role names would be free.",
+  },
+  {
+    name: "extras-at-the-plain-price",
+    file: "src/wire/extras/apply.ts",
+    find: "if (!Object.hasOwn(factors, name)) return this.#drop(field);",
+    replace: "if (!Object.hasOwn(factors, name)) return value;",
+    tests: [{ file: "tests/wire/extras/apply_test.ts", filter: "is left out and named" }],
+    why: "A dear service tier would cost what the plain one costs.",
+  },
+  {
+    name: "joining-tools-for-nothing",
+    file: "src/wire/extras/apply.ts",
+    find: 'if (key === "definition" && isObject(one))',
+    replace: 'if (key === "definition" && Array.isArray(one) && isObject(one))',
+    tests: [{ file: "tests/wire/extras/apply_test.ts", filter: "joins in the middle" }],
+    why: "A tool that a conversation adds later would run at the upstream without a price.",
+  },
+  {
+    name: "other-peoples-files",
+    file: "src/wire/extras/apply.ts",
+    find: 'if (id === "" || this.#route.allow.resources.includes(id)) return;',
+    replace: "if (id !== undefined) return;",
+    tests: [{ file: "tests/wire/extras/apply_test.ts", filter: "rejected" }],
+    why: "A client could read what others keep with the provider.",
+  },
+  {
+    name: "hosted-calls-free",
+    file: "src/settings/catalog/extra_price.ts",
+    find: "return Math.ceil(written - 1e-9) + called;",
+    replace: "return Math.ceil(written - 1e-9);",
+    tests: [{ file: "tests/flow/extras_test.ts", filter: "costs its price a call" }],
+    why: "Tools that run at the upstream would be free.",
+  },
+  {
+    name: "cache-writes-free",
+    file: "src/settings/catalog/extra_price.ts",
+    find: "return Math.ceil(written - 1e-9) + called;",
+    replace: "return called;",
+    tests: [{ file: "tests/flow/extras_test.ts", filter: "written to a cache" }],
+    why: "Writes to a cache would cost what plain input costs.",
+  },
+  {
     name: "failed-settlement-charges-later",
-    file: "src/relay/settlement.ts",
+    file: "src/requests/relay/settlement.ts",
     find: `record.ending === "complete" ? this.#record(`,
     replace: `record.ending === "refused" ? this.#record(`,
     tests: [{ file: "tests/flow/faults_test.ts", filter: "is made void" }],
@@ -161,7 +348,7 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "settles-with-each-end",
-    file: "src/relay/settlement.ts",
+    file: "src/requests/relay/settlement.ts",
     find: "this.#settled ??= this.#settle(end);",
     replace: "this.#settled = this.#settle(end);",
     tests: [{ file: FIRST, filter: "ends in one way" }],
@@ -169,7 +356,7 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "dropped-fields-of-the-first-only",
-    file: "src/relay/generation.ts",
+    file: "src/requests/relay/generation.ts",
     find: "...all.flatMap((one) => one.opened.dropped),",
     replace: "...all.slice(-1).flatMap((one) => one.opened.dropped),",
     tests: [{ file: "tests/flow/plans_test.ts", filter: "what was dropped" }],
@@ -177,15 +364,15 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "whole-reply-unbounded",
-    file: "src/relay/read_whole.ts",
+    file: "src/requests/relay/read_whole.ts",
     find: "if (size > maxBytes) throw",
     replace: "if (size < 0) throw",
-    tests: [{ file: "tests/relay/whole_test.ts" }],
+    tests: [{ file: "tests/requests/relay/whole_test.ts" }],
     why: "One reply could take all memory.",
   },
   {
     name: "reply-values-unbounded",
-    file: "src/relay/read_whole.ts",
+    file: "src/requests/relay/read_whole.ts",
     find: "  checkReplyJson(text, values);\n",
     replace: "",
     tests: [{ file: BOUNDS, filter: "a whole reply has a bound" }],
@@ -193,7 +380,7 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "reply-depth-unbounded",
-    file: "src/relay/reply_limits.ts",
+    file: "src/requests/relay/reply_limits.ts",
     find: "const MAX_DEPTH = 200;",
     replace: "const MAX_DEPTH = 2_000_000;",
     tests: [{ file: BOUNDS, filter: "the depth of an event" }],
@@ -201,7 +388,7 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "reply-choices-unbounded",
-    file: "src/dialects/chat/read_reply.ts",
+    file: "src/wire/dialects/chat/read_reply.ts",
     find: "const MAX_CHOICES = 128;",
     replace: "const MAX_CHOICES = Infinity;",
     tests: [{ file: BOUNDS, filter: "the choices of a chunk" }],
@@ -209,7 +396,7 @@ export const RELAY: readonly Mutation[] = [
   },
   {
     name: "whole-reply-choices-unbounded",
-    file: "src/dialects/chat/carry.ts",
+    file: "src/wire/dialects/chat/carry.ts",
     find: "  checkChoiceCount(reply);\n",
     replace: "",
     tests: [{ file: BOUNDS, filter: "a whole reply has a bound" }],
@@ -254,5 +441,25 @@ export const RELAY: readonly Mutation[] = [
     replace: "",
     tests: [{ file: BOUNDS, filter: "a bound: eventValues" }],
     why: "One event of millions of values would keep the event loop busy for seconds.",
+  },
+  {
+    name: "client-without-output-is-slow",
+    file: "src/requests/relay/client_pace.ts",
+    find: "#deliveredTick = Infinity;",
+    replace: "#deliveredTick = 0;",
+    tests: [{ file: "tests/requests/relay/client_pace_test.ts", filter: "was given nothing" }],
+    why: "A client would pay for a failure of the upstream before anything was sent.",
+  },
+  {
+    name: "break-before-a-disconnect",
+    file: "src/requests/relay/pump.ts",
+    find: "    if (this.#hasDelivered) await sleep(NOTICE_MS);\n",
+    replace: "",
+    tests: [{
+      file: "tests/requests/relay/pump_test.ts",
+      filter: "disconnected as the upstream breaks",
+    }],
+    why:
+      "Who leaves as an upstream breaks would have what was delivered for nothing, on a busy machine.",
   },
 ];

@@ -1,17 +1,17 @@
 import type { Mutation } from "../mutation.ts";
 
-const RESPONSES = "src/dialects/responses";
-const ITEMS = "tests/dialects/responses_items_test.ts";
-const REQUEST = "tests/dialects/responses_request_test.ts";
-const TOOLS = "tests/dialects/responses_tools_test.ts";
-const WRITER = "tests/dialects/responses_writer_test.ts";
-const KEPT = "tests/kept_items/kept_items_test.ts";
+const RESPONSES = "src/wire/dialects/responses";
+const ITEMS = "tests/wire/dialects/responses_items_test.ts";
+const REQUEST = "tests/wire/dialects/responses_request_test.ts";
+const TOOLS = "tests/wire/dialects/responses_tools_test.ts";
+const WRITER = "tests/wire/dialects/responses_writer_test.ts";
+const KEPT = "tests/wire/kept_items/kept_items_test.ts";
 
 /** What clients of the responses dialect keep for the gateway, may refer to and act on. */
 export const RESPONSES_DIALECT: readonly Mutation[] = [
   {
     name: "seals-for-every-account",
-    file: "src/sealing/sealing.ts",
+    file: "src/wire/sealing/sealing.ts",
     find: `seal: (kind, value) => this.#seal([kind, accountId], value),
       open: (kind, text, param) => this.#open([kind, accountId], text, param),`,
     replace: `seal: (kind, value) => this.#seal([kind, ""], value),
@@ -21,7 +21,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "seals-of-another-route",
-    file: `${RESPONSES}/seals.ts`,
+    file: "src/wire/dialects/neutral/sealed_reasoning.ts",
     find: "return Array.isArray(value.parts) && value.route !== route;",
     replace: "return false;",
     tests: [{ file: ITEMS, filter: "another route gets its text" }],
@@ -29,7 +29,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "kept-items-of-everybody",
-    file: "src/kept_items/kept_items.ts",
+    file: "src/wire/kept_items/kept_items.ts",
     find: "where account_id = ? and item_id in",
     replace: "where account_id in (?, account_id) and item_id in",
     tests: [{ file: KEPT, filter: "as they were" }, { file: KEPT, filter: "moved to another" }],
@@ -37,7 +37,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "kept-items-for-ever",
-    file: "src/kept_items/kept_items.ts",
+    file: "src/wire/kept_items/kept_items.ts",
     find: "and expires_at_ms > ?`;",
     replace: "and expires_at_ms > ? - 86400000`;",
     tests: [{ file: KEPT, filter: "items expire by the clock" }],
@@ -48,7 +48,10 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
     file: `${RESPONSES}/carry.ts`,
     find: "this.keepsItems = body.store !== false;",
     replace: "this.keepsItems = true;",
-    tests: [{ file: "tests/dialects/responses_carry_test.ts", filter: "a whole reply is carried" }],
+    tests: [{
+      file: "tests/wire/dialects/responses_carry_test.ts",
+      filter: "a whole reply is carried",
+    }],
     why: "Items of requests with store: false would be in the database.",
   },
   {
@@ -56,7 +59,10 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
     file: `${RESPONSES}/carry.ts`,
     find: "    store: false,\n  };",
     replace: "  };",
-    tests: [{ file: "tests/dialects/responses_carry_test.ts", filter: "a request is carried" }],
+    tests: [{
+      file: "tests/wire/dialects/responses_carry_test.ts",
+      filter: "a request is carried",
+    }],
     why: "An upstream would store prompts that the client believes are stored nowhere.",
   },
   {
@@ -113,7 +119,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
     file: `${RESPONSES}/errors.ts`,
     find: '{ code: stops ? "invalid_prompt" : code, message },',
     replace: "{ code, message },",
-    tests: [{ file: "tests/dialects/responses_errors_test.ts", filter: "has the shapes" }],
+    tests: [{ file: "tests/wire/dialects/responses_errors_test.ts", filter: "has the shapes" }],
     why: "Codex would send a request without credits again and again.",
   },
   {
@@ -122,7 +128,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
     find: `return { ...item, encrypted_content: sealer.seal("reasoning", value) };`,
     replace: "return value === undefined ? {} : item;",
     tests: [{
-      file: "tests/dialects/responses_carry_test.ts",
+      file: "tests/wire/dialects/responses_carry_test.ts",
       filter: "what was encrypted sealed",
     }],
     why: "What an upstream encrypted for one account could be sent by another one.",

@@ -1,9 +1,9 @@
 import type { Mutation } from "../mutation.ts";
 
-const rule = (name: string) => `src/ledger/rules/${name}.ts`;
-const LEDGER = "tests/ledger/budgets_test.ts";
+const rule = (name: string) => `src/money/ledger/rules/${name}.ts`;
+const LEDGER = "tests/money/ledger/budgets_test.ts";
 const FLOW = "tests/flow/team_budgets_test.ts";
-const CONSOLE = "tests/console/budgets_test.ts";
+const CONSOLE = "tests/doors/console/budgets_test.ts";
 const LIFTS = [{ file: CONSOLE, filter: "a member lifts no budget" }];
 
 /** Budgets of teams and members, and who may change them. */
@@ -42,7 +42,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "member-changes-budgets",
-    file: "src/accounts/permissions.ts",
+    file: "src/people/accounts/permissions.ts",
     find: `and of keys that its pool pays for",
     allowed: [...OPERATORS, "lead"],`,
     replace: `and of keys that its pool pays for",
@@ -52,7 +52,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "member-lifts-budget-of-pooled-key",
-    file: "src/console/account_pages.tsx",
+    file: "src/doors/console/account_pages.tsx",
     find: "if (!mayBudget(session, key)) return notFound(c);",
     replace: "",
     tests: LIFTS,
@@ -60,7 +60,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "member-lifts-budget-on-page-of-team",
-    file: "src/console/team_pages.tsx",
+    file: "src/doors/console/team_pages.tsx",
     find: "if (!mayBudget(session, team, key)) {",
     replace: "if (key.id === undefined) {",
     tests: LIFTS,
@@ -68,7 +68,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "operator-changes-budget-of-owner",
-    file: "src/console/operator/account_routes.tsx",
+    file: "src/doors/console/operator/account_routes.tsx",
     find: `  if (action === "account.budgets") return "account.manage_owner";\n`,
     replace: "",
     tests: LIFTS,
@@ -76,7 +76,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "budget-of-somebody-not-in-team",
-    file: "src/console/team_pages.tsx",
+    file: "src/doors/console/team_pages.tsx",
     find: `if (!isMember && path !== "budget/remove") {`,
     replace: "if (!id) {",
     tests: LIFTS,
@@ -85,7 +85,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "raise-until-another-zone",
-    file: "src/console/budget_form.ts",
+    file: "src/doors/console/budget_form.ts",
     find: `instantAt(zone, form.text("until"))`,
     replace: `instantAt("UTC", form.text("until"))`,
     tests: [{ file: CONSOLE, filter: "twice is once" }],
@@ -93,7 +93,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "raise-that-has-ended",
-    file: "src/console/budget_form.ts",
+    file: "src/doors/console/budget_form.ts",
     find: "if (untilMs <= nowMs)",
     replace: "if (untilMs < 0)",
     tests: [{ file: CONSOLE, filter: "what a form has wrong" }],
@@ -101,7 +101,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "key-of-team-without-its-budget",
-    file: "src/console/team_pages.tsx",
+    file: "src/doors/console/team_pages.tsx",
     find: "budgets: budgetsOfForm(form),",
     replace: "",
     tests: [{ file: CONSOLE, filter: "a key is made with one" }],
@@ -109,7 +109,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "renamed-key-may-use-all-models",
-    file: "src/console/key_form.ts",
+    file: "src/doors/console/key_form.ts",
     find: `form.has("choice") ? modelsOf(form, catalog, key.models) : undefined`,
     replace: "modelsOf(form, catalog, key.models)",
     tests: [{ file: CONSOLE, filter: "a key's name, models and expiry" }],
@@ -117,7 +117,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "home-of-stopped-member",
-    file: "src/console/account_pages.tsx",
+    file: "src/doors/console/account_pages.tsx",
     find: "active.filter((key) => mayChange(session, key))",
     replace: "active",
     tests: [{ file: CONSOLE, filter: "Home shows the budgets" }],
@@ -125,7 +125,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "pooled-key-sees-use-of-team",
-    file: "src/http/credits.ts",
+    file: "src/doors/http/credits.ts",
     find: "const isPaidByPool = teamId !== null && accountId !== memberId;",
     replace: "const isPaidByPool = teamId !== null && accountId === memberId;",
     tests: [{ file: FLOW, filter: "GET /user/credits" }],

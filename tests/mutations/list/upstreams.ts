@@ -1,11 +1,15 @@
 import type { Mutation } from "../mutation.ts";
 
-const CIRCUIT = "src/upstreams/circuit.ts";
-const CIRCUITS = "tests/upstreams/circuit_flow_test.ts";
-const BROKEN_STREAMS = "tests/upstreams/broken_streams_test.ts";
-const BOUNDS = "tests/relay/reply_bounds_test.ts";
+const CIRCUIT = "src/requests/upstreams/circuit.ts";
+const CIRCUITS = "tests/requests/upstreams/circuit_flow_test.ts";
+const BROKEN_STREAMS = "tests/requests/upstreams/broken_streams_test.ts";
+const BOUNDS = "tests/requests/relay/reply_bounds_test.ts";
 
-/** Failover, circuits, replies on the wire. */
+const OWN_KEYS_TEST = "tests/flow/own_keys_test.ts";
+const SIGNATURES_TEST = "tests/flow/signatures_test.ts";
+const CREDENTIALS_TEST = "tests/requests/upstreams/credentials/credentials_test.ts";
+
+/** Failover, circuits, credentials, replies on the wire. */
 export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "circuit-lets-all-probe",
@@ -65,7 +69,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "slow-client-opens-the-circuit",
-    file: "src/relay/pump.ts",
+    file: "src/requests/relay/pump.ts",
     find: "return isBreak && !this.#keptWaiting &&",
     replace: "return isBreak &&",
     tests: [{ file: BROKEN_STREAMS, filter: "caused by the client" }],
@@ -73,7 +77,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "key-rejected-is-asked-again",
-    file: "src/upstreams/key_pool.ts",
+    file: "src/requests/upstreams/key_pool.ts",
     find: `        pass.failed(true);
         return true;`,
     replace: `        pass.abandoned();
@@ -83,15 +87,18 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "key-forbidden-by-a-request-rests",
-    file: "src/upstreams/key_pool.ts",
+    file: "src/requests/upstreams/key_pool.ts",
     find: "this.#judgeForbidden(false);",
     replace: "this.#judgeForbidden(true);",
-    tests: [{ file: "tests/upstreams/key_pool_test.ts", filter: "a 403 that another key" }],
+    tests: [{
+      file: "tests/requests/upstreams/key_pool_test.ts",
+      filter: "a 403 that another key",
+    }],
     why: "A client could put all keys to rest with a request that moderation forbids.",
   },
   {
     name: "conversation-of-another-account",
-    file: "src/relay/relay.ts",
+    file: "src/requests/relay/relay.ts",
     find: "identifyConversation([caller.accountId, route.id]",
     replace: "identifyConversation([route.id]",
     tests: [{ file: "tests/flow/weights_test.ts", filter: "a session that the client names" }],
@@ -99,15 +106,15 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "affinity-grows-without-bound",
-    file: "src/upstreams/affinity.ts",
+    file: "src/requests/upstreams/affinity.ts",
     find: "if (!isIdle && this.#entries.size <= this.#limits.conversations) break;",
     replace: "if (!isIdle) break;",
-    tests: [{ file: "tests/upstreams/affinity_test.ts", filter: "used longest ago" }],
+    tests: [{ file: "tests/requests/upstreams/affinity_test.ts", filter: "used longest ago" }],
     why: "A client that begins conversations all the time would take the gateway's memory.",
   },
   {
     name: "keys-not-redacted",
-    file: "src/upstreams/upstream.ts",
+    file: "src/requests/upstreams/upstream.ts",
     find: "...keys.map((key) => key.reveal()), ...Object.values(headers)",
     replace: 'keys[0]?.reveal() ?? "", ...Object.values(headers)',
     tests: [{ file: "tests/flow/key_pools_test.ts", filter: "every key's text" }],
@@ -115,7 +122,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "error-bodies-waited-for",
-    file: "src/upstreams/failure.ts",
+    file: "src/requests/upstreams/failure.ts",
     find: "const timer = setTimeout(discard, patienceMs);",
     replace: "const timer = setTimeout(() => {}, patienceMs);",
     tests: [{ file: "tests/flow/failover_test.ts", filter: "503 whose body begins and stalls" }],
@@ -123,7 +130,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "error-bodies-that-drip-waited-for",
-    file: "src/upstreams/failure.ts",
+    file: "src/requests/upstreams/failure.ts",
     find: "const timer = setTimeout(discard, patienceMs);",
     replace: `let timer = setTimeout(discard, patienceMs);
   const { read } = body;
@@ -138,7 +145,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "headers-waited-for-although-another-could-answer",
-    file: "src/upstreams/attempts.ts",
+    file: "src/requests/upstreams/attempts.ts",
     find: "const patience = canFailOver ? this.#patience(exchange, upstream) : undefined;",
     replace:
       "const patience = canFailOver && plan === undefined ? this.#patience(exchange, upstream) : undefined;",
@@ -147,7 +154,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "headers-timeout-without-another-target",
-    file: "src/upstreams/attempts.ts",
+    file: "src/requests/upstreams/attempts.ts",
     find: "const patience = canFailOver ?",
     replace: "const patience = true ?",
     tests: [{ file: CIRCUITS, filter: "is for failover" }],
@@ -155,17 +162,20 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "sent-again-after-it-was-worked-on",
-    file: "src/upstreams/failure.ts",
+    file: "src/requests/upstreams/failure.ts",
     find: `: "final",
     detail: upstream.redact(`,
     replace: `: "again",
     detail: upstream.redact(`,
-    tests: [{ file: "tests/upstreams/call_test.ts", filter: "a pooled connection that dies" }],
+    tests: [{
+      file: "tests/requests/upstreams/call_test.ts",
+      filter: "a pooled connection that dies",
+    }],
     why: "A request whose connection died could be generated, and paid for, twice.",
   },
   {
     name: "interim-responses-unbounded",
-    file: "src/upstreams/incoming_reply.ts",
+    file: "src/requests/upstreams/incoming_reply.ts",
     find: "const MAX_ANNOUNCEMENTS = 32;",
     replace: "const MAX_ANNOUNCEMENTS = Infinity;",
     tests: [{ file: BOUNDS, filter: "interim responses" }],
@@ -173,10 +183,234 @@ export const UPSTREAMS: readonly Mutation[] = [
   },
   {
     name: "reply-time-unbounded",
-    file: "src/upstreams/incoming_reply.ts",
+    file: "src/requests/upstreams/incoming_reply.ts",
     find: "this.#dismissTotal = timers.after(totalMs, () => {",
     replace: "this.#dismissTotal = timers.after(1e9, () => {",
     tests: [{ file: BOUNDS, filter: "bound of time" }],
     why: "An answer that never ends would hold its caller and its credits forever.",
+  },
+  {
+    name: "interim-response-breaks",
+    file: "src/requests/upstreams/http_transport.ts",
+    find: "            skipContinue(socket);\n",
+    replace: "",
+    tests: [{
+      file: "tests/requests/upstreams/unasked_test.ts",
+      filter: "interim responses that nobody",
+    }],
+    why: "An upstream's unasked 100 would fail the request.",
+  },
+  {
+    name: "pool-of-everybody",
+    file: "src/requests/upstreams/http_transport.ts",
+    find: 'this.#isPerAccount = pool === "account";',
+    replace: "this.#isPerAccount = false;",
+    tests: [{ file: "tests/requests/upstreams/unasked_test.ts", filter: "pool account" }],
+    why: "A late reply could reach another account.",
+  },
+  {
+    name: "token-for-each-request",
+    file: "src/requests/upstreams/credentials/cached_token.ts",
+    find: "return this.#getting ??= this.#renewOnce()",
+    replace: "return this.#renewOnce()",
+    tests: [{ file: CREDENTIALS_TEST, filter: "200 requests" }],
+    why: "Two hundred requests would ask for two hundred tokens.",
+  },
+  {
+    name: "refused-token-kept",
+    file: "src/requests/upstreams/credentials/with_credentials.ts",
+    find: "if (reply.status !== 401 || signal.aborted || !credentials.refused(own)) return reply;",
+    replace: "return reply;",
+    tests: [{ file: CREDENTIALS_TEST, filter: "200 requests" }],
+    why: "A token that was revoked would fail every request until it ends.",
+  },
+  {
+    name: "signed-before-it-is-changed",
+    file: "src/requests/upstreams/upstream.ts",
+    find: "send: wire(",
+    replace: "send: ((one: unknown) => one)(",
+    tests: [{ file: "tests/requests/upstreams/clouds/clouds_test.ts", filter: "beta features" }],
+    why: "A body would not be what its signature covers, and frames would not be read.",
+  },
+  {
+    name: "secrets-of-token-endpoints-told",
+    file: "src/requests/upstreams/credentials/token_endpoint.ts",
+    find: '(kept, one) => kept.replaceAll(one, "[secret]"),',
+    replace: "(kept) => kept,",
+    tests: [{ file: CREDENTIALS_TEST, filter: "Entra refuses" }],
+    why: "What a token endpoint repeats of a secret would be in the log.",
+  },
+  {
+    name: "thinking-parts-lost",
+    file: "src/wire/dialects/chat/departures.ts",
+    find: 'parts.map((part) => part.type === "thinking" ? textOf(part.thinking) : "")',
+    replace: 'parts.map(() => "")',
+    tests: [{ file: "tests/flow/departures_test.ts", filter: "thinking as parts" }],
+    why: "Thinking among the parts of a content would be lost.",
+  },
+  {
+    name: "longest-retry-after-told",
+    file: "src/requests/upstreams/verdict.ts",
+    find: "told.length === 0 ? DEFAULT_RETRY_AFTER_MS : Math.min(...told),",
+    replace: "told.length === 0 ? DEFAULT_RETRY_AFTER_MS : Math.max(...told),",
+    tests: [{ file: "tests/requests/upstreams/verdict_test.ts", filter: "verdict()" }],
+    why: "Callers would wait for the busiest upstream while another is free.",
+  },
+  {
+    name: "longest-retry-after-waited-for",
+    file: "src/requests/upstreams/retry_policy.ts",
+    find: "told.length === 0 ? 0 : Math.min(...told)",
+    replace: "told.length === 0 ? 0 : Math.max(...told)",
+    tests: [{
+      file: "tests/requests/upstreams/retry_policy_test.ts",
+      filter: "the shortest Retry-After",
+    }],
+    why: "A request would wait for the busiest target while another is free.",
+  },
+  {
+    name: "own-key-of-anybody",
+    file: "src/people/accounts/upstream_keys.ts",
+    find:
+      "where own.team_id = keys.team_id or keys.team_id is null and own.account_id = keys.account_id",
+    replace: "where true",
+    tests: [{ file: OWN_KEYS_TEST, filter: "(random)" }],
+    why: "Requests would be sent with other teams' keys.",
+  },
+  {
+    name: "own-key-of-account-in-team",
+    file: "src/people/accounts/upstream_keys.ts",
+    find: "or keys.team_id is null and own.account_id = keys.account_id",
+    replace: "",
+    tests: [{ file: OWN_KEYS_TEST, filter: "(random)" }],
+    why: "A person's key would not be used for that person's requests.",
+  },
+  {
+    name: "own-key-not-bound",
+    file: "src/people/accounts/upstream_keys.ts",
+    find: "this.#cipher.encrypt(key, [ownerId, upstream])",
+    replace: "this.#cipher.encrypt(key, [])",
+    tests: [{ file: OWN_KEYS_TEST, filter: "encrypted for its owner" }],
+    why: "A key could not be read any more.",
+  },
+  {
+    name: "own-keys-only-and-the-gateways",
+    file: "src/requests/upstreams/own_keys.ts",
+    find: 'const all = ownKeyUse === "only"\n      ? own',
+    replace: 'const all = ownKeyUse === "only"\n      ? [...own, ...shared]',
+    tests: [{ file: OWN_KEYS_TEST, filter: "(random)" }],
+    why: "A team that uses its own keys only would pay for the gateway's.",
+  },
+  {
+    name: "own-key-trips-the-circuit",
+    file: "src/requests/upstreams/upstreams.ts",
+    find: "if (ownKey !== undefined) return OWN_PASS;",
+    replace: "",
+    tests: [{ file: OWN_KEYS_TEST, filter: "no fault of the upstream" }],
+    why: "With a key that its provider rejects, one team would put an upstream to rest for all.",
+  },
+  {
+    name: "own-key-blames-the-upstream",
+    file: "src/requests/upstreams/attempts.ts",
+    find: "if (ownKey !== undefined) {\n      // it",
+    replace: "if (false) {\n      // it",
+    tests: [{ file: OWN_KEYS_TEST, filter: "no fault of the upstream" }],
+    why: "One team's bad key would show as the upstream's failure.",
+  },
+  {
+    name: "own-key-at-the-full-price",
+    file: "src/requests/relay/settlement.ts",
+    find: "ownKey === undefined ? this.#options : pricedByOwnKey(this.#options)",
+    replace: "this.#options",
+    tests: [{ file: OWN_KEYS_TEST, filter: "(random)" }],
+    why: "A team would pay its provider and the gateway.",
+  },
+  {
+    name: "own-key-for-a-share",
+    file: "src/requests/relay/own_keys.ts",
+    find: 'return shareOfOwnKeys(plans) === "all" ? plans[0]!.ownKey!.owner : undefined;',
+    replace: "return plans.find(({ ownKey }) => ownKey)?.ownKey?.owner;",
+    tests: [{ file: OWN_KEYS_TEST, filter: "of several choices" }],
+    why: "Of several choices, one by an own key would make those by the gateway's free.",
+  },
+  {
+    name: "forwarded-key-anywhere",
+    file: "src/requests/upstreams/own_keys.ts",
+    find: "plans.filter((plan) => plan.upstream === upstream).map((plan) =>",
+    replace: "plans.map((plan) =>",
+    tests: [{ file: OWN_KEYS_TEST, filter: "comes with a request" }],
+    why: "A key of one provider would be sent to others.",
+  },
+  {
+    name: "forwarded-key-unasked",
+    file: "src/requests/upstreams/own_keys.ts",
+    find: "upstream.takesForwardedKeys && (name",
+    replace: "(name",
+    tests: [{ file: OWN_KEYS_TEST, filter: "comes with a request" }],
+    why: "Keys would be taken although the settings do not allow it.",
+  },
+  {
+    name: "own-key-with-the-operators-header",
+    file: "src/requests/upstreams/upstream.ts",
+    find: ".filter(([name]) => !PROOFS.has(name.toLowerCase())),",
+    replace: ",",
+    tests: [{ file: OWN_KEYS_TEST, filter: "credentials are forwarded" }],
+    why: "The operator's secret would go beside the caller's key.",
+  },
+  {
+    name: "signature-of-a-call-lost",
+    file: "src/wire/dialects/chat/read_reply.ts",
+    find: "events.push(...sealOf(call, callNumber(event)), event);",
+    replace: "events.push(event);",
+    tests: [{ file: SIGNATURES_TEST, filter: "messages, stream true" }],
+    why: "Gemini would reject the results of its calls.",
+  },
+  {
+    name: "signature-of-another-call",
+    file: "src/wire/dialects/chat/write.ts",
+    find: "...extras.calls.get(number),",
+    replace: "...extras.calls.get(0),",
+    tests: [{ file: SIGNATURES_TEST, filter: "responses, stream false" }],
+    why: "A signature would stand at calls that it does not sign.",
+  },
+  {
+    name: "seals-for-anybody",
+    file: "src/wire/dialects/neutral/sealed_reasoning.ts",
+    find: "piece.upstream === upstream && piece.model === model",
+    replace: "true",
+    tests: [{ file: SIGNATURES_TEST, filter: "messages, stream false" }],
+    why: "Upstreams would get what others sealed, and reject it.",
+  },
+  {
+    name: "seals-of-the-gateway-go-on",
+    file: "src/wire/dialects/messages/carry.ts",
+    find: "objects(body.messages).map(withoutSeals)",
+    replace: "objects(body.messages)",
+    tests: [{ file: SIGNATURES_TEST, filter: "reasoning that an upstream of responses sealed" }],
+    why: "An upstream of messages would get blocks that only the gateway can read.",
+  },
+  {
+    name: "seal-over-a-seal",
+    file: "src/wire/dialects/messages/writer.ts",
+    find: "last?.signature === SIGNATURE && !event.isOfCall",
+    replace: 'last?.type === "thinking" && !event.isOfCall',
+    tests: [{ file: SIGNATURES_TEST, filter: "reasoning that an upstream of responses sealed" }],
+    why:
+      "Of two pieces of reasoning, the upstream would get back the second with the first one's text.",
+  },
+  {
+    name: "own-key-where-keys-do-not-matter",
+    file: "src/operating/operations/upstream_key_operations.ts",
+    find: "    if (!isOperator) await checkKeysMatter(c, { upstream, settings });\n",
+    replace: "",
+    tests: [{ file: "tests/doors/console/own_keys_test.ts", filter: "replies would be free" }],
+    why: "Anybody would get free replies of a server that ignores keys.",
+  },
+  {
+    name: "own-key-of-an-upstream-without-keys",
+    file: "src/requests/upstreams/upstream.ts",
+    find: 'settings.credentials?.kind === "forward" || keysOf(settings).length > 0',
+    replace: "settings.credentials === undefined || keysOf(settings).length > 0",
+    tests: [{ file: "tests/doors/console/own_keys_test.ts", filter: "a lead sets" }],
+    why: "Anybody would get free replies of a server that needs no key.",
   },
 ];

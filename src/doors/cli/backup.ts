@@ -1,0 +1,99 @@
+import type { Command } from "commander";
+import { databaseFile } from "../../settings/config/mod.ts";
+import {
+  backUp,
+  type Database,
+  databaseAlone,
+  DirectoryInUse,
+  gatewayIdentity,
+  restoreFile,
+} from "../../ground/database/mod.ts";
+import { recordStatement } from "../../people/operation_log/mod.ts";
+import { dirname, resolvePath } from "../../ground/std/mod.ts";
+import type { CommandContext } from "./context.ts";
+import { shellBy } from "./operate.ts";
+import { argument, defineCommand } from "./define_command.ts";
+import { size } from "./format.ts";
+import { progress } from "./progress.ts";
+
+const SERVER = "a libSQL server: use the server's own backup tools";
+
+/** `sluice backup` and `sluice restore` */
+export function backupCommands(program: Command, context: CommandContext): void {
+  defineCommand<{ file: string }>(program, context, {
+    name: "backup",
+    description: "copy the database; the gateway may keep running",
+    arguments: [argument("<file>", "path of the copy; an existing backup is replaced")],
+    help: "\nThe copy is a consistent snapshot, verified before it is renamed into place.\n" +
+      "\nExample:\n  sluice backup /backups/sluice-$(date +%F).db",
+    opens: "database",
+    async run({ options, parts: { database }, config, print }) {
+      if (databaseFile(config.settings) === undefined) throw new Error(`Cannot back up ${SERVER}`);
+      const to = resolvePath(context.directory, options.file);
+      using told = progress(context, "copying");
+      const { bytes, schema } = await backUp(database, to, told.tell);
+      told.end();
+      print(
+        { file: to, bytes, schema },
+        () => `Copied ${size(bytes)} to ${to} (schema ${schema}).\n`,
+      );
+    },
+  });
+
+  defineCommand<{ file: string }>(program, context, {
+    name: "restore",
+    description: "replace the database with a backup",
+    arguments: [argument("<file>", "path of a file made by sluice backup")],
+    help: "\nStop the gateway first. The previous database is kept beside the restored one.\n" +
+      "\nExample:\n  sluice restore /backups/sluice-2026-11-20.db",
+    opens: "settings",
+    serving: false,
+    async run({ options, config, print }) {
+      const file = databaseFile(config.settings);
+      if (file === undefined) throw new Error(`Cannot restore ${SERVER}`);
+      const from = resolvePath(context.directory, options.file);
+      if (from === file) throw new Error(`Cannot restore ${from} onto itself`);
+      await Deno.stat(from).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+        throw new Error(`Cannot restore ${from}: file not found`, { cause: error });
+      });
+      await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      const running = (error: unknown) => {
+        if (!(error instanceof DirectoryInUse)) throw error;
+        throw new Error(`Cannot restore: a gateway is running on ${file}. Stop it first`, {
+          cause: error,
+        });
+      };
+      using _alone = await gatewayIdentity(config.settings.data).catch(running);
+      using _file = await databaseAlone(config.settings.data, file).catch(running);
+      const { schema, bytes, before } = await restoreFile(from, file, {
+        nowMs: context.now(),
+        note: (copy) => noteRestore(copy, { from, atMs: context.now() }),
+      });
+      print(
+        { file, bytes, schema, before: before ?? null },
+        () =>
+          `Restored ${size(bytes)} to ${file} (schema ${schema}).\n` +
+          (before === undefined ? "" : `The previous database was kept as ${before}.\n`) +
+          "Check it with: sluice credits audit\n",
+      );
+    },
+  });
+}
+
+/** Records in the log of a restored database when it was restored; one from before schema 18 has no log. */
+async function noteRestore(
+  copy: Database,
+  { from, atMs }: { readonly from: string; readonly atMs: number },
+): Promise<void> {
+  const log = await copy.one("select 1 as found from sqlite_master where name = 'operation_log'");
+  if (log === undefined) return;
+  await copy.batch([
+    recordStatement(shellBy(), {
+      operation: "database.restore",
+      about: {},
+      atMs,
+      after: { file: from },
+    }),
+  ]);
+}

@@ -1,0 +1,200 @@
+import { AccountError } from "../../people/accounts/mod.ts";
+import {
+  type Budget,
+  budgetId,
+  type BudgetOwner,
+  type BudgetPeriod,
+  budgetsOf,
+  instantAt,
+  isTimeZone,
+  periodAt,
+} from "../../money/ledger/mod.ts";
+import {
+  BUDGET_RAISE,
+  BUDGET_REMOVE,
+  BUDGET_SET,
+  isoOf,
+  type Json,
+} from "../../operating/operations/mod.ts";
+import { UsageError } from "./context.ts";
+import { option } from "./define_command.ts";
+import { operate } from "./operate.ts";
+import { parseCount, parseDuration, parseList } from "./format.ts";
+
+/** Options of commands that set a budget. */
+export interface BudgetOptions {
+  readonly budget?: string;
+  readonly reset?: string;
+  readonly zone?: string;
+  readonly marks?: string;
+  readonly raise?: string;
+  readonly until?: string;
+}
+
+const MAX_MARKS = 10;
+const MAX_MARK = 1_000;
+
+const PERIODS: Readonly<Record<string, BudgetPeriod>> = {
+  daily: "day",
+  weekly: "week",
+  monthly: "month",
+  never: "life",
+};
+
+/** Options for a budget of something new. */
+export const NEW_BUDGET = [
+  option("--reset <period>", "when the budget renews: daily, weekly, monthly or never", "never"),
+  option("--zone <name>", "time zone of days, weeks and months, e.g. Europe/Berlin (default: UTC)"),
+  option("--marks <percentages>", "when to warn, e.g. 50,80,100 (default)"),
+];
+
+/** Options for the budgets of something that exists. */
+export const CHANGED_BUDGET = [
+  option("--budget <credits>", "credits per period; 'none' removes the budget"),
+  option(
+    "--reset <period>",
+    "which budget: daily, weekly, monthly or never (default: the only one)",
+  ),
+  option("--zone <name>", "time zone of days, weeks and months, e.g. Europe/Berlin (default: UTC)"),
+  option("--marks <percentages>", "when to warn, e.g. 50,80,100 (default)"),
+  option("--raise <credits>", "extra credits per period for a while; 0 ends it"),
+  option(
+    "--until <end>",
+    "when the raise ends: after a duration, e.g. 12h, 7d; at 'midnight'; when a date begins, e.g. 2030-01-05",
+  ),
+];
+
+/** The budget of a new key, as its operation takes it. */
+export function newBudget({ budget, reset = "never", zone, marks }: BudgetOptions): Json[] {
+  if (budget === undefined) {
+    if (reset !== "never" || zone !== undefined || marks !== undefined) {
+      throw new UsageError("--reset, --zone and --marks need --budget");
+    }
+    return [];
+  }
+  return [{
+    period: parsePeriod(reset),
+    credits: parseCount(budget),
+    ...(zone === undefined ? {} : { time_zone: parseZone(zone) }),
+    ...(marks === undefined ? {} : { marks: checkedMarks(marks) }),
+  }];
+}
+
+/** Sets, changes, raises or removes a budget of an owner, as the options say. */
+export async function changeBudget(
+  open: Parameters<typeof operate>[0],
+  owner: { readonly owner: BudgetOwner; readonly ownerId: string },
+  options: BudgetOptions,
+): Promise<readonly Budget[]> {
+  const { budget, reset, raise, until } = options;
+  const { database, clock } = open.parts;
+  const nowMs = clock.now();
+  const known = await budgetsOf(database, owner, nowMs);
+  if (!Object.keys(options).some((name) => NAMES.includes(name))) return known;
+  if ((raise === undefined) !== (until === undefined) && raise !== "0") {
+    throw new UsageError("--raise and --until belong together");
+  }
+  if (budget === "none") {
+    const period = reset === undefined ? undefined : parsePeriod(reset);
+    for (const one of known) {
+      if (period === undefined || one.period === period) {
+        await operate(open, BUDGET_REMOVE, { budget: one.id });
+      }
+    }
+    return await budgetsOf(database, owner, nowMs);
+  }
+  const name = { ...owner, period: periodOf(reset, known, budget !== undefined) };
+  const before = known.find(({ id }) => id === budgetId(name));
+  const zone = parseZone(options.zone);
+  const marks = options.marks === undefined ? undefined : checkedMarks(options.marks);
+  const credits = budget === undefined ? before?.credits : parseCount(budget);
+  if (credits === undefined) {
+    throw new AccountError(`No such budget yet: set one with --budget${list(known)}`);
+  }
+  const untilMs = until === undefined ? undefined : parseUntil(until, {
+    zone: zone ?? before?.zone ?? "UTC",
+    nowMs,
+  });
+  if (budget !== undefined || zone !== undefined || marks !== undefined) {
+    await operate(open, BUDGET_SET, {
+      owner: name.owner,
+      owner_id: name.ownerId,
+      period: name.period,
+      credits,
+      ...(zone === undefined ? {} : { time_zone: zone }),
+      ...(marks === undefined ? {} : { marks }),
+    });
+  }
+  if (raise !== undefined) {
+    await operate(open, BUDGET_RAISE, {
+      budget: budgetId(name),
+      credits: parseCount(raise),
+      ...(untilMs === undefined ? {} : { until: isoOf(untilMs) }),
+    });
+  }
+  return await budgetsOf(database, owner, nowMs);
+}
+
+const NAMES = ["budget", "reset", "zone", "marks", "raise", "until"];
+
+function list(known: readonly Budget[]): string {
+  return known.length === 0
+    ? ""
+    : `. Budgets: ${known.map(({ period }) => WORDS[period]).join(", ")}`;
+}
+
+const WORDS: Readonly<Record<BudgetPeriod, string>> = {
+  day: "daily",
+  week: "weekly",
+  month: "monthly",
+  life: "never",
+};
+
+function periodOf(
+  reset: string | undefined,
+  known: readonly Budget[],
+  isSet: boolean,
+): BudgetPeriod {
+  if (reset !== undefined) return parsePeriod(reset);
+  if (known.length === 1) return known[0]!.period;
+  if (isSet && known.length === 0) return "life";
+  throw new UsageError(`say which budget with --reset${list(known)}`);
+}
+
+function parsePeriod(text: string): BudgetPeriod {
+  const period = PERIODS[text];
+  if (period !== undefined) return period;
+  throw new UsageError(`invalid --reset '${text}': use daily, weekly, monthly or never`);
+}
+
+function parseZone(text: string | undefined): string | undefined {
+  if (text === undefined || isTimeZone(text)) return text;
+  throw new UsageError(
+    `unknown time zone '${text}': use a name such as UTC, Europe/Berlin or America/New_York`,
+  );
+}
+
+/** The end of a raise. Midnights are those of the budget's time zone, in which its days begin. */
+function parseUntil(
+  text: string,
+  { zone, nowMs }: { readonly zone: string; readonly nowMs: number },
+): number {
+  if (text === "midnight") return periodAt("day", zone, nowMs).endsAtMs;
+  if (/^\d+[mhdw]$/.test(text)) return nowMs + parseDuration(text);
+  const atMs = instantAt(zone, `${text}T00:00`);
+  if (atMs !== undefined && atMs > nowMs) return atMs;
+  throw new UsageError(
+    `invalid --until '${text}': use a duration (12h, 7d), 'midnight', or a date in the future (2030-01-05), ` +
+      "at whose beginning the raise ends",
+  );
+}
+
+function checkedMarks(text: string): number[] {
+  const marks = parseList(text).map(parseCount);
+  const isValid = marks.length <= MAX_MARKS &&
+    marks.every((mark) => mark > 0 && mark <= MAX_MARK);
+  if (isValid) return marks;
+  throw new UsageError(
+    `Invalid marks: use up to ${MAX_MARKS} whole percentages from 1 to ${MAX_MARK}`,
+  );
+}

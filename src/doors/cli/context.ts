@@ -1,0 +1,117 @@
+import type {
+  Account,
+  Accounts,
+  Keys,
+  Members,
+  Sessions,
+  TeamKeys,
+  Teams,
+  UpstreamKeys,
+} from "../../people/accounts/mod.ts";
+import type { Registration, Sales } from "../../money/billing/mod.ts";
+import type { Catalog } from "../../settings/catalog/mod.ts";
+import type { Config } from "../../settings/config/mod.ts";
+import type { Database, DatabaseClock } from "../../ground/database/mod.ts";
+import type { Codes, Payments } from "../../money/payments/mod.ts";
+import type { Log } from "../../ground/telemetry/mod.ts";
+
+/** The nouns that commands work with. */
+export interface CommandParts extends AsyncDisposable {
+  readonly database: Database;
+  /** The clock of windows, leases and expiry. */
+  readonly clock: DatabaseClock;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly teams: Teams;
+  readonly members: Members;
+  readonly teamKeys: TeamKeys;
+  readonly upstreamKeys: UpstreamKeys;
+  /** Reads the key of the seals, or makes it. */
+  readonly sealKey: () => Promise<Uint8Array>;
+  readonly registration: Registration;
+  readonly sales: Sales;
+  readonly payments: Payments;
+  readonly codes: Codes;
+  readonly sessions: Sessions;
+  /** The owner's account, made with its credits when there is none yet. */
+  owner(): Promise<Account>;
+}
+
+/** A gateway as `serve` runs it. */
+interface ServedGateway {
+  readonly firstKey: string | undefined;
+  readonly owner: Account;
+  readonly catalog: Catalog;
+  /** Upstreams that were asked for their models and list none. */
+  readonly unlisted: readonly string[];
+  readonly sessions: Sessions;
+  readonly database: { readonly place: string };
+  /** Keeps the process up when there is a bug, and gives up permissions that serving does not need. */
+  guardProcess(): void;
+  listen(): Promise<{ readonly url: string }>;
+  /** Reads the settings again and applies them; a fault is logged. */
+  reload(read: () => Promise<Config>): Promise<{ readonly fault: string | null }>;
+  /** Leaves new connections to another process, and ends with the last request; goes on if that process has ended. */
+  handOver(): Promise<boolean>;
+  stop(): Promise<{ cutOff: number }>;
+}
+
+/** What the shell gives a command. */
+export interface CommandContext {
+  readonly env: Readonly<Record<string, string>>;
+  readonly directory: string;
+  readonly now: () => number;
+  /** Writes to standard output. */
+  readonly out: (text: string) => void;
+  /** Writes to standard error. */
+  readonly err: (text: string) => void;
+  readonly colour: boolean;
+  openParts(config: Config): Promise<CommandParts>;
+  openGateway(
+    config: Config,
+    log: Log,
+    options?: {
+      readonly takeover?: boolean;
+      readonly readSettings?: (file?: string) => Promise<Config>;
+      readonly settingsApplied?: (config: Config) => void;
+    },
+  ): Promise<ServedGateway>;
+  /** Resolves at the first request to stop; a second one ends the process at once. */
+  stopRequested(): Promise<string>;
+  /** Resolves when another process takes over (SIGUSR2). */
+  handOverRequested(): Promise<undefined>;
+  /** Calls `reload` whenever it is asked to read the settings again (SIGHUP). */
+  reloadRequested(reload: () => void): void;
+  /** Sends a signal to a process. */
+  signal(pid: number, signal: "SIGHUP" | "SIGUSR2" | "SIGKILL"): void;
+  /** Runs a program on this terminal to its end; answers its exit status. */
+  runProgram(
+    program: string,
+    args: readonly string[],
+    env: Record<string, string>,
+  ): Promise<number>;
+  /**
+   * Reads standard input to its end, up to 64 KB.
+   *
+   * @param prompt Printed first if a person types it at a terminal.
+   */
+  input(prompt: string): Promise<string>;
+  /** Asks a person; undefined when there is nobody to ask. */
+  confirm(question: string): boolean | undefined;
+}
+
+/** Thrown by a command that ends with a status of its own. */
+export class CommandStatus extends Error {
+  override readonly name = "CommandStatus";
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`exit status ${status}`);
+    this.status = status;
+  }
+}
+
+/** Thrown for wrong usage of a command: exit status 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}

@@ -1,0 +1,148 @@
+import { Argument, type Command, Option } from "commander";
+import { type Config, locateFaults } from "../../settings/config/mod.ts";
+import { displayedLines } from "../../ground/platform/mod.ts";
+import type { CommandContext, CommandParts } from "./context.ts";
+import { type PlaceOptions, readSettings, withParts } from "./settings.ts";
+
+/** Options that were given, arguments among them by their names. */
+type Given<Options> = Options & PlaceOptions & { readonly json?: boolean };
+
+/** What a command is run with. */
+interface Run<Options> {
+  readonly options: Given<Options>;
+  /** Prints a value as JSON if that is asked for, or what `text` makes of it: no control characters of others. */
+  readonly print: <T>(value: T, text: (value: T) => string) => void;
+}
+
+/** What a command with settings is run with. */
+interface SettingsRun<Options> extends Run<Options> {
+  readonly config: Config;
+}
+
+/** What a command with an open database is run with. */
+interface PartsRun<Options> extends SettingsRun<Options> {
+  readonly parts: CommandParts;
+}
+
+interface Words {
+  readonly name: string;
+  readonly description: string;
+  readonly arguments?: readonly Argument[];
+  readonly options?: readonly Option[];
+  /** What its help says behind the options. */
+  readonly help?: string;
+  /** Instead of the usage that arguments and options make. */
+  readonly usage?: string;
+  /** Whether it is run where no command is named. */
+  readonly isDefault?: true;
+  /** Whether it prints data, and so takes `--json`; it does unless said otherwise. */
+  readonly json?: false;
+}
+
+/**
+ * A command: its words, what it has to have open, and what it does.
+ *
+ * - `database`: one that is there, closed again at the end.
+ * - `new database`: the same, made if there is none.
+ * - `settings`: the settings alone.
+ * - `place`: nothing, but it may be told which gateway it is about.
+ */
+type CommandDefinition<Options> =
+  & Words
+  & (
+    | {
+      readonly opens: "database" | "new database";
+      /** Whether it answers requests, and so needs the keys of upstreams. */
+      readonly serving?: true;
+      readonly run: (run: PartsRun<Options>) => Promise<void>;
+    }
+    | {
+      readonly opens: "settings";
+      /** Whether what it prints names the settings file and the data directory. */
+      readonly namesPlaces?: true;
+      /** Whether it answers requests, and so needs the keys of upstreams; it does unless said otherwise. */
+      readonly serving?: false;
+      readonly run: (run: SettingsRun<Options>) => void | Promise<void>;
+    }
+    | { readonly opens?: "place"; readonly run: (run: Run<Options>) => void | Promise<void> }
+  );
+
+/** An option that may be left out. */
+export function option(flags: string, description: string, byDefault?: string): Option {
+  return new Option(flags, description).default(byDefault);
+}
+
+/** An option that may not be left out. */
+export function required(flags: string, description: string): Option {
+  return new Option(flags, description).makeOptionMandatory();
+}
+
+/** An argument: `<id>`, or `[id]` where it may be left out. */
+export function argument(usage: string, description: string): Argument {
+  return new Argument(usage, description);
+}
+
+/** Adds a command to the program, to a group of commands or below another command. Returns it, for commands below it. */
+export function defineCommand<Options>(
+  parent: Command,
+  context: CommandContext,
+  definition: CommandDefinition<Options>,
+): Command {
+  const { name, description, help, usage, json = true, isDefault = false } = definition;
+  const command = parent.command(name, { isDefault }).description(description);
+  if (usage !== undefined) command.usage(usage);
+  const { arguments: positional = [] } = definition;
+  for (const one of positional) command.addArgument(one);
+  for (const one of definition.options ?? []) command.addOption(one);
+  if (definition.opens !== undefined) {
+    command
+      .option(
+        "--config <file>",
+        "settings file (default: SLUICE_CONFIG, ./sluice.jsonc, or your own)",
+      )
+      .option(
+        "--data <dir>",
+        "data directory (default: SLUICE_DATA, ./data if it holds a database, or your own)",
+      );
+  }
+  if (json) command.option("--json", "print JSON");
+  if (help !== undefined) command.addHelpText("after", help);
+  command.action(async (...given: unknown[]) => {
+    const options: Given<Options> = {
+      ...Object.fromEntries(positional.map((one, at) => [one.name(), given[at]])),
+      ...command.opts<Given<Options>>(),
+    };
+    const print: Run<Options>["print"] = (value, text) =>
+      context.out(displayedLines(
+        options.json ? `${JSON.stringify(value, null, 2)}\n` : text(value),
+      ));
+    switch (definition.opens) {
+      case "database":
+      case "new database":
+        return await withParts(
+          context,
+          options,
+          (parts, config) =>
+            located(config, () => definition.run({ options, print, parts, config })),
+          { make: definition.opens === "new database", serving: definition.serving ?? false },
+        );
+      case "settings": {
+        const { namesPlaces = false, serving = true } = definition;
+        const config = await readSettings(context, options, { serving, namesPlaces });
+        return await located(config, () => definition.run({ options, print, config }));
+      }
+      default:
+        return await definition.run({ options, print });
+    }
+  });
+  return command;
+}
+
+/** Runs a command; an error of the settings that it finds says where in the file it is. */
+async function located(config: Config, work: () => void | Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw locateFaults(error, config.fileText);
+  }
+}

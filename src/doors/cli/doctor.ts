@@ -1,0 +1,232 @@
+import type { Command } from "commander";
+import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
+import { promisify } from "node:util";
+import { checkReceiver } from "../../operating/alerts/mod.ts";
+import type { Catalog } from "../../settings/catalog/mod.ts";
+import { type Config, databaseFile } from "../../settings/config/mod.ts";
+import { databaseBytes, MIGRATIONS, probeWrite } from "../../ground/database/mod.ts";
+import { systemResolve } from "../../requests/images/mod.ts";
+import { latestRecordAt } from "../../money/usage/mod.ts";
+import { answersAt, gatewayAddress, runningGateway, settingsDrift } from "./address.ts";
+import { type CommandContext, CommandStatus } from "./context.ts";
+import { defineCommand, option } from "./define_command.ts";
+import { size } from "./format.ts";
+import { paymentFindings } from "./doctor_payments.ts";
+import { CLOCK_SLACK_MS, upstreamFindings } from "./doctor_upstreams.ts";
+import { failed, type Finding, findingLine, ok, warning } from "./finding.ts";
+import { progress } from "./progress.ts";
+import { servedCatalog } from "./served_catalog.ts";
+import { exists, type PlaceOptions, readSettings } from "./settings.ts";
+
+interface Options extends PlaceOptions {
+  readonly local?: boolean;
+  readonly running?: boolean;
+}
+
+const LITTLE_SPACE_BYTES = 1e9;
+const SLOW_COMMIT_MS = 50;
+
+/** `sluice doctor` */
+export function doctorCommand(program: Command, context: CommandContext): void {
+  defineCommand<Options>(program, context, {
+    name: "doctor",
+    description: "check the settings, database, clock and upstreams, with advice on each problem",
+    options: [
+      option("--local", "skip the upstreams"),
+      option(
+        "--running",
+        "only check that a gateway runs on this data directory, for health checks",
+      ),
+    ],
+    help: "\nThe exit status is 1 if a check fails. Upstreams are only asked to list their models.",
+    opens: "place",
+    async run({ options, print }) {
+      using told = progress(context, "checking");
+      const findings = await examine(context, options, told.tell);
+      told.end();
+      const failed = findings.some(({ state }) => state === "failed");
+      print(
+        { ok: !failed, findings },
+        () => findings.map((one) => findingLine(one, context.colour)).join(""),
+      );
+      if (failed) throw new CommandStatus(1);
+    },
+  });
+}
+
+async function examine(
+  context: CommandContext,
+  options: Options,
+  tell: (what: string) => void,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  tell("settings");
+  let config: Config;
+  let catalog: Catalog;
+  try {
+    config = await readSettings(context, options).catch(async (error) => {
+      // what only answering needs, such as an upstream's key, keeps nothing else from being looked at
+      const rest = await readSettings(context, options, { serving: false }).catch(() => undefined);
+      if (rest === undefined) throw error;
+      findings.push(
+        warning(
+          "settings",
+          sentence(error),
+          "the gateway may have the variable in its own environment",
+        ),
+      );
+      return rest;
+    });
+    catalog = await servedCatalog(config, { ...context, ask: false });
+  } catch (error) {
+    return [
+      failed(
+        "settings",
+        sentence(error),
+        "fix the settings; sluice config check reports the same errors",
+      ),
+    ];
+  }
+  if (options.running) return [await answering(config)];
+  const { file, warnings } = config;
+  findings.push(
+    ...catalog.warnings.map((one) =>
+      (catalog.routes.length === 0 ? failed : warning)("routes", one, "see docs/upstreams.md")
+    ),
+  );
+  findings.push(ok("settings", `${file ?? "no settings file"}; ${catalog.routes.length} routes`));
+  findings.push(
+    ...warnings.map((one) => warning("settings", one, "fix the name or remove the variable")),
+  );
+  tell("database");
+  findings.push(...await database(context, config));
+  if (await exists(config.settings.data)) findings.push(await space(config));
+  tell("gateway");
+  findings.push(await gateway(config));
+  findings.push(...await payments(context, config));
+  const drift = await settingsDrift(config);
+  if (drift !== undefined) {
+    findings.push(warning("settings", drift.text, drift.advice));
+  }
+  if (options.local) return findings;
+  tell("receivers of alerts");
+  findings.push(...await receivers(config));
+  const { findings: ofUpstreams, clock } = await upstreamFindings(config, catalog, {
+    now: context.now,
+    tell,
+  });
+  findings.push(...ofUpstreams, clock);
+  return findings;
+}
+
+async function database(context: CommandContext, config: Config): Promise<Finding[]> {
+  const file = databaseFile(config.settings);
+  if (file !== undefined && !await exists(file)) {
+    return [
+      warning("database", `none at ${file} yet`, "the first start creates it: sluice"),
+    ];
+  }
+  try {
+    await using parts = await context.openParts(config);
+    const { database } = parts;
+    const startedTick = performance.now();
+    await probeWrite(database);
+    const ms = performance.now() - startedTick;
+    const embedded = databaseFile(config.settings) !== undefined;
+    const about = [
+      database.place,
+      ...(embedded ? [size(await databaseBytes(database))] : []),
+      `schema ${MIGRATIONS.at(-1)!.version}`,
+      `a commit takes ${ms.toFixed(1)} ms`,
+    ].join(", ");
+    const found = ms > SLOW_COMMIT_MS
+      ? warning("database", about, "the disk is slow or busy: every response waits for a commit")
+      : ok("database", about);
+    const latest = await latestRecordAt(database);
+    return latest === undefined || latest <= context.now() + CLOCK_SLACK_MS ? [found] : [
+      found,
+      failed(
+        "clock",
+        `the latest request is dated ${new Date(latest).toISOString()}, in the future`,
+        "synchronize this machine's clock (NTP): rate windows and expiry depend on it",
+      ),
+    ];
+  } catch (error) {
+    return [failed(
+      "database",
+      sentence(error),
+      "see docs/operating.md: damaged file, full disk, file permissions, or a server that is down",
+    )];
+  }
+}
+
+async function payments(context: CommandContext, config: Config): Promise<Finding[]> {
+  const file = databaseFile(config.settings);
+  if (config.settings.payments.stripe === undefined) return [];
+  if (file !== undefined && !await exists(file)) return []; // the check of the database says so
+  try {
+    await using parts = await context.openParts(config);
+    const { answers } = await gatewayAddress(config);
+    return await paymentFindings(config, parts.database, {
+      nowMs: parts.clock.now(),
+      isRunning: answers,
+    });
+  } catch (error) {
+    return [failed("payments", sentence(error), "see the check of the database")];
+  }
+}
+
+async function space({ settings }: Config): Promise<Finding> {
+  try {
+    const { bavail, bsize } = await promisify(fs.statfs)(settings.data);
+    const free = bavail * bsize;
+    const detail = `${size(free)} free in ${settings.data}`;
+    return free < LITTLE_SPACE_BYTES
+      ? warning("disk", detail, "free some space: without it the gateway returns 503")
+      : ok("disk", detail);
+  } catch (error) {
+    return warning("disk", sentence(error), "check the disk of the data directory yourself");
+  }
+}
+
+/** Receivers of alerts: none of them is sent anything. */
+async function receivers({ settings: { alerts } }: Config): Promise<Finding[]> {
+  return await Promise.all(
+    Object.entries(alerts.receivers).map(async ([name, receiver]) => {
+      const check = `alerts ${name}`;
+      const fault = await checkReceiver(receiver, { ...alerts, resolve: systemResolve });
+      return fault === undefined
+        ? ok(check, `${new URL(receiver.url).host} takes connections`)
+        : failed(
+          check,
+          fault,
+          "check alerts.receivers and alerts.allowPrivateHosts; then: sluice alerts test",
+        );
+    }),
+  );
+}
+
+/** Whether the gateway of a data directory answers, by the address that it left there. */
+async function answering({ settings }: Config): Promise<Finding> {
+  const url = (await runningGateway(settings.data))?.url;
+  return url !== undefined
+    ? ok("gateway", `running at ${url}`)
+    : failed("gateway", `not running on ${settings.data}`, "start it with: sluice");
+}
+
+async function gateway(config: Config): Promise<Finding> {
+  const { url, local, answers } = await gatewayAddress(config);
+  if (!answers) {
+    const where = config.settings.data;
+    return warning("gateway", `not running on ${where}`, "start it with: sluice");
+  }
+  return url === local || await answersAt(url) ? ok("gateway", `running at ${local}`) : warning(
+    "gateway",
+    `running at ${local}, but not reachable at the public address ${url}`,
+    "check the reverse proxy, DNS and certificate, or fix SLUICE_PUBLIC_URL",
+  );
+}
+
+function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

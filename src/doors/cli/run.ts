@@ -1,0 +1,77 @@
+import { Command, CommanderError } from "commander";
+import { AccountError } from "../../people/accounts/mod.ts";
+import { ConfigError } from "../../settings/config/mod.ts";
+import { DatabaseError, DirectoryInUse } from "../../ground/database/mod.ts";
+import { closestString } from "../../ground/std/mod.ts";
+import { VERSION } from "../../ground/platform/mod.ts";
+import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
+import { serveCommand } from "./serve.ts";
+
+/** Carries out a command line; answers the exit status: 0 done, 1 failed, 2 wrong usage. */
+export async function runCommand(
+  args: readonly string[],
+  context: CommandContext,
+): Promise<number> {
+  const program = await build(args, context);
+  const [first = ""] = args;
+  const known = program.commands.map((one) => one.name());
+  if (!first.startsWith("-") && first !== "" && first !== "help" && !known.includes(first)) {
+    const near = closestString(first, known);
+    context.err(`sluice: there is no command '${first}'; did you mean ${near}? (see --help)\n`);
+    return 2;
+  }
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommandStatus) return error.status;
+    if (error instanceof UsageError) {
+      context.err(`sluice: ${error.message}\n`);
+      return 2;
+    }
+    context.err(`sluice: ${messageOf(error)}\n`);
+    return 1;
+  }
+}
+
+/**
+ * Whether the gateway is to be started, without a question for help. The other commands are not loaded then: they and what they
+ * need would hold megabytes for as long as it runs.
+ */
+function isServe(args: readonly string[]): boolean {
+  const [first = "serve"] = args;
+  return (first === "serve" || first.startsWith("-")) &&
+    !args.some((one) => one === "--help" || one === "-h");
+}
+
+async function build(args: readonly string[], context: CommandContext): Promise<Command> {
+  const program = new Command("sluice")
+    .description("An LLM gateway in one executable: three dialects, any upstream, exact credits.")
+    .version(VERSION, "--version", "print the version")
+    .enablePositionalOptions()
+    .showHelpAfterError("(see --help)")
+    .configureOutput({
+      writeOut: context.out,
+      writeErr: context.err,
+      getOutHasColors: () => context.colour,
+      getErrHasColors: () => context.colour,
+    })
+    .exitOverride();
+  serveCommand(program, context);
+  if (!isServe(args)) {
+    const { addCommands } = await import("./commands.ts");
+    addCommands(program, context);
+  }
+  return program;
+}
+
+/** Errors that people can act on are one sentence; bugs are printed with their stack. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const forPeople = error instanceof ConfigError || error instanceof AccountError ||
+    error instanceof DatabaseError || error.constructor === Error ||
+    error instanceof DirectoryInUse ||
+    Object.values(Deno.errors).some((kind) => error instanceof kind);
+  return forPeople ? error.message : error.stack ?? error.message;
+}

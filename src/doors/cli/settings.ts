@@ -1,0 +1,155 @@
+import type { Account } from "../../people/accounts/mod.ts";
+import { type Config, databaseFile, loadConfig } from "../../settings/config/mod.ts";
+import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
+import { noticeLocalPlaces } from "./local_places.ts";
+
+/** Options that say which gateway a command is about. */
+export interface PlaceOptions {
+  readonly config?: string;
+  readonly data?: string;
+}
+
+/**
+ * Settings as file, environment and the command's own options give them.
+ *
+ * @param how.namesPlaces Whether the command itself prints where settings and data are.
+ */
+export async function readSettings(
+  context: CommandContext,
+  options: PlaceOptions & {
+    readonly host?: string;
+    readonly port?: string;
+    readonly workers?: string;
+  },
+  { serving = true, namesPlaces = false }: {
+    readonly serving?: boolean;
+    readonly namesPlaces?: boolean;
+  } = {},
+): Promise<Config> {
+  const { host, port, workers, data } = options;
+  const config = await loadConfig({
+    env: context.env,
+    directory: context.directory,
+    file: options.config,
+    serving,
+    flags: {
+      host,
+      port: port === undefined ? undefined : portOf(port),
+      workers: workers === undefined ? undefined : workersOf(workers),
+      data,
+    },
+  });
+  if (!namesPlaces) await noticeLocalPlaces(context, config);
+  return config;
+}
+
+/**
+ * A port as a flag names it.
+ *
+ * @throws {UsageError} for anything else.
+ */
+export function portOf(given: string): number {
+  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
+  throw new UsageError(`invalid port '${given}': must be 0 to 65535 (0 picks a free one)`);
+}
+
+/**
+ * A number of serving threads as a flag names it.
+ *
+ * @throws {UsageError} for anything else; the settings say which numbers are allowed.
+ */
+function workersOf(given: string): number | string {
+  if (given === "auto") return given;
+  if (/^\d{1,4}$/.test(given)) return Number(given);
+  throw new UsageError(
+    `invalid number of workers '${given}': must be a whole number, or 'auto' for one per processor core`,
+  );
+}
+
+/**
+ * Runs `work` with the database open, and closes it.
+ *
+ * @param make Whether a database that is not there yet is made; else that is a mistyped `--data`.
+ */
+export async function withParts<T>(
+  context: CommandContext,
+  options: PlaceOptions,
+  work: (parts: CommandParts, config: Config) => Promise<T>,
+  { make = false, serving = false }: { readonly make?: boolean; readonly serving?: boolean } = {},
+): Promise<T> {
+  const config = await readSettings(context, options, { serving });
+  const file = databaseFile(config.settings);
+  if (!make && file !== undefined && !await exists(file)) {
+    throw new Error(
+      `No database at ${file} (${config.places.data.why}): start the gateway once, or fix --data (SLUICE_DATA)`,
+    );
+  }
+  const isNew = file !== undefined && !await exists(file);
+  await using parts = await context.openParts(config);
+  await parts.owner(); // commands may come before the first start
+  if (isNew) context.err(`sluice: created a new database at ${file}\n`);
+  return await work(parts, config);
+}
+
+/** The account of an address; the owner's when none is given. */
+export async function accountOrOwner(
+  { accounts, owner }: CommandParts,
+  email: string | undefined,
+): Promise<Account> {
+  return email === undefined ? await owner() : await accounts.get(email);
+}
+
+/** Options that say whose credits a command is about. */
+export interface PayerOptions {
+  readonly account?: string;
+  readonly team?: string;
+}
+
+/** @throws {UsageError} Unless either an account or a team is named. */
+export function checkPayer({ account, team }: PayerOptions): void {
+  if ((account === undefined) === (team === undefined)) {
+    throw new UsageError("pass either --account or --team");
+  }
+}
+
+/**
+ * The account whose credits a command is about: that of an address, or the pool of a team.
+ *
+ * @throws {UsageError} Unless one of them is named.
+ */
+export async function payerOf(
+  { accounts, teams }: CommandParts,
+  options: PayerOptions,
+): Promise<Account> {
+  checkPayer(options);
+  const { account, team } = options;
+  if (team === undefined) return await accounts.get(account!);
+  const { name, poolId } = await teams.get(team);
+  if (poolId === null) throw new Error(`Team ${name} has no pool: its members pay for their keys`);
+  return (await accounts.byId(poolId))!;
+}
+
+/** What a payer is called: the pool of a team by its team, which people know, instead of an address that nobody has. */
+export async function payerName({ teams }: CommandParts, account: Account): Promise<string> {
+  const team = account.kind === "pool" ? await teams.ofPool(account.id) : undefined;
+  return team === undefined ? account.email : `the pool of ${team.name}`;
+}
+
+/** The account of an address, or the owner's, to be given a key. */
+export async function activeAccount(
+  parts: CommandParts,
+  email: string | undefined,
+): Promise<Account> {
+  const account = await accountOrOwner(parts, email);
+  if (account.disabledAtMs !== null) {
+    throw new Error(
+      `Account ${account.email} is disabled. Enable it with: sluice account enable ${account.email}`,
+    );
+  }
+  return account;
+}
+
+/** Whether there is something of that name. */
+export async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}

@@ -1,0 +1,88 @@
+import * as z from "zod";
+import { kindByName, SIMULATOR } from "../../settings/catalog/mod.ts";
+import type { Config } from "../../settings/config/mod.ts";
+import type { CommandContext } from "./context.ts";
+import { servedCatalog } from "./served_catalog.ts";
+
+/** A model as a coding tool has to know it. */
+export interface ToolModel {
+  readonly id: string;
+  readonly contextTokens?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  /** Whether the built-in simulator replies for it. */
+  readonly isSimulated: boolean;
+}
+
+/** The models that a tool is set up with, none of them for embeddings. */
+export interface ToolModels {
+  /** All, in the order they are listed. */
+  readonly all: readonly ToolModel[];
+  /** For the work itself. Undefined if no model is served. */
+  readonly main?: ToolModel | undefined;
+  /** For side calls such as titles. */
+  readonly small?: ToolModel | undefined;
+}
+
+const PATIENCE_MS = 2_000;
+/** Names of models that rank, hear or draw. */
+const NOT_FOR_CHAT = /rerank|whisper|tts|diffusion/i;
+
+const list = z.object({
+  data: z.array(z.object({
+    id: z.string(),
+    max_input_tokens: z.int().optional(),
+    max_tokens: z.int().optional(),
+    kind: z.string().optional(),
+    simulated: z.boolean().optional(),
+  })),
+});
+
+/**
+ * Lists the models of a gateway.
+ *
+ * @param url Base address of the gateway that runs, whose settings may differ from the ones read here. Undefined, or a
+ *   gateway that does not tell: as the settings say, and what their upstreams list.
+ */
+export async function toolModels(
+  context: CommandContext,
+  config: Config,
+  url: string | undefined,
+): Promise<ToolModels> {
+  const all = await listed(url) ?? await configured(context, config);
+  const named = (id: string) => all.find((model) => model.id === id);
+  const main = named("svc-k3") ?? all.find(({ id }) => !NOT_FOR_CHAT.test(id)) ?? all[0];
+  return { all, main, small: named("svc-k2") ?? main };
+}
+
+async function listed(url: string | undefined): Promise<readonly ToolModel[] | undefined> {
+  if (url === undefined) return undefined;
+  try {
+    const reply = await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    return list.parse(await reply.json()).data.filter(isForReplies).map((model) => ({
+      id: model.id,
+      contextTokens: model.max_input_tokens,
+      maxOutputTokens: model.max_tokens,
+      isSimulated: model.simulated === true,
+    }));
+  } catch {
+    return undefined;
+  }
+}
+
+async function configured(
+  context: CommandContext,
+  config: Config,
+): Promise<readonly ToolModel[]> {
+  const { routes } = await servedCatalog(config, context);
+  return routes.filter(isForReplies).map(({ id, maxInput, maxOutput, targets }) => ({
+    id,
+    contextTokens: maxInput,
+    maxOutputTokens: maxOutput,
+    isSimulated: targets[0]?.upstream === SIMULATOR,
+  }));
+}
+
+/** A gateway of an earlier version names no kind: then the name tells. */
+function isForReplies({ id, kind = kindByName(id) }: { id: string; kind?: string | undefined }) {
+  return kind === "generation";
+}

@@ -1,0 +1,54 @@
+import { RateLimit } from "../../ground/rate_limits/mod.ts";
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Failed attempts to sign in, by account and by address, and registrations by address; in memory.
+ *
+ * Guessing from one address is stopped after a few attempts; guessing at one account from many is slowed down.
+ * A sign-in link is never bounded, so that nobody can lock the owner out by guessing.
+ */
+export class Attempts {
+  readonly #pair: RateLimit;
+  readonly #address: RateLimit;
+  readonly #account: RateLimit;
+  /** Every account begins with credits, so making them is bounded as well. */
+  readonly #registration: RateLimit;
+
+  constructor(now: () => number) {
+    this.#pair = new RateLimit({ limit: 5, windowMs: 10 * MINUTE_MS, now });
+    this.#address = new RateLimit({ limit: 30, windowMs: 10 * MINUTE_MS, now });
+    this.#account = new RateLimit({ limit: 60, windowMs: 60 * MINUTE_MS, now });
+    this.#registration = new RateLimit({ limit: 10, windowMs: 60 * MINUTE_MS, now });
+  }
+
+  /** Returns how long this address must wait before it may sign in to this account, in milliseconds. */
+  waitMs(email: string, address: string): number {
+    return Math.max(
+      this.#pair.waitMs(`${email} ${address}`),
+      this.#address.waitMs(address),
+      this.#account.waitMs(email),
+    );
+  }
+
+  /** Records a failed attempt. */
+  failed(email: string, address: string): void {
+    this.#pair.add(`${email} ${address}`);
+    this.#address.add(address);
+    this.#account.add(email);
+  }
+
+  /** Removes the attempt that succeeded, and earlier ones of this pair, which were the owner's. */
+  succeeded(email: string, address: string): void {
+    this.#pair.clear(`${email} ${address}`);
+    this.#address.undo(address);
+    this.#account.undo(email);
+  }
+
+  /** Returns how long this address must wait before it may register, in milliseconds. Records an attempt if 0. */
+  registerWaitMs(address: string): number {
+    const waitMs = this.#registration.waitMs(address);
+    if (waitMs === 0) this.#registration.add(address);
+    return waitMs;
+  }
+}

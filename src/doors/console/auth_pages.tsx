@@ -1,0 +1,281 @@
+import {
+  type Account,
+  AccountError,
+  checkAccount,
+  checkPassword,
+  type Session,
+} from "../../people/accounts/mod.ts";
+import { deleteCookie, getCookies, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { Attempts } from "./attempts.ts";
+import { ownKeysOf, removeOwnKey, setOwnKey } from "./own_keys.ts";
+import { AccountPage } from "./pages/account.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import { RegisterPage, SignInPage } from "./pages/sign_in.tsx";
+import {
+  type ConsoleParts,
+  doneOf,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+  recordInLog,
+  seeOther,
+} from "./request.tsx";
+import type { Visitor } from "../../ground/web/mod.ts";
+
+const SESSION_SECONDS = 30 * 86_400;
+
+const SIGN_IN_REFUSED = "Incorrect email or password.";
+
+/** The network of an address for limits: IPv6 addresses are networks already. */
+function networkOf(address: string): string {
+  return address.replace(/^(\d+\.\d+\.\d+)\.\d+$/, "$1.0/24").slice(0, 64);
+}
+
+/** Coming in and going out: passwords, links, registration, sessions. */
+export class AuthPages {
+  readonly #parts: ConsoleParts;
+  readonly #attempts: Attempts;
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+    this.#attempts = new Attempts(parts.now);
+  }
+
+  signInPage(
+    c: PageRequest,
+    error?: string,
+    email = "",
+    status: number = STATUS_CODE.OK,
+  ): Response | Promise<Response> {
+    const { registration } = this.#parts.config.settings;
+    return page(
+      c,
+      <SignInPage
+        page={pageOf(c)}
+        registration={registration}
+        error={error}
+        done={doneOf(c)}
+        email={email}
+      />,
+      status,
+    );
+  }
+
+  async signIn(c: PageRequest): Promise<Response> {
+    const { accounts, passwords } = this.#parts;
+    const { address } = c.env.visitor;
+    const email = c.var.form.text("email").toLowerCase().slice(0, 254);
+    const waitMs = this.#attempts.waitMs(email, address);
+    if (waitMs > 0) {
+      const minutes = Math.ceil(waitMs / 60_000);
+      c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+      const wait = `Too many attempts. Wait ${minutes} ${
+        minutes === 1 ? "minute" : "minutes"
+      }, or use a sign-in link.`;
+      return this.signInPage(c, wait, email, STATUS_CODE.TooManyRequests);
+    }
+    // recorded before the check, so that concurrent attempts are all counted
+    this.#attempts.failed(email, address);
+    const account = await accounts.find(email);
+    const right = await passwords.matches(account, c.var.form.raw("password"));
+    if (!right || account === undefined || account.disabledAtMs !== null) {
+      return this.signInPage(c, SIGN_IN_REFUSED, email, STATUS_CODE.Unauthorized);
+    }
+    this.#attempts.succeeded(email, address);
+    return await this.#begin(c, account, false);
+  }
+
+  async useLink(c: PageRequest): Promise<Response> {
+    if (c.req.method !== "GET") return notFound(c); // a HEAD request of a link preview does not use it up
+    const account = await this.#parts.sessions.useLink(c.req.param("token") ?? "");
+    if (account !== undefined) return await this.#begin(c, account, true);
+    return await page(
+      c,
+      <MessagePage
+        page={pageOf(c)}
+        title="This link does not work"
+        text="This link has been used, has expired, or is incomplete. Ask for a new one."
+        link={{ href: "/console/sign-in", words: "Sign in" }}
+      />,
+      STATUS_CODE.NotFound,
+    );
+  }
+
+  async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
+    const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
+    const { name, ...attributes } = cookieOf(c.env.visitor);
+    const response = seeOther(c, "/console/");
+    setCookie(response.headers, { name, value: token, maxAge: SESSION_SECONDS, ...attributes });
+    return response;
+  }
+
+  signedOut(c: PageRequest, done: string): Response {
+    const { name, ...attributes } = cookieOf(c.env.visitor);
+    const response = seeOther(c, `/console/sign-in?done=${done}`);
+    deleteCookie(response.headers, name, attributes);
+    return response;
+  }
+
+  registerPage(
+    c: PageRequest,
+    error?: string,
+    status: number = STATUS_CODE.OK,
+  ): Response | Promise<Response> {
+    const { registration } = this.#parts.config.settings;
+    if (registration === "closed") return notFound(c);
+    const form = c.req.method === "POST" ? c.var.form : undefined;
+    return page(
+      c,
+      <RegisterPage
+        page={pageOf(c)}
+        registration={registration}
+        error={error}
+        email={form?.text("email") ?? ""}
+        name={form?.text("name") ?? ""}
+        code={form?.text("code") ?? c.req.query("code")?.slice(0, 100) ?? ""}
+      />,
+      status,
+    );
+  }
+
+  /** Shows the same page whether or not the email address is in use. */
+  async register(c: PageRequest): Promise<Response> {
+    const { config, registration, accounts, passwords } = this.#parts;
+    const mode = config.settings.registration;
+    if (mode === "closed") return notFound(c);
+    const { form } = c.var;
+    const { address } = c.env.visitor;
+    const [email, name, code] = [form.text("email"), form.text("name"), form.text("code")];
+    const password = form.raw("password");
+    const waitMs = this.#attempts.registerWaitMs(address);
+    if (waitMs > 0) {
+      const minutes = Math.ceil(waitMs / 60_000);
+      c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+      return this.registerPage(
+        c,
+        `Too many attempts from your address. Wait ${minutes} minutes.`,
+        STATUS_CODE.TooManyRequests,
+      );
+    }
+    try {
+      if (mode === "invite" && code === "") {
+        throw new AccountError("An invite code is required to register");
+      }
+      // the same errors, whether or not the email address is in use
+      checkPassword(password);
+      checkAccount({ email, name });
+      const inviteCode = code === "" ? undefined : code;
+      await registration.inviterOf(inviteCode);
+      const known = await accounts.find(email);
+      if (known === undefined) {
+        const made = await registration.register({
+          email,
+          name,
+          inviteCode,
+          network: networkOf(address),
+        });
+        await passwords.set(made, password);
+        const session = { account: made, teams: new Map() };
+        await recordInLog(c, this.#parts, { session, operation: "account.register" });
+      } else {
+        await passwords.matches(undefined, password); // takes the same time
+      }
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      return this.registerPage(c, `${error.message}.`, STATUS_CODE.BadRequest);
+    }
+    return seeOther(c, "/console/sign-in?done=registered");
+  }
+
+  async accountPage(
+    c: PageRequest,
+    session: Session,
+    error?: string,
+    status: number = STATUS_CODE.OK,
+  ): Promise<Response> {
+    const { passwords, now } = this.#parts;
+    const hasPassword = await passwords.isSet(session.account);
+    const ownKeys = await ownKeysOf(this.#parts, { accountId: session.account.id });
+    return await page(
+      c,
+      <AccountPage
+        page={pageOf(c)}
+        session={session}
+        hasPassword={hasPassword}
+        ownKeys={ownKeys}
+        nowMs={now()}
+        error={error}
+        done={doneOf(c)}
+      />,
+      status,
+    );
+  }
+
+  /** Sets or removes an own key of an upstream. */
+  async changeOwnKey(c: PageRequest, session: Session, verb: "set" | "remove"): Promise<Response> {
+    const { id } = session.account;
+    try {
+      if (verb === "set") await setOwnKey(c, this.#parts, session, { account: id });
+      else await removeOwnKey(c, this.#parts, session, { accountId: id });
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      return await this.accountPage(c, session, `${error.message}.`, STATUS_CODE.BadRequest);
+    }
+    return seeOther(
+      c,
+      `/console/account?done=${verb === "set" ? "upstream-key" : "upstream-key-removed"}`,
+    );
+  }
+
+  async setPassword(c: PageRequest, session: Session): Promise<Response> {
+    const { passwords, sessions } = this.#parts;
+    const { account } = session;
+    const { address } = c.env.visitor;
+    const { form } = c.var;
+    if (!session.byLink && await passwords.isSet(account)) {
+      if (this.#attempts.waitMs(account.email, address) > 0) {
+        return await this.accountPage(
+          c,
+          session,
+          "Too many attempts. Wait 10 minutes.",
+          STATUS_CODE.TooManyRequests,
+        );
+      }
+      if (!await passwords.matches(account, form.raw("current"))) {
+        this.#attempts.failed(account.email, address);
+        return await this.accountPage(
+          c,
+          session,
+          "Current password is incorrect.",
+          STATUS_CODE.BadRequest,
+        );
+      }
+    }
+    try {
+      await passwords.set(account, form.raw("password"));
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error;
+      return await this.accountPage(c, session, `${error.message}.`, STATUS_CODE.BadRequest);
+    }
+    await sessions.endAll(account, c.var.token);
+    await recordInLog(c, this.#parts, { session, operation: "account.password" });
+    return seeOther(c, "/console/account?done=password");
+  }
+}
+
+/** The session's cookie. Only a name with `__Host-` cannot be set by another host of the domain; it needs TLS. */
+function cookieOf({ secure }: Visitor) {
+  const name = secure ? "__Host-sluice" : "sluice";
+  return { name, path: "/", httpOnly: true, secure, sameSite: "Lax" } as const;
+}
+
+/** The session's token that a request carries. */
+export function tokenOf({ env, req }: PageRequest): string | undefined {
+  try {
+    return getCookies(req.raw.headers)[cookieOf(env.visitor).name];
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined; // an empty cookie: no browser sends one
+    throw error;
+  }
+}

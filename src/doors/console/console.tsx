@@ -1,0 +1,317 @@
+import { Hono } from "@hono/hono";
+import type { Session } from "../../people/accounts/mod.ts";
+import { Assets } from "./assets.ts";
+import { AuthPages, tokenOf } from "./auth_pages.tsx";
+import { operatorRoutes } from "./operator/routes.tsx";
+import { UsagePages } from "./usage_pages.tsx";
+import { AccountPages } from "./account_pages.tsx";
+import { BUDGET_FORMS } from "./budget_form.ts";
+import { dollarRateOf } from "./dollars.ts";
+import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
+import { paymentRoutes } from "./payment_pages.tsx";
+import { ComponentsPage } from "./pages/components.tsx";
+import { RequestPages } from "./request_pages.tsx";
+import { DocsPage } from "./pages/docs.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import { ModelsPage } from "./pages/models.tsx";
+import { PlaygroundPage } from "./pages/playground.tsx";
+import {
+  type ConsoleParts,
+  type Env,
+  FormFields,
+  notFound,
+  operate,
+  page,
+  pageOf,
+  type PageRequest,
+  recordInLog,
+  seeOther,
+} from "./request.tsx";
+import { findModels, modelSearch } from "./model_search.ts";
+import { isoOf, KEY_CREATE } from "../../operating/operations/mod.ts";
+import { teamRoutes } from "./team_pages.tsx";
+import { respondWithEvents } from "./event_pages.ts";
+import { AccountSource } from "./live_account.tsx";
+import { PageSource } from "./live_pages.ts";
+import { LiveStreams } from "./live_streams.ts";
+import { CONTENT_POLICY } from "./content_policy.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
+import {
+  BodyTooLong,
+  isSameOrigin,
+  readBounded,
+  TrustedProxies,
+  visitorOf,
+} from "../../ground/web/mod.ts";
+
+/** Max time to receive a form. */
+const FORM_MS = 10_000;
+const MAX_FORM_BYTES = 64 * 1_024;
+const PLAYGROUND_KEY_MS = 3_600_000;
+
+/** Forbid inline scripts and styles, and anything from other hosts. */
+const SECURITY_HEADERS = {
+  "content-security-policy": CONTENT_POLICY,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), microphone=(), geolocation=()",
+  "cache-control": "no-store",
+};
+
+/** Serves all pages. */
+export class Console {
+  readonly #parts: ConsoleParts;
+  readonly #hono: Hono<Env>;
+  readonly #trusted: TrustedProxies;
+
+  readonly #streams: LiveStreams;
+
+  constructor(given: Omit<ConsoleParts, "livePages">) {
+    const parts = { ...given, livePages: new PageSource() };
+    this.#parts = parts;
+    this.#streams = new LiveStreams(parts, [
+      new AccountSource({ ...parts, perUsd: dollarRateOf(parts.config) }),
+      parts.livePages,
+    ]);
+    this.#trusted = new TrustedProxies(parts.config.settings.trustedProxies);
+    this.#hono = this.#routes();
+  }
+
+  /**
+   * Handles a request.
+   *
+   * @param request A request for a page, an asset or a form's write.
+   * @param peer IP address of the other end of the connection.
+   * @returns The response, with security headers.
+   */
+  async fetch(request: Request, peer: string): Promise<Response> {
+    const response = await this.#hono.fetch(request, {
+      visitor: visitorOf(request, peer, this.#trusted),
+    });
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    }
+    return response;
+  }
+
+  /** Ends the event streams; pages that are open connect again, to the console that takes its place. */
+  close(): void {
+    this.#streams.close();
+  }
+
+  /** The pages and forms, with the actions that guard them. */
+  get routes(): readonly GuardedRoute[] {
+    return guardedRoutes(this.#hono);
+  }
+
+  #routes(): Hono<Env> {
+    const app = new Hono<Env>({ strict: false });
+    const entrance = new AuthPages(this.#parts);
+    const pages = new AccountPages(this.#parts);
+    const assets = new Assets();
+    app.get("/console/assets/:name", (c) => assets.respond(c.req.param("name"), c.req.raw));
+    app.use(async (c, next) => {
+      const token = tokenOf(c);
+      c.set("token", token);
+      const session = token === undefined ? undefined : await this.#parts.sessions.find(token);
+      c.set("session", session);
+      await this.#parts.readFor(session?.account.id ?? c.env.visitor.address, next);
+    });
+    app.on("POST", "/console/*", async (c, next) => {
+      return await this.#readForm(c) ?? await next();
+    });
+
+    app.get("/", (c) => seeOther(c, "/console/"));
+    app.get("/docs", (c) => page(c, <DocsPage page={pageOf(c)} document={this.#parts.openApi} />));
+    app.get("/console/models", (c) => this.#models(c));
+    if (this.#parts.config.settings.consoleComponents) {
+      app.get(
+        "/console/_components",
+        (c) => page(c, <ComponentsPage page={pageOf(c)} nowMs={this.#parts.now()} />),
+      );
+    }
+    app.get(
+      "/console/sign-in",
+      (c) => c.var.session === undefined ? entrance.signInPage(c) : seeOther(c, "/console/"),
+    );
+    app.post("/console/sign-in", (c) => entrance.signIn(c));
+    app.get("/console/link/:token", (c) => entrance.useLink(c));
+    app.get("/console/register", (c) => entrance.registerPage(c));
+    app.post("/console/register", (c) => entrance.register(c));
+
+    const own = (handler: (c: PageRequest, session: Session) => Response | Promise<Response>) =>
+      may("self.use", handler);
+    app.get("/console", own((c, session) => pages.home(c, session)));
+    app.get(
+      "/console/events",
+      own((c, session) =>
+        respondWithEvents(c, session, {
+          streams: this.#streams,
+          livePages: this.#parts.livePages,
+        })
+      ),
+    );
+    app.get("/console/keys", own((c, session) => pages.keys(c, session)));
+    app.post("/console/keys", own((c, session) => pages.makeKey(c, session)));
+    app.post("/console/keys/:id/revoke", own((c, session) => pages.revokeKey(c, session)));
+    app.post("/console/keys/:id/update", own((c, session) => pages.updateKey(c, session)));
+    app.post("/console/keys/:id/rotate", own((c, session) => pages.rotateKey(c, session)));
+    for (const form of Object.keys(BUDGET_FORMS)) {
+      app.post(
+        `/console/keys/:id/${form}`,
+        own((c, session) => pages.budgetOfKey(c, session, form)),
+      );
+    }
+    const usage = new UsagePages(this.#parts);
+    app.get("/console/usage", own((c, session) => usage.page(c, session)));
+    app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));
+    app.get("/console/usage/requests.csv", own((c, session) => usage.requestsCsv(c, session)));
+    app.get("/console/usage/entries.csv", own((c, session) => usage.entriesCsv(c, session)));
+    const requests = new RequestPages(this.#parts);
+    app.get("/console/requests", own((c, session) => requests.list(c, session)));
+    app.get("/console/requests/:id", own((c, session) => requests.one(c, session)));
+    app.get("/console/notices", own((c, session) => pages.notices(c, session)));
+    app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
+    app.get("/console/credits", own((c, session) => pages.credits(c, session)));
+    app.get("/console/credits.csv", own((c, session) => pages.creditsCsv(c, session)));
+    paymentRoutes(app, own, this.#parts, pages);
+    app.get(
+      "/console/playground",
+      own((c, session) =>
+        page(
+          c,
+          <PlaygroundPage
+            page={pageOf(c)}
+            csrf={session.csrfToken}
+            routes={this.#parts.catalog().routes}
+          />,
+        )
+      ),
+    );
+    app.post(
+      "/console/playground/key",
+      own(async (c, session) => {
+        const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
+          account: session.account.id,
+          name: "playground",
+          expires_at: isoOf(this.#parts.now() + PLAYGROUND_KEY_MS),
+        }]);
+        return c.json({ key });
+      }),
+    );
+    app.get("/console/account", own((c, session) => entrance.accountPage(c, session)));
+    app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
+    app.post(
+      "/console/account/upstream-keys",
+      own((c, session) => entrance.changeOwnKey(c, session, "set")),
+    );
+    app.post(
+      "/console/account/upstream-keys/:upstream/remove",
+      own((c, session) => entrance.changeOwnKey(c, session, "remove")),
+    );
+    app.post(
+      "/console/account/sign-out-everywhere",
+      own(async (c, session) => {
+        await this.#parts.sessions.endAll(session.account);
+        await recordInLog(c, this.#parts, { session, operation: "account.sign_out_everywhere" });
+        return entrance.signedOut(c, "signed-out-everywhere");
+      }),
+    );
+    app.post(
+      "/console/sign-out",
+      own(async (c) => {
+        await this.#parts.sessions.end(c.var.token!);
+        return entrance.signedOut(c, "signed-out");
+      }),
+    );
+
+    teamRoutes(app, this.#parts);
+    app.route("/console/operator", operatorRoutes(this.#parts));
+    app.notFound((c) => notFound(c));
+    app.onError((error, c) => this.#failed(error, c));
+    return app;
+  }
+
+  #models(c: PageRequest): Promise<Response> {
+    const { config } = this.#parts;
+    const catalog = this.#parts.catalog();
+    const search = modelSearch(new URL(c.req.url).searchParams);
+    return page(
+      c,
+      <ModelsPage
+        page={pageOf(c)}
+        models={findModels(catalog, search)}
+        total={catalog.routes.length}
+        search={search}
+        creditsPerUsd={dollarRateOf(config)}
+      />,
+    );
+  }
+
+  /** Reads a form and checks its origin and token. Returns the error page to reject it with, if any. */
+  async #readForm(c: PageRequest): Promise<Response | undefined> {
+    const request = c.req.raw;
+    const type = request.headers.get("content-type") ?? "";
+    if (request.body === null || !type.startsWith("application/x-www-form-urlencoded")) {
+      return refused(c, "The form data could not be read.");
+    }
+    if (!isSameOrigin(request)) return refused(c, "The form was not submitted from this console.");
+    let text: string;
+    try {
+      const bytes = await readBounded(request, { maxBytes: MAX_FORM_BYTES, maxMs: FORM_MS });
+      text = new TextDecoder().decode(bytes);
+    } catch (error) {
+      // else the visitor's connection, not a fault of ours
+      return refused(
+        c,
+        error instanceof BodyTooLong
+          ? "The form data could not be read."
+          : "The form was not received in full.",
+      );
+    }
+    const form = new FormFields(text);
+    c.set("form", form);
+    const { session } = c.var;
+    if (session !== undefined && form.raw("csrf") !== session.csrfToken) {
+      // signing in or registering again does not write to this session
+      const free = ["/console/sign-in", "/console/register"].includes(c.req.path);
+      if (!free) {
+        return refused(c, "This form has expired. Go back, reload the page, and submit it again.");
+      }
+    }
+    return undefined;
+  }
+
+  async #failed(error: Error, c: PageRequest): Promise<Response> {
+    this.#parts.log.error("console page failed", {
+      path: c.req.routePath, // a path may contain the token of a sign-in link
+      error: error.stack ?? error.message,
+    });
+    return await page(
+      c,
+      <MessagePage
+        page={{ session: undefined, path: c.req.path }}
+        title="Something went wrong"
+        text="An internal error occurred; see the gateway log. Please try again."
+        link={{ href: "/console/", words: "Back to the console" }}
+      />,
+      STATUS_CODE.InternalServerError,
+    );
+  }
+}
+
+function refused(c: PageRequest, text: string): Promise<Response> {
+  return page(
+    c,
+    <MessagePage
+      page={pageOf(c)}
+      title="Form rejected"
+      text={text}
+      link={{ href: "/console/", words: "Back to the console" }}
+    />,
+    STATUS_CODE.Forbidden,
+  );
+}

@@ -1,0 +1,56 @@
+import type { Child } from "@hono/hono/jsx";
+import { randomText } from "../../ground/platform/mod.ts";
+
+/** A labelled field of a form. */
+export function Field(
+  { label, name, type = "text", hint, ...rest }: {
+    label: string;
+    name: string;
+    type?: string;
+    hint?: string;
+    value?: string;
+    required?: boolean;
+    autocomplete?: string;
+    placeholder?: string;
+    minlength?: number;
+    maxlength?: number;
+    min?: number;
+    list?: string;
+    title?: string;
+    autofocus?: boolean;
+  },
+) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input name={name} type={type} {...rest} />
+      {hint === undefined ? null : <small>{hint}</small>}
+    </label>
+  );
+}
+
+/** Makes a form idempotent: posting it again changes nothing. */
+export function FormId() {
+  return <input type="hidden" name="form" value={randomText(16)} />;
+}
+
+/** A form for a write, with the session's token. */
+export function Form(
+  { action, csrf, children, class: className, confirm, id }: {
+    action: string;
+    csrf: string;
+    children?: Child;
+    class?: string;
+    /** Question to confirm before the form is sent, if scripts run. */
+    confirm?: string;
+    /** ID, by which a button elsewhere on the page belongs to it. */
+    id?: string;
+  },
+) {
+  return (
+    <form method="post" action={action} class={className} data-confirm={confirm} id={id}>
+      <input type="hidden" name="csrf" value={csrf} />
+      {children}
+    </form>
+  );
+}

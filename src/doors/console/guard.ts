@@ -1,0 +1,47 @@
+import type { Hono } from "@hono/hono";
+import { type Action, can, type Session } from "../../people/accounts/mod.ts";
+import { type Env, notFound, type PageRequest, seeOther } from "./request.tsx";
+
+/** Where guarded pages are added. */
+export type GuardedApp = Hono<Env>;
+
+/** Handles requests for a page or form of which an action of the table of permissions says who may. */
+export interface GuardedHandler {
+  (c: PageRequest): Response | Promise<Response>;
+  readonly action: Action;
+}
+
+/** A guarded page or form. */
+export interface GuardedRoute {
+  readonly method: string;
+  readonly path: string;
+  /** `undefined` for pages that everybody may see. */
+  readonly action: Action | undefined;
+}
+
+/**
+ * Guards a page or form. For those who may not do the action, it does not exist.
+ *
+ * @param action The action. For the team in the path's `:team`, roles in that team count.
+ * @param handler Called if the session may do the action.
+ */
+export function may(
+  action: Action,
+  handler: (c: PageRequest, session: Session) => Response | Promise<Response>,
+): GuardedHandler {
+  return Object.assign((c: PageRequest) => {
+    const { session } = c.var;
+    if (session === undefined) return seeOther(c, "/console/sign-in");
+    const about = { teamId: c.req.param("team"), accountId: session.account.id };
+    return can(session, action, about) ? handler(c, session) : notFound(c);
+  }, { action });
+}
+
+/** The pages and forms of an app, with the actions that guard them. */
+export function guardedRoutes(app: GuardedApp): GuardedRoute[] {
+  return app.routes.filter(({ method }) => method !== "ALL").map(({ method, path, handler }) => {
+    // the router does not know what `may` adds to a handler
+    const action = "action" in handler ? (handler as unknown as GuardedHandler).action : undefined;
+    return { method, path, action };
+  });
+}

@@ -1,0 +1,280 @@
+import {
+  type Account,
+  type Action,
+  type Key,
+  newKeyId,
+  ROLES,
+} from "../../../people/accounts/mod.ts";
+import type { CreditPackage } from "../../../money/billing/mod.ts";
+import type { Budget, Credits, Entry } from "../../../money/ledger/mod.ts";
+import { Budgets, TimeZones } from "../budgets.tsx";
+import {
+  Chart,
+  type ChartProps,
+  Copyable,
+  Field,
+  Form,
+  FormId,
+  Name,
+  Stat,
+} from "../components.tsx";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { EntryTable } from "../pages/credit_entries.tsx";
+import { KeyTable, NewKey } from "../pages/keys.tsx";
+import { LotTable } from "./account_lots.tsx";
+import { AccountTeams, type Membership } from "./account_teams.tsx";
+import { AccountState } from "./accounts.tsx";
+
+/** Where the account's usage, requests and entries are in full. */
+function UsageLinks({ account: { email, kind } }: { account: Account }) {
+  if (kind === "pool") return null; // reports name it by its team
+  const query = (more: Readonly<Record<string, string>>) =>
+    new URLSearchParams({ account: email, since: "30d", ...more });
+  return (
+    <p>
+      Usage by <a href={`/console/usage?${query({ by: "day" })}`}>day</a>,{" "}
+      <a href={`/console/usage?${query({ by: "model" })}`}>model</a>,{" "}
+      <a href={`/console/usage?${query({ by: "key" })}`}>key</a>,{" "}
+      <a href={`/console/usage?${query({ by: "reason" })}`}>reason of failures</a>. Download its
+      {" "}
+      <a href={`/console/usage/requests.csv?${query({})}`}>requests</a> or{" "}
+      <a href={`/console/usage/entries.csv?${query({})}`}>entries</a> of 30 days.
+    </p>
+  );
+}
+
+/** One account, and what an operator can do for it. */
+export function AccountDetailPage(
+  {
+    page,
+    csrf,
+    may,
+    account,
+    credits,
+    debt,
+    teams,
+    entries,
+    keys,
+    budgets,
+    ownBudgets,
+    lastUse,
+    spent,
+    chart,
+    packages,
+    models,
+    link,
+    made,
+    address,
+    error,
+    done,
+    nowMs,
+  }: {
+    page: PageContext;
+    csrf: string;
+    /** Whether the visitor may do an action on this account. */
+    may: (action: Action) => boolean;
+    account: Account;
+    credits: Credits;
+    /** Credits that it owes from refunds and disputes. */
+    debt: number;
+    /** The teams that it is a member of; of a pool, the team that it is of. */
+    teams: readonly Membership[];
+    /** The latest ones. */
+    entries: readonly Entry[];
+    keys: readonly Key[];
+    /** Budgets of the keys, by key ID. */
+    budgets: ReadonlyMap<string, readonly Budget[]>;
+    /** Budgets of the account. */
+    ownBudgets: readonly Budget[];
+    lastUse: ReadonlyMap<string, number>;
+    /** Credits by key ID. */
+    spent: ReadonlyMap<string, number>;
+    /** Its credits by day and model; undefined without any. */
+    chart: ChartProps | undefined;
+    packages: readonly CreditPackage[];
+    /** Routes that are served. */
+    models: readonly string[];
+    /** A sign-in link that was made just now. */
+    link?: string | undefined;
+    made?: string | undefined;
+    address: string;
+    error?: string | undefined;
+    done?: string | undefined;
+    nowMs: number;
+  },
+) {
+  const base = `/console/operator/accounts/${account.id}`;
+  const isPool = account.kind === "pool";
+  const name = isPool && account.name !== "" ? account.name : account.email;
+  return (
+    <Layout page={page} title={name} notice={noticeOf({ error, done })}>
+      {link === undefined ? null : (
+        <section class="card">
+          <h2>Sign-in link</h2>
+          <p>It works once, within a day. Send it to {account.email} over a channel you trust.</p>
+          <Copyable text={link} label="the sign-in link" />
+        </section>
+      )}
+      {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
+      <p>
+        {isPool
+          ? teams.map(({ teamId, teamName }) => (
+            <>
+              {/^team\b/i.test(teamName) ? "" : "Team "}
+              <Name text={teamName} href={`/console/teams/${teamId}`} />
+            </>
+          ))
+          : account.name} <AccountState account={account} />
+      </p>
+      <dl class="stats">
+        <Stat name="Balance" value={credits.balance} note="credits" />
+        {debt === 0
+          ? null
+          : <Stat name="Debt" value={debt} note="credits, paid off by the next purchases" />}
+        <Stat name="Spent" value={credits.consumed} note="credits" />
+        <Stat name="Requests" value={credits.requests} />
+        <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
+      </dl>
+      {chart === undefined ? null : <Chart {...chart} />}
+      <UsageLinks account={account} />
+      <h2>Budgets</h2>
+      <section class="card">
+        {ownBudgets.length > 0
+          ? null
+          : <p class="quiet">No budgets: all of the balance may be spent.</p>}
+        <Budgets
+          budgets={ownBudgets}
+          of={name}
+          csrf={csrf}
+          path={may("account.budgets") ? base : undefined}
+        />
+      </section>
+      <TimeZones />
+      <h2>Remaining credits</h2>
+      <LotTable
+        lots={credits.lots}
+        csrf={csrf}
+        nowMs={nowMs}
+        action={may("credits.move") ? `${base}/take-back` : undefined}
+      />
+      <div class="grid">
+        {!may("credits.move") ? null : (
+          <>
+            <section>
+              <h2>Grant credits</h2>
+              <Form action={`${base}/grant`} csrf={csrf} class="card">
+                <FormId />
+                <Field label="Credits" name="credits" type="number" min={1} required />
+                <Field
+                  label="Expires after (days)"
+                  name="days"
+                  type="number"
+                  min={1}
+                  hint="Leave empty for no expiry."
+                />
+                <Field label="Note" name="note" maxlength={500} />
+                <button type="submit">Grant</button>
+              </Form>
+            </section>
+            <section>
+              <h2>Record a package</h2>
+              <Form action={`${base}/package`} csrf={csrf} class="card">
+                <FormId />
+                <label class="field">
+                  <span>Package</span>
+                  <select name="package">
+                    {packages.filter(({ credits }) => credits !== null).map(({ id, name }) => (
+                      <option value={id}>{name}</option>
+                    ))}
+                  </select>
+                </label>
+                <p>
+                  <label>
+                    <input type="checkbox" name="paid" value="yes" />
+                    Paid
+                  </label>
+                </p>
+                <button type="submit">Record</button>
+              </Form>
+            </section>
+          </>
+        )}
+        {!may("account.manage") || account.kind === "pool" ? null : (
+          <section>
+            <h2>Access</h2>
+            <div class="card">
+              {account.disabledAtMs !== null
+                ? (
+                  <Form action={`${base}/enable`} csrf={csrf}>
+                    <button type="submit">Enable account</button>
+                  </Form>
+                )
+                : (
+                  <>
+                    {account.kind !== "person" ? null : (
+                      <Form action={`${base}/link`} csrf={csrf}>
+                        <button type="submit" class="plain">Create sign-in link</button>
+                      </Form>
+                    )}
+                    <Form action={`${base}/keys`} csrf={csrf}>
+                      <input type="hidden" name="id" value={newKeyId()} />
+                      <button type="submit" class="plain">Create key</button>
+                    </Form>
+                  </>
+                )}
+              {account.disabledAtMs !== null ? null : (
+                <Form
+                  action={`${base}/disable`}
+                  csrf={csrf}
+                  confirm={`Disable ${account.email}? Its keys stop working within a second.`}
+                >
+                  <button type="submit" class="danger">Disable account</button>
+                </Form>
+              )}
+            </div>
+          </section>
+        )}
+        {!may("account.role") || account.kind === "pool" ? null : (
+          <section>
+            <h2>Role</h2>
+            <Form action={`${base}/role`} csrf={csrf} class="card">
+              <label class="field">
+                <span>Role</span>
+                <select name="role">
+                  {ROLES.filter((role) => role !== "owner" || may("account.role_owner")).map((
+                    role,
+                  ) => <option value={role} selected={role === account.role}>{role}</option>)}
+                </select>
+                <small>
+                  owner: everything; operator: everything but owners and settings; finance: reads
+                  usage and credits.
+                </small>
+              </label>
+              <button type="submit">Save role</button>
+            </Form>
+          </section>
+        )}
+      </div>
+      {isPool ? null : <AccountTeams teams={teams} />}
+      {!may("account.keys") ? null : (
+        <>
+          <h2>Keys</h2>
+          <KeyTable
+            keys={keys}
+            budgets={budgets}
+            lastUse={lastUse}
+            spent={spent}
+            csrf={csrf}
+            nowMs={nowMs}
+            mayChange={() => false}
+            mayBudget={() => false}
+            models={models}
+            action={may("account.manage") && account.kind !== "pool" ? `${base}/keys` : undefined}
+          />
+        </>
+      )}
+      <h2>Latest entries</h2>
+      <EntryTable entries={entries} />
+    </Layout>
+  );
+}

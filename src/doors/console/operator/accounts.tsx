@@ -1,0 +1,154 @@
+import { type Account, AccountError, can, type Session } from "../../../people/accounts/mod.ts";
+import { balancesOf } from "../../../money/ledger/mod.ts";
+import { STATUS_CODE } from "../../../ground/std/mod.ts";
+import { Badge, Field, Form, Name, Table, Time } from "../components.tsx";
+import { number } from "../format.ts";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { ACCOUNT_CREATE } from "../../../operating/operations/mod.ts";
+import {
+  type ConsoleParts,
+  operate,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "../request.tsx";
+import { type GuardedApp, may } from "../guard.ts";
+
+const ACCOUNTS_SHOWN = 100;
+
+/** Finding accounts, and making one. */
+export function accountsRoutes(
+  app: GuardedApp,
+  parts: ConsoleParts,
+): void {
+  const { accounts, database } = parts;
+  const list = async (c: PageRequest, session: Session, error?: string) => {
+    const query = (c.req.query("q") ?? "").slice(0, 200);
+    const found = await accounts.search(query, ACCOUNTS_SHOWN);
+    const balances = await balancesOf(database, found.map(({ id }) => id));
+    const rows = found.map((account) => ({
+      account,
+      ...(balances.get(account.id) ?? { balance: 0, consumed: 0, requests: 0 }),
+    }));
+    return await page(
+      c,
+      <AccountsPage
+        page={pageOf(c)}
+        csrf={session.csrfToken}
+        rows={rows}
+        query={query}
+        mayCreate={can(session, "account.create")}
+        error={error}
+        most={ACCOUNTS_SHOWN}
+      />,
+      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+    );
+  };
+
+  app.get("/accounts", may("account.read", (c, session) => list(c, session)));
+  app.post(
+    "/accounts",
+    may("account.create", async (c, session) => {
+      const { form } = c.var;
+      try {
+        const made = await operate(c, parts, session, [ACCOUNT_CREATE, {
+          email: form.text("email"),
+          name: form.text("name"),
+        }]);
+        return seeOther(c, `/console/operator/accounts/${made.id}`);
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await list(c, session, `${error.message}.`);
+      }
+    }),
+  );
+}
+
+/** An account with what it has. */
+interface AccountRow {
+  readonly account: Account;
+  readonly balance: number;
+  readonly consumed: number;
+  readonly requests: number;
+}
+
+/** Every account, or those that a text finds. */
+function AccountsPage(
+  { page, csrf, rows, query, mayCreate, error, most }: {
+    page: PageContext;
+    csrf: string;
+    rows: readonly AccountRow[];
+    query: string;
+    mayCreate: boolean;
+    error?: string | undefined;
+    /** Max number of rows. */
+    most: number;
+  },
+) {
+  return (
+    <Layout
+      page={page}
+      title="Accounts"
+      notice={noticeOf({ error })}
+    >
+      <form method="get" action="/console/operator/accounts" class="row" role="search">
+        <Field label="Email or name" name="q" type="search" value={query} />
+        <button type="submit" class="plain">Search</button>
+      </form>
+      <Table<AccountRow>
+        caption="Accounts"
+        rows={rows}
+        empty={`No accounts match “${query}”.`}
+        columns={[
+          {
+            name: "email",
+            cell: ({ account }) => (
+              <Name
+                href={`/console/operator/accounts/${account.id}`}
+                text={account.kind === "pool" && account.name !== "" ? account.name : account.email}
+              />
+            ),
+          },
+          {
+            name: "name",
+            bare: true,
+            cell: ({ account }) => account.kind === "pool" ? "–" : account.name || "–",
+          },
+          { name: "state", bare: true, cell: ({ account }) => <AccountState account={account} /> },
+          {
+            name: "balance",
+            role: "figure",
+            numeric: true,
+            cell: ({ balance }) => number(balance),
+          },
+          { name: "spent", numeric: true, cell: ({ consumed }) => number(consumed) },
+          { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
+          { name: "created", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },
+        ]}
+      />
+      {rows.length < most
+        ? null
+        : <p class="quiet">Showing the first {most} accounts. Search to find others.</p>}
+      {!mayCreate ? null : (
+        <>
+          <h2>Create an account</h2>
+          <Form action="/console/operator/accounts" csrf={csrf} class="card narrow">
+            <Field label="Email" name="email" type="email" required autocomplete="off" />
+            <Field label="Name" name="name" maxlength={200} autocomplete="off" />
+            <button type="submit">Create account</button>
+          </Form>
+        </>
+      )}
+    </Layout>
+  );
+}
+
+/** Whether an account is active or disabled, or else the role or kind that sets it apart. */
+export function AccountState(
+  { account: { kind, role, disabledAtMs } }: { account: Account },
+) {
+  if (disabledAtMs !== null) return <Badge tone="bad">disabled</Badge>;
+  if (role !== "none") return <Badge tone="calm">{role}</Badge>;
+  return kind === "person" ? <Badge tone="good">active</Badge> : <Badge tone="calm">{kind}</Badge>;
+}

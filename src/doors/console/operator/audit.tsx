@@ -1,0 +1,192 @@
+import type { Child } from "@hono/hono/jsx";
+import { can, type Session } from "../../../people/accounts/mod.ts";
+import { type AuditOutcome, lastAudit, rememberAudit } from "../../../operating/alerts/mod.ts";
+import { databaseFile } from "../../../settings/config/mod.ts";
+import { backUp } from "../../../ground/database/mod.ts";
+import { randomText } from "../../../ground/platform/mod.ts";
+import { audit, type AuditReport, type Mismatch } from "../../../money/ledger/mod.ts";
+import { STATUS_CODE } from "../../../ground/std/mod.ts";
+import { Form, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { count, duration, number } from "../format.ts";
+import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
+import { type ConsoleParts, notFound, page, pageOf, recordInLog } from "../request.tsx";
+import { type GuardedApp, may } from "../guard.ts";
+
+/** The audit, and a backup to download. */
+export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  const { config, aside, database, now } = parts;
+  const file = databaseFile(config.settings);
+  const canBackUp = (session: Session) => file !== undefined && can(session, "backup.download");
+  app.get(
+    "/audit",
+    may(
+      "audit.run",
+      async (c, session) =>
+        await page(
+          c,
+          <AuditPage
+            page={pageOf(c)}
+            csrf={session.csrfToken}
+            last={await lastAudit(database)}
+            nowMs={now()}
+            canBackUp={canBackUp(session)}
+          />,
+        ),
+    ),
+  );
+  app.post(
+    "/audit",
+    may("audit.run", async (c, session) => {
+      const startedTick = performance.now();
+      const report = await aside((database) => audit(database));
+      const tookMs = performance.now() - startedTick;
+      await rememberAudit(database, report, now());
+      return await page(
+        c,
+        <AuditPage
+          page={pageOf(c)}
+          csrf={session.csrfToken}
+          report={report}
+          labels={await objectLabels(parts, report.mismatches.map(({ id }) => id))}
+          tookMs={tookMs}
+          nowMs={now()}
+          canBackUp={canBackUp(session)}
+        />,
+      );
+    }),
+  );
+  app.post(
+    "/backup",
+    may("backup.download", async (c, session) => {
+      if (file === undefined) return await notFound(c);
+      await recordInLog(c, parts, { session, operation: "backup.download" });
+      const copy = `${file}.download-${randomText(8)}`;
+      await aside((database) => backUp(database, copy));
+      const opened = await Deno.open(copy);
+      const { size } = await opened.stat();
+      await Deno.remove(copy); // it stays readable until it is sent
+      const day = new Date(now()).toISOString().slice(0, 10);
+      return c.body(opened.readable, STATUS_CODE.OK, {
+        "content-type": "application/vnd.sqlite3",
+        "content-length": String(size),
+        "content-disposition": `attachment; filename="sluice-${day}.db"`,
+      });
+    }),
+  );
+}
+
+/** From when on a number that is to be a time is one, in milliseconds. */
+const FIRST_TIME_MS = 1e12;
+
+/** A mismatch's side; null where a row is missing. */
+function valueOf(kind: string, value: Mismatch["found"]): Child {
+  if (value === null) return "none";
+  if (typeof value === "string") return <Name text={value} />;
+  return /_at(_ms)?$/.test(kind) && value >= FIRST_TIME_MS ? <Time ms={value} /> : number(value);
+}
+
+/** The ledger re-added, on request. */
+function AuditPage(
+  { page, csrf, last, report, labels = new Map(), tookMs, nowMs, canBackUp }: {
+    page: PageContext;
+    csrf: string;
+    /** How the last one went, if none was asked for now. */
+    last?: AuditOutcome | undefined;
+    nowMs: number;
+    report?: AuditReport | undefined;
+    /** What the rows of the report are called. */
+    labels?: ObjectLabels;
+    tookMs?: number | undefined;
+    canBackUp: boolean;
+  },
+) {
+  return (
+    <Layout
+      page={page}
+      title="Audit and backup"
+      notice={report === undefined
+        ? undefined
+        : report.mismatches.length === 0
+        ? { tone: "good", text: "No mismatches found." }
+        : { tone: "bad", text: `${count(report.mismatches.length, "row")} do not match.` }}
+    >
+      {report === undefined ? null : (
+        <>
+          <dl class="stats">
+            <Stat name="Accounts" value={report.accounts} />
+            <Stat name="Lots" value={report.lots} />
+            <Stat name="Entries" value={report.entries} />
+            <Stat name="Holds" value={report.holds} />
+            <Stat
+              name="Uncollected"
+              value={report.uncollected.credits}
+              note={count(report.uncollected.requests, "request")}
+            />
+            <Stat name="Duration" value={duration(tookMs ?? 0)} />
+          </dl>
+          {report.mismatches.length === 0 ? null : (
+            <p>
+              Keep a backup of the database as it is, then see what changed it: rows edited by hand,
+              a restored file, or a fault of the gateway. Balances are not corrected by themselves.
+            </p>
+          )}
+          {report.mismatches.length === 0 ? null : (
+            <Table<Mismatch>
+              caption="Mismatches"
+              rows={report.mismatches}
+              empty=""
+              columns={[
+                {
+                  name: "what does not match",
+                  cell: ({ noun, kind }) =>
+                    `${noun}: ${kind.replace(`${noun}_`, "").replaceAll("_", " ")}`,
+                },
+                {
+                  name: "row",
+                  cell: ({ noun, id }) =>
+                    noun === "schema"
+                      ? <Name text={id} code />
+                      : <RowKey id={id} labels={labels} />,
+                },
+                { name: "found", numeric: true, cell: ({ kind, found }) => valueOf(kind, found) },
+                {
+                  name: "expected",
+                  role: "figure",
+                  numeric: true,
+                  cell: ({ kind, expected }) => valueOf(kind, expected),
+                },
+              ]}
+            />
+          )}
+        </>
+      )}
+      <div class="grid">
+        <Form action="/console/operator/audit" csrf={csrf} class="card">
+          <h2>Audit</h2>
+          <p>
+            Recomputes balances, budgets, lots, holds, windows and roll-ups from entries and
+            records, and checks the schema. Requests continue meanwhile.
+          </p>
+          {last === undefined ? null : (
+            <p>
+              Last audit: <RelativeTime ms={last.atMs} nowMs={nowMs} />, {last.mismatches === 0
+                ? "no mismatches"
+                : `${count(last.mismatches, "row")} did not match`}.
+            </p>
+          )}
+          <button type="submit">Audit now</button>
+        </Form>
+        {canBackUp
+          ? (
+            <Form action="/console/operator/backup" csrf={csrf} class="card">
+              <h2>Backup</h2>
+              <p>A copy of the whole database as of now, verified before it is sent.</p>
+              <button type="submit">Download backup</button>
+            </Form>
+          )
+          : null}
+      </div>
+    </Layout>
+  );
+}

@@ -1,0 +1,235 @@
+import { AccountError, can, type Session } from "../../../people/accounts/mod.ts";
+import type { CreditPackage } from "../../../money/billing/mod.ts";
+import {
+  CODE_CREATE,
+  CODE_REVOKE,
+  isoOf,
+  madeCodesShape,
+} from "../../../operating/operations/mod.ts";
+import { DuplicateCode, newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
+import { STATUS_CODE } from "../../../ground/std/mod.ts";
+import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
+import { count, number } from "../format.ts";
+import { type GuardedApp, may } from "../guard.ts";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import {
+  type ConsoleParts,
+  doneOf,
+  operate,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "../request.tsx";
+
+const PATH = "/console/operator/codes";
+const CODES_SHOWN = 200;
+const DAY_MS = 86_400_000;
+
+/** What the page shows besides the codes. */
+interface More {
+  readonly error?: string;
+  /** Codes that were just made. */
+  readonly made?: readonly string[];
+}
+
+/** Redemption codes: made, listed and revoked. */
+export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  const { codes, accounts, sales, now } = parts;
+
+  const show = async (c: PageRequest, session: Session, more: More = {}) => {
+    const [all, people] = await Promise.all([
+      codes.list({ limit: CODES_SHOWN }),
+      accounts.list(),
+    ]);
+    const content = (
+      <CodesPage
+        page={pageOf(c)}
+        csrf={session.csrfToken}
+        codes={all}
+        emails={new Map(people.map(({ id, email }) => [id, email]))}
+        packages={sales.packages}
+        mayManage={can(session, "payments.manage")}
+        done={doneOf(c)}
+        nowMs={now()}
+        {...more}
+      />
+    );
+    return await page(
+      c,
+      content,
+      more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+    );
+  };
+
+  app.get("/codes", may("payments.read", (c, session) => show(c, session)));
+  app.post(
+    "/codes",
+    may("payments.manage", async (c, session) => {
+      const { form } = c.var;
+      try {
+        const [id, offer] = [form.text("id"), form.text("package")];
+        const [credits, validDays] = [form.count("credits"), form.count("valid")];
+        const [days, number] = [form.count("expires"), form.count("count")];
+        const reply = await operate(c, parts, session, [CODE_CREATE, {
+          ...(id === "" ? {} : { id }),
+          ...(offer === "" ? {} : { package: offer }),
+          ...(credits === undefined ? {} : { credits }),
+          ...(validDays === undefined ? {} : { valid_days: validDays }),
+          ...(days === undefined ? {} : { expires_at: isoOf(now() + days * DAY_MS) }),
+          ...(number === undefined ? {} : { count: number }),
+          note: form.text("note"),
+        }]);
+        const { codes: made } = madeCodesShape.parse(reply);
+        return await show(c, session, { made: made.map(({ code }) => code) });
+      } catch (error) {
+        // the page that shows codes was loaded again: they were made, and are not shown twice
+        if (error instanceof DuplicateCode) return seeOther(c, PATH);
+        if (!(error instanceof AccountError)) throw error;
+        return await show(c, session, { error: `${error.message}.` });
+      }
+    }),
+  );
+  app.post(
+    "/codes/:code/revoke",
+    may("payments.manage", async (c, session) => {
+      try {
+        await operate(c, parts, session, [CODE_REVOKE, { code: c.req.param("code") ?? "" }]);
+        return seeOther(c, `${PATH}?done=code-revoked`);
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await show(c, session, { error: `${error.message}.` });
+      }
+    }),
+  );
+}
+
+interface CodesPageProps extends More {
+  readonly page: PageContext;
+  readonly csrf: string;
+  /** Newest first. */
+  readonly codes: readonly RedemptionCode[];
+  /** Email addresses by account ID. */
+  readonly emails: ReadonlyMap<string, string>;
+  readonly packages: readonly CreditPackage[];
+  readonly mayManage: boolean;
+  readonly done: string | undefined;
+  readonly nowMs: number;
+}
+
+function CodesPage(props: CodesPageProps) {
+  const { page, csrf, codes, packages, mayManage, made, error, done } = props;
+  return (
+    <Layout page={page} title="Redemption codes" notice={noticeOf({ error, done })}>
+      {made === undefined ? null : (
+        <section class="card">
+          <h2>{count(made.length, "new code")}</h2>
+          <p>Copy them now. You won't be able to see them again.</p>
+          <Copyable text={made.join("\n")} label="the new codes" />
+        </section>
+      )}
+      <p>Each code is worth a package or a number of credits, once. Only its beginning is kept.</p>
+      <CodeTable {...props} />
+      {codes.length < CODES_SHOWN ? null : <p>Older ones: sluice codes list</p>}
+      {!mayManage ? null : (
+        <>
+          <h2>Make codes</h2>
+          <Form action={PATH} csrf={csrf} class="card narrow">
+            <input type="hidden" name="id" value={newCodeId()} />
+            <label class="field">
+              <span>Worth</span>
+              <select name="package">
+                <option value="">a number of credits</option>
+                {packages.map(({ id, name, credits }) => (
+                  <option value={id}>
+                    {credits === null ? name : `${name}, ${number(credits)} credits`}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <Field
+              label="Credits"
+              name="credits"
+              type="number"
+              min={1}
+              hint="Without a package, or for one without a fixed number."
+            />
+            <Field
+              label="Credits are valid for (days)"
+              name="valid"
+              type="number"
+              min={1}
+              hint="Empty: they never expire. A package sets it itself."
+            />
+            <Field
+              label="Can be redeemed for (days)"
+              name="expires"
+              type="number"
+              min={1}
+              hint="Empty: always."
+            />
+            <Field label="How many codes" name="count" type="number" min={1} value="1" />
+            <Field label="Note" name="note" maxlength={500} hint="For operators." />
+            <button type="submit">Make codes</button>
+          </Form>
+        </>
+      )}
+    </Layout>
+  );
+}
+
+function CodeTable({ codes, emails, mayManage, csrf, nowMs }: CodesPageProps) {
+  return (
+    <Table<RedemptionCode>
+      caption="Redemption codes, newest first"
+      rows={codes}
+      empty="No codes yet."
+      columns={[
+        { name: "code", cell: ({ hint }) => `${hint}…` },
+        { name: "made", cell: ({ createdAtMs }) => <Time ms={createdAtMs} dayOnly /> },
+        { name: "worth", cell: ({ packageName }) => packageName ?? "credits" },
+        {
+          name: "credits",
+          numeric: true,
+          role: "figure",
+          cell: ({ credits }) => number(credits),
+        },
+        { name: "state", bare: true, cell: (code) => <CodeState code={code} nowMs={nowMs} /> },
+        {
+          name: "redeemed by",
+          cell: ({ redeemedBy }) =>
+            redeemedBy === null ? "–" : (
+              <a href={`/console/operator/accounts/${redeemedBy}`}>
+                {emails.get(redeemedBy) ?? redeemedBy}
+              </a>
+            ),
+        },
+        { name: "note", cell: ({ note }) => note || "–" },
+        {
+          name: "",
+          cell: ({ id, hint, redeemedAtMs, revokedAtMs }) =>
+            !mayManage || redeemedAtMs !== null || revokedAtMs !== null
+              ? ""
+              : (
+                <Form action={`${PATH}/${id}/revoke`} csrf={csrf}>
+                  <button type="submit" class="danger" aria-label={`Revoke ${hint}`}>Revoke</button>
+                </Form>
+              ),
+        },
+      ]}
+    />
+  );
+}
+
+function CodeState({ code, nowMs }: { code: RedemptionCode; nowMs: number }) {
+  const { redeemedAtMs, revokedAtMs, expiresAtMs } = code;
+  if (redeemedAtMs !== null) return <Badge tone="good">redeemed</Badge>;
+  if (revokedAtMs !== null) return <Badge tone="bad">revoked</Badge>;
+  if (expiresAtMs === null) return <Badge tone="calm">open</Badge>;
+  if (expiresAtMs <= nowMs) return <Badge tone="warn">expired</Badge>;
+  return (
+    <>
+      <Badge tone="calm">open</Badge> until <Time ms={expiresAtMs} dayOnly />
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+import type { Invitation } from "../../../money/billing/mod.ts";
+import { Table, Time } from "../components.tsx";
+import { number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { type ConsoleParts, page, pageOf } from "../request.tsx";
+import { type GuardedApp, may } from "../guard.ts";
+
+/** Invitations of all accounts. */
+export function invitesRoutes(app: GuardedApp, { registration }: ConsoleParts): void {
+  app.get(
+    "/invites",
+    may("invites.read", async (c) => {
+      const inviters = await registration.inviters();
+      return await page(c, <InvitesPage page={pageOf(c)} inviters={inviters} />);
+    }),
+  );
+}
+
+/** Whom an account brought. */
+interface InviterRow {
+  readonly email: string;
+  readonly joined: readonly Invitation[];
+}
+
+/** Who invited whom. */
+function InvitesPage(
+  { page, inviters }: { page: PageContext; inviters: readonly InviterRow[] },
+) {
+  const rows = inviters.flatMap(({ email, joined }) =>
+    joined.map((one) => ({ inviter: email, ...one }))
+  );
+  return (
+    <Layout page={page} title="Invites">
+      <p class="quiet">
+        Each account has an invite code on its Credits page, and earns credits when somebody
+        registers with it, and once more at that account's first payment.
+      </p>
+      <Table<typeof rows[number]>
+        caption="Who invited whom"
+        rows={rows}
+        empty="Nobody has joined with an invite code yet."
+        columns={[
+          { name: "invited by", cell: ({ inviter }) => inviter },
+          { name: "invitee", cell: ({ email }) => email },
+          { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          {
+            name: "credits earned",
+            role: "figure",
+            numeric: true,
+            cell: ({ earned }) => number(earned),
+          },
+        ]}
+      />
+    </Layout>
+  );
+}

@@ -1,0 +1,274 @@
+import { AccountError, can, type Session } from "../../../people/accounts/mod.ts";
+import { minorUnits, moneyText } from "../../../settings/config/mod.ts";
+import { ORDER_DISMISS, ORDER_RECONCILE, ORDER_REFUND } from "../../../operating/operations/mod.ts";
+import {
+  creditsOfOrder,
+  eventsOfOrder,
+  type Order,
+  orderById,
+  type OrderCredits,
+  type OrderEvent,
+} from "../../../money/payments/mod.ts";
+import { STATUS_CODE } from "../../../ground/std/mod.ts";
+import { Badge, Field, Form, FormId, Table, Time } from "../components.tsx";
+import { number, teamTitle } from "../format.ts";
+import { type GuardedApp, may } from "../guard.ts";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/orders.tsx";
+import {
+  type ConsoleParts,
+  doneOf,
+  notFound,
+  operate,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "../request.tsx";
+
+/** Whose credits something is, by account ID: people, services, and the pools of teams. */
+export async function ownersOf(
+  { accounts, teams }: Pick<ConsoleParts, "accounts" | "teams">,
+): Promise<ReadonlyMap<string, OrderOwner>> {
+  const [people, all] = await Promise.all([accounts.list(), teams.list()]);
+  return new Map<string, OrderOwner>([
+    ...people.map(({ id, email }) =>
+      [id, { name: email, href: `/console/operator/accounts/${id}` }] as const
+    ),
+    ...all.map(({ id, name, poolId }) =>
+      [poolId ?? "", { name: teamTitle(name), href: `/console/teams/${id}/credits` }] as const
+    ),
+  ]);
+}
+
+/** One order: its history, and what an operator can do about it. */
+export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  const { database } = parts;
+
+  const show = async (c: PageRequest, session: Session, error?: string) => {
+    const order = await orderById(database, c.req.param("id") ?? "");
+    if (order === undefined) return await notFound(c);
+    const [events, credits, owners] = await Promise.all([
+      eventsOfOrder(database, order.id),
+      creditsOfOrder(database, order.id),
+      ownersOf(parts),
+    ]);
+    const content = (
+      <OperatorOrderPage
+        page={pageOf(c)}
+        csrf={session.csrfToken}
+        order={order}
+        events={events}
+        credits={credits}
+        owners={owners}
+        mayManage={can(session, "payments.manage")}
+        error={error}
+        done={doneOf(c)}
+      />
+    );
+    return await page(c, content, error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest);
+  };
+  /** A write about the order; errors are shown on its page. */
+  const write = (work: (c: PageRequest, session: Session, order: Order) => Promise<string>) =>
+    may("payments.manage", async (c, session) => {
+      const order = await orderById(database, c.req.param("id") ?? "");
+      if (order === undefined) return await notFound(c);
+      try {
+        const done = await work(c, session, order);
+        return seeOther(c, `/console/operator/orders/${order.id}?done=${done}`);
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await show(c, session, `${error.message}.`);
+      }
+    });
+
+  app.get("/orders/:id", may("payments.read", (c, session) => show(c, session)));
+  app.post(
+    "/orders/:id/refund",
+    write(async (c, session, { id, currency }) => {
+      const { form } = c.var;
+      const { reference } = form;
+      if (reference === "") throw new AccountError("Reload the page, and try again");
+      const amount = form.text("amount");
+      await operate(c, parts, session, [ORDER_REFUND, {
+        order: id,
+        reference,
+        ...(amount === "" ? {} : { amount: amountOf(amount, currency) }),
+      }]);
+      return "refunded";
+    }),
+  );
+  app.post(
+    "/orders/:id/reconcile",
+    write(async (c, session, { id, state }) => {
+      const after = await operate(c, parts, session, [ORDER_RECONCILE, { order: id }]);
+      return after.state === state ? "asked" : "reconciled";
+    }),
+  );
+  app.post(
+    "/orders/:id/dismiss",
+    write(async (c, session, { id }) => {
+      await operate(c, parts, session, [ORDER_DISMISS, { order: id }]);
+      return "dismissed";
+    }),
+  );
+}
+
+function amountOf(text: string, currency: string): number {
+  try {
+    if (!/^\d{1,9}(\.\d{1,3})?$/.test(text)) throw new RangeError();
+    return minorUnits(Number(text), currency);
+  } catch {
+    throw new AccountError(`Invalid amount ${JSON.stringify(text.slice(0, 40))}: such as 2.50`);
+  }
+}
+
+function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayManage, error, done }: {
+  page: PageContext;
+  csrf: string;
+  order: Order;
+  events: readonly OrderEvent[];
+  credits: readonly OrderCredits[];
+  owners: ReadonlyMap<string, OrderOwner>;
+  mayManage: boolean;
+  error: string | undefined;
+  done: string | undefined;
+}) {
+  const money = (amount: number | null) => moneyText(amount, order.currency);
+  return (
+    <Layout
+      page={page}
+      title={`${order.packageName}: ${number(order.credits)} credits`}
+      notice={noticeOf({ error, done })}
+    >
+      <p>
+        <OrderBadge order={order} /> {order.livemode ? null : <Badge tone="warn">test</Badge>}
+      </p>
+      {order.needsLook === "" ? null : <p class="notice bad">{order.needsLook}</p>}
+      <dl class="facts">
+        <dt>Order</dt>
+        <dd>{order.id}</dd>
+        <dt>Buyer</dt>
+        <dd>
+          <OwnerLink accountId={order.accountId} owners={owners} />
+        </dd>
+        <dt>Note</dt>
+        <dd>{order.note}</dd>
+        <dt>Price</dt>
+        <dd>{money(order.amount)}</dd>
+        <dt>Paid</dt>
+        <dd>{order.paidAtMs === null ? "no" : money(order.paidAmount)}</dd>
+        <dt>Refunded or disputed</dt>
+        <dd>{money(order.goneAmount)}</dd>
+        <dt>Payment</dt>
+        <dd>{order.paymentId ?? "–"}</dd>
+      </dl>
+      {order.receipt === null ? null : (
+        <p>
+          <OrderLink order={order} />
+        </p>
+      )}
+      {mayManage ? <OrderForms order={order} csrf={csrf} /> : null}
+      <h2>What happened</h2>
+      <Table<OrderEvent>
+        caption="What happened to the order, oldest first"
+        rows={events}
+        empty="Nothing yet."
+        columns={[
+          { name: "time", bare: true, role: "secondary", cell: ({ atMs }) => <Time ms={atMs} /> },
+          {
+            name: "what",
+            role: "primary",
+            cell: ({ kind, detail }) => (
+              <>
+                {happened(kind)}
+                {detail === "" ? null : <span class="below quiet regular breaks">{detail}</span>}
+              </>
+            ),
+          },
+          {
+            name: "amount",
+            numeric: true,
+            role: "figure",
+            cell: ({ amount }) => amount === null ? "–" : money(amount),
+          },
+          { name: "cause", cell: ({ causeId }) => causeId },
+        ]}
+      />
+      <h2>Credits</h2>
+      <Table<OrderCredits>
+        caption="Credits that the order moved, oldest first"
+        rows={credits}
+        empty="None yet."
+        columns={[
+          { name: "time", bare: true, role: "secondary", cell: ({ atMs }) => <Time ms={atMs} /> },
+          {
+            name: "what",
+            role: "primary",
+            cell: ({ kind, role }) => role === "bonus" ? `bonus ${kind}` : kind,
+          },
+          {
+            name: "credits",
+            numeric: true,
+            role: "figure",
+            cell: (one) => number(one.credits),
+          },
+          {
+            name: "account",
+            cell: ({ accountId }) => <OwnerLink accountId={accountId} owners={owners} />,
+          },
+        ]}
+      />
+    </Layout>
+  );
+}
+
+/** An event of an order in words. */
+function happened(kind: OrderEvent["kind"]): string {
+  return kind === "session" ? "checkout opened" : kind.replaceAll("_", " ");
+}
+
+/** What can be done about an order as it is. */
+function OrderForms({ order, csrf }: { order: Order; csrf: string }) {
+  const { id, state, provider, paidAmount, goneAmount, paidAtMs, needsLook } = order;
+  const base = `/console/operator/orders/${id}`;
+  const isRefundable = paidAtMs !== null && (paidAmount ?? 0) > goneAmount &&
+    state !== "disputed" && state !== "charged_back" &&
+    (provider === "stripe" || provider === "manual");
+  return (
+    <>
+      {!isRefundable ? null : (
+        <Form action={`${base}/refund`} csrf={csrf} class="card narrow">
+          <h2>Refund</h2>
+          <FormId />
+          <Field
+            label={`Amount (${order.currency.toUpperCase()})`}
+            name="amount"
+            autocomplete="off"
+            hint="Such as 2.50. Empty: all that is left."
+          />
+          <p class="quiet">
+            {provider === "manual"
+              ? "This only records the refund: pay the money back yourself."
+              : "Stripe pays the money back."} The credits are taken in proportion.
+          </p>
+          <button type="submit" class="danger">Refund</button>
+        </Form>
+      )}
+      <div class="actions">
+        {provider !== "stripe" || paidAtMs !== null
+          ? null
+          : (
+            <Form action={`${base}/reconcile`} csrf={csrf}>
+              <button type="submit" class="plain">Ask Stripe about it</button>
+            </Form>
+          )}
+        {needsLook === "" ? null : (
+          <Form action={`${base}/dismiss`} csrf={csrf}>
+            <button type="submit" class="plain">I have looked at it</button>
+          </Form>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+import { debtors, listOrders, type Order } from "../../../money/payments/mod.ts";
+import { Table } from "../components.tsx";
+import { number } from "../format.ts";
+import { Layout, type PageContext } from "../layout.tsx";
+import { type OrderOwner, OrderTable, OwnerLink } from "../pages/orders.tsx";
+import { ownersOf } from "./order.tsx";
+import { type ConsoleParts, page, pageOf } from "../request.tsx";
+import { type GuardedApp, may } from "../guard.ts";
+
+const ORDERS_SHOWN = 100;
+const DEBTORS_SHOWN = 100;
+
+/** Orders of all accounts, and who owes credits. */
+export function paymentsRoutes(app: GuardedApp, parts: ConsoleParts) {
+  const { database, payments } = parts;
+  app.get(
+    "/payments",
+    may("payments.read", async (c) => {
+      const [orders, look, debts, owners] = await Promise.all([
+        listOrders(database, { limit: ORDERS_SHOWN }),
+        listOrders(database, { needsLook: true, limit: ORDERS_SHOWN }),
+        debtors(database, DEBTORS_SHOWN),
+        ownersOf(parts),
+      ]);
+      return await page(
+        c,
+        <PaymentsPage
+          page={pageOf(c)}
+          orders={orders}
+          look={look}
+          debts={debts}
+          owners={owners}
+          mode={!payments.isOnline ? "off" : payments.livemode ? "live" : "test"}
+        />,
+      );
+    }),
+  );
+}
+
+const MODES = {
+  off:
+    "Packages are not sold online: set payments.stripe. Payments that you record by hand are listed here too.",
+  test: "Stripe is in test mode: no money moves.",
+  live: "Stripe is in live mode.",
+} as const;
+
+function PaymentsPage({ page, orders, look, debts, owners, mode }: {
+  page: PageContext;
+  orders: readonly Order[];
+  /** Orders whose payment differs from them. */
+  look: readonly Order[];
+  debts: readonly { readonly accountId: string; readonly credits: number }[];
+  owners: ReadonlyMap<string, OrderOwner>;
+  mode: keyof typeof MODES;
+}) {
+  return (
+    <Layout page={page} title="Payments">
+      <p>{MODES[mode]}</p>
+      <p>
+        <a href="/console/operator/codes">Redemption codes</a>
+      </p>
+      {look.length === 0 ? null : (
+        <>
+          <h2>Needs a look</h2>
+          <p>These payments differ from their orders. They gave no credits.</p>
+          <OrderTable orders={look} owners={owners} />
+        </>
+      )}
+      <h2>Orders</h2>
+      <OrderTable orders={orders} owners={owners} />
+      <h2>Debts</h2>
+      <p>Credits that were spent before their payment was refunded or disputed.</p>
+      <Table<typeof debts[number]>
+        caption="Accounts that owe credits"
+        rows={debts}
+        empty="Nobody owes credits."
+        columns={[
+          {
+            name: "account",
+            cell: ({ accountId }) => <OwnerLink accountId={accountId} owners={owners} />,
+          },
+          {
+            name: "credits",
+            numeric: true,
+            role: "figure",
+            cell: ({ credits }) => number(credits),
+          },
+        ]}
+      />
+    </Layout>
+  );
+}

@@ -1,0 +1,111 @@
+import type { KnownProvider } from "../../../settings/known_providers/mod.ts";
+import { DIALECT_NAMES } from "../../../wire/dialects/mod.ts";
+import { Field, Form } from "../components.tsx";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+
+const PATH = "/console/operator/upstreams";
+
+/** Stands for an upstream that none of the known providers is. */
+export const OTHER_PROVIDER = "other";
+
+/** Fields that are settings of the same name. */
+export const TEXT_FIELDS = [
+  { name: "url", label: "Base URL", hint: "Only where the provider's own is not meant." },
+  { name: "dialect", label: "Dialect", hint: "" },
+  { name: "resource", label: "Resource", hint: "Azure's resource, Snowflake's account, …" },
+  { name: "project", label: "Project", hint: "Vertex AI" },
+  { name: "region", label: "Region", hint: "Bedrock, Vertex AI" },
+] as const;
+
+/** The form for a new upstream. */
+export function UpstreamAddPage(
+  { page, csrf, offered, providers, values, error }: {
+    page: PageContext;
+    csrf: string;
+    /** Providers of which the environment has a key. */
+    offered: readonly KnownProvider[];
+    providers: readonly KnownProvider[];
+    /** What was submitted. */
+    values: ReadonlyMap<string, string>;
+    error: string | undefined;
+  },
+) {
+  const value = (name: string) => values.get(name) ?? "";
+  const others = providers.filter((one) => !offered.includes(one))
+    .toSorted((a, b) => a.title.localeCompare(b.title, "en"));
+  const optionOf = ({ id, title }: KnownProvider) => (
+    <option value={id} selected={id === value("provider")}>{title}</option>
+  );
+  return (
+    <Layout page={page} title="Add an upstream" notice={noticeOf({ error })}>
+      <p>
+        <a href={PATH}>All upstreams</a>. You see the changes of the settings file before anything
+        is written.
+      </p>
+      <Form action={`${PATH}/preview`} csrf={csrf} class="card narrow">
+        <label class="field">
+          <span>Provider</span>
+          <select name="provider">
+            {offered.length === 0
+              ? null
+              : <optgroup label="A key is in the environment">{offered.map(optionOf)}</optgroup>}
+            <optgroup label="All others">
+              <option value={OTHER_PROVIDER} selected={value("provider") === OTHER_PROVIDER}>
+                another service, by its URL
+              </option>
+              {others.map(optionOf)}
+            </optgroup>
+          </select>
+        </label>
+        <Field
+          label="Name"
+          name="name"
+          value={value("name")}
+          maxlength={64}
+          hint="In routes and reports. Default: the provider's ID."
+        />
+        <Field
+          label="Environment variable with the key"
+          name="key"
+          value={value("key")}
+          maxlength={100}
+          autocomplete="off"
+          hint="Its name, not the key. Default: the provider's usual one."
+        />
+        {TEXT_FIELDS.map(({ name, label, hint }) =>
+          name === "dialect"
+            ? (
+              <label class="field">
+                <span>{label}</span>
+                <select name={name}>
+                  <option value="">default</option>
+                  {DIALECT_NAMES.map((one) => (
+                    <option value={one} selected={one === value(name)}>{one}</option>
+                  ))}
+                </select>
+              </label>
+            )
+            : (
+              <Field
+                label={label}
+                name={name}
+                value={value(name)}
+                maxlength={300}
+                hint={hint}
+              />
+            )
+        )}
+        <label class="field">
+          <span>Models that it lists</span>
+          <select name="discover">
+            <option value="">serve all of them by their own names</option>
+            <option value="no" selected={value("discover") === "no"}>
+              serve only those that routes name
+            </option>
+          </select>
+        </label>
+        <button type="submit">Preview the changes</button>
+      </Form>
+    </Layout>
+  );
+}

@@ -1,0 +1,63 @@
+import type { Session } from "../../../people/accounts/mod.ts";
+import { Field, Form } from "../components.tsx";
+import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { OwnKeys, type OwnKeysView } from "./own_keys.tsx";
+
+/** The user's account: password, own keys of upstreams and sessions. */
+export function AccountPage(
+  { page, session, hasPassword, ownKeys, nowMs, error, done }: {
+    page: PageContext;
+    session: Session;
+    hasPassword: boolean;
+    ownKeys: OwnKeysView;
+    nowMs: number;
+    error?: string | undefined;
+    done?: string | undefined;
+  },
+) {
+  const { account, csrfToken, byLink } = session;
+  return (
+    <Layout page={page} title="Account" notice={noticeOf({ error, done })}>
+      <dl class="facts card">
+        <dt>Email</dt>
+        <dd>{account.email}</dd>
+        <dt>Name</dt>
+        <dd>{account.name || "–"}</dd>
+        <dt>Role</dt>
+        <dd>{account.role === "none" ? "user" : account.role}</dd>
+      </dl>
+      <h2>{hasPassword ? "Change password" : "Set a password"}</h2>
+      <Form action="/console/account/password" csrf={csrfToken} class="card narrow">
+        <input type="hidden" name="username" autocomplete="username" value={account.email} />
+        {hasPassword && !byLink
+          ? (
+            <Field
+              label="Current password"
+              name="current"
+              type="password"
+              required
+              autocomplete="current-password"
+            />
+          )
+          : null}
+        <Field
+          label="New password"
+          name="password"
+          type="password"
+          required
+          minlength={10}
+          maxlength={200}
+          autocomplete="new-password"
+          hint="At least 10 characters. Saving signs out all other sessions."
+        />
+        <button type="submit">Save</button>
+      </Form>
+      <OwnKeys {...ownKeys} csrf={csrfToken} base="/console/account" nowMs={nowMs} />
+      <h2>Sessions</h2>
+      <Form action="/console/account/sign-out-everywhere" csrf={csrfToken} class="card narrow">
+        <p>Signs out every session of this account, including this one.</p>
+        <button type="submit" class="danger">Sign out everywhere</button>
+      </Form>
+    </Layout>
+  );
+}

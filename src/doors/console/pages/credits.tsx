@@ -1,0 +1,69 @@
+import type { CreditPackage, Invitation } from "../../../money/billing/mod.ts";
+import { Copyable, Stat, Table, Time } from "../components.tsx";
+import { dollars } from "../dollars.ts";
+import { number } from "../format.ts";
+import { Layout, type Notice, type PageContext } from "../layout.tsx";
+import { CreditStatementSection, type StatementView } from "./credit_statement.tsx";
+import { Debt, Packages, type Shop } from "./packages.tsx";
+
+/** Packages, the statement of a month, and invitations. */
+export function CreditsPage(
+  { page, balance, perUsd, packages, shop, notice, view, invite, joined }: {
+    page: PageContext;
+    balance: number;
+    /** Credits for one US dollar; undefined if the settings do not say. */
+    perUsd: number | undefined;
+    packages: readonly CreditPackage[];
+    shop: Shop;
+    notice?: Notice | undefined;
+    view: StatementView;
+    invite: { readonly code: string; readonly link: string };
+    joined: readonly Invitation[];
+  },
+) {
+  return (
+    <Layout page={page} title="Credits" notice={notice}>
+      <Debt shop={shop} />
+      <dl class="stats">
+        <Stat
+          name="Balance"
+          value={balance}
+          note={perUsd === undefined ? "credits" : `credits, ${dollars(balance, perUsd)}`}
+        />
+        <Stat name="Invited" value={joined.length} note="people" />
+        <Stat
+          name="Earned by inviting"
+          value={joined.reduce((sum, { earned }) => sum + earned, 0)}
+          note="credits"
+        />
+      </dl>
+      <nav class="tabs" aria-label="On this page">
+        <a href="#buy">Buy</a>
+        <a href="#statement">Statement</a>
+        <a href="#invite">Invite</a>
+      </nav>
+      <h2 id="buy">Packages</h2>
+      <Packages packages={packages} shop={shop} />
+      <CreditStatementSection {...view} />
+      <h2 id="invite">Invite others</h2>
+      <p>
+        You earn credits for everyone who registers with your code, and more at their first payment.
+      </p>
+      <div class="grid">
+        <Copyable text={invite.code} label="your invite code" />
+        <Copyable text={invite.link} label="your invite link" />
+      </div>
+      <h2>Invited people</h2>
+      <Table<Invitation>
+        caption="People who joined with your code"
+        rows={joined}
+        empty="Nobody has joined with your code yet."
+        columns={[
+          { name: "email", cell: ({ email }) => email },
+          { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "earned", role: "figure", numeric: true, cell: ({ earned }) => number(earned) },
+        ]}
+      />
+    </Layout>
+  );
+}

@@ -1,0 +1,147 @@
+import { Budgets, TimeZones } from "../budgets.tsx";
+import { Field, Form, Stat } from "../components.tsx";
+import { count } from "../format.ts";
+import { Layout, noticeOf } from "../layout.tsx";
+import { isActive, NewKey } from "./keys.tsx";
+import { ModelChoice } from "./model_choice.tsx";
+import { OwnKeys } from "./own_keys.tsx";
+import { NewTeamKey, TeamKeyTable } from "./team_keys.tsx";
+import { MemberTable, RoleChoice } from "./team_members.tsx";
+import type { TeamPageProps } from "./team_page_props.ts";
+import { TeamState } from "./teams.tsx";
+
+/** A team: what each member spent this month on which model, its members and keys. */
+export function TeamPage(props: TeamPageProps) {
+  const { page, csrf, team, balance, members, keys, usage, self, may, models } = props;
+  const { made, address, error, done, nowMs } = props;
+  const base = `/console/teams/${team.id}`;
+  const credits = usage.reduce((sum, one) => sum + one.credits, 0);
+  const requests = usage.reduce((sum, one) => sum + one.requests, 0);
+  const active = keys.filter((key) => isActive(key, nowMs));
+  const past = keys.filter((key) => !isActive(key, nowMs));
+  const seesKeys = self !== undefined || may("team.keys");
+  const mayAddKeys = team.disabledAtMs === null && seesKeys;
+  return (
+    <Layout page={page} title={team.name} notice={noticeOf({ error, done })}>
+      {made === undefined
+        ? null
+        : <NewKey secret={made} address={address} models={team.models ?? models} />}
+      <p>
+        <TeamState team={team} />{" "}
+        <span class="quiet">
+          Models: {team.models?.join(", ") ?? "all"}.{" "}
+          {team.poolId === null ? "Each member pays for their own keys." : null}
+        </span>
+      </p>
+      <dl class="stats">
+        {balance === null
+          ? null
+          : <Stat name="Pool" value={balance} note="credits of the whole team" />}
+        <Stat name="This month" value={credits} note={count(requests, "request")} />
+        {!may("team.usage") ? null : <Stat name="Members" value={members.length} />}
+      </dl>
+      {team.poolId === null || !may("team.orders") ? null : (
+        <p>
+          <a href={`${base}/credits`}>
+            {may("team.buy") ? "Buy credits, orders and receipts" : "Orders and receipts"}
+          </a>
+        </p>
+      )}
+      {props.budgets.length === 0 && !may("team.budgets") ? null : (
+        <section class="card">
+          <h2>Budgets of the team</h2>
+          <Budgets
+            budgets={props.budgets}
+            of={team.name}
+            csrf={csrf}
+            path={may("team.budgets") ? base : undefined}
+          />
+        </section>
+      )}
+      <TimeZones />
+      <h2>Members</h2>
+      <MemberTable {...props} base={base} />
+      {!may("team.usage") ? null : (
+        <p>
+          <a href={`/console/usage?team=${team.id}&by=member&since=7d`}>
+            Usage of other days, by member, key or model
+          </a>
+        </p>
+      )}
+      {!may("team.members") ? null : (
+        <Form action={`${base}/members`} csrf={csrf} class="card line">
+          <h2>Add a member</h2>
+          <Field
+            label="Email"
+            name="email"
+            type="email"
+            required
+            autocomplete="off"
+            hint="The person needs an account."
+          />
+          <RoleChoice />
+          <button type="submit">Add member</button>
+        </Form>
+      )}
+      {!seesKeys ? null : (
+        <>
+          <h2>Keys</h2>
+          <TeamKeyTable {...props} keys={active} caption="Keys of the team" base={base} />
+        </>
+      )}
+      {past.length === 0 ? null : (
+        <details>
+          <summary>{count(past.length, "key")} revoked or expired</summary>
+          <TeamKeyTable
+            {...props}
+            keys={past}
+            caption="Revoked and expired keys"
+            base={base}
+            arePast
+          />
+        </details>
+      )}
+      {!mayAddKeys ? null : <NewTeamKey {...props} base={base} />}
+      {props.ownKeys === undefined
+        ? null
+        : <OwnKeys {...props.ownKeys} csrf={csrf} base={base} nowMs={nowMs} />}
+      {!may("team.update") ? null : <TeamSettings {...props} base={base} />}
+    </Layout>
+  );
+}
+
+function TeamSettings({ team, models, csrf, base }: TeamPageProps & { base: string }) {
+  return (
+    <div class="grid">
+      <Form action={base} csrf={csrf} class="card">
+        <h2>Settings</h2>
+        <Field label="Name" name="name" maxlength={200} value={team.name} required />
+        <ModelChoice models={models} chosen={team.models ?? []} />
+        <button type="submit">Save</button>
+      </Form>
+      <section class="card">
+        <h2>Access</h2>
+        {team.poolId === null ? null : (
+          <p>
+            <a href={`/console/operator/accounts/${team.poolId}`}>Credits of the pool</a>
+          </p>
+        )}
+        {team.disabledAtMs === null
+          ? (
+            <Form
+              action={`${base}/disable`}
+              csrf={csrf}
+              confirm={`Disable ${team.name}? All of its keys stop working within a second.`}
+            >
+              <button type="submit" class="danger">Disable team</button>
+            </Form>
+          )
+          : (
+            <Form action={`${base}/enable`} csrf={csrf}>
+              <button type="submit">Enable team</button>
+            </Form>
+          )}
+      </section>
+    </div>
+  );
+}

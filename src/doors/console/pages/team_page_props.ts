@@ -1,0 +1,50 @@
+import type { Account, Action, Key, Member, Team } from "../../../people/accounts/mod.ts";
+import type { Budget } from "../../../money/ledger/mod.ts";
+import type { TeamReportRow } from "../../../money/usage/mod.ts";
+import type { PageContext } from "../layout.tsx";
+import type { OwnKeysView } from "./own_keys.tsx";
+
+/** What the page of a team shows. */
+export interface TeamPageProps {
+  readonly page: PageContext;
+  readonly csrf: string;
+  readonly team: Team;
+  /** Balance of the pool; `null` without one. */
+  readonly balance: number | null;
+  /** The members that the visitor may see. */
+  readonly members: readonly Member[];
+  /** Email addresses by account ID, those of removed members among them. */
+  readonly names: ReadonlyMap<string, string>;
+  /** The keys that the visitor may see, newest first. */
+  readonly keys: readonly Key[];
+  /** Budgets of the team. */
+  readonly budgets: readonly Budget[];
+  /** Budgets of members, by account ID. */
+  readonly memberBudgets: ReadonlyMap<string, readonly Budget[]>;
+  /** Budgets of keys, by key ID. */
+  readonly keyBudgets: ReadonlyMap<string, readonly Budget[]>;
+  /** Own keys of upstreams, if the visitor may set them. */
+  readonly ownKeys: OwnKeysView | undefined;
+  readonly mayBudget: (key: Key) => boolean;
+  readonly mayChange: (key: Key) => boolean;
+  readonly mayRevoke: (key: Key) => boolean;
+  /** When keys were last used, by key ID. */
+  readonly lastUse: ReadonlyMap<string, number>;
+  /** When members last used a key of the team, by account ID; of its own keys, by `null`. */
+  readonly lastUseByMember: ReadonlyMap<string | null, number>;
+  /** This month's usage by member and model. */
+  readonly usage: readonly TeamReportRow[];
+  /** This month's credits by key ID. */
+  readonly spent: ReadonlyMap<string, number>;
+  /** The visitor's account, if it is a member. */
+  readonly self: Account | undefined;
+  /** Whether the visitor may do an action in this team. */
+  readonly may: (action: Action) => boolean;
+  readonly models: readonly string[];
+  /** Secret of the key that was just created. */
+  readonly made?: string | undefined;
+  readonly address: string;
+  readonly error?: string | undefined;
+  readonly done?: string | undefined;
+  readonly nowMs: number;
+}

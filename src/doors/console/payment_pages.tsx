@@ -1,0 +1,300 @@
+import type { Hono } from "@hono/hono";
+import { teamTitle } from "./format.ts";
+import {
+  type Account,
+  AccountError,
+  type Action,
+  can,
+  type Session,
+  type Team,
+} from "../../people/accounts/mod.ts";
+import { creditsOf } from "../../money/ledger/mod.ts";
+import {
+  CODE_REDEEM,
+  ORDER_CREATE,
+  TOP_UP_OFF,
+  TOP_UP_ON,
+} from "../../operating/operations/mod.ts";
+import { type Order, orderById, statementOf } from "../../money/payments/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
+import type { AccountPages } from "./account_pages.tsx";
+import { may } from "./guard.ts";
+import type { Notice } from "./layout.tsx";
+import { OrderPage, type OrderView, ReceiptPage } from "./pages/orders.tsx";
+import { statementCsv, StatementPage } from "./pages/payment_statement.tsx";
+import { TeamCreditsPage } from "./pages/team_credits.tsx";
+import {
+  type ConsoleParts,
+  type Env,
+  notFound,
+  operate,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "./request.tsx";
+import { contactOf, shopOf } from "./shop.ts";
+
+type Own = (
+  handler: (c: PageRequest, session: Session) => Response | Promise<Response>,
+) => (c: PageRequest) => Response | Promise<Response>;
+
+/** Buying packages, orders, receipts, statements, codes and automatic purchases. */
+export function paymentRoutes(
+  app: Hono<Env>,
+  own: Own,
+  parts: ConsoleParts,
+  pages: AccountPages,
+): void {
+  const { accounts, payments, database, now, teams } = parts;
+
+  /** A write; errors are shown on the page of credits. */
+  const write = (work: (c: PageRequest, session: Session) => Promise<Response>) =>
+    own(async (c, session) => {
+      try {
+        return await work(c, session);
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await pages.credits(c, session, { tone: "bad", text: `${error.message}.` });
+      }
+    });
+  /** Orders a package. Its page leads on to where it is paid, as forms lead to this console only. */
+  const checkout = async (
+    c: PageRequest,
+    session: Session,
+    { team, savesMethod = false }: { readonly team?: Team; readonly savesMethod?: boolean } = {},
+  ) => {
+    const { form } = c.var;
+    const { reference } = form;
+    if (reference === "") throw new AccountError("Reload the page, and try again");
+    const order = await operate(c, parts, session, [ORDER_CREATE, {
+      ...(team === undefined ? { account: session.account.id } : { team: team.id }),
+      package: form.text("package"),
+      reference: savesMethod ? `${reference} top-up` : reference,
+      saves_method: savesMethod,
+    }]);
+    return seeOther(c, `/console/orders/${order.id}/pay`);
+  };
+  /** An order that the visitor may see; others are not there. */
+  const about = (handler: (c: PageRequest, view: OrderView) => Promise<Response>) =>
+    own(async (c, session) => {
+      const order = await orderById(database, c.req.param("id") ?? "");
+      const view = order === undefined ? undefined : await viewOf(parts, session, order);
+      return view === undefined ? await notFound(c) : await handler(c, view);
+    });
+  /** A page about a team with a pool. */
+  const ofTeam = (
+    action: Action,
+    handler: (c: PageRequest, session: Session, team: PooledTeam) => Promise<Response>,
+  ) =>
+    may(action, async (c, session) => {
+      const team = await teams.byId(c.req.param("team") ?? "");
+      const pool = await accounts.byId(team?.poolId ?? "");
+      return team === undefined || pool === undefined
+        ? await notFound(c)
+        : await handler(c, session, { ...team, pool });
+    });
+
+  app.post("/console/checkout", write((c, session) => checkout(c, session)));
+  const teamCredits = async (
+    c: PageRequest,
+    session: Session,
+    { team, notice }: { readonly team: PooledTeam; readonly notice?: Notice | undefined },
+  ) => {
+    const { balance } = await creditsOf(database, team.pool.id, now());
+    return await page(
+      c,
+      <TeamCreditsPage
+        page={pageOf(c)}
+        team={team}
+        balance={balance}
+        packages={parts.sales.packages}
+        shop={await shopOf(parts, session, { account: team.pool, team })}
+        notice={notice}
+      />,
+      notice === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+    );
+  };
+  app.get(
+    "/console/teams/:team/credits",
+    ofTeam("team.orders", (c, session, team) => teamCredits(c, session, { team })),
+  );
+  app.post(
+    "/console/teams/:team/checkout",
+    ofTeam("team.buy", async (c, session, team) => {
+      try {
+        return await checkout(c, session, { team });
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        const notice = { tone: "bad", text: `${error.message}.` } as const;
+        return await teamCredits(c, session, { team, notice });
+      }
+    }),
+  );
+  app.post(
+    "/console/redeem",
+    write(async (c, session) => {
+      const code = c.var.form.text("code").slice(0, 200);
+      await operate(c, parts, session, [CODE_REDEEM, { code }]);
+      return seeOther(c, "/console/credits?done=redeemed");
+    }),
+  );
+  app.post(
+    "/console/top-up",
+    write(async (c, session) => {
+      const { form } = c.var;
+      if (form.text("turn") === "off") {
+        await operate(c, parts, session, [TOP_UP_OFF, {}]);
+        return seeOther(c, "/console/credits?done=top-up-off");
+      }
+      const topUp = await operate(c, parts, session, [TOP_UP_ON, {
+        below_credits: form.count("below") ?? 0,
+        package: form.text("package").slice(0, 200),
+        max_per_month: form.count("max") ?? 0,
+      }]);
+      if (topUp.has_method === true) return seeOther(c, "/console/credits?done=top-up");
+      return await checkout(c, session, { savesMethod: true });
+    }),
+  );
+  app.get(
+    "/console/orders/:id",
+    about(async (c, view) => {
+      const session = c.req.query("session");
+      const { order } = view;
+      if (view.isOthers) return seeOther(c, `/console/operator/orders/${order.id}`);
+      // the link of a session that is another order's shows nothing
+      if (session !== undefined && order.sessionId !== null && session !== order.sessionId) {
+        return await notFound(c);
+      }
+      return await page(
+        c,
+        <OrderPage
+          page={pageOf(c)}
+          view={{ ...view, order: await payments.refresh(order) }}
+          isCancelled={c.req.query("cancelled") !== undefined}
+        />,
+      );
+    }),
+  );
+  app.get(
+    "/console/orders/:id/pay",
+    about(async (c, view) => {
+      const { id, state, sessionUrl } = view.order;
+      if (state !== "open" || sessionUrl === null || !view.mayPay) {
+        return seeOther(c, `/console/orders/${id}`);
+      }
+      return await page(
+        c,
+        <OrderPage page={pageOf(c)} view={view} isCancelled={false} leavesTo={sessionUrl} />,
+      );
+    }),
+  );
+  app.get(
+    "/console/orders/:id/receipt",
+    about(async (c, view) =>
+      view.order.receipt === null
+        ? await notFound(c)
+        : await page(c, <ReceiptPage page={pageOf(c)} view={view} seller={contactOf(parts)} />)
+    ),
+  );
+  const statementIn = async (c: PageRequest, account: Pick<Account, "id">) => {
+    const current = new Date(now()).toISOString().slice(0, 7);
+    const asked = c.req.query("month") ?? "";
+    const month = /^20\d\d-(0[1-9]|1[0-2])$/.test(asked) ? asked : current;
+    const [fromMs, untilMs] = [monthAt(month, 0), monthAt(month, 1)];
+    const lines = await statementOf(database, account.id, { fromMs, untilMs });
+    return { month, current, lines };
+  };
+  const statement = async (c: PageRequest, account: Account, buyer: string) => {
+    const { month, current, lines } = await statementIn(c, account);
+    const other = (by: number) => new Date(monthAt(month, by)).toISOString().slice(0, 7);
+    return await page(
+      c,
+      <StatementPage
+        page={pageOf(c)}
+        buyer={buyer}
+        path={c.req.path}
+        month={month}
+        lines={lines}
+        earlier={other(-1)}
+        later={month >= current ? undefined : other(1)}
+      />,
+    );
+  };
+  const csv = async (c: PageRequest, account: Account) => {
+    const { month, lines } = await statementIn(c, account);
+    return c.body(statementCsv(lines), STATUS_CODE.OK, {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="statement-${month}.csv"`,
+    });
+  };
+  app.get("/console/statement", own((c, { account }) => statement(c, account, account.email)));
+  app.get("/console/statement.csv", own((c, { account }) => csv(c, account)));
+  app.get(
+    "/console/teams/:team/statement",
+    ofTeam("team.orders", (c, _session, team) => statement(c, team.pool, teamName(team))),
+  );
+  app.get(
+    "/console/teams/:team/statement.csv",
+    ofTeam("team.orders", (c, _session, { pool }) => csv(c, pool)),
+  );
+}
+
+/** A team with the account of its pool. */
+interface PooledTeam extends Team {
+  readonly pool: Account;
+}
+
+/** What an order shows to a visitor; `undefined` if they may not see it. */
+async function viewOf(
+  { accounts, teams }: ConsoleParts,
+  session: Session,
+  order: Order,
+): Promise<OrderView | undefined> {
+  const { accountId } = order;
+  if (accountId === session.account.id) {
+    const buyer = session.account.email;
+    return {
+      order,
+      buyer,
+      isTeam: false,
+      credits: "/console/credits",
+      mayPay: true,
+      isOthers: false,
+    };
+  }
+  const team = await teams.ofPool(accountId);
+  if (team !== undefined) {
+    const about = { teamId: team.id };
+    if (!can(session, "team.orders", about)) return undefined;
+    return {
+      order,
+      buyer: teamName(team),
+      isTeam: true,
+      credits: `/console/teams/${team.id}/credits`,
+      mayPay: can(session, "team.buy", about),
+      isOthers: false,
+    };
+  }
+  if (!can(session, "payments.read")) return undefined;
+  const buyer = (await accounts.byId(accountId))?.email ?? accountId;
+  return {
+    order,
+    buyer,
+    isTeam: false,
+    credits: "/console/operator/payments",
+    mayPay: false,
+    isOthers: true,
+  };
+}
+
+/** A team as a buyer. */
+function teamName({ name }: Pick<Team, "name">): string {
+  return teamTitle(name);
+}
+
+/** The start of a month in UTC, moved by a number of months. */
+function monthAt(month: string, later: number): number {
+  const [year, number] = month.split("-").map(Number) as [number, number];
+  return Date.UTC(year, number - 1 + later, 1);
+}

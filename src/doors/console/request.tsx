@@ -1,0 +1,280 @@
+import type { Context } from "@hono/hono";
+import type { Child } from "@hono/hono/jsx";
+import {
+  AccountError,
+  type Accounts,
+  type Keys,
+  type Members,
+  type Passwords,
+  type Session,
+  type Sessions,
+  type TeamKeys,
+  type Teams,
+  type UpstreamKeys,
+} from "../../people/accounts/mod.ts";
+import type { Admission } from "../../requests/admission/mod.ts";
+import type { Registration, Sales } from "../../money/billing/mod.ts";
+import type { Catalog } from "../../settings/catalog/mod.ts";
+import type { Config } from "../../settings/config/mod.ts";
+import type { Database, ReadFor } from "../../ground/database/mod.ts";
+import { OperationError, recordStatement, sessionActor } from "../../people/operation_log/mod.ts";
+import {
+  type Json,
+  type OperationParts,
+  perform,
+  type WriteOperation,
+} from "../../operating/operations/mod.ts";
+import type { Codes, Payments } from "../../money/payments/mod.ts";
+import type { InFlightRequest } from "../../requests/relay/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
+import type { Log } from "../../ground/telemetry/mod.ts";
+import type { UpstreamState } from "../../requests/upstreams/mod.ts";
+import type { PageSource } from "./live_pages.ts";
+import type { PageContext } from "./layout.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import type { Visitor } from "../../ground/web/mod.ts";
+
+/** Dependencies of the console. */
+export interface ConsoleParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly teams: Teams;
+  readonly members: Members;
+  readonly teamKeys: TeamKeys;
+  readonly upstreamKeys: UpstreamKeys;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  readonly registration: Registration;
+  readonly sales: Sales;
+  readonly payments: Payments;
+  readonly codes: Codes;
+  /** The models that are served now. */
+  readonly catalog: () => Catalog;
+  readonly admission: Admission;
+  /** How the upstreams have been doing, in all threads of the process. */
+  readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
+  /** How the settings were read last; `undefined` if they were read only at the start. */
+  readonly reloads: () => LastReload | undefined;
+  /** In-flight requests of all threads of the process, oldest first. */
+  readonly liveRequests: () => Promise<readonly InFlightRequest[]>;
+  /** Operators' pages with live parts. */
+  readonly livePages: PageSource;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly readFor: ReadFor;
+  /** Runs long work on a separate database connection, so that requests do not wait for it. */
+  readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
+  /** Aborted when the gateway closes its connections: responses that have no end of their own end. */
+  readonly closing: AbortSignal;
+  /** What operations work with, but for the address that links have. */
+  readonly operations: Omit<OperationParts, "address">;
+  /** The document that `/docs` shows. */
+  readonly openApi: unknown;
+}
+
+/** How the settings were read last. */
+export interface LastReload {
+  readonly atMs: number;
+  /** Why the settings in use stayed; null if the new ones are used. */
+  readonly fault: string | null;
+  /** Changed settings that need a restart. */
+  readonly needRestart: readonly string[];
+}
+
+/** Context of a request to the console. */
+export interface Env {
+  Bindings: { readonly visitor: Visitor };
+  Variables: {
+    /** `undefined` if the visitor is not signed in. */
+    session: Session | undefined;
+    /** Session token from the cookie. */
+    token: string | undefined;
+    /** Fields of the submitted form. */
+    form: FormFields;
+  };
+}
+
+/** A request to the console, with its response helpers. */
+export type PageRequest = Context<Env>;
+
+/** Fields of a submitted form. */
+export class FormFields {
+  readonly #fields: URLSearchParams;
+
+  constructor(text: string) {
+    this.#fields = new URLSearchParams(text);
+  }
+
+  /** Returns a field's trimmed text, or an empty text if it was not sent. */
+  text(name: string): string {
+    return (this.#fields.get(name) ?? "").trim();
+  }
+
+  /** Returns a field's text as typed. */
+  raw(name: string): string {
+    return this.#fields.get(name) ?? "";
+  }
+
+  /** Idempotency reference of the form, from its `FormId`; empty if there is none. */
+  get reference(): string {
+    const id = this.text("form");
+    return id === "" ? "" : `form ${id}`;
+  }
+
+  /** Whether a field was sent, if only as an empty text. */
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
+  /** Names and values, in the order in which they were sent. */
+  get entries(): readonly (readonly [string, string])[] {
+    return [...this.#fields];
+  }
+
+  all(name: string): string[] {
+    return this.#fields.getAll(name);
+  }
+
+  /**
+   * Returns a field as a whole number, or `undefined` if empty.
+   *
+   * @param label What the page calls the field.
+   * @throws {AccountError} If it is not a number.
+   */
+  count(name: string, label = name): number | undefined {
+    const text = this.text(name);
+    if (text === "") return undefined;
+    if (!/^\d{1,15}$/.test(text)) {
+      throw new AccountError(
+        `${label} must be a whole number, 0 or more: got ${JSON.stringify(text.slice(0, 40))}`,
+      );
+    }
+    return Number(text);
+  }
+}
+
+/** Messages after a write, by the word in the page's URL. */
+const DONE: Readonly<Record<string, string>> = {
+  registered: "If the address is new, the account has been created. Sign in.",
+  "signed-out": "You have been signed out.",
+  "signed-out-everywhere": "All sessions have been signed out.",
+  revoked: "Key revoked. It stops working within a second.",
+  password: "Password saved.",
+  granted: "Credits granted.",
+  recorded: "Package recorded.",
+  "taken-back": "Credits taken back.",
+  enabled: "Account enabled.",
+  role: "Role saved.",
+  key: "Key saved.",
+  route: "The settings file was written, and the gateway uses it.",
+  upstream: "The settings file was written, and the gateway uses the upstream.",
+  team: "Team saved.",
+  "upstream-key": "Key of the upstream set. It is used within a second.",
+  "upstream-key-removed": "Key of the upstream removed. It is used no more within a second.",
+  "own-keys": "Saved. It applies within a second.",
+  budget: "Budget saved.",
+  "budget-raised": "Budget raised.",
+  "budget-raise-ended": "The raise has been ended.",
+  "budget-removed": "Budget removed.",
+  "team-disabled": "Team disabled. Its keys stop working within a second.",
+  "team-enabled": "Team enabled.",
+  "member-added": "Member added.",
+  "member-stop": "Member stopped. Their keys of the team stop working within a second.",
+  "member-start": "Member started again.",
+  "member-remove": "Member removed. Their keys of the team are revoked.",
+  refunded: "Refunded. The credits were taken in proportion.",
+  asked: "Stripe was asked: nothing has changed.",
+  reconciled: "Stripe was asked, and the order is up to date.",
+  dismissed: "Noted.",
+  "code-revoked": "Code revoked.",
+  redeemed: "Code redeemed. The credits are in your balance.",
+  "top-up": "Automatic top-up saved.",
+  "top-up-off": "Automatic top-up is off. The payment method was removed.",
+  disabled: "Account disabled. Its keys stop working within a second.",
+};
+
+/** Renders a page as a response. */
+export async function page(
+  c: PageRequest,
+  content: Child | Promise<Child>,
+  status: number = STATUS_CODE.OK,
+) {
+  const html = `<!doctype html>${await content}`;
+  return c.body(html, status as 200, { "content-type": "text/html; charset=utf-8" });
+}
+
+/** Leads to another page after a write, or to one that may be seen. */
+export function seeOther(c: PageRequest, path: string): Response {
+  return c.redirect(path, STATUS_CODE.SeeOther);
+}
+
+/** What every page of this request is made with. */
+export function pageOf(c: PageRequest): PageContext {
+  return { session: c.var.session, path: c.req.path === "/console" ? "/console/" : c.req.path };
+}
+
+/** Returns the 404 page, also for pages that the visitor may not see. */
+export function notFound(c: PageRequest): Promise<Response> {
+  return page(
+    c,
+    <MessagePage
+      page={pageOf(c)}
+      title="Page not found"
+      text="The link is incomplete, or the item no longer exists."
+      link={{ href: "/console/", words: "Back to the console" }}
+    />,
+    STATUS_CODE.NotFound,
+  );
+}
+
+/** Returns the message about the last write, from the page's URL. */
+export function doneOf(c: PageRequest): string | undefined {
+  const done = c.req.query("done");
+  return done !== undefined && Object.hasOwn(DONE, done) ? DONE[done] : undefined;
+}
+
+/** Returns the base URL for clients, without a trailing slash. */
+export function addressOf(c: PageRequest, { settings }: Config): string {
+  return settings.publicUrl?.replace(/\/+$/, "") ?? c.env.visitor.origin;
+}
+
+/**
+ * Carries out a write of a session, which is recorded in the log.
+ *
+ * @throws {AccountError} If it cannot be carried out.
+ */
+export async function operate(
+  c: PageRequest,
+  { operations, config }: Pick<ConsoleParts, "operations" | "config">,
+  session: Session,
+  [operation, input]: readonly [WriteOperation, Json],
+): Promise<Json> {
+  try {
+    const address = () => Promise.resolve(addressOf(c, config));
+    return await perform({ ...operations, address }, byOf(c, session), operation, input);
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error;
+    throw new AccountError(error.message.replace(/\.$/, ""), { cause: error });
+  }
+}
+
+/** Records what a session did that is not an operation. */
+export async function recordInLog(
+  c: PageRequest,
+  { database, now }: Pick<ConsoleParts, "database" | "now">,
+  { session, operation }: {
+    readonly session: Pick<Session, "account" | "teams">;
+    readonly operation: string;
+  },
+): Promise<void> {
+  const { id } = session.account;
+  const about = { accountId: id, objectId: id };
+  await database.batch([recordStatement(byOf(c, session), { operation, about, atMs: now() })]);
+}
+
+function byOf(c: PageRequest, session: Pick<Session, "account" | "teams">) {
+  const { address } = c.env.visitor;
+  return { actor: sessionActor(session), origin: { door: "console", address } } as const;
+}

@@ -1,0 +1,197 @@
+import { can, type Key, type Session } from "../../people/accounts/mod.ts";
+import { entriesOfCause } from "../../money/ledger/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
+import {
+  ID_PREFIX_CHARS,
+  readRange,
+  recordsByIdPrefix,
+  ReportError,
+  type RequestRecord,
+  requestRecord,
+  searchRecords,
+} from "../../money/usage/mod.ts";
+import { cursorOf } from "./cursor.ts";
+import { dollarRateOf } from "./dollars.ts";
+import { RequestPage } from "./pages/request.tsx";
+import { FILTER_NAMES, queryOf, type RequestsFilter, RequestsPage } from "./pages/requests.tsx";
+import {
+  type ConsoleParts,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+  seeOther,
+} from "./request.tsx";
+
+/** Records of a page, which stays below 100 KB with long names. */
+const PAGE_ROWS = 36;
+const MAX_CHARS = 200;
+const DAY_MS = 86_400_000;
+const ENDINGS = ["complete", "failed", "refused", "upstream_failed", "client_left"];
+
+/** What was found, and where the next page begins. */
+interface Found {
+  readonly records: readonly RequestRecord[];
+  readonly more?: string | undefined;
+  readonly searchedToMs?: number | undefined;
+}
+
+/** The requests of an account, and one of them in detail. */
+export class RequestPages {
+  readonly #parts: ConsoleParts;
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+  }
+
+  async list(c: PageRequest, { account }: Session): Promise<Response> {
+    const { catalog, keys } = this.#parts;
+    const filter = filterOf(c);
+    const seenMs = this.#parts.now();
+    if (/^req_\w{28}$/.test(filter.q)) {
+      const record = await requestRecord(this.#parts.database, filter.q);
+      const isOwn = record !== undefined && await this.#isOwn(record, account.id);
+      if (isOwn) return seeOther(c, `/console/requests/${record.requestId}`);
+    }
+    const own = await keys.list(account);
+    let found: Found = { records: [] };
+    let error: string | undefined;
+    try {
+      found = await this.#find(c, { filter, own, accountId: account.id });
+    } catch (fault) {
+      if (!(fault instanceof ReportError)) throw fault;
+      error = fault.message;
+    }
+    const isFirst = c.req.query("before") === undefined;
+    return await page(
+      c,
+      <RequestsPage
+        page={pageOf(c)}
+        records={found.records}
+        filter={filter}
+        models={catalog().routes.map(({ id }) => id)}
+        keys={own}
+        more={found.more}
+        searchedToMs={found.searchedToMs}
+        error={error}
+        isLive={isFirst && queryOf({ ...filter, zone: "" }) === ""}
+        isFirst={isFirst}
+        seenMs={seenMs}
+      />,
+      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+    );
+  }
+
+  async #find(
+    c: PageRequest,
+    { filter, own, accountId }: {
+      filter: RequestsFilter;
+      own: readonly Key[];
+      accountId: string;
+    },
+  ): Promise<Found> {
+    const { database, now } = this.#parts;
+    if (filter.q !== "") {
+      const prefix = filter.q.startsWith("req_") ? filter.q : `req_${filter.q}`;
+      if (prefix.length < ID_PREFIX_CHARS) {
+        throw new ReportError(
+          `Enter at least the first ${ID_PREFIX_CHARS} characters of the request ID.`,
+        );
+      }
+      return {
+        records: await recordsByIdPrefix(database, { accountId, prefix, limit: PAGE_ROWS }),
+      };
+    }
+    if (filter.status !== "" && !ENDINGS.includes(filter.status)) {
+      throw new ReportError(`Unknown status. Use one of ${ENDINGS.join(", ")}.`);
+    }
+    const [atMs, requestId] = cursorOf(c);
+    // what a member's key of a team uses is in the records of the account that pays for it
+    const key = own.find(({ id }) => id === filter.key);
+    const { records, next, isPartial } = await searchRecords(database, {
+      accountId: key?.accountId ?? accountId,
+      route: filter.model || undefined,
+      keyId: filter.key || undefined,
+      ending: filter.status || undefined,
+      tag: tagOf(filter.tag),
+      ...rangeOf(filter, now()),
+      before: requestId === undefined ? undefined : { startedAtMs: atMs, requestId },
+      limit: PAGE_ROWS,
+    });
+    return {
+      records,
+      more: next && queryOf(filter, `${next.startedAtMs}.${next.requestId}`),
+      searchedToMs: isPartial ? next?.startedAtMs : undefined,
+    };
+  }
+
+  async #isOwn(record: RequestRecord, accountId: string): Promise<boolean> {
+    if (record.accountId === accountId) return true;
+    return (await this.#parts.keys.byId(record.keyId))?.memberId === accountId;
+  }
+
+  async one(c: PageRequest, session: Session): Promise<Response> {
+    const { database, catalog, keys, accounts, config } = this.#parts;
+    const { account } = session;
+    const record = await requestRecord(database, (c.req.param("id") ?? "").slice(0, 100));
+    if (record === undefined) return notFound(c);
+    const key = await keys.byId(record.keyId);
+    const isOwn = record.accountId === account.id || key?.memberId === account.id;
+    if (!isOwn && !can(session, "usage.read")) return notFound(c);
+    const owner = record.accountId === account.id
+      ? undefined
+      : await accounts.byId(record.accountId);
+    return await page(
+      c,
+      <RequestPage
+        page={pageOf(c)}
+        record={record}
+        route={catalog().find(record.route)}
+        entries={await entriesOfCause(database, record.requestId)}
+        keyName={key === undefined ? record.keyId : key.name || key.hint}
+        email={owner?.email}
+        perUsd={dollarRateOf(config)}
+      />,
+    );
+  }
+}
+
+function filterOf(c: PageRequest): RequestsFilter {
+  // the type of `fromEntries` does not keep the names
+  return Object.fromEntries(
+    FILTER_NAMES.map((name) => [name, (c.req.query(name) ?? "").trim().slice(0, MAX_CHARS)]),
+  ) as unknown as RequestsFilter;
+}
+
+/** @throws {ReportError} If it is not a name and a value. */
+function tagOf(text: string): { name: string; value: string } | undefined {
+  if (text === "") return undefined;
+  const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new ReportError("Write a tag as name=value, such as project=alpha.");
+  }
+  return { name: name.trim(), value: value.trim() };
+}
+
+/** @throws {ReportError} If a date or the time zone is invalid. */
+function rangeOf(
+  { range, from, to, zone }: RequestsFilter,
+  nowMs: number,
+): { sinceMs?: number; untilMs?: number } {
+  if (range === "" && from === "" && to === "") return {};
+  const hasDates = from !== "" || to !== "";
+  const { sinceMs, untilMs } = readRange({
+    since: (hasDates ? from : range) || undefined,
+    until: to === "" ? undefined : nextDay(to),
+    zone: zone || "UTC",
+    nowMs,
+    firstMs: 0,
+  });
+  return { sinceMs, ...(to === "" ? {} : { untilMs }) };
+}
+
+/** The date after one, so that the last day is part of a range. */
+function nextDay(date: string): string {
+  const atMs = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(`${date}T00:00Z`) : NaN;
+  return Number.isNaN(atMs) ? date : new Date(atMs + DAY_MS).toISOString().slice(0, 10);
+}

@@ -1,0 +1,64 @@
+import { type Account, can, type Session, type Team } from "../../people/accounts/mod.ts";
+import { buyerStatus, listOrders } from "../../money/payments/mod.ts";
+import { teamWords } from "./format.ts";
+import type { Payer, Shop } from "./pages/packages.tsx";
+import type { ConsoleParts } from "./request.tsx";
+
+const ORDERS_SHOWN = 20;
+
+/** What a page of credits shows of buying, for an account or a team's pool. */
+export async function shopOf(
+  parts: ConsoleParts,
+  session: Session,
+  { account, team }: { readonly account: Account; readonly team?: Team },
+): Promise<Shop> {
+  const { payments, sales, database } = parts;
+  const [status, orders, topUp] = await Promise.all([
+    buyerStatus(database, account.id),
+    listOrders(database, { accountId: account.id, limit: ORDERS_SHOWN }),
+    team === undefined ? payments.topUp(account) : undefined,
+  ]);
+  return {
+    csrf: session.csrfToken,
+    isOnline: payments.isOnline,
+    isTest: payments.isOnline && !payments.livemode,
+    prices: new Map(sales.packages.map((one) => [one.id, payments.priceOf(one)])),
+    currency: payments.currency,
+    contact: contactOf(parts),
+    ...status,
+    orders,
+    topUp,
+    team,
+    mayBuy: team === undefined ||
+      team.disabledAtMs === null && can(session, "team.buy", { teamId: team.id }),
+    payers: await payersOf(parts, session, team),
+  };
+}
+
+/** For whom a visitor can buy: themselves, and the pools of the teams that they lead. */
+async function payersOf(
+  { teams }: ConsoleParts,
+  session: Session,
+  current: Team | undefined,
+): Promise<Payer[]> {
+  const led = await Promise.all(
+    [...session.teams.keys()].filter((teamId) => can(session, "team.buy", { teamId }))
+      .map((teamId) => teams.byId(teamId)),
+  );
+  const own = { name: "For me", href: "/console/credits#buy", isCurrent: current === undefined };
+  return [
+    own,
+    ...led.filter((team) => team !== undefined && team.poolId !== null).map((team) => ({
+      name: `For ${teamWords(team!.name)}`,
+      href: `/console/teams/${team!.id}/credits`,
+      isCurrent: team!.id === current?.id,
+    })),
+  ];
+}
+
+/** Whom to ask about buying credits. */
+export function contactOf({ payments, config }: ConsoleParts): string {
+  const { email } = config.settings.owner;
+  return payments.contact ??
+    (email.includes("@localhost") ? "the operator of this gateway" : email);
+}

@@ -1,0 +1,172 @@
+import {
+  reasonWords,
+  type UsagePoint,
+  type UsageReport,
+  type UsageRow,
+} from "../../money/usage/mod.ts";
+import { type ChartProps, MAX_SERIES } from "./chart.tsx";
+import { type Series, type Span, timeSlots, topSeries } from "./chart_scale.ts";
+import { count as countOf, inZone } from "./format.ts";
+
+const SPAN_MS = { hour: 3_600_000, day: 86_400_000 } as const;
+
+/** What a chart of usage is made with. */
+export interface UsageChartOptions {
+  readonly title: string;
+  /** Default: `credits`. Requests are told apart by whether they failed. */
+  readonly unit?: "credits" | "requests";
+  readonly span: "hour" | "day";
+  /** Number of hours or days, the current one included. */
+  readonly count: number;
+  readonly nowMs: number;
+  /** Name of the series of a point's model or key. */
+  readonly nameOf: (name: string) => string;
+}
+
+/**
+ * Arranges usage as a chart of the last hours or UTC days, with the same number of them before as comparison.
+ *
+ * @param points Usage of twice that time; times without any may be missing.
+ */
+export function usageChart(
+  points: readonly UsagePoint[],
+  { title, unit = "credits", span, count, nowMs, nameOf }: UsageChartOptions,
+): ChartProps {
+  const spanMs = SPAN_MS[span];
+  const firstMs = (Math.floor(nowMs / spanMs) - count + 1) * spanMs;
+  const starts = Array.from({ length: count }, (_, at) => firstMs + at * spanMs);
+  const named = new Map<string, number[]>();
+  const [failed, before] = [new Array<number>(count).fill(0), new Array<number>(count).fill(0)];
+  for (const { atMs, name, requests, errors, credits } of points) {
+    const at = Math.floor((atMs - firstMs) / spanMs);
+    if (at >= count || at < -count) continue;
+    if (at < 0) {
+      before[at + count]! += unit === "credits" ? credits : requests;
+      continue;
+    }
+    const values = named.get(name) ?? new Array<number>(count).fill(0);
+    named.set(name, values);
+    values[at]! += unit === "credits" ? credits : requests - errors;
+    failed[at]! += errors;
+  }
+  const series: Series[] = [...named].map(([name, values]) => ({ name: nameOf(name), values }));
+  const hasFailed = unit === "requests" && failed.some((value) => value > 0);
+  const hasBefore = before.some((value) => value > 0);
+  return {
+    title,
+    unit,
+    span,
+    slots: timeSlots(starts, span),
+    series: [
+      ...topSeries(series, MAX_SERIES),
+      ...(hasFailed ? [{ name: "failed", values: failed, tone: "bad" as const }] : []),
+    ],
+    before: hasBefore ? { name: `${countOf(count, span)} before`, values: before } : undefined,
+  };
+}
+
+/** Bars of a chart of a report. */
+export const MAX_BARS = 100;
+
+/** The range of a report, and its groups by a time and up to one noun. */
+export type TimeReport = Pick<UsageReport, "since" | "until" | "zone" | "by" | "rows">;
+
+/** The name of a row's group: of a key, an account or a team its name, of a reason its words. */
+export function groupName({ group, names }: Pick<UsageRow, "group" | "names">, by: string): string {
+  const name = names[by] ?? (group[by] || "none");
+  return by === "reason" ? reasonWords(name) : name;
+}
+
+/**
+ * Chooses how a range is grouped by time so that a chart has few bars.
+ *
+ * @returns `undefined` if the range is too long for any.
+ */
+export function spanFor({ since, until }: Pick<TimeReport, "since" | "until">): Span | undefined {
+  const days = (Date.parse(until) - Date.parse(since)) / SPAN_MS.day;
+  return days <= 3 ? "hour" : days <= MAX_BARS ? "day" : days <= 3_000 ? "month" : undefined;
+}
+
+/**
+ * Arranges the credits of a report by time as a chart, stacked by its noun if it has one. Of failed requests, which cost
+ * nothing, it has the number.
+ *
+ * @param report Groups by hour, day or month, and up to one noun.
+ * @param before The period before, by the same time, drawn as an outline.
+ * @returns `undefined` if it has no time, too many nouns, or too many bars.
+ */
+export function reportChart(report: TimeReport, before?: TimeReport): ChartProps | undefined {
+  const span = report.by.find((one) => one in INDEX_OF) as Span | undefined;
+  if (span === undefined || report.by.length > 2) return undefined;
+  const noun = report.by.find((one) => one !== span);
+  const indexOf = INDEX_OF[span];
+  const first = indexOf(startOf(report, span));
+  const last = indexOf(startOf({ ...report, since: lastMoment(report) }, span));
+  const count = last - first + 1;
+  if (!(count >= 1 && count <= MAX_BARS)) return undefined;
+  const unit = noun === "reason" ? "requests" : "credits";
+  const named = new Map<string, number[]>();
+  const others = new Array<number>(count).fill(0);
+  for (const row of report.rows) {
+    const at = indexOf(row.group[span]!) - first;
+    if (!(at >= 0 && at < count)) continue;
+    if (row.isOthers) {
+      others[at]! += row[unit];
+      continue;
+    }
+    const name = noun === undefined ? unit : groupName(row, noun);
+    const values = named.get(name) ?? new Array<number>(count).fill(0);
+    named.set(name, values);
+    values[at]! += row[unit];
+  }
+  const values = new Array<number>(count).fill(0);
+  if (before !== undefined) {
+    const firstBefore = indexOf(startOf(before, span));
+    for (const row of before.rows) {
+      const at = indexOf(row.group[span]!) - firstBefore;
+      if (at >= 0 && at < count) values[at]! += row[unit];
+    }
+  }
+  return {
+    title: `${unit === "credits" ? "Credits" : "Failed requests"} by ${span}${
+      noun === undefined ? "" : ` and ${noun.replace(":", " ")}`
+    }`,
+    unit,
+    span,
+    slots: timeSlots(
+      Array.from({ length: count }, (_, at) => MS_OF[span](first + at)),
+      span,
+      report.zone,
+    ),
+    zone: report.zone,
+    series: [
+      ...topSeries([...named].map(([name, values]) => ({ name, values })), MAX_SERIES),
+      ...(others.some((value) => value > 0)
+        ? [{ name: "all others", values: others, tone: "others" as const }]
+        : []),
+    ],
+    before: before === undefined ? undefined : { name: "period before", values },
+  };
+}
+
+/** Numbers of hours, days and months since the epoch, of times as reports write them. */
+const INDEX_OF: Readonly<Record<Span, (text: string) => number>> = {
+  hour: (text) => Math.floor(Date.parse(text) / SPAN_MS.hour),
+  day: (text) => Math.floor(Date.parse(text) / SPAN_MS.day),
+  month: (text) => Number(text.slice(0, 4)) * 12 + Number(text.slice(5, 7)) - 1,
+};
+const MS_OF: Readonly<Record<Span, (index: number) => number>> = {
+  hour: (index) => index * SPAN_MS.hour,
+  day: (index) => index * SPAN_MS.day,
+  month: (index) => Date.UTC(Math.floor(index / 12), index % 12),
+};
+
+/** The start of a report as a time of its groups: hours are hours of UTC, days and months those of the zone. */
+function startOf({ since, zone }: Pick<TimeReport, "since" | "zone">, span: Span): string {
+  if (span === "hour") return since;
+  return new Date(inZone(Date.parse(since), zone)).toISOString().slice(0, 10);
+}
+
+function lastMoment({ until }: Pick<TimeReport, "until">): string {
+  return new Date(Date.parse(until) - 1).toISOString();
+}

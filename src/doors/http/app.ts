@@ -1,0 +1,359 @@
+import { checkScope } from "../../people/accounts/mod.ts";
+import { type Context, Hono } from "@hono/hono";
+import type { Catalog } from "../../settings/catalog/mod.ts";
+import type { Settings } from "../../settings/config/mod.ts";
+import {
+  type Database,
+  databaseRefusal,
+  probeWrite,
+  type ReadFor,
+} from "../../ground/database/mod.ts";
+import {
+  type DialectName,
+  DIALECTS,
+  frontSpoken,
+  type HeaderLookup,
+} from "../../wire/dialects/mod.ts";
+import { EMBEDDINGS_PATH } from "../../wire/embeddings/mod.ts";
+import { Entity } from "../../ground/web/mod.ts";
+import { newRequestId } from "../../ground/platform/mod.ts";
+import { asRefusal, Refusal } from "../../ground/refusal.ts";
+import { WEBHOOK_PATH } from "../../money/payments/mod.ts";
+import type { RelayParts } from "../../requests/relay/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
+import { isAdminPath } from "./admin_path.ts";
+import { Callers, type CallersParts } from "./callers.ts";
+import { codexModels, isCodex as isFromCodex } from "./codex.ts";
+import { creditUsage } from "./credits.ts";
+import { crossOriginHeaders, mayConnect, preflight } from "./cross_origin.ts";
+import { COUNTING, DIALECT_PATHS } from "./dialect_paths.ts";
+import { framingFault, presentedKeys, sameSecret } from "./guard.ts";
+import { Inference, type InferenceOptions } from "./inference.ts";
+import { modelInfo, modelList } from "./models.ts";
+import { openApiDocument } from "./on_demand.ts";
+import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
+import type { ResponseSockets } from "./response_sockets.ts";
+import type { RequestState } from "./request_state.ts";
+import { errorResponse, upgradeRequired } from "./responses.ts";
+import { describeWrongPath } from "./wrong_path.ts";
+
+/** What the door leads to. */
+export interface AppParts extends RelayParts, CallersParts {
+  readonly sockets: Pick<ResponseSockets, "open">;
+  /** The database for reports: what takes long there holds up no request to a model. */
+  readonly reports: Database;
+  readonly readFor: ReadFor;
+  /** The console and the operator's API. */
+  readonly pages: Pages;
+  /** Handles a call of the payment webhook; `undefined` where payments are not configured. */
+  readonly webhook?: (request: Request) => Promise<Response> | undefined;
+  /** Computes the answer to the challenge of a command that looks for the gateway of its data directory. */
+  readonly prove: (challenge: string) => Promise<string>;
+}
+
+/** Handler of pages for browsers. */
+export interface Pages {
+  fetch(request: Request, peer: string): Promise<Response>;
+}
+
+/** How the door behaves. */
+export interface AppOptions extends InferenceOptions {
+  readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken" | "publicUrl" | "responses">;
+}
+
+const MAX_CHALLENGE_CHARS = 100;
+/** The only version of RFC 6455. */
+const WEBSOCKET_VERSION = "13";
+
+/** Requests to models do not take the router: it would add to each of them what a context costs. */
+const DIALECT_AT: ReadonlyMap<string, DialectName> = new Map(DIALECT_PATHS);
+
+/** Where Codex sends its requests. */
+const RESPONSES = DIALECTS.responses.front.path;
+
+interface Env {
+  Bindings: RequestState;
+}
+
+/** The gateway as one function from request to response. */
+export class App {
+  readonly #parts: AppParts;
+  readonly #options: AppOptions;
+  readonly #callers: Callers;
+  readonly #inference: Inference;
+  readonly #hono: Hono<Env>;
+  #openApi: Promise<Entity> | undefined;
+  #stopping = false;
+
+  constructor(parts: AppParts, options: AppOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#callers = new Callers(parts);
+    this.#inference = new Inference(parts, this.#callers, options);
+    this.#hono = this.#routes(this.#inference);
+  }
+
+  /** All endpoints but those of the operator's API, by method and path. */
+  get endpoints(): readonly { readonly method: string; readonly path: string }[] {
+    const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
+      .map((path) => ({ method: "POST", path }));
+    return [...relayed, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
+  }
+
+  /** Resolves when no request to a model is in progress. For an app that gets no new ones. */
+  idle(): Promise<void> {
+    return this.#inference.idle();
+  }
+
+  /** Rejects new requests from now on. In-flight requests continue. */
+  stopTaking(): void {
+    this.#stopping = true;
+  }
+
+  /**
+   * Handles a request. Never rejects: errors become responses.
+   *
+   * @param request The request.
+   * @param info Address of the client's end of the connection.
+   * @returns The response.
+   */
+  readonly fetch = (
+    request: Request,
+    info?: { readonly remoteAddr: Deno.Addr },
+  ): Response | Promise<Response> => {
+    const state = this.#stateOf(request, info?.remoteAddr);
+    const { arrivals } = this.#options;
+    arrivals.progressed(state.peer);
+    if (request.headers.has("transfer-encoding")) arrivals.narrow(state.peer);
+    const fault = framingFault(request.headers, state.path);
+    if (fault !== undefined) return this.#refuseConnection(state, fault);
+    if (isApiPath(state.path)) {
+      if (request.method === "OPTIONS") return preflight(request, state.headers);
+      if (this.#stopping) return this.#refuse(state, stopping());
+    }
+    const dialect = request.method === "POST" ? DIALECT_AT.get(state.path) : undefined;
+    if (dialect !== undefined) {
+      return this.#inference.relay(request, state, dialect)
+        .catch((error) => this.#fail(error, state));
+    }
+    if (state.path === RESPONSES && request.method === "GET") {
+      return this.#socket(request, state).catch((error) => this.#fail(error, state));
+    }
+    if (request.method === "POST" && state.path === EMBEDDINGS_PATH) {
+      return this.#inference.embed(request, state).catch((error) => this.#fail(error, state));
+    }
+    if (isConsolePath(state.path)) return this.#page(request, state);
+    if (isAdminPath(state.path)) {
+      if (this.#stopping) return this.#refuse(state, stopping());
+      return this.#admin(request, state).catch((error) => this.#fail(error, state));
+    }
+    return this.#hono.fetch(request, state);
+  };
+
+  /**
+   * Handles a turn of a WebSocket as the request that it is.
+   *
+   * @param request The request, with the connection's key and headers.
+   * @param info Address of the client's end of the connection.
+   * @param options Whether the model is to reply.
+   * @returns The response. Never rejects.
+   */
+  async turn(
+    request: Request,
+    info: { readonly remoteAddr: Deno.Addr } | undefined,
+    options: { readonly generates: boolean },
+  ): Promise<Response> {
+    const state = this.#stateOf(request, info?.remoteAddr);
+    if (this.#stopping) return this.#refuse(state, stopping());
+    return await this.#inference.relay(request, state, "responses", { ...options, isTurn: true })
+      .catch((error) => this.#fail(error, state));
+  }
+
+  /** Refuses a request after which nothing on its connection can be trusted. */
+  #refuseConnection(state: RequestState, message: string): Response {
+    this.#options.arrivals.endSoon(state.peer);
+    const headers = { ...state.headers, connection: "close" };
+    return this.#refuse({ ...state, headers }, new Refusal("request_invalid", message));
+  }
+
+  /** Upgrades a request to a WebSocket over which responses are created. */
+  async #socket(request: Request, state: RequestState): Promise<Response> {
+    const { settings, tracing } = this.#options;
+    tracing(`GET ${RESPONSES}`).set({ "sluice.request_id": state.requestId });
+    if (state.header("upgrade")?.toLowerCase() !== "websocket") {
+      const message = `Send POST ${RESPONSES}, or GET ${RESPONSES} as a WebSocket handshake.`;
+      const refusal = new Refusal("path_unknown", message);
+      this.#parts.metrics.answeredError(refusal.reason);
+      return upgradeRequired(state, refusal);
+    }
+    if (state.header("sec-websocket-version") !== WEBSOCKET_VERSION) {
+      const message =
+        `Unknown version of the WebSocket protocol: send Sec-WebSocket-Version: ${WEBSOCKET_VERSION}.`;
+      return upgradeRequired(state, new Refusal("path_unknown", message));
+    }
+    if (!mayConnect(request, settings.cors.origins)) {
+      const message = "This browser origin may not connect: add it to the setting cors.origins.";
+      throw new Refusal("permission_denied", message);
+    }
+    const caller = await this.#callers.identify(request, state);
+    checkScope(caller, "inference");
+    return this.#parts.sockets.open({ request, state, caller, settings });
+  }
+
+  #page(request: Request, { peer }: RequestState): Promise<Response> {
+    return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
+  }
+
+  /** The operator's API, which the thread of the console serves as well. */
+  async #admin(request: Request, state: RequestState): Promise<Response> {
+    const response = await this.#page(request, state);
+    for (const [name, value] of Object.entries(state.headers)) response.headers.set(name, value);
+    return response;
+  }
+
+  #stateOf(request: Request, peer: Deno.Addr | undefined): RequestState {
+    const requestId = newRequestId(this.#parts.now());
+    const path = pathOf(request.url);
+    const clientRequestId = clientRequestIdOf(request.headers);
+    const ids = { "x-request-id": clientRequestId ?? requestId, "request-id": requestId };
+    const own = this.#options.connections.isPressed ? { ...ids, connection: "close" } : ids;
+    const headers = isApiPath(path)
+      ? { ...own, ...crossOriginHeaders(request, this.#options.settings.cors.origins) }
+      : own;
+    const header: HeaderLookup = (name) => request.headers.get(name);
+    const isCodex = path.startsWith(RESPONSES) && isFromCodex(header);
+    return { requestId, clientRequestId, path, headers, peer, header, isCodex };
+  }
+
+  #routes(inference: Inference): Hono<Env> {
+    // the router goes by the same path as the door, percent signs and all
+    const app = new Hono<Env>({ getPath: ({ url }) => pathOf(url) });
+    for (const counting of COUNTING) {
+      app.post(counting.path, ({ req, env }) => inference.count(req.raw, env, counting));
+    }
+    app.get("/user/credits", (c) => this.#credits(c));
+    app.get("/v1/models", (c) => {
+      if (c.req.query("client_version") !== undefined) return this.#models(c, codexModels);
+      const { listsAliases } = frontSpoken(c.env.header);
+      return this.#models(c, (catalog) => modelList(catalog, { listsAliases }));
+    });
+    app.get("/v1/models/:id{.+}", (c) => {
+      const id = c.req.param("id");
+      return this.#models(c, (catalog) => modelInfo(id, catalog.resolve(id)));
+    });
+    app.get("/healthz", async (c) => {
+      const challenge = c.req.header("x-sluice-challenge");
+      if (challenge !== undefined && challenge.length <= MAX_CHALLENGE_CHARS) {
+        c.header("x-sluice-proof", await this.#parts.prove(challenge));
+      }
+      return c.json({ status: "ok" });
+    });
+    app.get("/readyz", (c) => this.#ready(c));
+    app.get("/metrics", (c) => this.#metrics(c));
+    app.get("/openapi.json", async (c) => {
+      const document = this.#openApi ??= openApiDocument().then(Entity.ofJson);
+      return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
+    });
+
+    app.post(WEBHOOK_PATH, (c) => this.#parts.webhook?.(c.req.raw) ?? this.#unknownPath(c));
+
+    app.notFound((c) => this.#unknownPath(c));
+    app.onError((error, { env }) => this.#fail(error, env));
+    return app;
+  }
+
+  #unknownPath(c: Context<Env>): Response {
+    const { publicUrl } = this.#options.settings;
+    const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.raw.url).origin;
+    const { method } = c.req;
+    const message = describeWrongPath({ method, path: c.env.path, base });
+    return this.#refuse(c.env, new Refusal("path_unknown", message));
+  }
+
+  /** The caller's credits, lots and recent use. */
+  async #credits({ req: { raw: request }, env: state }: Context<Env>): Promise<Response> {
+    const caller = await this.#callers.identify(request, state);
+    const query = new URL(request.url).searchParams;
+    const { reports, readFor, now } = this.#parts;
+    const body = await readFor(
+      caller.accountId,
+      () => creditUsage(reports, { caller, query, nowMs: now() }),
+    );
+    return Response.json(body, { headers: await this.#callers.headers(state) });
+  }
+
+  /** The body may be anyone's, the headers are the caller's own. */
+  async #models(
+    { req: { raw: request }, env: state }: Context<Env>,
+    describe: (catalog: Catalog) => unknown,
+  ): Promise<Response> {
+    const headers = await this.#callers.publicHeaders(request, state);
+    const entity = await Entity.ofJson(describe(this.#parts.catalog()));
+    return entity.respond(request, { ...headers, "cache-control": "private, no-cache" });
+  }
+
+  async #ready(c: Context<Env>): Promise<Response> {
+    const faults: string[] = [];
+    if (this.#stopping) faults.push("the gateway is shutting down");
+    if (!this.#parts.upstreams.usable) faults.push("no upstream is usable");
+    try {
+      await probeWrite(this.#parts.database); // one that only reads is not ready
+    } catch {
+      faults.push("the database is not writable");
+    }
+    return faults.length === 0
+      ? c.json({ status: "ready" })
+      : c.json({ status: "not ready", faults }, STATUS_CODE.ServiceUnavailable, {
+        "retry-after": "2",
+      });
+  }
+
+  /** Prometheus metrics. Requires the metrics token if one is configured. */
+  async #metrics(c: Context<Env>): Promise<Response> {
+    const metricsToken = this.#options.settings.metricsToken?.reveal();
+    if (metricsToken !== undefined) {
+      const given = presentedKeys(c.req.raw.headers);
+      if (!given.some((one) => sameSecret(one, metricsToken))) {
+        const message =
+          "Missing or wrong metrics token. Send it as 'Authorization: Bearer …' or as 'X-API-Key: …'.";
+        return this.#refuse(c.env, new Refusal("key_invalid", message));
+      }
+    }
+    const text = await this.#parts.metrics.text();
+    return c.text(text, STATUS_CODE.OK, { "content-type": PROMETHEUS_TEXT });
+  }
+
+  async #fail(error: Error, state: RequestState): Promise<Response> {
+    const refusal = asRefusal(databaseRefusal(error));
+    const { log } = this.#parts;
+    const fields = { id: state.requestId, path: state.path };
+    const isOurs = refusal.status >= 500 && refusal.reason !== "upstream_unavailable" &&
+      refusal.cause !== undefined; // without a cause, it only asks the caller to wait
+    if (isOurs) {
+      log.error("request failed", { ...fields, error: textOf(refusal.cause ?? refusal) });
+    } else {
+      log.info("request refused", { ...fields, status: refusal.status, reason: refusal.reason });
+    }
+    // the error is told even if the database cannot say where the caller stands
+    await this.#callers.headers(state).catch(() => {});
+    return this.#refuse(state, refusal);
+  }
+
+  #refuse(state: RequestState, refusal: Refusal): Response {
+    this.#parts.metrics.answeredError(refusal.reason);
+    return errorResponse(state, refusal, this.#parts.now());
+  }
+}
+
+const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+function stopping(): Refusal {
+  return new Refusal("gateway_unavailable", "The gateway is shutting down. Please try again.", {
+    retryAfterMs: 2_000,
+  });
+}
+
+/** Our own faults are logged whole; their messages hold no keys or prompts. */
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.stack ?? error.message : String(error);
+}

@@ -1,0 +1,112 @@
+import type { Caller } from "../../people/accounts/mod.ts";
+import { type Database, readTogether } from "../../ground/database/mod.ts";
+import {
+  creditsReading,
+  describeBudget,
+  expireLotsOf,
+  heldByKeyReading,
+  keyBudgetsReading,
+  openPeriodsOfKey,
+} from "../../money/ledger/mod.ts";
+import { invalid } from "../../ground/refusal.ts";
+import { daysSince, hoursSince, usageReading } from "../../money/usage/mod.ts";
+
+const MAX_DAYS = 366;
+const MAX_HOURS = 31 * 24;
+
+/**
+ * Reads the body of `GET /user/credits`: balance, lots, the budgets of the key and recent usage, in one statement.
+ *
+ * A key that the pool of a team pays for sees the pool's balance, since requests are rejected without it, and the budgets
+ * that apply to it. All other figures are the key's use: only leads and operators see the use of others in the team, and
+ * the pool's lots.
+ *
+ * @param database The database.
+ * @param request Caller, query (`days` 1 to 366, `hours` 1 to 744), and the current time in milliseconds.
+ * @returns The body as `/openapi.json` describes it.
+ * @throws {Refusal} `request_invalid` if a query parameter is invalid.
+ */
+export async function creditUsage(
+  database: Database,
+  { caller, query, nowMs }: {
+    readonly caller: Pick<Caller, "accountId" | "keyId" | "teamId" | "memberId" | "hasBudget">;
+    readonly query: URLSearchParams;
+    readonly nowMs: number;
+  },
+) {
+  const { accountId, keyId, teamId, memberId, hasBudget } = caller;
+  const days = wholeNumber(query, "days", { byDefault: 30, most: MAX_DAYS });
+  const hours = wholeNumber(query, "hours", { byDefault: 48, most: MAX_HOURS });
+  const isPaidByPool = teamId !== null && accountId !== memberId;
+  const whose = { accountId, keyId: isPaidByPool ? keyId : undefined };
+  await expireLotsOf(database, accountId, nowMs);
+  if (hasBudget) await openPeriodsOfKey(database, keyId, nowMs);
+  const { credits, budgets, byDay, byHour, ofKey, heldByKey } = await readTogether(database, {
+    credits: creditsReading(accountId),
+    budgets: keyBudgetsReading(keyId, nowMs),
+    byDay: usageReading({ ...whose, by: "day", sinceMs: daysSince(nowMs, days) }),
+    byHour: usageReading({ ...whose, by: "hour", sinceMs: hoursSince(nowMs, hours) }),
+    ...(isPaidByPool
+      ? { ofKey: usageReading({ ...whose, by: "key" }), heldByKey: heldByKeyReading(keyId) }
+      : {}),
+  });
+  const [used] = ofKey ?? [];
+  const own = isPaidByPool
+    ? {
+      consumed: used?.credits ?? 0,
+      held: heldByKey ?? 0,
+      requests: used?.requests ?? 0,
+      inputTokens: used?.input_tokens ?? 0,
+      outputTokens: used?.output_tokens ?? 0,
+      lots: [],
+    }
+    : credits;
+  const tokens = own.inputTokens + own.outputTokens;
+  return {
+    object: "credit_usage",
+    credits_remaining: credits.balance,
+    credits_consumed: own.consumed,
+    credits_held: own.held,
+    requests: own.requests,
+    average_tokens_per_request: own.requests === 0
+      ? 0
+      : Math.round(tokens / own.requests * 100) / 100,
+    budgets: budgets.map(describeBudget),
+    usage_by_day: byDay.map(({ group, ...used }) => ({ date: group, ...shown(used) })),
+    usage_by_hour: byHour.map(({ group, ...used }) => ({ hour: group, ...shown(used) })),
+    lots: own.lots.map(({ id, source, granted, remaining, expiresAtMs }) => ({
+      id,
+      source,
+      granted,
+      remaining,
+      expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+    })),
+  };
+}
+
+function shown(used: {
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly credits: number;
+}) {
+  const { requests, input_tokens, output_tokens, credits } = used;
+  return { requests, input_tokens, output_tokens, credits };
+}
+
+function wholeNumber(
+  query: URLSearchParams,
+  name: string,
+  { byDefault, most }: { byDefault: number; most: number },
+): number {
+  const text = query.get(name);
+  if (text === null) return byDefault;
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > most) {
+    throw invalid(
+      name,
+      `${name} must be a whole number from 1 to ${most}: got ${JSON.stringify(text.slice(0, 40))}.`,
+    );
+  }
+  return value;
+}

@@ -1,0 +1,20 @@
+/**
+ * Serves HTTP: connections, keys, bodies, routing and error responses.
+ *
+ * Promise: every request gets a response in the dialect of its path; the `Host` header is checked before routing, and the
+ * key before the body is read. Leaves to others: the meaning of a request.
+ *
+ * @module
+ */
+
+export { Arrivals, type CutConnection } from "./arrivals.ts";
+export { MemoryGuard } from "./memory_guard.ts";
+export { creditUsage } from "./credits.ts";
+export { App, type AppOptions, type AppParts, type Pages } from "./app.ts";
+export { presentedKeys } from "./guard.ts";
+export { Connections, type ConnectionsOptions, type Listening } from "./connections.ts";
+export { openRequestsFor, type Peer, Sockets } from "./sockets.ts";
+export { ResponseSockets } from "./response_sockets.ts";
+export { serve, type Server } from "./serve.ts";
+export { isAdminPath } from "./admin_path.ts";
+export { openAdmin, openApiDocument } from "./on_demand.ts";

@@ -1,0 +1,237 @@
+import { dirname } from "../std/mod.ts";
+import { type Database, DatabaseError } from "./database.ts";
+import { EmbeddedDatabase } from "./embedded.ts";
+import { MIGRATIONS, schemaVersion } from "./migrate.ts";
+
+/** How often progress is reported. */
+const TELL_MS = 250;
+
+/**
+ * Makes a consistent copy of an embedded database, as of one moment after the call, while others read
+ * and write. The copy is complete and on the disk before it has its name; an older one of that name
+ * is replaced.
+ *
+ * @param tell Called now and then with the part that is done, 0 to 1.
+ */
+export async function backUp(
+  database: Database,
+  to: string,
+  tell: (part: number) => void = () => {},
+): Promise<{ readonly bytes: number; readonly schema: number }> {
+  await refuseLiveDatabase(database.place, to);
+  const partial = `${to}.partial`;
+  await removeFile(partial);
+  const size = await databaseBytes(database);
+  const timer = setInterval(() => {
+    Deno.stat(partial).then((now) => tell(Math.min(1, now.size / size)), () => {});
+  }, TELL_MS);
+  try {
+    await database.all("vacuum into ?", [partial]);
+    const { schema } = await inspectFile(partial);
+    await Deno.chmod(partial, 0o600).catch(ignoreUnsupported);
+    const bytes = await synced(partial);
+    await Deno.rename(partial, to);
+    return { bytes, schema };
+  } catch (error) {
+    await removeDatabase(partial);
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** A backup onto a database that is in use would be joined with that one's log, and spoil it. */
+async function refuseLiveDatabase(place: string, to: string): Promise<void> {
+  const stat = (path: string) => Deno.stat(path).catch(() => undefined);
+  const [own, target] = [await stat(place), await stat(to)];
+  const refuse = (why: string) => {
+    throw new DatabaseError("SLUICE_IN_USE", `Cannot back up to ${to} as ${why}`);
+  };
+  if (target?.isDirectory) refuse("it is a directory: name a file in it");
+  const same = own !== undefined && target !== undefined && own.ino !== null &&
+    own.dev === target.dev && own.ino === target.ino;
+  if (same || COMPANIONS.some((companion) => to === `${place}${companion}`)) {
+    refuse("that is the database itself: choose another name");
+  }
+  for (const companion of COMPANIONS) {
+    const beside = await stat(`${to}${companion}`);
+    if (beside !== undefined && beside.size > 0) {
+      refuse(`a database is in use there (${to}${companion} is beside it): choose another name`);
+    }
+  }
+}
+
+/** Bytes of an embedded database, what its log holds included. */
+export async function databaseBytes(database: Database): Promise<number> {
+  const row = await database.one(
+    "select page_count * page_size as size from pragma_page_count(), pragma_page_size()",
+  );
+  return Number(row!.size);
+}
+
+/** What a restored database is. */
+export interface Restored {
+  readonly schema: number;
+  readonly bytes: number;
+  /** Where the database that was there before is kept, if there was one. */
+  readonly before: string | undefined;
+}
+
+/**
+ * Puts a backup in the place of an embedded database that nobody has open. What is there is kept
+ * under another name; nothing changes before the backup has been looked through.
+ *
+ * @throws {DatabaseError} when the backup is damaged, is none, or was written by a newer Sluice.
+ */
+export async function restoreFile(
+  from: string,
+  file: string,
+  { nowMs, note = () => Promise.resolve() }: {
+    readonly nowMs: number;
+    /** Writes to the copy before it takes its place; its schema may be an older one. */
+    readonly note?: (copy: Database) => Promise<void>;
+  },
+): Promise<Restored> {
+  const log = await Deno.stat(`${from}-wal`).catch(() => undefined);
+  if (log !== undefined && log.size > 0) {
+    throw new DatabaseError(
+      "SLUICE_NOT_A_BACKUP",
+      `Cannot restore ${from} as it is a database in use and not a backup (${from}-wal is beside ` +
+        "it): make one with sluice backup",
+    );
+  }
+  const arriving = `${file}.restoring`;
+  await removeDatabase(arriving);
+  try {
+    await Deno.copyFile(from, arriving);
+    await Deno.chmod(arriving, 0o600).catch(ignoreUnsupported);
+    const { schema } = await inspectFile(arriving, { name: from, note });
+    const bytes = await synced(arriving);
+    await takeOwnerOf(file, arriving);
+    const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+    const before = await unusedName(`${file}.before-restore-${stamp}`);
+    const kept = await keepDatabase(file, before);
+    await Deno.rename(arriving, file); // at every moment before there was a whole database here
+    return { schema, bytes, before: kept ? before : undefined };
+  } catch (error) {
+    await removeDatabase(arriving);
+    throw error;
+  }
+}
+
+/** Looks a closed database file through. */
+async function inspectFile(
+  path: string,
+  { name = path, note }: {
+    readonly name?: string;
+    readonly note?: (copy: Database) => Promise<void>;
+  } = {},
+): Promise<{ readonly schema: number }> {
+  let database: EmbeddedDatabase | undefined;
+  try {
+    database = await EmbeddedDatabase.open(path, { durability: "full" });
+    const fault = Object.values((await database.one("pragma quick_check(1)"))!)[0];
+    if (fault !== "ok") throw new DatabaseError("SQLITE_CORRUPT", `it is damaged (${fault})`);
+    const schema = await schemaVersion(database);
+    if (schema === 0) throw new DatabaseError("SLUICE_NOT_A_BACKUP", "it is no Sluice database");
+    const latest = MIGRATIONS.at(-1)!.version;
+    if (schema > latest) {
+      throw new DatabaseError(
+        "SLUICE_NEWER",
+        `it was written by a newer Sluice: its schema is version ${schema}, this program knows up ` +
+          `to ${latest}. Install the newer program`,
+      );
+    }
+    await note?.(database);
+    await foldLog(database);
+    return { schema };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const code = error instanceof DatabaseError ? error.code : "SQLITE_ERROR";
+    throw new DatabaseError(code, `Cannot use ${name} as a backup: ${why}`, { cause: error });
+  } finally {
+    await database?.close();
+    await removeCompanions(path); // the driver leaves them, empty
+  }
+}
+
+/** Makes a file durable; answers its size. */
+async function synced(path: string): Promise<number> {
+  using file = await Deno.open(path, { read: true, write: true });
+  await file.sync();
+  return (await file.stat()).size;
+}
+
+/** What belongs to a database besides its file. */
+const COMPANIONS = ["-wal", "-shm"];
+
+/** A name that nothing has yet: what was kept before stays. */
+async function unusedName(name: string): Promise<string> {
+  for (let count = 1;; count++) {
+    const tried = count === 1 ? name : `${name}-${count}`;
+    if (!await Deno.lstat(tried).then(() => true, () => false)) return tried;
+  }
+}
+
+/** Gives a database another name besides its own, and its log that name alone. */
+async function keepDatabase(file: string, before: string): Promise<boolean> {
+  const there = await Deno.stat(file).then(() => true, () => false);
+  if (there) {
+    await foldLogOf(file);
+    await Deno.link(file, before).catch(() => Deno.copyFile(file, before));
+  }
+  // a log without its database as well: it would be played into the restored one
+  for (const companion of COMPANIONS) {
+    await Deno.rename(`${file}${companion}`, `${before}${companion}`).catch(ignoreAbsent);
+  }
+  return there;
+}
+
+/**
+ * Takes an embedded database's log into its file, so that all of it is there.
+ *
+ * @returns Whether it is: not when another process reads or writes just now.
+ */
+export async function foldLog(database: Database): Promise<boolean> {
+  return (await database.one("pragma wal_checkpoint(truncate)"))?.busy === 0;
+}
+
+/** Does so with a file; one that cannot be opened keeps its log beside it. */
+async function foldLogOf(file: string): Promise<void> {
+  try {
+    const database = await EmbeddedDatabase.open(file, { durability: "full" });
+    await foldLog(database);
+    await database.close();
+  } catch {
+    // a damaged database is why one restores
+  }
+}
+
+/** Whoever restores as root does so for the user that the gateway runs as. */
+async function takeOwnerOf(file: string, arriving: string): Promise<void> {
+  const { uid, gid } = await Deno.stat(file).catch(() => Deno.stat(dirname(file)));
+  if (uid === null || gid === null) return;
+  await Deno.chown(arriving, uid, gid).catch(() => {}); // only root may, and only root must
+}
+
+async function removeDatabase(path: string): Promise<void> {
+  await removeFile(path);
+  await removeCompanions(path);
+}
+
+async function removeCompanions(path: string): Promise<void> {
+  for (const companion of COMPANIONS) await removeFile(`${path}${companion}`);
+}
+
+async function removeFile(path: string): Promise<void> {
+  await Deno.remove(path).catch(ignoreAbsent);
+}
+
+function ignoreAbsent(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
+}
+
+/** Windows has no modes of this kind. */
+function ignoreUnsupported(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotSupported)) throw error;
+}

@@ -1,0 +1,145 @@
+/** What a statement takes and a row gives. Integers beyond 2^53 do not occur: `check` clauses bound them. */
+export type Value = string | number | null;
+
+/** One row, by column name. */
+export type Row = Readonly<Record<string, Value>>;
+
+/** One statement with its positional arguments. */
+export interface Statement {
+  readonly sql: string;
+  readonly args?: readonly Value[];
+  /** Only its first row is wanted, which is flat in memory however often it is asked for. */
+  readonly first?: boolean;
+}
+
+/** A condition of a statement, with its positional arguments. */
+export interface Condition {
+  readonly sql: string;
+  readonly args: readonly Value[];
+}
+
+/**
+ * A write that concurrent requests share: its statements run once for all items that are waiting.
+ *
+ * Each statement takes one argument, the items as a JSON array of objects, and reads them with
+ * `json_each(?1)` by their names. All run in one transaction with everything else that waits; an item's
+ * promise resolves after the commit. When a batch fails, each item is tried alone, so one bad item fails alone.
+ */
+export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
+  /** For logs and metrics. */
+  readonly name: string;
+  /** The member that tells items apart; its values are texts. */
+  readonly key: keyof Item & string;
+  /** Items are passed as arrays of these members, which statements read by position: in half of the time. */
+  readonly columns?: readonly (keyof Item & string)[];
+  readonly statements: readonly string[];
+  /** Whether losing it with the power would do no harm; then the disk is not waited for. */
+  readonly forgettable?: boolean;
+  /** Whether doing it twice is the same as once; then it is tried again when the answer was lost. */
+  readonly repeatable?: boolean;
+  /**
+   * Reads the outcomes of items: takes a JSON array of their keys, and selects one text, a JSON array of objects
+   * that have the key under the same name. Runs after `statements`, before `cleanUp`.
+   */
+  readonly outcomes?: string;
+  /** Runs last, without arguments. */
+  readonly cleanUp?: string;
+  /** Parses what `outcomes` read for an item; undefined when it read nothing. */
+  readonly read?: (row: JsonObject | undefined) => Outcome;
+  /** Never set: ties a write to the shape of its items. */
+  readonly item?: Item;
+}
+
+/** Told of every commit of a writer. */
+export type ObserveCommit = (commit: {
+  readonly durable: boolean;
+  readonly seconds: number;
+  readonly items: number;
+  readonly failed: boolean;
+}) => void;
+
+/** What an item of a group write may be made of. */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+
+/** An item of a group write, or its outcome. */
+export interface JsonObject {
+  readonly [name: string]: Json | undefined;
+}
+
+/** How rows are read. */
+export interface ReadOptions {
+  /** How long a server is waited for; an embedded file always takes as long as it needs. */
+  readonly patienceMs?: number;
+}
+
+/** A line to an embedded database, for another thread of this process; sent there with its port. */
+export interface DatabaseLine {
+  readonly port: MessagePort;
+  readonly place: string;
+  readonly durable: boolean;
+}
+
+/** The only authority on money, windows, accounts and keys: an embedded file or a libSQL server. */
+export interface Database {
+  /** For people: the file's path, or the server's address without secrets. */
+  readonly place: string;
+  /** Writes that wait for a commit. */
+  readonly waiting: number;
+  /** Reads rows. */
+  all(sql: string, args?: readonly Value[], options?: ReadOptions): Promise<Row[]>;
+  /** Reads the first row. Flat in memory however often it is called, so the one for polling. */
+  one(sql: string, args?: readonly Value[]): Promise<Row | undefined>;
+  /** Runs statements in one write transaction of their own; answers each one's rows. */
+  batch(statements: readonly Statement[]): Promise<Row[][]>;
+  /** Joins the next group commit; resolves with the item's outcome when it is durable. */
+  write<Item extends JsonObject, Outcome>(
+    write: GroupWrite<Item, Outcome>,
+    item: Item,
+  ): Promise<Outcome>;
+  /** Commits what waits, then lets go of the file or connection. */
+  close(): Promise<void>;
+  /**
+   * Makes a line to the thread of an embedded file. Undefined for a server, to which each thread connects by itself, and
+   * for a database that is itself at the end of a line.
+   *
+   * @param died Called when the thread dies, which the other ends of lines do not notice. Replaces the one given before.
+   */
+  line?: ((died: (message: string) => void) => DatabaseLine) | undefined;
+}
+
+/** Thrown when the database cannot do what was asked. */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+  /** SQLite's own name, such as `SQLITE_BUSY` or `SQLITE_CONSTRAINT_UNIQUE`. */
+  readonly code: string;
+  /** Whether what was asked may have been done nevertheless: the answer was lost. */
+  readonly outcomeUnknown: boolean;
+
+  constructor(
+    code: string,
+    message: string,
+    { outcomeUnknown = false, ...options }: ErrorOptions & { outcomeUnknown?: boolean } = {},
+  ) {
+    super(message, options);
+    this.code = code;
+    this.outcomeUnknown = outcomeUnknown;
+  }
+
+  /** Whether nothing is asked of this database any more. */
+  get isFinal(): boolean {
+    return this.code === "SLUICE_CLOSED" || this.code === "SLUICE_THREAD_DIED";
+  }
+
+  /** Whether the same may well succeed in a moment: the database is in use, is being opened again, or was not heard of. */
+  get isPassing(): boolean {
+    return this.outcomeUnknown || this.code.startsWith("SQLITE_BUSY") ||
+      this.code === "SLUICE_REOPENING";
+  }
+
+  /** Whether a `unique` or `primary key` clause was violated. */
+  get isDuplicate(): boolean {
+    return this.code === "SQLITE_CONSTRAINT_UNIQUE" ||
+      this.code === "SQLITE_CONSTRAINT_PRIMARYKEY" ||
+      /UNIQUE constraint failed/.test(this.message);
+  }
+}

@@ -1,0 +1,200 @@
+import {
+  type Database,
+  DatabaseError,
+  type DatabaseLine,
+  type GroupWrite,
+  type JsonObject,
+  type ObserveCommit,
+  type Row,
+  type Statement,
+  type Value,
+} from "./database.ts";
+import type { Answer, Ask, Connecting, FileState, Numbered } from "./embedded_protocol.ts";
+import { SlotMap } from "../platform/mod.ts";
+import { GroupWriter } from "./group_writer.ts";
+
+/** The way to the thread that owns the file. */
+interface Thread {
+  postMessage(message: Numbered): void;
+  /** Ends the thread, or the line to it. */
+  end(): void;
+}
+
+/** How an embedded file is opened. */
+export interface EmbeddedOptions {
+  readonly durability: "full" | "normal";
+  /** Whether nothing is written through it. */
+  readonly readOnly?: boolean;
+  /** Files that must stay what they are for as long as the database is used: the lock of its directory. */
+  readonly beside?: readonly string[] | undefined;
+  readonly observe?: ObserveCommit | undefined;
+  /** Called when the file was given up after a failure, each time that it still cannot be used, and when it is used again. */
+  readonly onState?: ((state: FileState) => void) | undefined;
+}
+
+/** An embedded libSQL file, owned by a thread of its own. */
+export class EmbeddedDatabase implements Database {
+  readonly place: string;
+  #thread!: Thread;
+  /** Whether what is acknowledged survives the loss of power. */
+  readonly #durable: boolean;
+  /** Whether this one has opened the file, and closes it. */
+  readonly #isOwner: boolean;
+  readonly #writer: GroupWriter;
+  readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
+  #closed = false;
+  /** Called when the thread dies, which the other ends of lines do not notice. */
+  #died: (message: string) => void = () => {};
+
+  private constructor(
+    { place, durable, isOwner }: {
+      readonly place: string;
+      readonly durable: boolean;
+      readonly isOwner: boolean;
+    },
+    observe: ObserveCommit | undefined,
+  ) {
+    this.place = place;
+    this.#durable = durable;
+    this.#isOwner = isOwner;
+    this.#writer = new GroupWriter(
+      (statements, durable) => this.#commit(statements, { rows: false, durable }),
+      observe,
+    );
+  }
+
+  /**
+   * Opens a file, creating it if it does not exist.
+   *
+   * @throws {DatabaseError} If it cannot be opened, or is damaged.
+   */
+  static async open(
+    path: string,
+    { durability, readOnly = false, beside = [], observe, onState = () => {} }: EmbeddedOptions,
+  ): Promise<EmbeddedDatabase> {
+    const durable = durability === "full";
+    const database = new EmbeddedDatabase({ place: path, durable, isOwner: true }, observe);
+    const worker = new Worker(new URL("./embedded_worker.ts", import.meta.url), {
+      type: "module",
+      name: "database",
+    });
+    worker.onmessage = ({ data }: MessageEvent<Answer | FileState>) =>
+      "id" in data ? database.#resolve(data) : onState(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      const message = `the database's thread died: ${event.message}`;
+      database.fail(message);
+      database.#died(message);
+    };
+    const connect = (port: MessagePort) =>
+      worker.postMessage({ port } satisfies Connecting, [port]);
+    database.#thread = {
+      postMessage: (message) => worker.postMessage(message),
+      end: () => worker.terminate(),
+    };
+    database.line = (died) => {
+      const { port1, port2 } = new MessageChannel();
+      connect(port1);
+      database.#died = died;
+      return { port: port2, place: path, durable };
+    };
+    try {
+      await database.#ask({ type: "open", path, readOnly, beside });
+    } catch (error) {
+      worker.terminate();
+      throw error;
+    }
+    return database;
+  }
+
+  /**
+   * Uses the file that another thread has opened, over a line to it.
+   *
+   * @param line A line that no other thread uses.
+   * @param observe Called with every commit of this thread.
+   * @returns The database. Closing it closes the line.
+   */
+  static over(line: DatabaseLine, observe?: ObserveCommit): EmbeddedDatabase {
+    const { port, place, durable } = line;
+    const database = new EmbeddedDatabase({ place, durable, isOwner: false }, observe);
+    port.onmessage = (event: MessageEvent<Answer>) => database.#resolve(event.data);
+    database.#thread = {
+      postMessage: (message) => port.postMessage(message),
+      end: () => port.close(),
+    };
+    return database;
+  }
+
+  line: Database["line"];
+
+  get waiting(): number {
+    return this.#writer.waiting;
+  }
+
+  async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {
+    return (await this.#ask({ type: "all", sql, args }))[0] ?? [];
+  }
+
+  async one(sql: string, args: readonly Value[] = []): Promise<Row | undefined> {
+    return (await this.#ask({ type: "one", sql, args }))[0]?.[0];
+  }
+
+  batch(statements: readonly Statement[]): Promise<Row[][]> {
+    return this.#commit(statements, { rows: true, durable: true });
+  }
+
+  write<Item extends JsonObject, Outcome>(
+    write: GroupWrite<Item, Outcome>,
+    item: Item,
+  ): Promise<Outcome> {
+    return this.#writer.write(write, item);
+  }
+
+  /** Has the database recognized by its own identity when it is opened again, once its schema has one. */
+  async identify(): Promise<void> {
+    await this.#ask({ type: "identify" });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.#writer.idle();
+    if (this.#isOwner) await this.#ask({ type: "close" });
+    this.#closed = true;
+    this.#thread.end();
+  }
+
+  #commit(
+    statements: readonly Statement[],
+    { rows, durable }: { rows: boolean; durable: boolean },
+  ): Promise<Row[][]> {
+    return this.#ask({ type: "commit", statements, rows, durable: durable && this.#durable });
+  }
+
+  #ask(ask: Ask): Promise<Row[][]> {
+    if (this.#closed) {
+      return Promise.reject(new DatabaseError("SLUICE_CLOSED", "The database is closed"));
+    }
+    const waiting = Promise.withResolvers<Row[][]>();
+    const id = this.#open.add(waiting);
+    this.#thread.postMessage({ id, ask });
+    return waiting.promise;
+  }
+
+  #resolve(answer: Answer): void {
+    const waiting = this.#open.take(answer.id);
+    if (answer.ok) waiting?.resolve(answer.rows);
+    else {
+      const { code, message, outcomeUnknown } = answer;
+      waiting?.reject(new DatabaseError(code, message, { outcomeUnknown }));
+    }
+  }
+
+  /** Fails what waits for the thread, which has died, and whatever is asked from now on. */
+  fail(message: string): void {
+    this.#closed = true;
+    if (!this.#isOwner) this.#thread.end();
+    for (const { reject } of this.#open.clear()) {
+      reject(new DatabaseError("SLUICE_THREAD_DIED", message));
+    }
+  }
+}

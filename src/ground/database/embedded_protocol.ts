@@ -1,0 +1,52 @@
+import type { Row, Statement, Value } from "./database.ts";
+
+/** What the embedded database's thread is asked. */
+export type Ask =
+  | {
+    readonly type: "open";
+    readonly path: string;
+    readonly readOnly: boolean;
+    /** Files that must stay what they are for as long as the database is used. */
+    readonly beside: readonly string[];
+  }
+  | { readonly type: "one"; readonly sql: string; readonly args: readonly Value[] }
+  | { readonly type: "all"; readonly sql: string; readonly args: readonly Value[] }
+  | {
+    readonly type: "commit";
+    readonly statements: readonly Statement[];
+    /** Whether all rows of all statements are wanted; not asking keeps memory flat. */
+    readonly rows: boolean;
+    /** Whether the answer waits until the commit is durable. */
+    readonly durable: boolean;
+  }
+  /** The schema has changed: the database may have an identity now. */
+  | { readonly type: "identify" }
+  | { readonly type: "close" };
+
+/** What it answers, with the number of the question. */
+export type Answer =
+  | { readonly id: number; readonly ok: true; readonly rows: Row[][] }
+  | {
+    readonly id: number;
+    readonly ok: false;
+    readonly code: string;
+    readonly message: string;
+    /** Whether what was asked may have been done nevertheless. */
+    readonly outcomeUnknown: boolean;
+  };
+
+/** What it says unasked: its file was given up after a failure, still cannot be used, or is used again. */
+export type FileState =
+  | { readonly isUsable: false; readonly code: string; readonly message: string }
+  | { readonly isUsable: true; readonly awayMs: number };
+
+/** A question with its number. */
+export interface Numbered {
+  readonly id: number;
+  readonly ask: Ask;
+}
+
+/** Connects another thread: what it asks comes through the port, and is answered there. */
+export interface Connecting {
+  readonly port: MessagePort;
+}

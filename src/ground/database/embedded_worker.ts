@@ -1,0 +1,182 @@
+/// <reference no-default-lib="true" />
+/// <reference lib="deno.worker" />
+/**
+ * The thread that owns the embedded database file.
+ *
+ * The driver is synchronous: here it holds up nobody who is serving sockets. Statements are prepared
+ * once and run by `run()` and `get()`, which are flat in memory; `all()` leaves about 50 bytes behind
+ * per call in this driver, so it serves cold paths only.
+ */
+
+import { DatabaseError, type Row } from "./database.ts";
+import { EmbeddedFile } from "./embedded_file.ts";
+import type { Answer, Ask, Connecting, FileState, Numbered } from "./embedded_protocol.ts";
+import { collectGarbage, collectGarbageWhenIdle, lowerPriority } from "../platform/mod.ts";
+
+/** Intervals of attempts to open a file again: the first is soon, since one failed read may be all. */
+const FIRST_REOPEN_MS = 20;
+const LONGEST_REOPEN_MS = 1_000;
+
+let file: EmbeddedFile | undefined;
+/** Since when the file cannot be used, and what waits for the first attempt to open it again. */
+let away: {
+  readonly sinceTick: number;
+  afterMs: number;
+  /** `undefined` once an attempt has failed: then nothing waits. */
+  waiting: (() => void)[] | undefined;
+} | undefined;
+
+/** Since when the path of the file leads elsewhere. */
+let elsewhereSinceTick: number | undefined;
+
+/** Asks between two looks of an idle gateway, which looks for changed keys now and then. */
+const IDLE_ASKS = 5;
+let asks = 0;
+let earlierAsks = 0;
+
+collectGarbageWhenIdle(() => {
+  const isIdle = asks - earlierAsks <= IDLE_ASKS;
+  earlierAsks = asks;
+  return isIdle;
+});
+
+function handle(ask: Ask): Row[][] {
+  if (ask.type === "open") {
+    const { path, readOnly, beside } = ask;
+    if (readOnly) lowerPriority(); // requests do not wait for what only reads
+    file = new EmbeddedFile({ path, readOnly, beside });
+    return [];
+  }
+  if (ask.type === "close") {
+    file?.close();
+    file = undefined;
+    away = undefined;
+    return [];
+  }
+  if (file === undefined) throw new DatabaseError("SQLITE_CANTOPEN", "the database is not open");
+  switch (ask.type) {
+    case "one": {
+      const row = file.one(ask.sql, ask.args);
+      return row === undefined ? [] : [[row]];
+    }
+    case "all":
+      return [file.all(ask.sql, ask.args)];
+    case "commit":
+      return file.commit(ask.statements, ask);
+    case "identify":
+      file.identify();
+      return [];
+  }
+}
+
+/** Notes that the file was given up, and tries to open it again. */
+function heal(error: unknown): void {
+  if (away !== undefined) return;
+  away = { sinceTick: performance.now(), afterMs: FIRST_REOPEN_MS, waiting: [] };
+  say({ isUsable: false, code: codeOf(error), message: textOf(error) });
+  collectGarbage(); // closes the connection that was given up, statements and all, in the next turn
+  setTimeout(reopen, away.afterMs);
+}
+
+function reopen(): void {
+  const gone = away;
+  if (file === undefined || gone === undefined) return;
+  const waiting = gone.waiting ?? [];
+  try {
+    file.reopen();
+    away = undefined;
+    say({ isUsable: true, awayMs: Math.round(performance.now() - gone.sinceTick) });
+  } catch (error) {
+    gone.waiting = undefined; // what comes now is answered at once
+    collectGarbage(); // this attempt's connection holds its locks until the driver closes it
+    gone.afterMs = Math.min(2 * gone.afterMs, LONGEST_REOPEN_MS);
+    setTimeout(reopen, gone.afterMs);
+    say({ isUsable: false, code: codeOf(error), message: textOf(error) });
+  }
+  for (const take of waiting) take();
+}
+
+function say(state: FileState): void {
+  self.postMessage(state);
+}
+
+type Reply = (answer: Answer) => void;
+
+self.onmessage = ({ data }: MessageEvent<Numbered | Connecting>) => {
+  if ("port" in data) connect(data.port);
+  else take(data, (answer) => self.postMessage(answer));
+};
+
+/** Questions of all threads are taken in the order in which they arrive; each commit is one of them, whole. */
+function connect(port: MessagePort): void {
+  const reply: Reply = (answer) => port.postMessage(answer);
+  port.onmessage = ({ data }: MessageEvent<Numbered>) => take(data, reply);
+}
+
+function take(numbered: Numbered, reply: Reply): void {
+  const { id, ask } = numbered;
+  asks++;
+  if (away?.waiting !== undefined && ask.type !== "close") {
+    away.waiting.push(() => take(numbered, reply));
+    return;
+  }
+  try {
+    const rows = handle(ask);
+    if (ask.type === "close") afterCollection(() => reply({ id, ok: true, rows }));
+    else reply({ id, ok: true, rows });
+    if (elsewhereSinceTick !== undefined) sayItIsBack(elsewhereSinceTick);
+  } catch (error) {
+    const { outcomeUnknown } = error as { outcomeUnknown?: unknown };
+    const failed: Answer = {
+      id,
+      ok: false,
+      code: codeOf(error),
+      message: textOf(error),
+      outcomeUnknown: outcomeUnknown === true,
+    };
+    if (file === undefined) afterCollection(() => reply(failed));
+    else reply(failed);
+    if (isGivenUp()) heal(error);
+    else if (codeOf(error) === "SLUICE_REPLACED" && elsewhereSinceTick === undefined) {
+      elsewhereSinceTick = performance.now();
+      say({ isUsable: false, code: codeOf(error), message: textOf(error) });
+    }
+    return;
+  }
+  if (isGivenUp()) heal(new Error("a checkpoint failed"));
+}
+
+/** Turns in which native objects are let go of after a collection. */
+const TURNS_TO_LET_GO = 2;
+
+/**
+ * Does something once what was closed is let go of. The driver closes a connection when its statements are collected: a thread that ends
+ * before leaves it open for as long as the process lives, with its descriptors, its locks and, if that could not be opened for
+ * writing, an index that all other connections of the process share.
+ */
+function afterCollection(then: () => void): void {
+  collectGarbage();
+  const turn = (left: number) => {
+    if (left === 0) then();
+    else setTimeout(() => turn(left - 1), 0);
+  };
+  turn(TURNS_TO_LET_GO);
+}
+
+function sayItIsBack(sinceTick: number): void {
+  elsewhereSinceTick = undefined;
+  say({ isUsable: true, awayMs: Math.round(performance.now() - sinceTick) });
+}
+
+function isGivenUp(): boolean {
+  return file !== undefined && !file.isOpen;
+}
+
+function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? code : "SQLITE_ERROR";
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

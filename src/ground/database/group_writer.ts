@@ -1,0 +1,206 @@
+import {
+  DatabaseError,
+  type GroupWrite,
+  type JsonObject,
+  type ObserveCommit,
+  type Row,
+  type Statement,
+} from "./database.ts";
+
+/**
+ * Commits statements in one transaction, all of them or none.
+ *
+ * @param durable Whether it is to survive the loss of power before the promise resolves.
+ * @returns Each one's rows.
+ */
+export type Commit = (statements: readonly Statement[], durable: boolean) => Promise<Row[][]>;
+
+/** Maximum number of waiting items; beyond it writes are refused rather than memory filled. */
+const MAX_WAITING = 100_000;
+/** Maximum number of items in one transaction, so that no single commit takes long. */
+const MAX_BATCH = 2_000;
+
+type AnyWrite = GroupWrite<JsonObject, unknown>;
+
+interface Waiting {
+  readonly write: AnyWrite;
+  readonly item: JsonObject;
+  readonly done: PromiseWithResolvers<unknown>;
+}
+
+/**
+ * Gathers what all concurrent requests want written and commits it together.
+ *
+ * A commit starts as soon as the previous one is done, and durable if it had to be, and takes everything that has
+ * arrived meanwhile: latency is one commit, throughput grows with load, and full durability costs one `fsync` for many
+ * requests. Two commits at a time were slower: they halve the batches.
+ */
+export class GroupWriter {
+  readonly #commit: Commit;
+  readonly #observe: ObserveCommit | undefined;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+
+  /** @param observe Told of every commit. */
+  constructor(commit: Commit, observe?: ObserveCommit) {
+    this.#commit = commit;
+    this.#observe = observe;
+  }
+
+  /** Items that wait for a commit. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Joins the next commit; resolves after it with what became of the item. */
+  write<Item extends JsonObject, Outcome>(
+    write: GroupWrite<Item, Outcome>,
+    item: Item,
+  ): Promise<Outcome> {
+    if (this.#waiting.length >= MAX_WAITING) {
+      return Promise.reject(
+        new DatabaseError(
+          "SLUICE_QUEUE_FULL",
+          `Cannot write ${write.name} as too many writes wait`,
+        ),
+      );
+    }
+    const done = Promise.withResolvers<unknown>();
+    // what a write's items and outcomes are is known to its caller only
+    this.#waiting.push({ write: write as unknown as AnyWrite, item, done });
+    this.#running ??= this.#run();
+    return done.promise as Promise<Outcome>;
+  }
+
+  /** Resolves when nothing waits for a commit and none runs. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve(); // lets everything of this turn of the event loop join
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, MAX_BATCH);
+      await this.#settle(batch);
+    }
+    this.#running = undefined;
+  }
+
+  async #settle(batch: readonly Waiting[], isRepeated = false): Promise<void> {
+    const groups = groupsOf(batch);
+    const durable = groups.some(({ write }) => !write.forgettable);
+    const startedTick = performance.now();
+    const observe = (failed: boolean) => {
+      const seconds = (performance.now() - startedTick) / 1_000;
+      this.#observe?.({ durable, seconds, items: batch.length, failed });
+    };
+    let rows: Row[][];
+    try {
+      rows = await this.#commit(groups.flatMap(({ statements }) => statements), durable);
+    } catch (error) {
+      observe(true);
+      await this.#failed(batch, error, isRepeated);
+      return;
+    }
+    // outside of the try: what is committed is never tried again
+    observe(false);
+    let at = 0;
+    for (const group of groups) {
+      const end = at + group.statements.length;
+      resolve(group, rows.slice(at, end));
+      at = end;
+    }
+  }
+
+  async #failed(batch: readonly Waiting[], error: unknown, isRepeated: boolean): Promise<void> {
+    if (isAboutTheData(error)) {
+      if (batch.length === 1) batch[0]!.done.reject(error);
+      else for (const waiting of batch) await this.#settle([waiting]);
+      return;
+    }
+    // An answer that was lost: the same again finds out, where that does no harm.
+    const mayRepeat = !isRepeated && error instanceof DatabaseError && error.outcomeUnknown;
+    const again: Waiting[] = [];
+    for (const waiting of batch) {
+      if (mayRepeat && waiting.write.repeatable) again.push(waiting);
+      else waiting.done.reject(isRepeated ? stillUnknown(error) : error);
+    }
+    if (again.length > 0) await this.#settle(again, true);
+  }
+}
+
+/** Why a repetition failed: whether the first attempt was done is as unknown as before. */
+function stillUnknown(error: unknown): unknown {
+  if (!(error instanceof DatabaseError) || error.outcomeUnknown) return error;
+  return new DatabaseError(error.code, error.message, { cause: error, outcomeUnknown: true });
+}
+
+/** One item can be at fault for a violated clause; a locked or silent database fails for all alike. */
+function isAboutTheData(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return true;
+  const { code, outcomeUnknown } = error;
+  return !outcomeUnknown &&
+    !/^(SQLITE_(BUSY|FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY)|SLUICE_)/.test(code);
+}
+
+/** Items of one write. */
+interface Group {
+  readonly write: AnyWrite;
+  readonly all: readonly Waiting[];
+  readonly statements: readonly Statement[];
+}
+
+/** Items of the same write share its statements; writes keep the order of their first item. */
+function groupsOf(batch: readonly Waiting[]): Group[] {
+  const byWrite = Map.groupBy(batch, ({ write }) => write);
+  return [...byWrite].map(([write, all]) => {
+    const { columns } = write;
+    const items = all.map(({ item }) =>
+      columns === undefined ? item : columns.map((column) => item[column] ?? null)
+    );
+    const args = [wellFormed(JSON.stringify(items))];
+    const keys = () => [wellFormed(JSON.stringify(all.map(({ item }) => item[write.key])))];
+    return {
+      write,
+      all,
+      statements: [
+        ...write.statements.map((sql) => ({ sql, args })),
+        ...(write.outcomes === undefined
+          ? []
+          : [{ sql: write.outcomes, args: keys(), first: true }]),
+        ...(write.cleanUp === undefined ? [] : [{ sql: write.cleanUp }]),
+      ],
+    };
+  });
+}
+
+/**
+ * JSON escapes half a surrogate pair, SQLite makes invalid UTF-8 of that escape, and such a
+ * text ends the process that reads it (libsql 0.5). A whole escaped backslash before `ud` is no such escape.
+ */
+function wellFormed(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  return JSON.stringify(
+    JSON.parse(json),
+    (_, value) => typeof value === "string" ? value.toWellFormed() : value,
+  );
+}
+
+/** Tells each item what became of it. */
+function resolve({ write, all }: Group, rows: readonly Row[][]): void {
+  if (write.outcomes === undefined) {
+    for (const { done } of all) done.resolve(undefined);
+    return;
+  }
+  const [text] = Object.values(rows[write.statements.length]?.[0] ?? {});
+  const outcomes = new Map(
+    (JSON.parse(String(text ?? "[]")) as JsonObject[]).map((row) => [row[write.key], row]),
+  );
+  for (const { item, done } of all) {
+    try {
+      done.resolve(write.read?.(outcomes.get(item[write.key])));
+    } catch (error) {
+      done.reject(error);
+    }
+  }
+}

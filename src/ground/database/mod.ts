@@ -1,0 +1,55 @@
+/**
+ * The database: the only authority on accounts, keys, money, windows and usage.
+ *
+ * Promise: what a resolved write has committed is there after a crash; writes of concurrent
+ * requests share one commit; the schema is migrated and the rules are installed in one transaction, a newer
+ * schema is refused and newer rules are kept. Leaves to others: what is written and what decides. SQL is in
+ * the folder of the noun that owns the table.
+ *
+ * @module
+ */
+
+export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./copies.ts";
+export { DatabaseClock } from "./clock.ts";
+export {
+  type Condition,
+  type Database,
+  DatabaseError,
+  type DatabaseLine,
+  type GroupWrite,
+  type Json,
+  type JsonObject,
+  type ObserveCommit,
+  type ReadOptions,
+  type Row,
+  type Statement,
+  type Value,
+} from "./database.ts";
+export type { FileState } from "./embedded_protocol.ts";
+export { EmbeddedDatabase } from "./embedded.ts";
+export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } from "./migrate.ts";
+export { openDatabase, type OpenOptions } from "./open.ts";
+export { probeWrite } from "./probe.ts";
+export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts";
+export { ReadAside, type ReadFor } from "./read_aside.ts";
+export { type Reading, readTogether } from "./reading.ts";
+export { type Scan, scanRows } from "./scan.ts";
+export { type SchemaDifference, schemaDifferences } from "./schema.ts";
+export {
+  type AnnouncedGateway,
+  announcedGateway,
+  type Announcement,
+  AnnouncementFile,
+  proofOf,
+} from "./announcement.ts";
+export {
+  databaseAlone,
+  DirectoryInUse,
+  type GatewayIdentity,
+  gatewayIdentity,
+  gatewayIdsOf,
+  type IdentityOptions,
+  lockHolder,
+  refuseLinks,
+} from "./gateway_identity.ts";
+export { databaseRefusal } from "./database_refusal.ts";

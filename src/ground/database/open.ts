@@ -1,0 +1,92 @@
+import { dirname } from "../std/mod.ts";
+import { type Database, DatabaseError, type ObserveCommit } from "./database.ts";
+import { EmbeddedDatabase } from "./embedded.ts";
+import type { FileState } from "./embedded_protocol.ts";
+import { makeDirectory } from "./gateway_identity.ts";
+import { migrate } from "./migrate.ts";
+import type { RuleSet } from "./rules.ts";
+import { ServerDatabase } from "./server.ts";
+
+/** Where the database is and what is asked of it. */
+export interface OpenOptions {
+  /** Path of the embedded file; undefined to use a server. */
+  readonly file: string | undefined;
+  /** Address and token of a libSQL server. */
+  readonly server?: { readonly url: string; readonly token: string | undefined };
+  readonly durability: "full" | "normal";
+  /** What decides in this database; installed unless it has the same or newer ones. */
+  readonly rules: RuleSet;
+  readonly now: () => number;
+  readonly observe?: ObserveCommit | undefined;
+  /** Files that must stay what they are for as long as an embedded file is used: the lock of its directory. */
+  readonly beside?: readonly string[] | undefined;
+  /** Called when an embedded file was given up after a failure, each time that it still cannot be used, and when it is used again. */
+  readonly onState?: ((state: FileState) => void) | undefined;
+  /** Called before schema or rules of a database in use are changed; what it throws keeps them as they are. */
+  readonly mayMigrate?: (() => Promise<void>) | undefined;
+}
+
+/**
+ * Opens the database and brings its schema and its rules up to date.
+ *
+ * @throws {DatabaseError} `SLUICE_NEWER` for a schema that a newer Sluice wrote.
+ */
+export async function openDatabase(options: OpenOptions): Promise<Database> {
+  const database = await connect(options);
+  try {
+    await migrate(database, {
+      now: options.now,
+      rules: options.rules,
+      mayChange: options.mayMigrate,
+      copy: async (version) => {
+        if (options.file === undefined) return; // a server's operator keeps its copies
+        await copyFile(database, `${options.file}.before-schema-${version + 1}`);
+      },
+    });
+    if (database instanceof EmbeddedDatabase) await database.identify();
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function connect(
+  { file, server, durability, observe, beside, onState }: OpenOptions,
+): Promise<Database> {
+  if (file === undefined) {
+    if (server === undefined) throw new TypeError("Cannot open a database without file or server");
+    return ServerDatabase.connect({ ...server, durability }, observe);
+  }
+  await makeDirectory(dirname(file));
+  // made here, for its owner alone: its log and every copy take the same mode
+  await createPrivate(file);
+  try {
+    return await EmbeddedDatabase.open(file, { durability, observe, beside, onState });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const code = error instanceof DatabaseError ? error.code : "SQLITE_CANTOPEN";
+    throw new DatabaseError(code, `Cannot open the database ${file}: ${why}`, { cause: error });
+  }
+}
+
+/**
+ * Makes a file for its owner alone, if it is not there. One that is there is not opened: closing it would
+ * drop all locks that this process has on it (fcntl(2)), those of the connections to it included.
+ */
+async function createPrivate(path: string): Promise<void> {
+  try {
+    (await Deno.open(path, { write: true, createNew: true, mode: 0o600 })).close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  }
+}
+
+/** A consistent copy, made while others read and write. Replaces an older copy of that name. */
+async function copyFile(database: Database, to: string): Promise<void> {
+  await Deno.remove(to).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  await createPrivate(to);
+  await database.all("vacuum into ?", [to]);
+}

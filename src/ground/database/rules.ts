@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { type Database, DatabaseError, type Statement } from "./database.ts";
+
+/** Triggers and views that decide one thing together. */
+export interface Rule {
+  /** What they decide, such as `admit`. */
+  readonly name: string;
+  /** `create view …` and `create trigger …`, in the order in which they are created. */
+  readonly sql: readonly string[];
+}
+
+/** All rules of a program. They are installed whole or not at all. */
+export interface RuleSet {
+  /**
+   * Raised by 1 with each released change of a rule. Where two programs share a database, the rules of the
+   * higher revision stay installed.
+   */
+  readonly revision: number;
+  readonly rules: readonly Rule[];
+}
+
+/** The rules that a database has. */
+export interface InstalledRules {
+  readonly revision: number;
+  readonly hash: string;
+  /** Such as `trigger admissions_decide`. */
+  readonly objects: readonly string[];
+}
+
+const READ = "select revision, hash, objects from installed_rules where id = 1";
+/**
+ * Fails, and the transaction with it, when another gateway has installed rules since they were read: a hash
+ * must not be null.
+ */
+const REPLACE = `update installed_rules
+  set revision = ?, hash = iif(revision = ? and hash = ?, ?, null), objects = ?, installed_at_ms = ? where id = 1`;
+
+const CREATE = /^create (trigger|view) ([a-z_]+)\b/;
+const OBJECT = /^(trigger|view) [a-z_]+$/;
+
+/** SHA-256 of all rule texts, hexadecimal. */
+export function hashOfRules({ rules }: RuleSet): string {
+  const texts = rules.flatMap(({ sql }) => sql);
+  return createHash("sha256").update(JSON.stringify(texts)).digest("hex");
+}
+
+/**
+ * The objects that rules create, in their order.
+ *
+ * @throws {TypeError} for a statement that creates something else.
+ */
+export function objectsOfRules({ rules }: RuleSet): string[] {
+  return rules.flatMap(({ name, sql }) =>
+    sql.map((statement) => {
+      const [, type, object] = CREATE.exec(statement) ?? [];
+      if (object === undefined) {
+        throw new TypeError(`The rule '${name}' may only create triggers and views`);
+      }
+      return `${type} ${object}`;
+    })
+  );
+}
+
+/** The rules that a database of schema 8 or later has; undefined if their row is missing. */
+export async function installedRules(database: Database): Promise<InstalledRules | undefined> {
+  const row = await database.one(READ);
+  if (row === undefined) return undefined;
+  const objects: unknown = JSON.parse(String(row.objects));
+  if (!Array.isArray(objects) || !objects.every((one) => OBJECT.test(String(one)))) {
+    throw new DatabaseError("SLUICE_RULES", "The table installed_rules lists unknown objects");
+  }
+  return { revision: Number(row.revision), hash: String(row.hash), objects: objects.map(String) };
+}
+
+/**
+ * Whether a database keeps the rules that it has: they are the program's own, or of a higher revision.
+ *
+ * An older program never replaces newer rules, so that gateways of two versions at one server do not take
+ * turns at it. It works with them as long as the schema is the same (`ledger/rules/mod.ts` says why).
+ */
+export function keepsRules(installed: InstalledRules | undefined, rules: RuleSet): boolean {
+  if (installed === undefined) return false;
+  return installed.revision > rules.revision ||
+    installed.revision === rules.revision && installed.hash === hashOfRules(rules);
+}
+
+/** Statements that drop the previous rules; migrations run without any. */
+export function dropRules(objects: readonly string[]): Statement[] {
+  // dropping a view drops its triggers as well
+  return objects.map((object) => ({ sql: `drop ${object.replace(" ", " if exists ")}` }));
+}
+
+/** Statements that install rules, in the transaction that dropped the ones of before. */
+export function installRules(
+  rules: RuleSet,
+  { before, nowMs }: { readonly before: InstalledRules | undefined; readonly nowMs: number },
+): Statement[] {
+  const objects = objectsOfRules(rules);
+  const hash = hashOfRules(rules);
+  return [
+    {
+      sql: REPLACE,
+      args: [
+        rules.revision,
+        before?.revision ?? 0,
+        before?.hash ?? "",
+        hash,
+        JSON.stringify(objects),
+        nowMs,
+      ],
+    },
+    ...dropRules(objects),
+    ...rules.rules.flatMap(({ sql }) => sql.map((statement) => ({ sql: statement }))),
+  ];
+}

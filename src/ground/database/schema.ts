@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+import type { Database } from "./database.ts";
+import { MIGRATIONS } from "./migrate.ts";
+import { hashOfRules, objectsOfRules, type RuleSet } from "./rules.ts";
+
+/** A table, index, trigger or view that is not as migrations and rules make it. */
+export interface SchemaDifference {
+  /** Such as `trigger entries_delete_is_refused`; `rules` for the record of those that are installed. */
+  readonly object: string;
+  /** Digest of its statement as it is; `none` if there is no such object. */
+  readonly found: string;
+  /** Digest of its statement as migrations and rules make it; `none` for an object of nobody's. */
+  readonly expected: string;
+}
+
+interface Connection {
+  exec(sql: string): void;
+  prepare(sql: string): { all(): { object: string; sql: string; tbl_name: string }[] };
+  close(): void;
+}
+
+/** Internal objects of SQLite and of libSQL servers are left out. */
+const OBJECTS = `select type || ' ' || name as object, sql, tbl_name from sqlite_master
+  where sql is not null and name not like 'sqlite\\_%' escape '\\'
+    and name not like 'libsql\\_%' escape '\\' and name <> 'schema_versions' order by 1`;
+
+/**
+ * Compares the schema with the one that migrations and rules make, the list of applied migrations with the
+ * program's, and the record of the installed rules with its rules. Other tables and views are
+ * left alone; triggers and indexes are not, as they may change what our rows are.
+ *
+ * @param rules The rules that the database should have.
+ */
+export async function schemaDifferences(
+  database: Database,
+  rules: RuleSet,
+): Promise<SchemaDifference[]> {
+  const expected = new Map(await expectedSchema(rules));
+  const ours = new Set([...expected.keys()].filter((object) => object.startsWith("table ")));
+  const found = new Map<string, string>();
+  for (const row of await database.all(OBJECTS)) {
+    const object = String(row.object);
+    const foreign = /^(table|view) /.test(object) ||
+      (object.startsWith("index ") && !ours.has(`table ${row.tbl_name}`));
+    if (!foreign || expected.has(object)) found.set(object, String(row.sql));
+  }
+  const versions = await database.all(
+    "select version, name from schema_versions order by version",
+  );
+  for (const { version, name } of versions) found.set(`migration ${version}`, String(name));
+  for (const { version, name } of MIGRATIONS) expected.set(`migration ${version}`, name);
+  if (found.has("table installed_rules")) {
+    const rows = await database.all("select id, revision, hash, objects from installed_rules");
+    found.set("rules", JSON.stringify(rows));
+  }
+  expected.set(
+    "rules",
+    JSON.stringify([{
+      id: 1,
+      revision: rules.revision,
+      hash: hashOfRules(rules),
+      objects: JSON.stringify(objectsOfRules(rules)),
+    }]),
+  );
+
+  return [...new Set([...expected.keys(), ...found.keys()])].toSorted()
+    .filter((object) => expected.get(object) !== found.get(object))
+    .map((object) => ({
+      object,
+      found: digest(found.get(object)),
+      expected: digest(expected.get(object)),
+    }));
+}
+
+/** What was made of rules before: it is always the same, and takes a fifth of a second. */
+const MADE = new WeakMap<RuleSet, ReadonlyMap<string, string>>();
+
+async function expectedSchema(rules: RuleSet): Promise<ReadonlyMap<string, string>> {
+  const known = MADE.get(rules);
+  if (known !== undefined) return known;
+  const made = await madeSchema(rules);
+  MADE.set(rules, made);
+  return made;
+}
+
+/** Statement by object, as migrations and rules leave them in an empty database. */
+async function madeSchema({ rules }: RuleSet): Promise<ReadonlyMap<string, string>> {
+  const { default: Driver } = await import("libsql");
+  // the driver's own types do not know that rows are objects
+  const connection = new Driver(":memory:") as unknown as Connection;
+  try {
+    for (const { statements } of MIGRATIONS) for (const sql of statements) connection.exec(sql);
+    for (const { sql } of rules) for (const statement of sql) connection.exec(statement);
+    return new Map(connection.prepare(OBJECTS).all().map(({ object, sql }) => [object, sql]));
+  } finally {
+    connection.close();
+  }
+}
+
+function digest(text: string | undefined): string {
+  return text === undefined ? "none" : createHash("sha256").update(text).digest("hex").slice(0, 12);
+}

@@ -1,0 +1,25 @@
+/**
+ * What the platform lacks: signals that follow others, bytes and their text, cheap timeouts, ids, calls between threads,
+ * text that is safe to display, network errors in words.
+ *
+ * Promise: no dependencies, and nothing here knows what a gateway is.
+ *
+ * @module
+ */
+
+export { following, type FollowingSignal, forEachOf, until } from "./abort.ts";
+export { humanBytes, joinBytes, sizeOf } from "./bytes.ts";
+export { CoarseTimers } from "./coarse_timers.ts";
+export { collectGarbage, collectGarbageWhenIdle } from "./collect_garbage.ts";
+export { displayed, displayedLines, misleading } from "./display_text.ts";
+export { type ArgumentOf, type ChannelEnd, type Methods, PortCalls } from "./port_calls.ts";
+export { limitFiles, memoryLimitBytes } from "./memory_limit.ts";
+export { lowerPriority } from "./lower_priority.ts";
+export { networkErrorWords } from "./network_error.ts";
+export { newId, newRequestId, randomText } from "./ids.ts";
+export { releaseMemory } from "./release_memory.ts";
+export { SlotMap } from "./slot_map.ts";
+export { decodeUtf8 } from "./utf8.ts";
+export { VERSION } from "./version.ts";
+export { ZoneFormats } from "./zone_formats.ts";
+export { limitTurns } from "./turn_limit.ts";

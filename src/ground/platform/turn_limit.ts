@@ -1,0 +1,49 @@
+/** Of <time.h> and <signal.h>, on Linux for x64 and arm64; `SIGVTALRM` ends a process without a dump of its memory. */
+const SYMBOLS = {
+  timer_create: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+  timer_settime: { parameters: ["pointer", "i32", "buffer", "pointer"], result: "i32" },
+  timer_delete: { parameters: ["pointer"], result: "i32" },
+} as const satisfies Deno.ForeignLibraryInterface;
+const CLOCK_THREAD_CPUTIME_ID = 3;
+const SIGVTALRM = 26;
+const SIGEVENT_BYTES = 64;
+const SIGNO_AT = 8;
+
+/**
+ * Ends the process by `SIGVTALRM` when the calling thread has used that much processor time without a turn of its event loop: it
+ * hangs, and no code of its own can notice that. Time for which the process is stopped, or waits for the processor, does not count.
+ *
+ * @param limitMs Processor time in milliseconds, whole seconds.
+ * @returns Takes the limit back; undefined where the system has no such timers.
+ */
+export function limitTurns(limitMs: number): Disposable | undefined {
+  if (Deno.build.os !== "linux") return;
+  let library;
+  try {
+    library = Deno.dlopen("libc.so.6", SYMBOLS);
+  } catch {
+    return; // another C library
+  }
+  const { symbols } = library;
+  const event = new DataView(new ArrayBuffer(SIGEVENT_BYTES));
+  event.setInt32(SIGNO_AT, SIGVTALRM, true);
+  const id = new BigUint64Array(1);
+  if (symbols.timer_create(CLOCK_THREAD_CPUTIME_ID, event, id) !== 0) {
+    library.close();
+    return;
+  }
+  const timer = Deno.UnsafePointer.create(id[0]!);
+  // struct itimerspec: no interval, then seconds and nanoseconds
+  const time = new BigInt64Array([0n, 0n, BigInt(limitMs / 1_000), 0n]);
+  const begin = () => symbols.timer_settime(timer, 0, time, null);
+  begin();
+  const turns = setInterval(begin, limitMs / 4);
+  Deno.unrefTimer(turns);
+  return {
+    [Symbol.dispose]() {
+      clearInterval(turns);
+      symbols.timer_delete(timer);
+      library.close();
+    },
+  };
+}

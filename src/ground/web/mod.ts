@@ -1,0 +1,16 @@
+/**
+ * What the API and the console share of HTTP: bodies of requests, read within bounds; bodies that clients keep, with their
+ * entity tags; where requests come from.
+ *
+ * @module
+ */
+
+export {
+  BodyTooLong,
+  ChunksTooSmall,
+  readBounded,
+  ReadingPace,
+  readStart,
+} from "./bounded_body.ts";
+export { Entity } from "./entity.ts";
+export { isSameOrigin, TrustedProxies, type Visitor, visitorOf } from "./visitor.ts";

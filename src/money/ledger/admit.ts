@@ -1,0 +1,116 @@
+import type { Database, GroupWrite, JsonObject } from "../../ground/database/mod.ts";
+import { type Budget, readBudget } from "./budgets.ts";
+import { feed } from "./feed.ts";
+import { ADMISSIONS, DECISIONS, WINDOWS } from "./rules/admit.ts";
+import type { Span } from "./rules/fragments.ts";
+import type { Given } from "./rules/intake.ts";
+
+export type { Span };
+
+/** A request that wants to run. */
+export interface HoldRequest {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly gatewayId: string;
+  /** Credits without which it is refused. */
+  readonly least: number;
+  /** Credits that it would hold if there were enough. */
+  readonly wanted: number;
+  /** The price of the most that its upstream would be asked for; what it wants to hold if left out. */
+  readonly most?: number | undefined;
+  /** Credits, part of `wanted`, for input that only its upstream can count. */
+  readonly reserved?: number | undefined;
+  readonly nowMs: number;
+  /** How long the hold is kept unless it is renewed. */
+  readonly leaseMs: number;
+  readonly tierListId: string;
+  /** Whether what is lent may be recalled, rather than counting as held. */
+  readonly mayRecall?: boolean;
+}
+
+/** A request window of a key, or of an account over all its keys. */
+export interface WindowState {
+  readonly of: "key" | "account";
+  readonly span: Span;
+  readonly limit: number;
+  /** Requests admitted in it before this one. */
+  readonly used: number;
+}
+
+/** How it was decided. */
+export interface Decision {
+  readonly verdict:
+    | "admitted"
+    | "period"
+    | "recall"
+    | "rate"
+    | "uncollected"
+    | "budget"
+    | "credits"
+    | "unreserved";
+  /** Credits held; meaningful when admitted. */
+  readonly credits: number;
+  /** Credits for which its upstream may be asked; meaningful when admitted. */
+  readonly asked: number;
+  /**
+   * How long credits that it needs may be lent to a gateway which does not return them, in milliseconds; undefined if they are not
+   * lent.
+   */
+  readonly lentMs: number | undefined;
+  /** The balance at that moment, what is held included. */
+  readonly balance: number;
+  /** The key's, then the account's. None when the balance is 0, which no tier allows anything. */
+  readonly windows: readonly WindowState[];
+  /** Of the budgets that apply to the key, the one with the least left. */
+  readonly budget: Budget | undefined;
+}
+
+const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
+  name: "admission",
+  key: "request_id",
+  forgettable: true, // a request that was only admitted has had no response
+  columns: ADMISSIONS.columns,
+  statements: [feed(ADMISSIONS)],
+  outcomes: DECISIONS.read,
+  cleanUp: DECISIONS.cleanUp,
+  read,
+};
+
+/** Counts the request in its windows and holds its credits, or says why not: in one commit. */
+export function admit(database: Database, ask: HoldRequest): Promise<Decision> {
+  return database.write(ADMIT, {
+    request_id: ask.requestId,
+    account_id: ask.accountId,
+    key_id: ask.keyId,
+    gateway_id: ask.gatewayId,
+    least: ask.least,
+    wanted: ask.wanted,
+    at_ms: ask.nowMs,
+    lease_ms: ask.leaseMs,
+    tier_list: ask.tierListId,
+    may_recall: ask.mayRecall ? 1 : null,
+    most: ask.most,
+    reserved: ask.reserved,
+  });
+}
+
+function read(row: JsonObject | undefined): Decision {
+  if (row === undefined) throw new TypeError("an admission was not decided");
+  const { limits, used } = row as { limits: readonly number[]; used: readonly number[] };
+  const windows = WINDOWS.map(({ of, span }, at) => ({
+    of,
+    span,
+    limit: limits[at]!,
+    used: used[at]!,
+  }));
+  return {
+    verdict: row.verdict as Decision["verdict"],
+    credits: Number(row.credits),
+    asked: Number(row.asked),
+    lentMs: row.lent_ms === null ? undefined : Number(row.lent_ms),
+    balance: Number(row.balance),
+    windows: windows.every(({ of, limit }) => of !== "key" || limit === 0) ? [] : windows,
+    budget: row.budget === null ? undefined : readBudget(row.budget, Number(row.at_ms)),
+  };
+}

@@ -1,0 +1,158 @@
+import { type Database, DatabaseError, type Row } from "../../ground/database/mod.ts";
+import { BALANCES } from "./audit/balances.ts";
+import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
+import type { Check, Mismatch } from "./audit/check.ts";
+import { HOLDS } from "./audit/holds.ts";
+import { HOURS } from "./audit/hours.ts";
+import { checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
+import { LOTS } from "./audit/lots.ts";
+import { ORDERS } from "./audit/orders.ts";
+import { RECORDS } from "./audit/records.ts";
+import { TAGS } from "./audit/tags.ts";
+import { WINDOWS } from "./audit/windows.ts";
+
+export type { Mismatch, Noun } from "./audit/check.ts";
+
+/** What the audit found. */
+export interface AuditReport {
+  readonly accounts: number;
+  readonly lots: number;
+  readonly entries: number;
+  readonly holds: number;
+  /** Credits that are lent to gateways, which admit requests on them. */
+  readonly lentCredits: number;
+  readonly records: number;
+  readonly mismatches: readonly Mismatch[];
+  /** Charges that were above what was left; the rest was not taken. */
+  readonly uncollected: {
+    readonly requests: number;
+    readonly credits: number;
+  };
+}
+
+/** Max rows that are named per check. */
+const MAX_ROWS = 100;
+/** Records that a check reads at a time. */
+const RANGE_RECORDS = 100_000;
+/** How long a libSQL server may take for one check. */
+const CHECK_MS = 120_000;
+
+const CHECKS: readonly Check[] = [
+  ...LOTS,
+  ...ORDERS,
+  ...BALANCES,
+  ...BUDGETS,
+  ...HOLDS,
+  ...HOURS,
+  ...TAGS,
+  ...RECORDS,
+  ...WINDOWS,
+  ...LISTS,
+];
+
+const COUNTS = `select (select count(*) from accounts) as accounts,
+  (select count(*) from lots) as lots, (select count(*) from entries) as entries,
+  (select count(*) from holds) as holds,
+  (select coalesce(sum(credits), 0) from loans) as lent_credits, (select count(*) from usage_records) as records`;
+
+const UNCOLLECTED = `select
+    (select count(*) from usage_records where charged_credits < price_credits)
+      + (select coalesce(sum(uncollected_requests), 0) from pruned_records) as requests,
+    (select coalesce(sum(price_credits - charged_credits), 0) from usage_records
+      where charged_credits < price_credits)
+      + (select coalesce(sum(uncollected_credits), 0) from pruned_records) as credits`;
+
+/**
+ * Recomputes every derived row from entries and records, and compares the schema with the one that
+ * migrations and rules make. Reads only, so that writers are not held up.
+ *
+ * @param progress Called with the name of each check before it runs.
+ */
+export async function audit(
+  database: Database,
+  progress: (check: string) => void = () => {},
+): Promise<AuditReport> {
+  progress("schema");
+  const mismatches: Mismatch[] = await checkSchema(database);
+  const isWhole = mismatches.length === 0;
+  const attempt = async <T>(name: string, work: () => Promise<T>): Promise<T | undefined> => {
+    progress(name);
+    try {
+      return await work();
+    } catch (error) {
+      // a table or a column that is missing; the schema's mismatches name it
+      if (isWhole || !(error instanceof DatabaseError)) throw error;
+      mismatches.push({
+        noun: "schema",
+        kind: "unreadable",
+        id: name,
+        found: error.message,
+        expected: null,
+      });
+      return undefined;
+    }
+  };
+  for (const check of CHECKS) {
+    const found = await attempt(check.name, () => run(database, check));
+    mismatches.push(...found ?? []);
+  }
+  mismatches.push(...await attempt("time zones", () => checkPeriods(database)) ?? []);
+  mismatches.push(...await attempt("tiers", () => checkTiers(database)) ?? []);
+  const counts = await attempt("counts", () => first(database, COUNTS));
+  const uncollected = await attempt("uncollected", () => first(database, UNCOLLECTED));
+  const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
+  return {
+    accounts: count(counts, "accounts"),
+    lots: count(counts, "lots"),
+    entries: count(counts, "entries"),
+    holds: count(counts, "holds"),
+    lentCredits: count(counts, "lent_credits"),
+    records: count(counts, "records"),
+    mismatches,
+    uncollected: {
+      requests: count(uncollected, "requests"),
+      credits: count(uncollected, "credits"),
+    },
+  };
+}
+
+async function first(database: Database, sql: string): Promise<Row | undefined> {
+  return (await database.all(sql, [], { patienceMs: CHECK_MS }))[0];
+}
+
+async function run(database: Database, check: Check): Promise<Mismatch[]> {
+  const mismatches: Mismatch[] = [];
+  for await (const range of check.byRecords ? recordRanges(database) : [[]]) {
+    const rows = await database.all(`${check.sql} limit ${MAX_ROWS}`, range, {
+      patienceMs: CHECK_MS,
+    });
+    for (const row of rows) mismatches.push(...mismatchesOf(check, row));
+    if (mismatches.length >= MAX_ROWS) break;
+  }
+  return mismatches;
+}
+
+/** The request ids between which a query is run, oldest first. */
+async function* recordRanges(database: Database): AsyncGenerator<[string, string]> {
+  for (let from = "";;) {
+    const last = await first(
+      database,
+      `select request_id from usage_records where request_id > '${from.replaceAll("'", "''")}'
+        order by request_id limit 1 offset ${RANGE_RECORDS}`,
+    );
+    const to = last === undefined ? "\u{10ffff}" : String(last.request_id);
+    yield [from, to];
+    if (last === undefined) return;
+    from = to;
+  }
+}
+
+function mismatchesOf(check: Check, row: Row): Mismatch[] {
+  const noun = row.noun === undefined ? check.noun : row.noun as Mismatch["noun"];
+  return Object.keys(row).flatMap((column) => {
+    const kind = /^found_(.*)$/.exec(column)?.[1];
+    if (kind === undefined) return [];
+    const [found, expected] = [row[column] ?? null, row[`expected_${kind}`] ?? null];
+    return found === expected ? [] : [{ noun, kind, id: String(row.id), found, expected }];
+  });
+}

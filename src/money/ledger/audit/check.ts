@@ -1,0 +1,86 @@
+import type { Value } from "../../../ground/database/mod.ts";
+
+/** What a row that does not add up is a row of. */
+export type Noun =
+  | "account"
+  | "balance"
+  | "budget"
+  | "code"
+  | "day"
+  | "decision"
+  | "entry"
+  | "hold"
+  | "hour"
+  | "key"
+  | "loan"
+  | "lot"
+  | "order"
+  | "pruned"
+  | "record"
+  | "revision"
+  | "schema"
+  | "settlement"
+  | "tag"
+  | "tier"
+  | "window";
+
+/** A row that does not add up. */
+export interface Mismatch {
+  /** What kind of row it is. */
+  readonly noun: Noun;
+  /** Which check found it, such as `spent`. */
+  readonly kind: string;
+  /** The account's, lot's, key's or request's id; of an hour or a window all parts of its key. */
+  readonly id: string;
+  /** What is stored. */
+  readonly found: Value;
+  /** What the entries, holds and records make of it. */
+  readonly expected: Value;
+}
+
+/**
+ * One query of what is off. A single statement reads one snapshot of the database, so that a check is
+ * right however busy the gateway is. SQLite sorts on disk, so that memory stays bounded.
+ *
+ * A row has `id` and, for each thing compared, `found_KIND` and `expected_KIND`.
+ */
+export interface Check {
+  /** Unless a row has a column `noun`. */
+  readonly noun: Noun;
+  /** For the progress display. */
+  readonly name: string;
+  readonly sql: string;
+  /**
+   * Set for a query of all request records: it takes two request ids, and is run for one range after the
+   * other.
+   */
+  readonly byRecords?: boolean;
+}
+
+/** What is stored and what it should be, as SQL expressions, by kind. */
+type Pairs = Readonly<Record<string, readonly [found: string, expected: string]>>;
+
+/**
+ * A query of the rows where any of the pairs differs.
+ *
+ * @param from Everything behind `from`, or a `with … select` prefix in `before`.
+ */
+export function differences(
+  { before = "", id, pairs, from, groupBy }: {
+    readonly before?: string;
+    readonly id: string;
+    readonly pairs: Pairs;
+    readonly from: string;
+    readonly groupBy?: string;
+  },
+): string {
+  const all = Object.entries(pairs);
+  const columns = all.map(([kind, [found, expected]]) =>
+    `${found} as found_${kind}, ${expected} as expected_${kind}`
+  );
+  const differs = all.map(([kind]) => `found_${kind} is not expected_${kind}`).join(" or ");
+  return `${before} select * from (
+    select ${id} as id, ${columns.join(", ")} from ${from}
+    ${groupBy === undefined ? "" : `group by ${groupBy}`}
+  ) where ${differs}`;
+}

@@ -1,0 +1,184 @@
+import * as z from "zod";
+import {
+  type Condition,
+  type Database,
+  type Reading,
+  readTogether,
+} from "../../ground/database/mod.ts";
+import { budgetsOfKey, openPeriods, PRESENT_PERIOD } from "./open_periods.ts";
+import { BUDGET_PERIODS, type BudgetPeriod } from "./periods.ts";
+import { BUDGET_JSON } from "./rules/fragments.ts";
+
+/** What a budget is on. */
+export type BudgetOwner = "key" | "member" | "team" | "account";
+
+/** Whose budget it is, and how often it renews: there is one of each. */
+export interface BudgetName {
+  readonly owner: BudgetOwner;
+  /** ID of the key, the team or the account; of a member that of the team, a colon, and that of the account. */
+  readonly ownerId: string;
+  readonly period: BudgetPeriod;
+}
+
+const budgetRow = z.object({
+  id: z.string(),
+  owner: z.enum(["key", "member", "team", "account"]),
+  owner_id: z.string(),
+  period: z.enum(["day", "week", "month", "life"]),
+  zone: z.string(),
+  credits: z.int(),
+  raise_credits: z.int(),
+  raise_until_ms: z.int(),
+  marks: z.array(z.number()),
+  set_at_ms: z.int(),
+  starts_at_ms: z.int(),
+  ends_at_ms: z.int(),
+  spent: z.int(),
+  held: z.int(),
+});
+
+/** A budget in one of its periods. */
+export interface Budget extends BudgetName {
+  readonly id: string;
+  readonly zone: string;
+  /** Credits per period, without a raise. */
+  readonly credits: number;
+  /** Credits in addition, until a time; null when there are none any more. */
+  readonly raise: { readonly credits: number; readonly untilMs: number } | null;
+  readonly marks: readonly number[];
+  readonly setAtMs: number;
+  readonly startsAtMs: number;
+  /** Start of the next period; null for never. */
+  readonly renewsAtMs: number | null;
+  /** Credits that requests were charged which were admitted in the period. */
+  readonly spent: number;
+  /** Credits that in-flight requests hold which were admitted in the period. */
+  readonly held: number;
+  /** Credits that are neither spent nor held; not below 0. */
+  readonly left: number;
+}
+
+/** Reads a budget that a rule or a query has said as `BUDGET_JSON`. */
+export function readBudget(json: unknown, nowMs: number): Budget {
+  const row = budgetRow.parse(json);
+  const raise = row.raise_credits > 0 && nowMs < row.raise_until_ms
+    ? { credits: row.raise_credits, untilMs: row.raise_until_ms }
+    : null;
+  return {
+    id: row.id,
+    owner: row.owner,
+    ownerId: row.owner_id,
+    period: row.period,
+    zone: row.zone,
+    credits: row.credits,
+    raise,
+    marks: row.marks,
+    setAtMs: row.set_at_ms,
+    startsAtMs: row.starts_at_ms,
+    renewsAtMs: row.period === "life" ? null : row.ends_at_ms,
+    spent: row.spent,
+    held: row.held,
+    left: Math.max(0, row.credits + (raise?.credits ?? 0) - row.spent - row.held),
+  };
+}
+
+/** The id of a budget, which says all of whose it is. */
+export function budgetId({ owner, ownerId, period }: BudgetName): string {
+  return `${owner}:${ownerId}:${period}`;
+}
+
+/** One budget in its present period. */
+export async function budgetOf(
+  database: Database,
+  name: BudgetName,
+  nowMs: number,
+): Promise<Budget | undefined> {
+  const which = { sql: "budgets.id = ?", args: [budgetId(name)] };
+  return (await budgetsWhere(database, which, nowMs))[0];
+}
+
+/** The budgets of an owner, in their present periods; the shortest first. */
+export async function budgetsOf(
+  database: Database,
+  { owner, ownerId }: Pick<BudgetName, "owner" | "ownerId">,
+  nowMs: number,
+): Promise<readonly Budget[]> {
+  const which = { sql: "owner = ? and owner_id = ?", args: [owner, ownerId] };
+  return await budgetsWhere(database, which, nowMs);
+}
+
+/** The keys' own budgets, by key ID. */
+export async function budgetsOfKeys(
+  database: Database,
+  keyIds: readonly string[],
+  nowMs: number,
+): Promise<ReadonlyMap<string, readonly Budget[]>> {
+  const found = await budgetsWhere(database, {
+    sql: "owner = 'key' and owner_id in (select value from json_each(?))",
+    args: [JSON.stringify(keyIds)],
+  }, nowMs);
+  return Map.groupBy(found, ({ ownerId }) => ownerId);
+}
+
+/** The budgets of a team's members, by account ID. */
+export async function budgetsOfMembers(
+  database: Database,
+  teamId: string,
+  nowMs: number,
+): Promise<ReadonlyMap<string, readonly Budget[]>> {
+  const found = await budgetsWhere(database, {
+    sql: "owner = 'member' and owner_id >= ? and owner_id < ?",
+    args: [`${teamId}:`, `${teamId};`],
+  }, nowMs);
+  return Map.groupBy(found, ({ ownerId }) => ownerId.slice(teamId.length + 1));
+}
+
+/** The budgets that apply to any of some keys: their own, and those of their members, teams and accounts. */
+export async function budgetsOn(
+  database: Database,
+  keyIds: readonly string[],
+  nowMs: number,
+): Promise<readonly Budget[]> {
+  if (keyIds.length === 0) return [];
+  return await budgetsWhere(database, {
+    sql: `budgets.id in (
+        select budget_id from budget_keys where key_id in (select value from json_each(?))
+      )`,
+    args: [JSON.stringify(keyIds)],
+  }, nowMs);
+}
+
+/** Reads the budgets that apply to a key, in their periods of a time; those of which there is none yet are left out. */
+export function keyBudgetsReading(keyId: string, nowMs: number): Reading<readonly Budget[]> {
+  return listReading(budgetsOfKey(keyId), nowMs);
+}
+
+const OWNERS: readonly BudgetOwner[] = ["key", "member", "team", "account"];
+
+function listReading({ sql, args }: Condition, nowMs: number): Reading<readonly Budget[]> {
+  return {
+    sql: `select json_group_array(json(budget)) from (
+        select ${BUDGET_JSON} as budget from budgets join budget_periods on (${PRESENT_PERIOD})
+        where ${sql} order by owner_id
+      )`,
+    args: [nowMs, nowMs, ...args],
+    read: (json) =>
+      z.array(z.unknown()).parse(json).map((one) => readBudget(one, nowMs)).toSorted((a, b) =>
+        OWNERS.indexOf(a.owner) - OWNERS.indexOf(b.owner) || order(a.ownerId, b.ownerId) ||
+        BUDGET_PERIODS.indexOf(a.period) - BUDGET_PERIODS.indexOf(b.period)
+      ),
+  };
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+async function budgetsWhere(
+  database: Database,
+  which: Condition,
+  nowMs: number,
+): Promise<readonly Budget[]> {
+  await openPeriods(database, nowMs, which);
+  return (await readTogether(database, { budgets: listReading(which, nowMs) })).budgets;
+}

@@ -1,0 +1,190 @@
+import * as z from "zod";
+import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
+import { displayed, randomText } from "../../ground/platform/mod.ts";
+
+const lotSource = z.enum([
+  "signup",
+  "owner",
+  "invite_signup",
+  "invite_payment",
+  "package",
+  "grant",
+]);
+
+/** Why credits were granted. */
+export type LotSource = z.infer<typeof lotSource>;
+
+/** How a time that never comes is stored. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
+
+const lotRow = z.object({
+  id: z.string(),
+  source: lotSource,
+  note: z.string(),
+  granted: z.int(),
+  remaining: z.int(),
+  created_at_ms: z.int(),
+  expires_at_ms: z.int(),
+}).transform((row) => ({
+  id: row.id,
+  source: row.source,
+  note: displayed(row.note),
+  granted: row.granted,
+  remaining: row.remaining,
+  createdAtMs: row.created_at_ms,
+  /** Null for never. */
+  expiresAtMs: row.expires_at_ms === NEVER ? null : row.expires_at_ms,
+}));
+
+/** Credits that were granted together. */
+export type Lot = z.output<typeof lotRow>;
+
+const balanceRow = z.object({
+  balance: z.int(),
+  held: z.int(),
+  consumed: z.int(),
+  requests: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  lots: z.array(lotRow),
+});
+
+/** An account's credits. */
+export interface Credits {
+  /** What is left, what in-flight requests hold included. */
+  readonly balance: number;
+  /** What in-flight requests hold. Credits that are lent to gateways are available. */
+  readonly held: number;
+  /** All that was ever charged. */
+  readonly consumed: number;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Lots with something left, in the order in which they are spent. */
+  readonly lots: readonly Lot[];
+}
+
+const EXPIRED = `select 1 as found from lots
+  where account_id = ? and remaining > 0 and expires_at_ms <= ? limit 1`;
+const EXPIRE =
+  "insert into expiries (account_id, at_ms, cause_id) values (?, cast(? as integer), ?)";
+
+/** An account's credits now; what has expired is taken out first. */
+export async function creditsOf(
+  database: Database,
+  accountId: string,
+  nowMs: number,
+): Promise<Credits> {
+  await expireLotsOf(database, accountId, nowMs);
+  return (await readTogether(database, { credits: creditsReading(accountId) })).credits;
+}
+
+/** Takes what has expired out of an account's balance. */
+export async function expireLotsOf(
+  database: Database,
+  accountId: string,
+  nowMs: number,
+): Promise<void> {
+  if (await database.one(EXPIRED, [accountId, nowMs]) === undefined) return;
+  await database.batch([{ sql: EXPIRE, args: [accountId, nowMs, expiryId()] }]);
+}
+
+/** An account's credits as they stand. */
+export function creditsReading(accountId: string): Reading<Credits> {
+  return {
+    sql: `select json_object('balance', balance, 'held', held - coalesce((
+          select sum(credits) from loans where account_id = balances.account_id
+        ), 0), 'consumed', consumed,
+        'requests', requests, 'input_tokens', input_tokens, 'output_tokens', output_tokens,
+        'lots', json((
+          select json_group_array(json_object('id', id, 'source', source, 'note', note,
+            'granted', granted, 'remaining', remaining, 'created_at_ms', created_at_ms,
+            'expires_at_ms', expires_at_ms))
+          from (
+            select * from lots where account_id = balances.account_id and remaining > 0
+            order by expires_at_ms, created_at_ms, id
+          )
+        )))
+      from balances where account_id = ?`,
+    args: [accountId],
+    read(json) {
+      const sums = balanceRow.parse(json);
+      return {
+        balance: sums.balance,
+        held: sums.held,
+        consumed: sums.consumed,
+        requests: sums.requests,
+        inputTokens: sums.input_tokens,
+        outputTokens: sums.output_tokens,
+        lots: sums.lots,
+      };
+    },
+  };
+}
+
+/** What shows that an account's figures have changed. */
+export interface Pulse {
+  readonly balance: number;
+  readonly held: number;
+  /** Requests ever recorded. */
+  readonly requests: number;
+}
+
+const pulses = z.array(
+  z.object({ account_id: z.string(), balance: z.int(), held: z.int(), requests: z.int() }),
+);
+
+/** Balances of accounts, by account ID. */
+export function balancesReading(
+  accountIds: readonly string[],
+): Reading<ReadonlyMap<string, Pulse>> {
+  return {
+    sql: `select json_group_array(json_object('account_id', account_id, 'balance', balance,
+        'held', held - coalesce((
+          select sum(credits) from loans where account_id = balances.account_id
+        ), 0), 'requests', requests))
+      from balances where account_id in (select value from json_each(?))`,
+    args: [JSON.stringify(accountIds)],
+    read: (json) => new Map(pulses.parse(json).map(({ account_id: id, ...pulse }) => [id, pulse])),
+  };
+}
+
+/** Credits that in-flight requests of a key hold, apart from those that were admitted from lent credits. */
+export function heldByKeyReading(keyId: string): Reading<number> {
+  return {
+    sql: "select coalesce(sum(credits), 0) from holds where key_id = ?",
+    args: [keyId],
+    read: (json) => z.int().parse(json),
+  };
+}
+
+/** What each of these accounts has, ever spent and asked, by account id. */
+export async function balancesOf(
+  database: Database,
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, { balance: number; consumed: number; requests: number }>> {
+  const rows = await database.all(
+    `select account_id, balance, consumed, requests from balances
+      where account_id in (select value from json_each(?))`,
+    [JSON.stringify(accountIds)],
+  );
+  return new Map(rows.map((row) => [String(row.account_id), {
+    balance: Number(row.balance),
+    consumed: Number(row.consumed),
+    requests: Number(row.requests),
+  }]));
+}
+
+/** Takes what has expired out of every balance. */
+export async function expireLots(database: Database, nowMs: number): Promise<void> {
+  await database.batch([{
+    sql: `insert into expiries (account_id, at_ms, cause_id)
+      select distinct account_id, cast(? as integer), ? from lots
+      where remaining > 0 and expires_at_ms < ${NEVER} and expires_at_ms <= ?`,
+    args: [nowMs, expiryId(), nowMs],
+  }]);
+}
+
+function expiryId(): string {
+  return `expiry_${randomText(16)}`;
+}

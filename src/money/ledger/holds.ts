@@ -1,0 +1,72 @@
+import type { Database, GroupWrite, JsonObject } from "../../ground/database/mod.ts";
+import { feed } from "./feed.ts";
+import { DATABASE_CLOCK } from "./rules/fragments.ts";
+import { GROWTHS, HELD } from "./rules/grow.ts";
+import type { Given } from "./rules/intake.ts";
+
+/** A running request that needs more. */
+export interface GrowthRequest {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly gatewayId: string;
+  /** Credits that it would hold in all. */
+  readonly wanted: number;
+  readonly nowMs: number;
+  /** When its windows counted it. */
+  readonly admittedAtMs: number;
+  /** How long its hold is kept, should it have to be made again. */
+  readonly leaseMs: number;
+}
+
+const GROW: GroupWrite<Given<typeof GROWTHS>, number> = {
+  name: "growth",
+  key: "request_id",
+  forgettable: true,
+  repeatable: true,
+  columns: GROWTHS.columns,
+  statements: [feed(GROWTHS)],
+  outcomes: HELD,
+  read: (row: JsonObject | undefined) => Number(row?.credits ?? 0),
+};
+
+/**
+ * Lets a running request hold up to `wanted` credits in all. Answers what it holds now: as much of it
+ * as the balance has. Less than before only where its lease had ended meanwhile and others hold them.
+ */
+export function growHold(database: Database, ask: GrowthRequest): Promise<number> {
+  return database.write(GROW, {
+    request_id: ask.requestId,
+    account_id: ask.accountId,
+    key_id: ask.keyId,
+    gateway_id: ask.gatewayId,
+    wanted: ask.wanted,
+    at_ms: ask.nowMs,
+    lease_ms: ask.leaseMs,
+    admitted_at_ms: ask.admittedAtMs,
+  });
+}
+
+/** Keeps the holds of these running requests for `leaseMs` from now on. */
+export async function renewHolds(
+  database: Database,
+  requestIds: readonly string[],
+  leaseMs: number,
+): Promise<void> {
+  if (requestIds.length === 0) return;
+  await database.batch([{
+    sql: `update holds set lease_until_ms = ${DATABASE_CLOCK} + ?
+      where request_id in (select value from json_each(?))`,
+    args: [leaseMs, JSON.stringify(requestIds)],
+  }]);
+}
+
+/** Releases the holds whose gateway has not renewed them: it is gone. */
+export async function reapHolds(database: Database): Promise<void> {
+  await database.batch([{ sql: `delete from holds where lease_until_ms < ${DATABASE_CLOCK}` }]);
+}
+
+/** Releases what a gateway held when it was last running. */
+export async function releaseHoldsOf(database: Database, gatewayId: string): Promise<void> {
+  await database.batch([{ sql: "delete from holds where gateway_id = ?", args: [gatewayId] }]);
+}

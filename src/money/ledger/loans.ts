@@ -1,0 +1,255 @@
+import type { Database, Row } from "../../ground/database/mod.ts";
+import { delay } from "../../ground/std/mod.ts";
+import { type AccountStatus, readStatus, statusStatement } from "./account_status.ts";
+import { DATABASE_CLOCK, type Span, SPANS } from "./rules/fragments.ts";
+import { LOAN_REQUESTS } from "./rules/lend.ts";
+import { LOAN_RETURNS } from "./rules/return_loan.ts";
+import type { TierList } from "./tiers.ts";
+
+/** Requests that may be admitted in any one minute, hour and day. */
+export type Places = Readonly<Record<Span, number>>;
+
+/** A gateway that wants to admit requests of an account itself. */
+export interface LoanRequest {
+  readonly accountId: string;
+  /** The key whose requests there are. */
+  readonly keyId: string;
+  readonly gatewayId: string;
+  readonly loanId: string;
+  /** Whether the gateway has no loan yet. */
+  readonly isNew: boolean;
+  readonly nowMs: number;
+  readonly leaseMs: number;
+  readonly tierList: TierList;
+  /** Less than this is not worth a loan. */
+  readonly leastCredits: number;
+  readonly leastPlaces: number;
+}
+
+/** Credits of an account, and places in its rate windows, that are lent to a gateway. */
+export interface Loan {
+  /** Credits by which it has grown now; at first all of it. */
+  readonly added: number;
+  readonly places: Places;
+  /** What is lent to other gateways. */
+  readonly otherPlaces: Places;
+  /** Balance and rate windows of account and key, as the database knows them. */
+  readonly accountStatus: AccountStatus;
+  /** When the first of the account's lots expires; `Infinity` for never. */
+  readonly expiresAtMs: number;
+}
+
+/**
+ * Returns when the last lease of gateways ends, by the database's clock: they renew it for as long as they run and have credits.
+ *
+ * @returns Milliseconds since the epoch; 0 without a lease.
+ */
+export async function leaseUntilMs(
+  database: Database,
+  gatewayIds: readonly string[],
+): Promise<number> {
+  const row = await database.one(LEASE_UNTIL, [JSON.stringify(gatewayIds)]);
+  return Number(row?.until_ms ?? 0);
+}
+
+/** A request that was admitted from a loan and is not known to be settled. */
+export interface LentRequest {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly credits: number;
+  readonly admittedAtMs: number;
+}
+
+/** Interval at which it is looked whether loans have been returned. */
+const RETURNED_MS = 25;
+/** How long gateways have to return what was recalled. */
+const PATIENCE_MS = 2_000;
+
+const SPAN_NAMES = Object.keys(SPANS) as Span[];
+
+const CREDITS = "select credits from loans where account_id = ? and loan_id = ?";
+/** Whether a budget applies to the key: no request of it is admitted from a loan. */
+const HAS_BUDGET = "select 1 as found from budget_keys where key_id = ? limit 1";
+const OTHERS = `select ${
+  SPAN_NAMES.map((span) => `coalesce(sum(${span}), 0) as ${span}`).join(", ")
+} from loans where account_id = ? and loan_id <> ?`;
+const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
+    select min(expires_at_ms) from lots where account_id = loans.account_id and remaining > 0
+  ) as expires_at_ms
+  from loans where account_id = ? and loan_id = ?`;
+
+const LEASE_UNTIL = `select max(lease_until_ms) as until_ms from (
+    select gateway_id, lease_until_ms from loans union all select gateway_id, lease_until_ms from holds
+  ) where gateway_id in (select value from json_each(?))`;
+
+/**
+ * Lends credits and places to a gateway, or renews its loan and adds to it.
+ *
+ * @returns The loan; undefined if there is not enough to lend, if the loan has ended, or if the key has a budget.
+ */
+export async function lend(database: Database, ask: LoanRequest): Promise<Loan | undefined> {
+  const { accountId, keyId, gatewayId, nowMs, tierList } = ask;
+  const loan = [accountId, ask.loanId];
+  const [[before], , [row], [others], [status], [budget]] = await database.batch([
+    { sql: CREDITS, args: loan },
+    {
+      sql: `insert into loan_requests (${LOAN_REQUESTS.columns.join(", ")})
+        values (?, ?, ?, ?, ?, cast(? as integer), ?, ?, ?, ?)`,
+      args: [
+        accountId,
+        keyId,
+        gatewayId,
+        ask.loanId,
+        ask.isNew ? 1 : 0,
+        nowMs,
+        ask.leaseMs,
+        tierList.id,
+        ask.leastCredits,
+        ask.leastPlaces,
+      ],
+    },
+    { sql: LOAN, args: loan },
+    { sql: OTHERS, args: loan },
+    statusStatement(ask, tierList, nowMs),
+    { sql: HAS_BUDGET, args: [keyId] },
+  ]) as [Row[], Row[], Row[], Row[], Row[], Row[]];
+  if (row === undefined || budget !== undefined) return undefined;
+  return {
+    added: Number(row.credits) - Number(before?.credits ?? 0),
+    places: placesOf(row),
+    otherPlaces: placesOf(others!),
+    accountStatus: readStatus(status),
+    expiresAtMs: Number(row.expires_at_ms ?? Infinity),
+  };
+}
+
+function placesOf({ minute, hour, day }: Row): Places {
+  return { minute: Number(minute), hour: Number(hour), day: Number(day) };
+}
+
+/**
+ * Returns a loan. Requests that were admitted from it hold their credits themselves from then on. Returning it again
+ * changes nothing.
+ *
+ * @param returned The loan, and its requests that are not known to be settled.
+ */
+export async function returnLoan(
+  database: Database,
+  { accountId, gatewayId, loanId, leaseMs, requests }: {
+    readonly accountId: string;
+    readonly gatewayId: string;
+    readonly loanId: string;
+    readonly leaseMs: number;
+    readonly requests: readonly LentRequest[];
+  },
+): Promise<void> {
+  const list = requests.map(({ requestId, keyId, credits, admittedAtMs }) => ({
+    request_id: requestId,
+    key_id: keyId,
+    credits,
+    admitted_at_ms: admittedAtMs,
+  }));
+  await database.batch([{
+    sql: `insert into loan_returns (${LOAN_RETURNS.columns.join(", ")})
+      values (?, ?, ?, ?, ?)`,
+    args: [accountId, gatewayId, loanId, leaseMs, JSON.stringify(list)],
+  }]);
+}
+
+/** A loan as the database has it. */
+export interface LoanOf {
+  readonly accountId: string;
+  readonly loanId: string;
+}
+
+/**
+ * Renews all loans of a gateway.
+ *
+ * @returns The loans that it has.
+ */
+export async function renewLoans(
+  database: Database,
+  gatewayId: string,
+  leaseMs: number,
+): Promise<LoanOf[]> {
+  const [, rows] = await database.batch([
+    {
+      sql: `update loans set lease_until_ms = ${DATABASE_CLOCK} + ? where gateway_id = ?`,
+      args: [leaseMs, gatewayId],
+    },
+    { sql: "select account_id, loan_id from loans where gateway_id = ?", args: [gatewayId] },
+  ]);
+  return rows!.map((row) => ({
+    accountId: String(row.account_id),
+    loanId: String(row.loan_id),
+  }));
+}
+
+/** Ends the loans whose gateway has not renewed them. */
+export async function reapLoans(database: Database): Promise<void> {
+  await database.batch([{ sql: `delete from loans where lease_until_ms < ${DATABASE_CLOCK}` }]);
+}
+
+/** Ends what was lent to a gateway when it was last running. */
+export async function releaseLoansOf(database: Database, gatewayId: string): Promise<void> {
+  await database.batch([{ sql: "delete from loans where gateway_id = ?", args: [gatewayId] }]);
+}
+
+/**
+ * Asks gateways to return what is lent of an account.
+ *
+ * @returns Whether anything is lent.
+ */
+export async function recallLoans(database: Database, accountId: string): Promise<boolean> {
+  const [rows] = await database.batch([{
+    sql: "update loans set recalled = 1 where account_id = ? returning 1 as found",
+    args: [accountId],
+  }]);
+  return rows!.length > 0;
+}
+
+/**
+ * Waits until the loans that are recalled now have been returned, or nobody is likely to return them.
+ *
+ * @param accountId Whose loans. Default: everybody's.
+ * @param patienceMs How long gateways have.
+ */
+export async function awaitReturns(
+  database: Database,
+  { accountId, patienceMs = PATIENCE_MS }: {
+    readonly accountId?: string;
+    readonly patienceMs?: number | undefined;
+  },
+): Promise<void> {
+  const untilTick = performance.now() + patienceMs;
+  const of = accountId === undefined ? "" : "account_id = ? and ";
+  const args = accountId === undefined ? [] : [accountId];
+  const recalled = async () => {
+    const rows = await database.all(`select loan_id from loans where ${of}recalled = 1`, args);
+    return new Set(rows.map((row) => row.loan_id));
+  };
+  let open = await recalled();
+  while (open.size > 0 && performance.now() < untilTick) {
+    await delay(RETURNED_MS);
+    open = open.intersection(await recalled());
+  }
+}
+
+/** Loans that a gateway is to return. */
+export async function recalledLoans(database: Database, gatewayId: string): Promise<LoanOf[]> {
+  const row = await database.one(
+    `select json_group_array(json_object('accountId', account_id, 'loanId', loan_id)) as loans
+      from loans where gateway_id = ? and recalled = 1`,
+    [gatewayId],
+  );
+  return JSON.parse(String(row?.loans ?? "[]"));
+}
+
+/** Whether a loan of an account has been recalled and not been returned. */
+export async function isRecalled(database: Database, accountId: string): Promise<boolean> {
+  const row = await database.one(
+    "select 1 as found from loans where account_id = ? and recalled = 1 limit 1",
+    [accountId],
+  );
+  return row !== undefined;
+}

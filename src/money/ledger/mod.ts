@@ -1,0 +1,116 @@
+/**
+ * Credits: lots, entries, holds, settlement, audit.
+ *
+ * Promise: balance = sum of entries = sum of what the lots have left; what is held is never more than
+ * the balance; a request is settled once; no sequence of concurrent requests spends more than there
+ * is. The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them
+ * alike. Leaves to others: what a request costs (`catalog/`), what a caller is told (`admission/`).
+ *
+ * @module
+ */
+
+export { admit, type Decision, type HoldRequest, type Span, type WindowState } from "./admit.ts";
+export {
+  type Budget,
+  budgetId,
+  type BudgetName,
+  budgetOf,
+  type BudgetOwner,
+  budgetsOf,
+  budgetsOfKeys,
+  budgetsOfMembers,
+  budgetsOn,
+  keyBudgetsReading,
+} from "./budgets.ts";
+export { budgetText, describeBudget, localTime } from "./describe_budget.ts";
+export { openPeriods, openPeriodsOfKey } from "./open_periods.ts";
+export {
+  budgetStatements,
+  type BudgetTerms,
+  raiseBudget,
+  removeBudget,
+  removeStatements,
+  setBudget,
+} from "./set_budget.ts";
+export {
+  BUDGET_PERIODS,
+  type BudgetPeriod,
+  instantAt,
+  isTimeZone,
+  localMinute,
+  periodAt,
+  type PeriodBounds,
+} from "./periods.ts";
+export { audit, type AuditReport, type Mismatch, type Noun } from "./audit.ts";
+export {
+  balancesOf,
+  balancesReading,
+  type Credits,
+  creditsOf,
+  creditsReading,
+  expireLots,
+  expireLotsOf,
+  heldByKeyReading,
+  type Lot,
+  type LotSource,
+  type Pulse,
+} from "./credits.ts";
+export {
+  balanceReading,
+  type DaySum,
+  entriesButChargesReading,
+  sumsButChargesReading,
+} from "./entries_but_charges.ts";
+export { entriesBetween, entriesOf, entriesOfCause, type Entry } from "./entries.ts";
+export {
+  type Grant,
+  grantStatements,
+  idOfReference,
+  isNotGranted,
+  keptGrants,
+  lotStatement,
+  newLotId,
+} from "./grants.ts";
+export {
+  awaitReturns,
+  isRecalled,
+  leaseUntilMs,
+  lend,
+  type LentRequest,
+  type Loan,
+  type LoanOf,
+  type LoanRequest,
+  type Places,
+  reapLoans,
+  recalledLoans,
+  recallLoans,
+  releaseLoansOf,
+  renewLoans,
+  returnLoan,
+} from "./loans.ts";
+export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
+export {
+  type AttemptRecord,
+  type ChargePrices,
+  type Ending,
+  type FailureRecord,
+  KEY_OWNERS,
+  type KeyOwner,
+  type LentCredits,
+  settle,
+  type Settled,
+  type UsageRecord,
+} from "./settle.ts";
+export { type AccountStatus, accountStatusOf } from "./account_status.ts";
+export { SUMS } from "./rules/fragments.ts";
+export { RULES } from "./rules/mod.ts";
+export { isTakenBack, takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
+export { type BalanceRange, type Tier, TierList } from "./tiers.ts";
+export {
+  budgetUses,
+  type ExpiringLot,
+  expiringLots,
+  type LowBalance,
+  lowBalances,
+} from "./marks.ts";
+export { pruneWindows, settledRequests } from "./windows.ts";

@@ -1,0 +1,31 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+import { addToHours, addToTags, countsIn, notInSet, rolledUp } from "./fragments.ts";
+
+const RECORD = rolledUp("charged_credits");
+
+/**
+ * A record is added to its hour and day, to those of its tags and of why it failed, to its account's sums, and to what its
+ * key's budgets have spent in the periods in which the request was admitted.
+ */
+export const ADD_UP: Rule = {
+  name: "add_up",
+  sql: [
+    `create trigger usage_records_insert_adds_up after insert on usage_records
+    when ${notInSet("new.request_id")} begin
+    ${addToHours(RECORD)}
+    update balances set
+      consumed = consumed + new.charged_credits,
+      requests = requests + 1,
+      input_tokens = input_tokens + new.input_tokens,
+      output_tokens = output_tokens + new.output_tokens
+    where account_id = new.account_id;
+    update budget_periods set spent = spent + new.charged_credits
+    where new.charged_credits > 0
+      and ${countsIn("new.key_id", "coalesce(new.admitted_at_ms, new.started_at_ms)")};
+  end`,
+    `create trigger usage_records_insert_adds_tags after insert on usage_records
+    when (new.tags is not null or new.ending <> 'complete') and ${notInSet("new.request_id")} begin
+    ${addToTags(RECORD)}
+  end`,
+  ],
+};

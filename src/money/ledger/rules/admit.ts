@@ -1,0 +1,187 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+import {
+  BUDGET_JSON,
+  countRequests,
+  DATABASE_CLOCK,
+  expireFirst,
+  leftOfBudget,
+  OWES,
+  OWNERS,
+  periodOf,
+  type Span,
+  SPANS,
+  UNLIMITED,
+} from "./fragments.ts";
+import { createView, type Intake } from "./intake.ts";
+
+/** Requests that want to run. */
+export const ADMISSIONS = {
+  view: "admissions",
+  columns: [
+    "request_id",
+    "account_id",
+    "key_id",
+    "gateway_id",
+    // credits without which it is rejected, and those that it would hold if there were enough
+    "least",
+    "wanted",
+    "at_ms",
+    "lease_ms",
+    "tier_list",
+    // 1 if the verdict may be 'recall'; gateways of before schema 11 do not know it
+    "may_recall",
+    // the price of the most that the upstream would be asked for; gateways of before schema 25 do not say
+    "most",
+    // credits that it may cost beyond what is counted, of what it wants; gateways of before schema 26 do not say
+    "reserved",
+  ],
+} as const satisfies Intake;
+
+/** The columns of a window's limit and count are this and `_limit`, `_used`; those of the key come first. */
+export const WINDOWS = OWNERS.flatMap(({ of, table, prefix }) =>
+  (Object.keys(SPANS) as Span[]).map((span) => ({ of, table, span, name: `${prefix}${span}` }))
+);
+
+const WINDOW_COLUMNS = WINDOWS.flatMap(({ name }) => [`${name}_limit`, `${name}_used`]);
+
+/** The budget with the least left, as it is now. */
+const BUDGET = `(
+        select ${BUDGET_JSON}
+        from budgets join budget_periods on (${periodOf("budgets.id", "decisions.at_ms")})
+        where budgets.id = decisions.budget_id
+      )`;
+
+/** What was decided, by request, until the transaction ends; `limits` and `used` in the order of the windows. */
+export const DECISIONS = {
+  read: `select json_group_array(json_object('request_id', request_id, 'verdict', verdict,
+      'credits', decisions.credits, 'balance', balance, 'at_ms', at_ms, 'budget', json(${BUDGET}),
+      'limits', json_array(${WINDOWS.map(({ name }) => `${name}_limit`).join(", ")}),
+      'asked', asked, 'lent_ms', lent_ms,
+      'used', json_array(${WINDOWS.map(({ name }) => `${name}_used`).join(", ")})))
+    from json_each(?1) join decisions on request_id = value`,
+  cleanUp: "delete from decisions",
+};
+
+const USED = WINDOWS.map(({ of, table, span, name }) =>
+  `coalesce((select used from ${table} where ${of}_id = new.${of}_id and span_ms = ${SPANS[span]}
+          and at_ms = new.at_ms / ${SPANS[span]} * ${SPANS[span]}), 0) as ${name}_used`
+);
+
+/** A tier without limits for accounts, of an older gateway, allows an account five times those of a key. */
+export const ACCOUNT_LIMITS = Object.keys(SPANS).map((span) =>
+  `coalesce(account_${span}, min(5 * ${span}, ${UNLIMITED})) as account_${span}`
+);
+
+/** What loans reserve of each span. */
+const LENT = Object.keys(SPANS).map((span) => `coalesce(sum(${span}), 0) as lent_${span}`);
+
+/** The budget of the key that has the least left, and whether one has no period of that time. */
+const LEAST_BUDGET = `(
+        select count(*) > count(spent) as lacks_period, budget_keys.budget_id,
+          coalesce(min(${leftOfBudget("new.at_ms")}), ${UNLIMITED}) as budget
+        from budget_keys join budgets on budgets.id = budget_keys.budget_id
+          left join budget_periods on (${periodOf("budget_keys.budget_id", "new.at_ms")})
+        where budget_keys.key_id = new.key_id
+      )`;
+
+const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >= ${name}`)
+  .join("\n            or ");
+
+/** What a request lacks of the credits that it may cost, where that is not known before. */
+const LACKS =
+  "iif(new.reserved > 0, max(0, new.wanted - max(0, min(new.wanted, free, budget))), 0)";
+
+/**
+ * May this request run, and on how many credits? In this order it is rejected
+ *
+ * 1. `credits`: when its account's balance is in no tier;
+ * 2. `rate`: when its key or its account has used up a minute, an hour or a day of UTC;
+ * 3. `uncollected`: when the account has a request in flight, and since its newest lot its balance did not
+ *    cover a charge;
+ * 4. `budget`: when a budget that applies to its key has less left than the request needs at least;
+ * 5. `credits`: when the balance has less than that which is not held;
+ * 6. `unreserved`: when its upstream alone gets to know what it costs, it cannot hold all that may be, and it is not alone:
+ *    another request is in flight although the balance does not cover this one, or another one that lacks credits, too. So of the
+ *    requests of a moment no more than one may cost more than there is.
+ *
+ * What is lent to gateways counts as used and held. Where that would reject it, or leave it less than it wants, the
+ * verdict is `recall` instead, for gateways that know it: all loans of the account are recalled, and the request is to be decided on again when
+ * they have been returned.
+ *
+ * When a budget has no period of that time yet, the verdict is `period`: the request is to be decided on again when its
+ * gateway has opened it.
+ *
+ * Otherwise it is counted in all six windows and holds what it wants, as far as balance and budgets go. Its upstream may be asked
+ * for what it holds, and for more as far as budgets go and the balance covers that too, beside all that other requests hold or
+ * have asked for. What has expired does not count. A request that has ended is not decided on again: networks deliver late.
+ */
+export const ADMIT: Rule = {
+  name: "admit",
+  sql: [
+    createView(ADMISSIONS),
+    `create trigger admissions_decide instead of insert on admissions
+    when not exists (select 1 from usage_records where request_id = new.request_id) begin
+    ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
+    insert into decisions (request_id, at_ms, verdict, credits, asked, lacks, lent_ms, balance, budget_id,
+      ${WINDOW_COLUMNS.join(", ")})
+    select new.request_id, new.at_ms,
+      case
+        when lacks_period then 'period'
+        when minute is null then 'credits'
+        when loans > 0 and new.may_recall and (
+            ${NO_PLACE}
+            or budget >= new.least and free < iif(new.reserved > 0, new.wanted, min(new.wanted, budget))
+            or ${OWES}
+          ) then 'recall'
+        when ${NO_PLACE}
+          then 'rate'
+        when held > 0 and ${OWES} then 'uncollected'
+        when budget < new.least then 'budget'
+        when free < new.least then 'credits'
+        when ${LACKS} > 0 and (lacking > 0 or held > 0 and free < new.wanted)
+          then 'unreserved'
+        else 'admitted'
+      end,
+      min(new.wanted, free, budget),
+      min(coalesce(new.most, new.wanted), budget, max(min(new.wanted, free), free - asked_more)),
+      ${LACKS},
+      iif(free < new.least and free + lent >= new.least, lent_ms, null), balance, budget_id,
+      ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
+    from (
+      select balance, held, balance - held as free, tiers.minute, tiers.hour, tiers.day,
+        loans, lent, lent_ms, asked_more, lacking, ${
+      Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
+    },
+        ${ACCOUNT_LIMITS.join(",\n        ")},
+        lacks_period, budget_id, budget,
+        ${USED.join(",\n        ")}
+      from balances left join tiers on list_id = new.tier_list and above = (
+        select max(above) from tiers where list_id = new.tier_list and above < balance
+      ), (
+        select count(*) as loans, coalesce(sum(credits), 0) as lent,
+          max(0, max(lease_until_ms) - ${DATABASE_CLOCK}) as lent_ms, ${LENT.join(", ")}
+        from loans where account_id = new.account_id
+      ), (
+        select coalesce(sum(max(0, asked - credits)), 0) as asked_more,
+          count(iif(lacks > 0, 1, null)) as lacking
+        from holds where account_id = new.account_id
+      ), ${LEAST_BUDGET}
+      where account_id = new.account_id
+    );
+    update loans set recalled = 1
+    where account_id = new.account_id and recalled = 0
+      and exists (select 1 from decisions where request_id = new.request_id and verdict = 'recall');
+    ${
+      countRequests(`(
+      select new.key_id as key_id, new.account_id as account_id, new.at_ms as admitted_at_ms
+      from decisions where request_id = new.request_id and verdict = 'admitted'
+    ) where true`)
+    }
+    insert into holds (request_id, account_id, key_id, gateway_id, credits, asked, lacks, created_at_ms,
+      lease_until_ms)
+    select new.request_id, new.account_id, new.key_id, new.gateway_id, credits, asked, lacks, new.at_ms,
+      ${DATABASE_CLOCK} + new.lease_ms
+    from decisions where request_id = new.request_id and verdict = 'admitted';
+  end`,
+  ],
+};

@@ -1,0 +1,63 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+import { heldIn, spentIn } from "./fragments.ts";
+
+/** Adds up the periods of a budget again, if the key may have made requests. */
+function addUp(row: "new" | "old"): string {
+  return `update budget_periods set
+      spent = ${spentIn("budget_periods.budget_id", "starts_at_ms", "ends_at_ms")},
+      held = ${heldIn("budget_periods.budget_id", "starts_at_ms", "ends_at_ms")}
+    where budget_id = ${row}.budget_id and (
+      exists (select 1 from key_uses where key_id = ${row}.key_id)
+      or exists (select 1 from holds where key_id = ${row}.key_id)
+    );`;
+}
+
+/** Keeps what a key is made with in step with its budget for life. */
+function tellKey(row: "new" | "old", credits: string): string {
+  return `update keys set budget_credits = ${credits}
+    where ${row}.owner = 'key' and ${row}.period = 'life' and id = ${row}.owner_id
+      and budget_credits is not ${credits};`;
+}
+
+/** The team, or the account, of a member by whom a budget is owned: `team:account`. */
+const TEAM_OF_MEMBER = "substr(new.owner_id, 1, instr(new.owner_id, ':') - 1)";
+const ACCOUNT_OF_MEMBER = "substr(new.owner_id, instr(new.owner_id, ':') + 1)";
+
+/**
+ * A budget on a key applies to that key; one on an account to all keys that it pays for; one on a team to all its keys; one
+ * on a member to the keys of that team that are for the member. From the moment that a budget applies to a key, what is lent of the key's account is recalled,
+ * what its requests spend and hold counts in the budget, and gateways know of it, as the key has changed.
+ */
+export const APPLY_BUDGETS: Rule = {
+  name: "apply_budgets",
+  sql: [
+    `create trigger budgets_insert_applies after insert on budgets begin
+    insert into budget_keys (key_id, budget_id)
+    select id, new.id from keys where new.owner = 'key' and id = new.owner_id
+    union all
+    select id, new.id from keys where new.owner = 'account' and account_id = new.owner_id
+    union all
+    select id, new.id from keys where new.owner = 'team' and team_id = new.owner_id
+    union all
+    select id, new.id from keys where new.owner = 'member' and team_id = ${TEAM_OF_MEMBER}
+      and member_id = ${ACCOUNT_OF_MEMBER};
+    ${tellKey("new", "new.credits")}
+  end`,
+    `create trigger budgets_update_tells_key after update of credits on budgets begin
+    ${tellKey("new", "new.credits")}
+  end`,
+    `create trigger budgets_delete_tells_key after delete on budgets begin
+    ${tellKey("old", "null")}
+  end`,
+    `create trigger budget_keys_insert_applies after insert on budget_keys begin
+    update keys set budgets = budgets + 1 where id = new.key_id;
+    update loans set recalled = 1
+    where account_id = (select account_id from keys where id = new.key_id) and recalled = 0;
+    ${addUp("new")}
+  end`,
+    `create trigger budget_keys_delete_ends after delete on budget_keys begin
+    update keys set budgets = budgets - 1 where id = old.key_id;
+    ${addUp("old")}
+  end`,
+  ],
+};

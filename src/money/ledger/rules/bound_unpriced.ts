@@ -1,0 +1,15 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+
+/**
+ * A charged record without its prices, which only gateways of before schema 5 write, moves the bound up to
+ * which records may lack them. The audit demands prices of all later ones.
+ */
+export const BOUND_UNPRICED: Rule = {
+  name: "bound_unpriced",
+  sql: [
+    `create trigger usage_records_insert_without_prices after insert on usage_records
+    when new.usage_source is not null and new.input_price is null begin
+    update price_storage set unpriced_through = max(unpriced_through, new.request_id);
+  end`,
+  ],
+};

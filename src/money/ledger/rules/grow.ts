@@ -1,0 +1,59 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+import { budgetLeft, DATABASE_CLOCK, expireFirst } from "./fragments.ts";
+import { createView, type Intake } from "./intake.ts";
+
+/** In-flight requests that need to hold more. */
+export const GROWTHS = {
+  view: "growths",
+  columns: [
+    "request_id",
+    "account_id",
+    "key_id",
+    "gateway_id",
+    // credits that it would hold in all
+    "wanted",
+    "at_ms",
+    "lease_ms",
+    "admitted_at_ms",
+  ],
+} as const satisfies Intake;
+
+/** What is held now, by request. */
+export const HELD =
+  `select json_group_array(json_object('request_id', request_id, 'credits', credits))
+    from json_each(?1) join holds on request_id = value`;
+
+/** When it was admitted; gateways of before schema 5 do not say. */
+const ADMITTED_AT = "coalesce(new.admitted_at_ms, new.at_ms)";
+
+const BUDGET_LEFT = budgetLeft({ admittedAtMs: ADMITTED_AT, nowMs: "new.at_ms" });
+
+const FREE = "(select balance - held from balances where account_id = new.account_id)";
+
+/**
+ * A hold grows up to the credits that are wanted in all, as far as balance and budgets go, and never shrinks. In budgets it
+ * counts in the periods in which its request was admitted, whatever period it is now; a raise that has ended is over.
+ * One that was released with its lease is made again, as of when its request was admitted. What has expired
+ * does not count, and a request that has ended holds nothing.
+ */
+export const GROW: Rule = {
+  name: "grow",
+  sql: [
+    createView(GROWTHS),
+    `create trigger growths_extend_hold instead of insert on growths
+    when not exists (select 1 from usage_records where request_id = new.request_id) begin
+    ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
+    insert into holds (request_id, account_id, key_id, gateway_id, credits, created_at_ms,
+      lease_until_ms)
+    select new.request_id, new.account_id, new.key_id, new.gateway_id, credits,
+      ${ADMITTED_AT}, ${DATABASE_CLOCK} + new.lease_ms
+    from (select min(new.wanted, ${FREE}, ${BUDGET_LEFT}) as credits)
+    where credits > 0
+    on conflict (request_id) do update set credits = max(holds.credits, min(
+      new.wanted,
+      holds.credits + ${FREE},
+      holds.credits + ${BUDGET_LEFT}
+    ));
+  end`,
+  ],
+};

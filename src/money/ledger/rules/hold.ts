@@ -1,0 +1,27 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+import { countsIn } from "./fragments.ts";
+
+/**
+ * What an account and each budget of a key hold is the sum of their holds, whatever happens to a hold. In a budget it is
+ * held in the period in which its request was admitted.
+ */
+export const HOLD: Rule = {
+  name: "hold",
+  sql: [
+    `create trigger holds_insert_holds after insert on holds begin
+    update balances set held = held + new.credits where account_id = new.account_id;
+    update budget_periods set held = held + new.credits
+    where ${countsIn("new.key_id", "new.created_at_ms")};
+  end`,
+    `create trigger holds_update_holds after update of credits on holds begin
+    update balances set held = held + new.credits - old.credits where account_id = new.account_id;
+    update budget_periods set held = held + new.credits - old.credits
+    where ${countsIn("new.key_id", "new.created_at_ms")};
+  end`,
+    `create trigger holds_delete_releases after delete on holds begin
+    update balances set held = held - old.credits where account_id = old.account_id;
+    update budget_periods set held = held - old.credits
+    where ${countsIn("old.key_id", "old.created_at_ms")};
+  end`,
+  ],
+};

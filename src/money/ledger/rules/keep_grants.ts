@@ -1,0 +1,13 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+
+/** Each lot is kept a second time as it was granted, so that a later change of the lot shows. */
+export const KEEP_GRANTS: Rule = {
+  name: "keep_grants",
+  sql: [
+    `create trigger lots_insert_is_kept after insert on lots begin
+    insert into grants (lot_id, account_id, source, note, credits, created_at_ms, expires_at_ms)
+    values (new.id, new.account_id, new.source, new.note, new.granted, new.created_at_ms,
+      new.expires_at_ms);
+  end`,
+  ],
+};

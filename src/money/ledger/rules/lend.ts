@@ -1,0 +1,106 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+import { ACCOUNT_LIMITS, WINDOWS } from "./admit.ts";
+import { DATABASE_CLOCK, expireFirst, OWES, type Span, SPANS } from "./fragments.ts";
+import { createView, type Intake } from "./intake.ts";
+
+/** Gateways that want to admit requests of an account themselves. */
+export const LOAN_REQUESTS = {
+  view: "loan_requests",
+  columns: [
+    "account_id",
+    // the key whose requests there are; its windows must have places as well
+    "key_id",
+    "gateway_id",
+    "loan_id",
+    // 1 for a loan that the gateway does not have yet
+    "is_new",
+    "at_ms",
+    "lease_ms",
+    "tier_list",
+    // less than this is not worth a loan
+    "least_credits",
+    "least_places",
+  ],
+} as const satisfies Intake;
+
+const NAMES = Object.keys(SPANS) as Span[];
+
+/** Requests in the windows of `new.at_ms`, or in later ones: the loan may be made a moment after it was asked for. */
+const USED = WINDOWS.map(({ of, table, span, name }) =>
+  `coalesce((select max(used) from ${table} where ${of}_id = new.${of}_id
+            and span_ms = ${SPANS[span]}
+            and at_ms >= new.at_ms / ${SPANS[span]} * ${SPANS[span]}), 0) as ${name}_used`
+);
+
+/** Half of the places of a span that neither requests nor other loans have taken. */
+const PLACES = NAMES.map((span) =>
+  `max(0, (min(${span} - ${span}_used, account_${span} - account_${span}_used) - others_${span}) / 2)`
+);
+
+/** Whether a budget applies to the key, or one that is not a key's own to the account. */
+const HAS_BUDGET = `(
+        exists (select 1 from budget_keys where key_id = new.key_id)
+        or exists (
+          select 1 from keys join budget_keys on budget_keys.key_id = keys.id
+            join budgets on budgets.id = budget_keys.budget_id
+          where keys.account_id = new.account_id and keys.budgets > 0 and budgets.owner <> 'key'
+        )
+      )`;
+
+/**
+ * Lends a gateway half of an account's credits that are not held, and half of the places that are left in the rate
+ * windows: that many requests may be admitted in any one minute, hour or day. The other half is for other gateways, and for
+ * requests that the database decides on. A loan that the gateway has is renewed and grows up to that; it never shrinks.
+ *
+ * Nothing is lent from less than is wanted at least, from an account with uncollected charges since its newest lot, to
+ * requests of a key with a budget, from an account to which a budget applies that is not a key's own, nor in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
+ * place of one that the gateway does not know of, since the answer to its question was lost.
+ */
+export const LEND: Rule = {
+  name: "lend",
+  sql: [
+    createView(LOAN_REQUESTS),
+    `create trigger loan_requests_lend instead of insert on loan_requests begin
+    ${expireFirst("'expiry_' || lower(hex(randomblob(8)))")}
+    delete from loans
+    where account_id = new.account_id and gateway_id = new.gateway_id and new.is_new
+      and loan_id <> new.loan_id;
+    insert into loans (account_id, gateway_id, loan_id, credits, ${NAMES.join(", ")},
+      lease_until_ms)
+    select new.account_id, new.gateway_id, new.loan_id, lendable, ${
+      NAMES.map((span) => `${span}_places`).join(", ")
+    },
+      ${DATABASE_CLOCK} + new.lease_ms
+    from (
+      select (balance - held + own) / 2 as lendable,
+        ${PLACES.map((places, at) => `${places} as ${NAMES[at]}_places`).join(",\n        ")}
+      from (
+        select balance, held, tiers.minute, tiers.hour, tiers.day,
+          ${ACCOUNT_LIMITS.join(",\n          ")},
+          ${USED.join(",\n          ")}
+        from balances join tiers on list_id = new.tier_list and above = (
+          select max(above) from tiers where list_id = new.tier_list and above < balance
+        )
+        where account_id = new.account_id
+      ), (
+        select ${
+      NAMES.map((span) =>
+        `coalesce(sum(${span}) filter (where gateway_id <> new.gateway_id), 0) as others_${span}`
+      ).join(",\n          ")
+    },
+          coalesce(sum(credits) filter (where gateway_id = new.gateway_id), 0) as own,
+          coalesce(max(recalled) filter (where loan_id = new.loan_id), 0) as is_recalled,
+          count(*) filter (where loan_id = new.loan_id) as has_loan
+        from loans where account_id = new.account_id
+      )
+      where (has_loan or new.is_new) and not is_recalled and not ${OWES} and not ${HAS_BUDGET}
+    )
+    where lendable >= new.least_credits
+      and ${NAMES.map((span) => `${span}_places >= new.least_places`).join(" and ")}
+    on conflict (account_id, gateway_id) do update set
+      credits = max(loans.credits, excluded.credits),
+      ${NAMES.map((span) => `${span} = max(loans.${span}, excluded.${span})`).join(",\n      ")},
+      lease_until_ms = excluded.lease_until_ms;
+  end`,
+  ],
+};

@@ -1,0 +1,34 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+import { UNLIMITED } from "./fragments.ts";
+
+/** IDs of all budgets that a new key's account, team and member can have; null for what it does not have. */
+const BUDGETS_OF_OTHERS = [
+  "'account:' || new.account_id",
+  "'team:' || new.team_id",
+  "'member:' || new.team_id || ':' || new.member_id",
+].flatMap((owner) => ["day", "week", "month", "life"].map((period) => `${owner} || ':${period}'`));
+
+/**
+ * Each account has a balance from the moment it exists. A key that is made with a budget for life has that from then on, and
+ * the budgets of its account, team and member apply to it.
+ */
+export const OPEN_BALANCES: Rule = {
+  name: "open_balances",
+  sql: [
+    `create trigger accounts_insert_opens_balance after insert on accounts begin
+    insert into balances (account_id) values (new.id);
+  end`,
+    `create trigger keys_insert_opens_budget after insert on keys
+    when new.budget_credits is not null begin
+    insert into budgets (id, owner, owner_id, period, zone, credits, set_at_ms)
+    values ('key:' || new.id || ':life', 'key', new.id, 'life', 'UTC', new.budget_credits,
+      new.created_at_ms);
+    insert into period_openings (budget_id, at_ms, starts_at_ms, ends_at_ms)
+    values ('key:' || new.id || ':life', 0, 0, ${UNLIMITED});
+  end`,
+    `create trigger keys_insert_has_budgets_of_others after insert on keys begin
+    insert into budget_keys (key_id, budget_id)
+    select new.id, id from budgets where id in (${BUDGETS_OF_OTHERS.join(", ")});
+  end`,
+  ],
+};

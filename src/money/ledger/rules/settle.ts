@@ -1,0 +1,114 @@
+import type { Rule } from "../../../ground/database/mod.ts";
+import { countRequests, takeFromLots } from "./fragments.ts";
+import { createView, type Intake } from "./intake.ts";
+
+/** Requests that have ended. */
+export const SETTLEMENTS = {
+  view: "settlements",
+  columns: [
+    "request_id",
+    "account_id",
+    "key_id",
+    "dialect",
+    "route",
+    "upstream",
+    "upstream_model",
+    "attempts",
+    "status",
+    "ending",
+    "streamed",
+    "usage_source",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "started_at_ms",
+    "first_token_ms",
+    "duration_ms",
+    "price_credits",
+    "ignored",
+    "input_price",
+    "cached_price",
+    "output_price",
+    "minimum_credits",
+    "admitted_at_ms",
+    "settled_at_ms",
+    "reason",
+    "message",
+    "attempt_list",
+    // the loan that its gateway admitted it from, and how many credits of it; null if the database admitted it
+    "loan_id",
+    "lent",
+    // an object of names and values; null for none
+    "tags",
+    // what it costs besides its tokens, in the price; gateways of before schema 25 say none of these
+    "extra_credits",
+    "counted_input",
+    "counted_output",
+    "reported_input",
+    "reported_output",
+    // whose key its reply came with; null for the gateway's
+    "own_key",
+  ],
+} as const satisfies Intake;
+
+/** What was charged, by request. */
+export const CHARGED = `select json_group_array(json_object('request_id', request_id,
+      'charged_credits', charged_credits, 'balance_credits', balance_credits))
+    from json_each(?1) join usage_records on request_id = value`;
+
+const NOT_RECORDED: readonly string[] = ["ignored", "loan_id", "lent", "extra_credits"];
+
+/** Columns of the record that are as the settlement gives them. */
+export const RECORDED = SETTLEMENTS.columns.filter((column) => !NOT_RECORDED.includes(column));
+
+/** Whether the request was admitted from a loan that was not returned meanwhile: the return made it a hold. */
+const IS_LENT =
+  "new.lent is not null and not exists (select 1 from holds where request_id = new.request_id)";
+
+/**
+ * The end of a request, once: what it held, of its own or of a loan, is released, its price is taken from its account's lots, its
+ * record is written. The charge is the price, but no more than the balance has that other requests do not hold. Budgets bound
+ * what is held and asked for; what a request costs beyond that, since its upstream went further, is charged all the same, and
+ * counts in them. The record says how much the balance did not cover, which is owed. A request that has a record, or entries
+ * of a record that was pruned, is not settled again.
+ */
+export const SETTLE: Rule = {
+  name: "settle",
+  sql: [
+    createView(SETTLEMENTS),
+    `create trigger settlements_settle instead of insert on settlements
+    when not exists (select 1 from usage_records where request_id = new.request_id)
+      and not exists (select 1 from entries where cause_id = new.request_id) begin
+    update loans set credits = credits - min(credits, new.lent, new.price_credits)
+    where account_id = new.account_id and loan_id = new.loan_id and ${IS_LENT};
+    ${
+      countRequests(`(
+      select new.key_id as key_id, new.account_id as account_id,
+        new.admitted_at_ms as admitted_at_ms
+      where new.admitted_at_ms is not null and ${IS_LENT}
+    ) where true`)
+    }
+    delete from holds where request_id = new.request_id;
+    ${
+      takeFromLots({
+        kind: "charge",
+        causeId: "new.request_id",
+        credits: `(select min(new.price_credits, balance - held)
+          from balances where account_id = new.account_id)`,
+        atMs: "new.settled_at_ms",
+      })
+    }
+    insert into usage_records (${RECORDED.join(", ")}, ignored, extra_credits, charged_credits,
+      balance_credits, owed_credits)
+    select ${RECORDED.map((column) => `new.${column}`).join(", ")}, coalesce(new.ignored, ''),
+      coalesce(new.extra_credits, 0), charged, balance, new.price_credits - charged
+    from (
+      select balance, coalesce(
+        (select -sum(credits) from entries where cause_id = new.request_id), 0
+      ) as charged
+      from balances where account_id = new.account_id
+    );
+  end`,
+  ],
+};

@@ -1,0 +1,342 @@
+import { createHash } from "node:crypto";
+import { type Account, AccountError, mustNotMislead } from "../../people/accounts/mod.ts";
+import { type Database, DatabaseError, type Row } from "../../ground/database/mod.ts";
+import { grantStatements } from "../ledger/mod.ts";
+import { displayed, newId, randomText } from "../../ground/platform/mod.ts";
+import type { PackageOffer } from "./checkout.ts";
+
+/** A redemption code, without the code itself, of which only a digest is kept. */
+export interface RedemptionCode {
+  readonly id: string;
+  /** Its first characters, to recognise it. */
+  readonly hint: string;
+  readonly packageId: string | null;
+  readonly packageName: string | null;
+  readonly credits: number;
+  /** Lifetime of its credits; null: never expire. */
+  readonly validDays: number | null;
+  readonly note: string;
+  readonly createdAtMs: number;
+  /** Until when it can be redeemed; null: always. */
+  readonly expiresAtMs: number | null;
+  readonly revokedAtMs: number | null;
+  readonly redeemedAtMs: number | null;
+  /** ID of the account that redeemed it. */
+  readonly redeemedBy: string | null;
+}
+
+/** What codes are made for. */
+export interface CodeRequest {
+  /** A package, with its credits and lifetime. */
+  readonly offer?: PackageOffer | undefined;
+  /** A number of credits, without a package or for one that has none. */
+  readonly credits?: number | undefined;
+  readonly validDays?: number | undefined;
+  readonly expiresAtMs?: number | undefined;
+  readonly note?: string | undefined;
+  /** How many codes. */
+  readonly count?: number | undefined;
+  /** The codes. Default: random ones. */
+  readonly codes?: readonly MadeCode[] | undefined;
+}
+
+/** Thrown if codes of these IDs were made before. */
+export class DuplicateCode extends AccountError {
+  constructor(options?: ErrorOptions) {
+    super("These codes were made already", { ...options, fault: "conflict" });
+  }
+}
+
+/** A code with its ID, before only its digest is kept. */
+export interface MadeCode {
+  readonly id: string;
+  readonly code: string;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+/** Wrong codes within an hour. */
+const MAX_OF_ACCOUNT = 10;
+const MAX_OF_CLIENT = 30;
+const MAX_CODES = 1_000;
+const MAX_CREDITS = 1e12;
+const NEVER = Number.MAX_SAFE_INTEGER;
+/** Letters and digits that are not mistaken for each other: 5 bits each. */
+const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+/** 80 bits: they cannot be guessed, however many there are. */
+const LENGTH = 16;
+/** Of what codes are made from: over 200 bits. */
+const SECRET_CHARS = 43;
+
+/** Makes, lists, revokes and redeems codes that are worth credits, each once. */
+export class Codes {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  /**
+   * Makes codes.
+   *
+   * @returns Each code with its ID. The codes cannot be read again.
+   * @throws {AccountError} If the request is invalid.
+   */
+  async make(
+    { offer, credits: given, validDays: givenDays, expiresAtMs, note = "", count = 1, codes }:
+      CodeRequest,
+  ): Promise<readonly MadeCode[]> {
+    const credits = offer?.credits ?? given;
+    if (credits === undefined) throw new AccountError("Specify a package or a number of credits");
+    if (!Number.isSafeInteger(credits) || credits < 1 || credits > MAX_CREDITS) {
+      throw new AccountError(
+        `The credits of a code must be 1 to ${MAX_CREDITS.toLocaleString("en-US")}`,
+      );
+    }
+    if (!Number.isSafeInteger(count) || count < 1 || count > MAX_CODES) {
+      throw new AccountError(
+        `The number of codes must be 1 to ${MAX_CODES.toLocaleString("en-US")}`,
+      );
+    }
+    const validDays = offer === undefined ? givenDays ?? null : offer.validDays;
+    if (validDays !== null && (!Number.isSafeInteger(validDays) || validDays < 1)) {
+      throw new AccountError("The lifetime of credits must be at least a day");
+    }
+    const nowMs = this.#now();
+    if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
+      throw new AccountError("The expiry of a code must be in the future");
+    }
+    mustNotMislead("note", note);
+    if (note.length > 500) throw new AccountError("Note too long: the limit is 500 characters");
+    const made = codes ?? codesOf(randomText(SECRET_CHARS), count);
+    const statements = made.map(({ id, code }) => ({
+      sql: `insert into redemption_codes (id, digest, hint, package_id, package_name, credits,
+          valid_days, note, created_at_ms, expires_at_ms)
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      args: [
+        id,
+        digestOf(code),
+        code.slice(0, 4),
+        offer?.id ?? null,
+        offer?.name ?? null,
+        credits,
+        validDays,
+        note,
+        nowMs,
+        expiresAtMs ?? NEVER,
+      ],
+    }));
+    try {
+      await this.#database.batch(statements);
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
+      throw new DuplicateCode({ cause: error });
+    }
+    return made;
+  }
+
+  /**
+   * Lists codes, newest first.
+   *
+   * @param options The last one of the page before, and how many at most.
+   */
+  async list(
+    { limit = 1_000, after }: {
+      readonly limit?: number;
+      readonly after?: Pick<RedemptionCode, "id" | "createdAtMs"> | undefined;
+    } = {},
+  ): Promise<RedemptionCode[]> {
+    const rows = await this.#database.all(
+      `${SELECT} where ?2 is null or (-created_at_ms, id) > (-?2, ?3)
+        order by created_at_ms desc, id limit ?1`,
+      [limit, after?.createdAtMs ?? null, after?.id ?? null],
+    );
+    return rows.map(readCode);
+  }
+
+  /** Gets a code by its ID. */
+  async byId(id: string): Promise<RedemptionCode | undefined> {
+    const row = await this.#database.one(`${SELECT} where id = ?`, [id]);
+    return row && readCode(row);
+  }
+
+  /** Finds what somebody has typed, also if it is not valid any more. */
+  async find(given: string): Promise<RedemptionCode | undefined> {
+    const row = await this.#database.one(`${SELECT} where digest = ?`, [digestOf(given)]);
+    return row && readCode(row);
+  }
+
+  /**
+   * Revokes a code that was not redeemed. Revoking it again changes nothing.
+   *
+   * @throws {AccountError} If there is no such code, or it was redeemed.
+   */
+  async revoke(id: string): Promise<void> {
+    const [, after] = await this.#database.batch([
+      {
+        sql: `update redemption_codes set revoked_at_ms = ?
+          where id = ? and revoked_at_ms is null and redeemed_at_ms is null`,
+        args: [this.#now(), id],
+      },
+      { sql: "select revoked_at_ms from redemption_codes where id = ?", args: [id] },
+    ]);
+    const [row] = after!;
+    if (row === undefined) {
+      throw new AccountError(
+        `Unknown code ID ${JSON.stringify(id.slice(0, 60))}. List codes with: sluice codes list`,
+      );
+    }
+    if (row.revoked_at_ms === null) throw new AccountError(`Code ${id} was redeemed already`);
+  }
+
+  /**
+   * Counts a try, then redeems a code: its credits go to the account, once.
+   *
+   * @param account Who redeems it.
+   * @param given The code as it was typed.
+   * @param client The client's address, of which wrong codes are counted as well.
+   * @returns The credits and until when they are valid.
+   * @throws {AccountError} If the code is not valid, or too many wrong ones were tried.
+   */
+  async redeem(
+    account: Account,
+    given: string,
+    client: string,
+  ): Promise<{ readonly credits: number; readonly expiresAtMs: number | null }> {
+    await this.countTry(account, client);
+    return await this.redeemCounted(account, given, client);
+  }
+
+  /** Redeems a code of which the try was counted. @throws {AccountError} If it is not valid. */
+  async redeemCounted(
+    account: Account,
+    given: string,
+    client: string,
+  ): Promise<{ readonly credits: number; readonly expiresAtMs: number | null }> {
+    const nowMs = this.#now();
+    const digest = digestOf(given);
+    const row = await this.#database.one(
+      `select id, credits, valid_days, package_name from redemption_codes where digest = ?
+        and revoked_at_ms is null and (expires_at_ms > ? or redeemed_at_ms is not null)`,
+      [digest, nowMs],
+    );
+    // which of the reasons it is, is nobody's business who guesses
+    const invalid = () =>
+      new AccountError("This code is not valid: it is mistyped, already used, revoked or expired");
+    if (row === undefined) throw invalid();
+    const id = String(row.id);
+    const validDays = row.valid_days === null ? null : Number(row.valid_days);
+    const expiresAtMs = validDays === null ? null : Math.min(nowMs + validDays * DAY_MS, NEVER);
+    const [redeemed] = await this.#database.batch([
+      {
+        sql: `update redemption_codes set redeemed_at_ms = ?, redeemed_by = ?
+          where id = ? and redeemed_at_ms is null and revoked_at_ms is null and expires_at_ms > ?
+          returning id`,
+        args: [nowMs, account.id, id, nowMs],
+      },
+      ...grantStatements({
+        lotId: `lot_${id}`,
+        accountId: account.id,
+        source: "grant",
+        credits: Number(row.credits),
+        expiresAtMs,
+        note: row.package_name === null ? "Redeemed code" : `Redeemed code: ${row.package_name}`,
+        atMs: nowMs,
+        onlyIf: {
+          sql: `exists (select 1 from redemption_codes
+            where id = ? and redeemed_by = ? and redeemed_at_ms = ?)`,
+          args: [id, account.id, nowMs],
+        },
+      }),
+      // a code that was right does not count against those who have several
+      ...windowsOf(account, client).map(([who]) => ({
+        sql: `update code_tries set tries = max(1, tries - 1)
+          where tried_by = ? and window_at_ms = ? and exists (
+            select 1 from redemption_codes where id = ? and redeemed_by = ? and redeemed_at_ms = ?
+          )`,
+        args: [who, windowAt(nowMs), id, account.id, nowMs],
+      })),
+    ]);
+    if (redeemed!.length === 0) throw invalid();
+    return { credits: Number(row.credits), expiresAtMs };
+  }
+
+  /**
+   * Counts that an account, at a client's address, tries a code.
+   *
+   * @throws {AccountError} If it has tried too many within the hour.
+   */
+  async countTry(account: Account, client: string): Promise<void> {
+    const nowMs = this.#now();
+    const windows = windowsOf(account, client);
+    const counts = await this.#database.batch([
+      ...windows.map(([who]) => ({
+        sql: `insert into code_tries (tried_by, window_at_ms, tries) values (?, ?, 1)
+          on conflict (tried_by, window_at_ms) do update set tries = tries + 1 returning tries`,
+        args: [who, windowAt(nowMs)],
+      })),
+      { sql: "delete from code_tries where window_at_ms < ?", args: [nowMs - DAY_MS] },
+    ]);
+    if (windows.every(([, max], at) => Number(counts[at]![0]?.tries ?? 0) <= max)) return;
+    throw new AccountError("Too many codes were tried. Try again in an hour");
+  }
+}
+
+function windowsOf(account: Account, client: string): [who: string, max: number][] {
+  return [[`account ${account.id}`, MAX_OF_ACCOUNT], [`client ${client}`, MAX_OF_CLIENT]];
+}
+
+function windowAt(nowMs: number): number {
+  return Math.floor(nowMs / HOUR_MS) * HOUR_MS;
+}
+
+const SELECT = `select id, hint, package_id, package_name, credits, valid_days, note, created_at_ms,
+    expires_at_ms, revoked_at_ms, redeemed_at_ms, redeemed_by from redemption_codes`;
+
+function readCode(row: Row): RedemptionCode {
+  const text = (value: unknown) => typeof value === "string" ? displayed(value) : null;
+  const number = (value: unknown) => typeof value === "number" ? value : null;
+  return {
+    id: String(row.id),
+    hint: String(row.hint),
+    packageId: text(row.package_id),
+    packageName: text(row.package_name),
+    credits: Number(row.credits),
+    validDays: number(row.valid_days),
+    note: text(row.note) ?? "",
+    createdAtMs: Number(row.created_at_ms),
+    expiresAtMs: row.expires_at_ms === NEVER ? null : Number(row.expires_at_ms),
+    revokedAtMs: number(row.revoked_at_ms),
+    redeemedAtMs: number(row.redeemed_at_ms),
+    redeemedBy: text(row.redeemed_by),
+  };
+}
+
+/** Makes the ID of a code, for the form that makes it: sent again, it makes no other. */
+export function newCodeId(): string {
+  return newId("code");
+}
+
+/**
+ * Makes codes such as `K7QM-2XRA-9DTC-HW4P`, with their IDs. The same secret makes the same codes.
+ *
+ * @param secret At least 160 bits that nobody can guess.
+ * @param count How many.
+ */
+export function codesOf(secret: string, count: number): MadeCode[] {
+  return Array.from({ length: Math.min(count, MAX_CODES) }, (_, at) => {
+    const bytes = createHash("sha512").update(`sluice codes\n${secret}\n${at}`).digest();
+    // 32 letters: no byte favours one
+    const letters = Array.from(bytes.subarray(0, LENGTH), (byte) => ALPHABET[byte % 32]).join("");
+    const id = `code_${bytes.subarray(32, 44).toString("hex")}`;
+    return { id, code: letters.match(/.{4}/g)!.join("-") };
+  });
+}
+
+/** Of the code as somebody may type it: small letters, spaces and hyphens do not matter. */
+function digestOf(code: string): string {
+  const plain = code.slice(0, 200).toUpperCase().replaceAll(/[^A-Z0-9]/g, "");
+  return createHash("sha256").update(`sluice code\n${plain}`).digest("hex");
+}

@@ -1,0 +1,335 @@
+import * as z from "zod";
+import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
+import { displayed } from "../../ground/platform/mod.ts";
+
+/** Who takes the money: Stripe, or an operator by hand. `gift`: nobody; `earlier`: sold before there were orders. */
+export type Provider = "stripe" | "manual" | "gift" | "earlier";
+
+/** Where an order was made. */
+export type OrderOrigin = "console" | "command" | "top_up" | "operator" | "earlier";
+
+/** What has become of an order. Each has one of these. */
+export const ORDER_STATES = [
+  "open",
+  "paid",
+  "expired",
+  "failed",
+  "partly_refunded",
+  "refunded",
+  "disputed",
+  "charged_back",
+] as const;
+/** What has become of an order. */
+export type OrderState = typeof ORDER_STATES[number];
+
+const orderRow = z.object({
+  id: z.string(),
+  account_id: z.string(),
+  provider: z.enum(["stripe", "manual", "gift", "earlier"]),
+  origin: z.enum(["console", "command", "top_up", "operator", "earlier"]),
+  reference: z.string(),
+  package_id: z.string(),
+  package_name: z.string(),
+  credits: z.int(),
+  valid_days: z.int().nullable(),
+  amount: z.int().nullable(),
+  currency: z.string(),
+  livemode: z.int(),
+  lot_id: z.string(),
+  note: z.string(),
+  created_at_ms: z.int(),
+  session_id: z.string().nullable(),
+  session_url: z.string().nullable(),
+  state: z.enum(ORDER_STATES),
+  payment_id: z.string().nullable(),
+  paid_amount: z.int().nullable(),
+  paid_at_ms: z.int().nullable(),
+  receipt: z.int().nullable(),
+  gone_amount: z.int(),
+  needs_look: z.string(),
+}).transform((row) => ({
+  id: row.id,
+  accountId: row.account_id,
+  provider: row.provider,
+  origin: row.origin,
+  reference: displayed(row.reference),
+  packageId: row.package_id,
+  packageName: displayed(row.package_name),
+  credits: row.credits,
+  validDays: row.valid_days,
+  /** Price in minor units; null if nobody wrote it down. */
+  amount: row.amount,
+  currency: row.currency,
+  /** Whether the money is real. */
+  livemode: row.livemode === 1,
+  lotId: row.lot_id,
+  note: displayed(row.note),
+  createdAtMs: row.created_at_ms,
+  sessionId: row.session_id,
+  sessionUrl: row.session_url,
+  state: row.state,
+  paymentId: row.payment_id,
+  /** What was paid, taxes included. */
+  paidAmount: row.paid_amount,
+  paidAtMs: row.paid_at_ms,
+  /** Number of the receipt. */
+  receipt: row.receipt,
+  /** The part that was refunded or disputed. */
+  goneAmount: row.gone_amount,
+  /** Why an operator has to look at it; empty if not. */
+  needsLook: displayed(row.needs_look),
+}));
+
+/** The purchase of a package. Its terms never change; its state follows from what happened to its payment. */
+export type Order = z.output<typeof orderRow>;
+
+/** The terms of an order. */
+export interface NewOrder {
+  readonly id: string;
+  readonly accountId: string;
+  readonly provider: Exclude<Provider, "earlier">;
+  readonly origin: Exclude<OrderOrigin, "earlier">;
+  /** The same reference makes one order of an account. */
+  readonly reference: string;
+  readonly packageId: string;
+  readonly packageName: string;
+  readonly credits: number;
+  readonly validDays: number | null;
+  readonly amount: number | null;
+  readonly currency: string;
+  readonly livemode: boolean;
+  readonly lotId: string;
+  readonly note: string;
+  readonly atMs: number;
+}
+
+/** What happened to an order. */
+export interface OrderEvent {
+  readonly kind: string;
+  /** ID of the session, payment, refund or dispute that caused it. */
+  readonly causeId: string;
+  /** ID of the provider's event that brought it; null if it was found by asking. */
+  readonly eventId: string | null;
+  readonly amount: number | null;
+  readonly detail: string;
+  readonly atMs: number;
+}
+
+/** Credits that an order moved. */
+export interface OrderCredits {
+  readonly accountId: string;
+  readonly role: "purchase" | "bonus";
+  readonly kind: "granted" | "taken" | "owed" | "repaid" | "forgiven" | "returned";
+  readonly credits: number;
+  readonly lotId: string | null;
+  readonly atMs: number;
+}
+
+const SELECT = "select * from orders";
+
+/**
+ * Returns the statement that makes an order, unless its account has one with that reference.
+ *
+ * @param onlyIf A condition without which none is made.
+ */
+export function orderStatement(
+  order: NewOrder,
+  onlyIf: Condition = { sql: "true", args: [] },
+): Statement {
+  return {
+    sql: `insert into orders (id, account_id, provider, origin, reference, package_id, package_name,
+        credits, valid_days, amount, currency, livemode, lot_id, note, created_at_ms)
+      select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as integer) where ${onlyIf.sql}
+      on conflict do nothing returning id`,
+    args: [
+      order.id,
+      order.accountId,
+      order.provider,
+      order.origin,
+      order.reference,
+      order.packageId,
+      order.packageName,
+      order.credits,
+      order.validDays,
+      order.amount,
+      order.currency,
+      order.livemode ? 1 : 0,
+      order.lotId,
+      order.note,
+      order.atMs,
+      ...onlyIf.args,
+    ],
+  };
+}
+
+/** Selects an order, for a transaction that changes it. */
+export function selectOrder(id: string): Statement {
+  return { sql: `${SELECT} where id = ?`, args: [id] };
+}
+
+/** Parses a row of {@linkcode selectOrder}. */
+export function readOrder(row: unknown): Order {
+  return orderRow.parse(row);
+}
+
+/** Gets an order. */
+export async function orderById(database: Database, id: string): Promise<Order | undefined> {
+  return await firstOrder(database, `${SELECT} where id = ?`, [id.slice(0, 200)]);
+}
+
+/** Gets the order that a payment paid. */
+export async function orderOfPayment(
+  database: Database,
+  paymentId: string,
+): Promise<Order | undefined> {
+  return await firstOrder(database, `${SELECT} where payment_id = ?`, [paymentId]);
+}
+
+/** Gets the order of a Checkout session. */
+export async function orderOfSession(
+  database: Database,
+  sessionId: string,
+): Promise<Order | undefined> {
+  return await firstOrder(database, `${SELECT} where session_id = ?`, [sessionId]);
+}
+
+/** Gets an account's order with a reference. */
+export async function orderOfReference(
+  database: Database,
+  { accountId, provider, reference }: Pick<NewOrder, "accountId" | "provider" | "reference">,
+): Promise<Order | undefined> {
+  const sql = `${SELECT} where account_id = ? and provider = ? and reference = ?`;
+  return await firstOrder(database, sql, [accountId, provider, reference]);
+}
+
+async function firstOrder(
+  database: Database,
+  sql: string,
+  args: readonly string[],
+): Promise<Order | undefined> {
+  const [row] = await database.all(sql, args);
+  return row && orderRow.parse(row);
+}
+
+/** Which orders are listed. */
+export interface OrderFilter {
+  readonly accountId?: string | undefined;
+  readonly state?: OrderState | undefined;
+  /** Only those that an operator has to look at. */
+  readonly needsLook?: boolean | undefined;
+  /** Paid from this time on, and before that one. */
+  readonly paidFromMs?: number | undefined;
+  readonly paidUntilMs?: number | undefined;
+  /** The last one of the page before. */
+  readonly after?: Pick<Order, "id" | "createdAtMs"> | undefined;
+  readonly limit: number;
+}
+
+/** Lists orders, newest first. */
+export async function listOrders(
+  database: Database,
+  { accountId, state, needsLook = false, paidFromMs, paidUntilMs, after, limit }: OrderFilter,
+): Promise<Order[]> {
+  const rows = await database.all(
+    `${SELECT} where (?1 is null or account_id = ?1) and (?2 is null or state = ?2)
+        and (not ?3 or needs_look <> '')
+        and (?4 is null or paid_at_ms >= ?4) and (?5 is null or paid_at_ms < ?5)
+        and (?7 is null or (created_at_ms, id) < (?7, ?8))
+      order by created_at_ms desc, id desc limit ?6`,
+    [
+      accountId ?? null,
+      state ?? null,
+      needsLook ? 1 : 0,
+      paidFromMs ?? null,
+      paidUntilMs ?? null,
+      limit,
+      after?.createdAtMs ?? null,
+      after?.id ?? null,
+    ],
+  );
+  return rows.map((row) => orderRow.parse(row));
+}
+
+/** Lists what happened to an order, oldest first. */
+export async function eventsOfOrder(database: Database, orderId: string): Promise<OrderEvent[]> {
+  const rows = await database.all(
+    `select kind, cause_id, event_id, amount, detail, at_ms from order_events where order_id = ?
+      order by at_ms, id`,
+    [orderId],
+  );
+  return rows.map((row) => ({
+    kind: String(row.kind),
+    causeId: String(row.cause_id),
+    eventId: row.event_id === null ? null : String(row.event_id),
+    amount: row.amount === null ? null : Number(row.amount),
+    detail: displayed(String(row.detail)),
+    atMs: Number(row.at_ms),
+  }));
+}
+
+/** Lists the credits that an order moved, oldest first. */
+export async function creditsOfOrder(database: Database, orderId: string): Promise<OrderCredits[]> {
+  const rows = await database.all(
+    `select account_id, role, kind, credits, lot_id, at_ms from order_credits where order_id = ?
+      order by at_ms, id`,
+    [orderId],
+  );
+  return rows.map((row) => ({
+    accountId: String(row.account_id),
+    role: row.role as OrderCredits["role"], // checked by the table
+    kind: row.kind as OrderCredits["kind"],
+    credits: Number(row.credits),
+    lotId: row.lot_id === null ? null : String(row.lot_id),
+    atMs: Number(row.at_ms),
+  }));
+}
+
+const OPEN_DEBT = `sum(case kind when 'owed' then credits when 'repaid' then -credits
+    when 'forgiven' then -credits else 0 end)`;
+
+/** Returns the credits that an account owes from refunds and disputes. Its next purchases pay them off. */
+export async function debtOf(database: Database, accountId: string): Promise<number> {
+  const row = await database.one(
+    `select ${OPEN_DEBT} as owed from order_credits where account_id = ?`,
+    [accountId],
+  );
+  return Number(row?.owed ?? 0);
+}
+
+/** Lists the accounts that owe credits, most first. */
+export async function debtors(
+  database: Database,
+  limit: number,
+): Promise<{ readonly accountId: string; readonly credits: number }[]> {
+  const rows = await database.all(
+    `select account_id, ${OPEN_DEBT} as owed from order_credits group by 1 having owed > 0
+      order by owed desc, account_id limit ?`,
+    [limit],
+  );
+  return rows.map((row) => ({ accountId: String(row.account_id), credits: Number(row.owed) }));
+}
+
+/** Whether money of an account is being disputed. */
+export async function isDisputed(database: Database, accountId: string): Promise<boolean> {
+  const sql = "select 1 as found from orders where account_id = ? and state = 'disputed' limit 1";
+  return await database.one(sql, [accountId]) !== undefined;
+}
+
+/** Lists open orders that were made between two times, in no order. */
+export async function openOrders(
+  database: Database,
+  { livemode, fromMs, untilMs, limit }: {
+    readonly livemode: boolean;
+    readonly fromMs: number;
+    readonly untilMs: number;
+    readonly limit: number;
+  },
+): Promise<Order[]> {
+  const rows = await database.all(
+    `${SELECT} where state = 'open' and provider = 'stripe' and livemode = ?
+        and created_at_ms >= ? and created_at_ms < ?
+      order by random() limit ?`, // so that none waits behind others that stay open for days
+    [livemode ? 1 : 0, fromMs, untilMs, limit],
+  );
+  return rows.map((row) => orderRow.parse(row));
+}

@@ -1,0 +1,400 @@
+import { type Account, AccountError, type Accounts } from "../../people/accounts/mod.ts";
+import type { PaymentSettings } from "../../settings/config/mod.ts";
+import type { Database } from "../../ground/database/mod.ts";
+import { RateLimit } from "../../ground/rate_limits/mod.ts";
+import type { Log } from "../../ground/telemetry/mod.ts";
+import { applyEvent, EVENT_TYPES } from "./apply_event.ts";
+import { applyIntent, applySession, closeOrder, type NewsParts } from "./apply_news.ts";
+import {
+  amountOf,
+  type Checkout,
+  type CheckoutOptions,
+  makeOrder,
+  openCheckout,
+  type OrderRequest,
+  type PackageOffer,
+  referenceOf,
+} from "./checkout.ts";
+import { contactStatement } from "./health.ts";
+import { openOrders, type Order, orderById, orderOfReference } from "./orders.ts";
+import { refundOrder, type RefundRequest } from "./refund.ts";
+import { collectReleased } from "./settle_payment.ts";
+import { StripeClient, StripeError } from "./stripe_client.ts";
+import { stripeEvent } from "./stripe_objects.ts";
+import { logStopped, runTopUps, type TopUp, topUpOf, turnOff, turnOn } from "./top_up.ts";
+import { respondToWebhook, type WebhookOutcome } from "./webhook.ts";
+
+/** Dependencies of {@linkcode Payments}. */
+export interface PaymentsParts {
+  readonly database: Database;
+  readonly accounts: Pick<Accounts, "byId">;
+  readonly settings: PaymentSettings;
+  readonly packages: readonly PackageOffer[];
+  /** For the inviter of an account that pays for the first time. */
+  readonly bonusCredits: number;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Counts what became of calls of the webhook. */
+  readonly counted?: (outcome: WebhookOutcome) => void;
+  /** Aborted when the gateway closes. */
+  readonly closing?: AbortSignal | undefined;
+}
+
+/** What a look at the payment service found. */
+export interface Reconciled {
+  /** Open orders that were asked about. */
+  readonly asked: number;
+  /** Orders that were found paid, expired or failed. */
+  readonly changed: number;
+  /** Events that no webhook had brought. */
+  readonly events: number;
+  /** Orders of which credits were taken back that had been held. */
+  readonly collected: number;
+  /** What could not be asked, and why. */
+  readonly faults: readonly string[];
+}
+
+/** Younger open orders are left to the webhook. */
+const SWEEP_AFTER_MS = 10 * 60_000;
+/** Sessions end within an hour; delayed methods take days. */
+const SWEEP_UNTIL_MS = 30 * 86_400_000;
+const SWEEP_ORDERS = 50;
+/** An order whose checkout was never made. */
+const ABANDONED_MS = 86_400_000;
+const COLLECT_ORDERS = 100;
+/** Calls of the payment service that the pages of one account may make within a minute. */
+const MAX_ASKED = 20;
+const ASKED_MS = 60_000;
+
+/** Sells packages: checkouts, webhooks, sweeps and refunds. All of them end in one way to pay an order. */
+export class Payments {
+  readonly #parts: PaymentsParts;
+  readonly #client: StripeClient | undefined;
+  /** Calls of the payment service that pages have made, by account. */
+  readonly #asked: RateLimit;
+  /** Whether payments are real. */
+  readonly livemode: boolean;
+
+  /** @param like Payments of which the client and the counts are shared. */
+  constructor(parts: PaymentsParts, like?: Payments) {
+    this.#parts = parts;
+    this.#asked = like === undefined
+      ? new RateLimit({ limit: MAX_ASKED, windowMs: ASKED_MS, now: parts.now })
+      : like.#asked;
+    const { stripe } = parts.settings;
+    const key = stripe?.secretKey.reveal() ?? "";
+    // a command may run without the variable that the key comes from
+    const isKnown = /^(?:sk|rk)_(?:test|live)_/.test(key);
+    this.#client = like !== undefined
+      ? like.#client
+      : stripe && isKnown
+      ? new StripeClient({ ...stripe, closing: parts.closing })
+      : undefined;
+    this.livemode = !/^(?:sk|rk)_test_/.test(key);
+  }
+
+  /** The same on another database, such as one whose writes are logged. */
+  on(database: Database): Payments {
+    return new Payments({ ...this.#parts, database }, this);
+  }
+
+  /** Whether packages are sold online. */
+  get isOnline(): boolean {
+    return this.#client !== undefined;
+  }
+
+  /** Whom to ask about buying credits, if the settings say so. */
+  get contact(): string | undefined {
+    return this.#parts.settings.contact;
+  }
+
+  /** Currency that packages are sold in. */
+  get currency(): string {
+    return this.#parts.settings.stripe?.currency ?? "usd";
+  }
+
+  /** Price of a package online, in minor units; `null` if it is not sold online. */
+  priceOf(offer: PackageOffer): number | null {
+    if (!this.isOnline || offer.credits === null) return null;
+    return amountOf(offer, this.currency) || null;
+  }
+
+  /**
+   * Makes an order of a package. Nothing is asked of the payment service yet.
+   *
+   * @param account The payer: it gets the credits.
+   * @param packageId ID of the package.
+   * @param request A reference (the same one makes one order), and who buys.
+   * @throws {AccountError} If it cannot be bought now; the message says why.
+   */
+  async order(account: Account, packageId: string, request: OrderRequest): Promise<Order> {
+    this.#mustBeOnline();
+    const offer = this.#offer(packageId);
+    return await makeOrder({ ...this.#news, currency: this.currency }, account, offer, request);
+  }
+
+  /** Gets the order that an account has made with a reference. */
+  async orderOf(account: Account, request: OrderRequest): Promise<Order | undefined> {
+    return await orderOfReference(this.#parts.database, {
+      accountId: account.id,
+      provider: "stripe",
+      reference: referenceOf(request),
+    });
+  }
+
+  /**
+   * Makes the checkout where an order is paid. The same order has the same one.
+   *
+   * @throws {AccountError} If it cannot be paid now; the message says why.
+   */
+  async open(order: Order, options: CheckoutOptions): Promise<Checkout> {
+    const client = this.#mustBeOnline();
+    return await openCheckout({ ...this.#news, client, currency: this.currency }, order, options);
+  }
+
+  /**
+   * Makes an order of a package, and a checkout where it is paid.
+   *
+   * @throws {AccountError} If it cannot be bought now; the message says why.
+   */
+  async checkout(
+    account: Account,
+    packageId: string,
+    { returnTo, savesMethod, ...request }: OrderRequest & CheckoutOptions,
+  ): Promise<Checkout> {
+    const order = await this.order(account, packageId, request);
+    const { email } = request.buyer ?? account;
+    return await this.open(order, { returnTo, savesMethod, email });
+  }
+
+  /**
+   * Asks the payment service what has become of an open order, and pays it if it was paid.
+   *
+   * @returns The order as it is then. If the service cannot be asked, as it was.
+   */
+  async refresh(order: Order): Promise<Order> {
+    if (order.state !== "open" || this.#client === undefined) return order;
+    // a page that is loaded again and again is no reason to call the service each time
+    if (this.#asked.waitMs(order.accountId) > 0) return order;
+    this.#asked.add(order.accountId);
+    try {
+      return await this.#ask(order);
+    } catch (error) {
+      if (!(error instanceof StripeError)) throw error;
+      this.#parts.log.warn("order not refreshed", { order: order.id, error: error.message });
+      return order;
+    }
+  }
+
+  /**
+   * Asks about an order that was not paid, also if it expired or failed.
+   *
+   * @returns The order as it is then.
+   * @throws {AccountError} If the payment service cannot be asked; the message says why.
+   */
+  async ask(order: Order): Promise<Order> {
+    try {
+      return await this.#ask(order);
+    } catch (error) {
+      if (!(error instanceof StripeError)) throw error;
+      throw new AccountError(error.message, { cause: error });
+    }
+  }
+
+  /** Handles a call of the webhook; `undefined` if there is none, as payments are not configured. */
+  webhook(request: Request): Promise<Response> | undefined {
+    const { stripe } = this.#parts.settings;
+    if (stripe === undefined) return undefined;
+    return respondToWebhook({
+      ...this.#news,
+      webhookSecret: stripe.webhookSecret,
+      counted: this.#parts.counted ?? (() => {}),
+    }, request);
+  }
+
+  /**
+   * Looks for what webhooks have lost: asks about open orders that are older than ten minutes, and takes back what
+   * in-flight requests held when a refund came.
+   *
+   * @param options Whether younger orders are asked about too, and since when events are read; none are by default.
+   */
+  async reconcile(
+    { younger = false, eventsSinceMs, limit = SWEEP_ORDERS }: {
+      readonly younger?: boolean;
+      readonly eventsSinceMs?: number | undefined;
+      readonly limit?: number;
+    } = {},
+  ): Promise<Reconciled> {
+    const { database, now } = this.#parts;
+    const faults: string[] = [];
+    let asked = 0;
+    let changed = 0;
+    let events = 0;
+    const nowMs = now();
+    if (this.#client !== undefined) {
+      const open = await openOrders(database, {
+        livemode: this.livemode,
+        fromMs: nowMs - SWEEP_UNTIL_MS,
+        untilMs: younger ? nowMs + 1 : nowMs - SWEEP_AFTER_MS,
+        limit,
+      });
+      for (const order of open) {
+        asked++;
+        try {
+          if ((await this.#ask(order)).state !== order.state) changed++;
+        } catch (error) {
+          if (!(error instanceof StripeError)) throw error;
+          faults.push(`${order.id}: ${error.message}`);
+          if (error.isPassing) break; // the next sweep asks again
+        }
+      }
+    }
+    if (this.#client !== undefined && eventsSinceMs !== undefined) {
+      try {
+        events = await this.#readEvents(this.#client, eventsSinceMs);
+      } catch (error) {
+        if (!(error instanceof StripeError)) throw error;
+        faults.push(`events: ${error.message}`);
+      }
+    }
+    const collected = await collectReleased(database, { nowMs, limit: COLLECT_ORDERS });
+    return { asked, changed, events, collected, faults };
+  }
+
+  /** Notes that a sweep has succeeded, if packages are sold online. */
+  async swept(): Promise<void> {
+    if (!this.isOnline) return;
+    const { database, now } = this.#parts;
+    const { livemode } = this;
+    await database.batch([contactStatement("sweep", { livemode, atMs: now() })]);
+  }
+
+  /**
+   * Refunds an order, or a part of it.
+   *
+   * @throws {AccountError} If that cannot be done; the message says why.
+   */
+  async refund(order: Order, request: RefundRequest): Promise<Order> {
+    return await refundOrder({ ...this.#news, client: this.#client }, order, request);
+  }
+
+  /** Notes that an operator has looked at an order that did not fit its payment. */
+  async looked(order: Order): Promise<void> {
+    const { database, now } = this.#parts;
+    await database.batch([
+      {
+        sql: `insert into order_events (id, kind, cause_id, order_id, at_ms)
+          select 'looked:' || cause_id, 'looked', cause_id, order_id, cast(? as integer)
+          from order_events where order_id = ? and kind = 'review' on conflict (id) do nothing`,
+        args: [now(), order.id],
+      },
+      { sql: "update orders set needs_look = '' where id = ?", args: [order.id] },
+    ]);
+  }
+
+  /** Gets an account's automatic purchases; `undefined` if they were never on. */
+  async topUp(account: Account): Promise<TopUp | undefined> {
+    return await topUpOf(this.#parts.database, account.id);
+  }
+
+  /**
+   * Turns an account's automatic purchases on. They begin when a payment method was saved, by a checkout that does so.
+   *
+   * @throws {AccountError} If the package is not sold, or a number is out of range.
+   */
+  async turnOnTopUp(
+    account: Account,
+    { belowCredits, packageId, maxPerMonth }: {
+      readonly belowCredits: number;
+      readonly packageId: string;
+      readonly maxPerMonth: number;
+    },
+  ): Promise<TopUp | undefined> {
+    this.#mustBeOnline();
+    const offer = this.#offer(packageId);
+    if (this.priceOf(offer) === null) {
+      throw new AccountError(`Package ${offer.id} is not sold online`);
+    }
+    await turnOn(this.#news, account, { belowCredits, offer, maxPerMonth });
+    return await this.topUp(account);
+  }
+
+  /** Turns an account's automatic purchases off, and forgets its payment method. */
+  async turnOffTopUp(account: Account): Promise<void> {
+    await turnOff(this.#parts.database, account, this.#parts.now());
+  }
+
+  /** Buys for the accounts whose balance is low. @returns How many purchases were paid. */
+  async runTopUps(): Promise<number> {
+    if (this.#client === undefined) return 0;
+    const { accounts, packages, log } = this.#parts;
+    return await runTopUps({
+      ...this.#news,
+      accounts,
+      packages,
+      client: this.#client,
+      currency: this.currency,
+      stopped: logStopped(log),
+    });
+  }
+
+  #offer(packageId: string): PackageOffer {
+    const { packages } = this.#parts;
+    const offer = packages.find(({ id }) => id === packageId);
+    if (offer !== undefined) return offer;
+    const known = packages.map(({ id }) => id).join(", ");
+    throw new AccountError(
+      `Unknown package ${JSON.stringify(packageId.slice(0, 40))}. Available packages: ${known}`,
+    );
+  }
+
+  async #ask(order: Order): Promise<Order> {
+    const { database, now } = this.#parts;
+    const client = this.#mustBeOnline();
+    if (order.paidAtMs !== null || order.provider !== "stripe") return order;
+    if (order.livemode !== this.livemode) return order;
+    if (order.origin === "top_up") return await this.#askIntent(client, order);
+    if (order.sessionId === null) {
+      if (now() - order.createdAtMs < ABANDONED_MS) return order;
+      const closed = await closeOrder(this.#news, order, {
+        state: "expired",
+        causeId: order.id,
+        detail: "no checkout was made",
+      });
+      return closed.order ?? order;
+    }
+    const session = await client.session(order.sessionId);
+    await applySession(this.#news, session);
+    return await orderById(database, order.id) ?? order;
+  }
+
+  async #askIntent(client: StripeClient, order: Order): Promise<Order> {
+    if (order.sessionId === null) return order;
+    await applyIntent(this.#news, await client.paymentIntent(order.sessionId));
+    return await orderById(this.#parts.database, order.id) ?? order;
+  }
+
+  /** Applies the events that no webhook has brought, oldest first. */
+  async #readEvents(client: StripeClient, sinceMs: number): Promise<number> {
+    const { events, isWhole } = await client.events(sinceMs);
+    if (!isWhole) this.#parts.log.warn("not all events were read", { events: events.length });
+    let count = 0;
+    for (const one of events.toReversed()) {
+      const event = stripeEvent.safeParse(one);
+      if (!event.success || !EVENT_TYPES.includes(event.data.type)) continue;
+      const { outcome } = await applyEvent(this.#news, event.data);
+      if (outcome !== "repeated") count++;
+    }
+    return count;
+  }
+
+  get #news(): NewsParts {
+    const { database, log, now, bonusCredits } = this.#parts;
+    return { database, log, now, bonusCredits, livemode: this.livemode };
+  }
+
+  #mustBeOnline(): StripeClient {
+    if (this.#client !== undefined) return this.#client;
+    throw new AccountError("Online payment is not configured: set payments.stripe");
+  }
+}

@@ -1,0 +1,128 @@
+import { AccountError } from "../../people/accounts/mod.ts";
+import { applyRefund, type NewsParts } from "./apply_news.ts";
+import { type Order, orderById } from "./orders.ts";
+import { type StripeClient, StripeError } from "./stripe_client.ts";
+
+/** A refund that an operator wants. */
+export interface RefundRequest {
+  /** In minor units; all that is left by default. */
+  readonly amount?: number | undefined;
+  /** The same reference refunds once. */
+  readonly reference: string;
+}
+
+/**
+ * Checks that an order can be refunded, as far as it is known here.
+ *
+ * @throws {AccountError} If it cannot.
+ */
+export function checkRefund(order: Order, { amount, reference }: RefundRequest): void {
+  if (order.paymentId === null || order.paidAtMs === null) {
+    throw refused(`Order ${order.id} is ${order.state}: there is nothing to refund`);
+  }
+  if (order.paidAmount === null || order.paidAmount === 0) {
+    throw refused(
+      `What was paid for order ${order.id} is not recorded. Take its credits back with: sluice ` +
+        "credits take-back",
+    );
+  }
+  if (order.state === "disputed" || order.state === "charged_back") {
+    throw refused(
+      `The payment of order ${order.id} is disputed: it cannot be refunded as well`,
+    );
+  }
+  if (reference === "" || reference.length > 200) {
+    throw new AccountError("The reference must be 1 to 200 characters long");
+  }
+  if (amount !== undefined && (!Number.isSafeInteger(amount) || amount < 1)) {
+    throw new AccountError("The amount to refund must be more than 0");
+  }
+}
+
+/** The state of the order forbids it. */
+function refused(message: string): AccountError {
+  return new AccountError(message, { fault: "conflict" });
+}
+
+/**
+ * Refunds an order, or a part of it, and takes the credits back. A payment by hand is only recorded as refunded: the
+ * operator pays the money back.
+ *
+ * @param client For orders that Stripe was paid for.
+ * @returns The order after it.
+ * @throws {AccountError} If there is nothing to refund, or the payment service rejects it.
+ */
+export async function refundOrder(
+  parts: NewsParts & { readonly client: StripeClient | undefined },
+  order: Order,
+  { amount, reference }: RefundRequest,
+): Promise<Order> {
+  checkRefund(order, { amount, reference });
+  const { provider, currency } = order;
+  const paymentId = order.paymentId!;
+  const { database } = parts;
+  if (provider === "manual") {
+    const id = `refund_${order.id}_${await digestOf(reference)}`;
+    const known = await database.one("select amount from payment_facts where id = ?", [id]);
+    const wanted = known === undefined ? amountLeft(order, amount) : Number(known.amount);
+    await applyRefund(parts, {
+      object: "refund",
+      id,
+      amount: wanted,
+      currency,
+      payment_intent: paymentId,
+      status: "succeeded",
+    }, { livemode: order.livemode });
+    return await orderById(database, order.id) ?? order;
+  }
+  const { client } = parts;
+  if (client === undefined) {
+    throw new AccountError("Stripe is not configured: set payments.stripe, or refund at Stripe");
+  }
+  if (order.livemode !== parts.livemode) {
+    throw new AccountError(
+      `Order ${order.id} was paid in ${
+        order.livemode ? "live" : "test"
+      } mode, and the configured ` +
+        "key is of the other mode",
+    );
+  }
+  try {
+    const refund = await client.createRefund({
+      payment_intent: paymentId,
+      amount: amount === undefined ? undefined : amount,
+      metadata: { order_id: order.id },
+    }, `${order.id} refund ${reference}`);
+    await applyRefund(parts, refund);
+  } catch (error) {
+    if (!(error instanceof StripeError)) throw error;
+    throw new AccountError(
+      error.isPassing
+        ? `${error.message}. Repeat the command with --reference ${
+          JSON.stringify(reference)
+        }: it ` +
+          "refunds once"
+        : error.message,
+      { cause: error },
+    );
+  }
+  return await orderById(database, order.id) ?? order;
+}
+
+function amountLeft({ id, paidAmount, goneAmount }: Order, amount: number | undefined): number {
+  const left = (paidAmount ?? 0) - goneAmount;
+  if (left <= 0) throw refused(`Order ${id} was refunded already`);
+  if (amount !== undefined && amount > left) {
+    throw refused(`Cannot refund more than is left: ${left} minor units`);
+  }
+  return amount ?? left;
+}
+
+async function digestOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(
+    new Uint8Array(digest).slice(0, 12),
+    (byte) => byte.toString(16).padStart(2, "0"),
+  )
+    .join("");
+}

@@ -1,0 +1,236 @@
+import * as z from "zod";
+import { KEY_OWNERS } from "../ledger/mod.ts";
+import { type Database, type Reading, type Row, scanRows } from "../../ground/database/mod.ts";
+
+/** One request that was sent upstream. */
+const attempt = z.object({
+  upstream: z.string(),
+  model: z.string(),
+  key: z.string().optional(),
+  outcome: z.string(),
+  ms: z.number(),
+}).transform(({ ms: durationMs, ...rest }) => ({ ...rest, durationMs }));
+
+const tags = z.record(z.string(), z.string());
+
+const recordColumns = z.object({
+  request_id: z.string(),
+  account_id: z.string(),
+  key_id: z.string(),
+  dialect: z.string(),
+  route: z.string(),
+  upstream: z.string().nullable(),
+  upstream_model: z.string().nullable(),
+  attempts: z.int(),
+  status: z.int(),
+  ending: z.string(),
+  streamed: z.int(),
+  usage_source: z.string().nullable(),
+  input_tokens: z.int(),
+  cached_tokens: z.int(),
+  output_tokens: z.int(),
+  reasoning_tokens: z.int(),
+  started_at_ms: z.int(),
+  settled_at_ms: z.int().nullable(),
+  first_token_ms: z.int().nullable(),
+  duration_ms: z.int(),
+  price_credits: z.int(),
+  extra_credits: z.int(),
+  own_key: z.enum(KEY_OWNERS).nullable(),
+  charged_credits: z.int(),
+  balance_credits: z.int().nullable(),
+  ignored: z.string(),
+  input_price: z.int().nullable(),
+  cached_price: z.int().nullable(),
+  output_price: z.int().nullable(),
+  minimum_credits: z.int().nullable(),
+  reason: z.string().nullable(),
+  message: z.string().nullable(),
+  attempt_list: z.string().nullable(),
+  tags: z.string().nullable(),
+});
+
+const recordRow = recordColumns.transform((row) => ({
+  requestId: row.request_id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  dialect: row.dialect,
+  route: row.route,
+  upstream: row.upstream,
+  upstreamModel: row.upstream_model,
+  attempts: row.attempts,
+  status: row.status,
+  ending: row.ending,
+  streamed: row.streamed === 1,
+  usageSource: row.usage_source,
+  inputTokens: row.input_tokens,
+  cachedTokens: row.cached_tokens,
+  outputTokens: row.output_tokens,
+  reasoningTokens: row.reasoning_tokens,
+  startedAtMs: row.started_at_ms,
+  /** When its charge was decided on; null in records from before schema 5. */
+  settledAtMs: row.settled_at_ms,
+  firstTokenMs: row.first_token_ms,
+  durationMs: row.duration_ms,
+  priceCredits: row.price_credits,
+  /** The part of the price that is not of tokens. */
+  extraCredits: row.extra_credits,
+  /** Whose key the reply came with; `null` for the gateway's. */
+  ownKey: row.own_key,
+  chargedCredits: row.charged_credits,
+  balanceCredits: row.balance_credits,
+  ignored: row.ignored,
+  /** Prices of the charge; `undefined` if nothing was charged, and in records from before schema 5. */
+  prices: row.input_price === null ? undefined : {
+    input: row.input_price,
+    cached: row.cached_price ?? 0,
+    output: row.output_price ?? 0,
+    minimum: row.minimum_credits ?? 0,
+  },
+  /** Why it failed; `null` for a complete response, and in records from before schema 10. */
+  reason: row.reason,
+  /** The message that the client got, or would have got. */
+  message: row.message,
+  /** The attempts; `undefined` if each got a reply, and in records from before schema 10. */
+  attemptList: row.attempt_list === null
+    ? undefined
+    : z.array(attempt).parse(JSON.parse(row.attempt_list)),
+  /** Values by name; `undefined` for none. */
+  tags: row.tags === null ? undefined : tags.parse(JSON.parse(row.tags)),
+}));
+
+/** Record of a request. Prices are in credits per million tokens, times in milliseconds. */
+export type RequestRecord = z.output<typeof recordRow>;
+
+/** Records of each account that are read at a time. */
+const NEWEST = 50;
+
+const newest = z.array(z.object({ account_id: z.string(), records: z.array(recordRow) }));
+
+/** The newest records of accounts, by account ID, newest first. */
+export function newestRecordsReading(
+  accountIds: readonly string[],
+): Reading<ReadonlyMap<string, readonly RequestRecord[]>> {
+  const columns = Object.keys(recordColumns.shape).map((name) => `'${name}', ${name}`).join(", ");
+  return {
+    sql: `select json_group_array(json_object('account_id', accounts.value, 'records', json((
+        select json_group_array(json_object(${columns})) from (
+          select * from usage_records where account_id = accounts.value
+          order by started_at_ms desc, request_id desc limit ${NEWEST}
+        )
+      )))) from json_each(?) as accounts`,
+    args: [JSON.stringify(accountIds)],
+    read: (json) => new Map(newest.parse(json).map(({ account_id: id, records }) => [id, records])),
+  };
+}
+
+/** Reads a row of request records. */
+export function readRecord(row: Row): RequestRecord {
+  return recordRow.parse(row);
+}
+
+/**
+ * Reads the latest request records, of one account or of all.
+ *
+ * @param database The database.
+ * @param options The account (default: all), whether complete requests are left out, and the max number of records.
+ * @returns Records, newest first.
+ */
+export async function latestRecords(
+  database: Database,
+  { accountId, failed, after, limit }: {
+    readonly accountId?: string | undefined;
+    readonly failed: boolean;
+    /** ID of the last request of the page before. */
+    readonly after?: string | undefined;
+    readonly limit: number;
+  },
+): Promise<RequestRecord[]> {
+  // IDs begin with their time; each order is that of an index
+  const place = accountId === undefined
+    ? "?"
+    : `select ${BY_TIME.join(", ")} from usage_records where request_id = ?`;
+  const rows = await scanRows(database, {
+    ...(accountId === undefined
+      ? { from: "from usage_records", columns: "*", order: ["request_id"] }
+      : ofAccount(accountId)),
+    filter: failed ? [{ sql: "ending <> 'complete'", args: [] }] : [],
+    after: after === undefined ? undefined : { sql: place, args: [after] },
+    limit,
+  });
+  return rows.map(readRecord);
+}
+
+const BY_TIME = ["started_at_ms", "request_id"] as const;
+
+function ofAccount(accountId: string) {
+  return {
+    from: "from usage_records",
+    columns: "*",
+    order: BY_TIME,
+    within: [{ sql: "account_id = ?", args: [accountId] }],
+  };
+}
+
+/**
+ * Reads a request record.
+ *
+ * @param database The database.
+ * @param requestId ID of the request.
+ * @returns The record of any account, or `undefined` if it does not exist or was pruned.
+ */
+export async function requestRecord(
+  database: Database,
+  requestId: string,
+): Promise<RequestRecord | undefined> {
+  const row = await database.one("select * from usage_records where request_id = ?", [requestId]);
+  return row === undefined ? undefined : readRecord(row);
+}
+
+/**
+ * Reads the records of a range in pages, oldest first: of an account by its index, of all in the order of their IDs.
+ *
+ * @param database The database.
+ * @param options Range, half-open, account (default: all), and records per page.
+ * @returns Pages with at least one record.
+ */
+export async function* recordsBetween(
+  database: Database,
+  { sinceMs, untilMs, accountId, limit }: {
+    readonly sinceMs: number;
+    readonly untilMs: number;
+    readonly accountId?: string | undefined;
+    readonly limit: number;
+  },
+): AsyncGenerator<RequestRecord[]> {
+  // an ID has the time at which its request arrived, just before it began
+  let last = { startedAtMs: sinceMs, requestId: accountId === undefined ? idAt(sinceMs) : "" };
+  while (true) {
+    const rows = accountId === undefined
+      ? await database.all(
+        "select * from usage_records where request_id > ? and request_id < ? order by request_id limit ?",
+        [last.requestId, idAt(untilMs + 2 * ARRIVAL_MS), limit],
+      )
+      : await database.all(
+        `select * from usage_records
+          where account_id = ? and (started_at_ms, request_id) > (?, ?) and started_at_ms < ?
+          order by started_at_ms, request_id limit ?`,
+        [accountId, last.startedAtMs, last.requestId, untilMs, limit],
+      );
+    const records = rows.map(readRecord);
+    const within = records.filter(({ startedAtMs }) =>
+      startedAtMs >= sinceMs && startedAtMs < untilMs
+    );
+    if (within.length > 0) yield within;
+    if (records.length < limit) return;
+    last = records.at(-1)!;
+  }
+}
+
+/** A day: how long a request may take from its arrival to its admission, and clocks of gateways may differ. */
+const ARRIVAL_MS = 86_400_000;
+
+/** A text that sorts before every ID of a request that arrived so long before a time, or later. */
+function idAt(ms: number): string {
+  return `req_${Math.max(0, Math.floor(ms) - ARRIVAL_MS).toString(16).padStart(12, "0")}`;
+}

@@ -1,0 +1,77 @@
+import * as z from "zod";
+import type { Database, Value } from "../../ground/database/mod.ts";
+import { SUMS } from "../ledger/mod.ts";
+import type { RowsQuery } from "./rows_query.ts";
+import { Arguments, expressionOf, sourcesOf } from "./sources.ts";
+
+/** Sums of requests. */
+export type Sums = Readonly<Record<typeof SUMS[number], number>>;
+
+/** One group: a value for each column; null for the others. */
+export interface SummedRow extends Sums {
+  readonly group: readonly (string | number | null)[];
+}
+
+/** Sums of no requests. */
+export const NONE: Sums = Object.fromEntries(SUMS.map((name) => [name, 0])) as Sums;
+
+const sumsRow = z.object(
+  Object.fromEntries(SUMS.map((name) => [name, z.int()])) as Record<
+    typeof SUMS[number],
+    z.ZodInt
+  >,
+);
+
+/**
+ * Adds up roll-ups by groups.
+ *
+ * @returns Groups that had requests, in no order unless `most`.
+ */
+export async function summedRows(database: Database, query: RowsQuery): Promise<SummedRow[]> {
+  if (query.accountIds?.length === 0 || query.keyIds?.length === 0) return [];
+  const { sql, args } = rowsStatement(query);
+  const rows = await database.all(sql, args);
+  return rows.map((row) => ({
+    ...sumsRow.parse({ ...NONE, ...row }),
+    group: query.columns.map((_, at) => row[`group_${at}`] ?? null),
+  }));
+}
+
+function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args: Value[] } {
+  const { columns, most = false, limit } = query;
+  const args = new Arguments();
+  const names = query.onlyRequests ? ["requests"] : SUMS;
+  const groups = columns.length === 0
+    ? ""
+    : `group by ${columns.map((_, at) => at + 1).join(", ")}`;
+  const parts = sourcesOf(query, names, args).map((source) => {
+    const { from, where, sign } = source;
+    const selected = [
+      ...columns.map((column, at) => `${expressionOf(column, source)} as raw_${at}`),
+      ...names.map((name) => `sum(${sign}${name}) as ${name}`),
+    ];
+    const only = where.length === 0 ? "" : `where ${where.join(" and ")}`;
+    return `select ${selected.join(", ")} ${from} ${only} ${groups}`;
+  });
+  const owners: string[] = [];
+  const outer = columns.map((column, at) => {
+    let value = `raw_${at}`;
+    if (column.by === "owner") {
+      const json = JSON.stringify(Object.fromEntries(column.owners));
+      owners.push(
+        `left join (select key as id, value as label from json_each(${
+          args.bind(json)
+        })) as owners_${at}
+          on owners_${at}.id = raw_${at}`,
+      );
+      value = `coalesce(owners_${at}.label, '')`;
+    }
+    return `${value} as group_${at}`;
+  });
+  const sums = names.map((name) => `sum(${name}) as ${name}`);
+  const sql = `select ${[...outer, ...sums].join(", ")}
+    from (${parts.join(" union all ")}) ${owners.join(" ")} ${groups}
+    having sum(requests) > 0 ${most ? "order by sum(credits) desc, sum(requests) desc, 1" : ""}
+    limit ${args.bind(limit)}`;
+  return { sql, args: args.values };
+}

@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { ALERT_KINDS, type AlertKind } from "../../settings/config/mod.ts";
+import type { JsonObject, Row } from "../../ground/database/mod.ts";
+import { displayed, newId } from "../../ground/platform/mod.ts";
+
+/** Characters of a title or a text that are kept. */
+const MAX_CHARS = 1_000;
+
+/** An alert that is to be raised. */
+export interface NewAlert {
+  /** What was reached, such as `budget_mark:key_1:life:80`. There is one alert for each mark, ever. */
+  readonly mark: string;
+  readonly kind: AlertKind;
+  /** The account that sees it on its own pages; null for operators, and leads of the team, only. */
+  readonly accountId: string | null;
+  /** The team whose leads see it. */
+  readonly teamId?: string | null;
+  readonly title: string;
+  readonly text: string;
+  /** For programs: what the text says, as numbers and IDs. */
+  readonly data: JsonObject;
+}
+
+const alertRow = z.object({
+  id: z.string(),
+  mark: z.string(),
+  kind: z.enum(ALERT_KINDS),
+  account_id: z.string().nullable(),
+  team_id: z.string().nullable(),
+  title: z.string(),
+  text: z.string(),
+  data: z.string(),
+  created_at_ms: z.int(),
+  read_at_ms: z.int().nullable(),
+  account_read_at_ms: z.int().nullable(),
+}).transform((row) => ({
+  id: row.id,
+  mark: row.mark,
+  kind: row.kind,
+  accountId: row.account_id,
+  teamId: row.team_id,
+  title: row.title,
+  text: row.text,
+  data: z.record(z.string(), z.unknown()).parse(JSON.parse(row.data)),
+  createdAtMs: row.created_at_ms,
+  /** When an operator read it. */
+  readAtMs: row.read_at_ms,
+  /** When its account read it. */
+  accountReadAtMs: row.account_read_at_ms,
+}));
+
+/** An alert that was raised. Times are in milliseconds since the epoch. */
+export type Alert = z.output<typeof alertRow>;
+
+/** An alert as it is delivered; one of kind `test` is never kept. */
+export type SentAlert =
+  & Omit<Alert, "kind" | "readAtMs" | "accountReadAtMs">
+  & { readonly kind: Alert["kind"] | "test" };
+
+/** Columns of {@linkcode readAlert}. */
+export const ALERT_COLUMNS =
+  "alerts.id, mark, kind, account_id, team_id, title, text, data, alerts.created_at_ms, read_at_ms, account_read_at_ms";
+
+/** Converts a row of the table to an alert. */
+export function readAlert(row: Row): Alert {
+  return alertRow.parse(row);
+}
+
+/** A new alert as the outbox takes it: its ID is random, its texts are safe to display and to store. */
+export function newRow(alert: NewAlert): JsonObject {
+  const text = (one: string) => displayed(one.slice(0, MAX_CHARS).toWellFormed());
+  const { mark, kind, accountId, teamId = null, title, data } = alert;
+  return {
+    id: newId("alert"),
+    mark: mark.toWellFormed(),
+    kind,
+    account: accountId,
+    team: teamId,
+    title: text(title),
+    text: text(alert.text),
+    data: JSON.stringify(data, (_, one) => typeof one === "string" ? one.toWellFormed() : one),
+  };
+}

@@ -1,0 +1,93 @@
+import type { Accounts, Keys, Teams } from "../../people/accounts/mod.ts";
+import type { Route } from "../../settings/catalog/mod.ts";
+import type { Database } from "../../ground/database/mod.ts";
+import type { Resolve } from "../../requests/images/mod.ts";
+import type { Log, Metrics } from "../../ground/telemetry/mod.ts";
+import type { UpstreamState } from "../../requests/upstreams/mod.ts";
+import { circuitConditions } from "./circuits.ts";
+import { type AlertSettings, Deliveries } from "./deliveries.ts";
+import { diskCondition, type DiskSpace, diskSpace } from "./disk.ts";
+import { type Backoff, Outbox } from "./outbox.ts";
+import { DatabaseAlert } from "./database_alert.ts";
+import { departureAlerts } from "./departures.ts";
+import { Watch, type WatchTimes } from "./watch.ts";
+
+/** Dependencies of {@linkcode Alerts}. */
+export interface AlertsOptions {
+  readonly database: Database;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly teams: Teams;
+  /** The data directory, whose disk is watched. */
+  readonly directory: string;
+  /** The settings in use. */
+  readonly settings: () => AlertSettings;
+  /** The routes that are served, and a digest of the settings that they come from. */
+  readonly served: () => { readonly routes: readonly Route[]; readonly settings: string };
+  readonly upstreams: () => Promise<readonly UpstreamState[]>;
+  /** Runs long work on a separate database connection, so that requests do not wait for it. */
+  readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
+  /** How host names become addresses. */
+  readonly resolve: Resolve;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The database's clock, in milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly times?: AlertTimes | undefined;
+}
+
+/** How fast alerts are; tests are faster. */
+export interface AlertTimes {
+  readonly watch?: WatchTimes;
+  readonly deliverEveryMs?: number;
+  readonly backoff?: Backoff;
+  readonly diskSpace?: (directory: string) => Promise<DiskSpace>;
+}
+
+/** Looks for alerts and delivers them, from its start until it is closed. */
+export class Alerts {
+  readonly outbox: Outbox;
+  readonly watch: Watch;
+  readonly deliveries: Deliveries;
+  /** Sends without the database. */
+  readonly database: DatabaseAlert;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: AlertsOptions) {
+    const { times = {}, ...parts } = options;
+    const { database, directory, upstreams, now } = parts;
+    this.database = new DatabaseAlert({ ...parts, place: database.place });
+    this.outbox = new Outbox(database, now, times.backoff);
+    this.deliveries = new Deliveries({
+      ...parts,
+      outbox: this.outbox,
+      ...(times.deliverEveryMs === undefined ? {} : { everyMs: times.deliverEveryMs }),
+    });
+    const readSpace = times.diskSpace ?? diskSpace;
+    this.watch = new Watch({
+      ...parts,
+      outbox: this.outbox,
+      see: async () => {
+        // some file systems cannot say how full they are
+        const space = await readSpace(directory).catch(() => undefined);
+        const disk = space && diskCondition(directory, space);
+        return [...circuitConditions(await upstreams()), ...(disk === undefined ? [] : [disk])];
+      },
+      alerts: async () => departureAlerts(await upstreams(), now()),
+      raised: () => this.deliveries.wake(),
+      ...(times.watch === undefined ? {} : { times: times.watch }),
+    });
+  }
+
+  /** Starts. */
+  start(): void {
+    this.watch.start();
+    this.deliveries.start();
+  }
+
+  /** Stops; a second time without effect. */
+  close(): Promise<void> {
+    const parts = [this.watch, this.deliveries, this.database];
+    return this.#closed ??= Promise.all(parts.map((part) => part.close())).then(() => {});
+  }
+}

@@ -1,0 +1,390 @@
+import type { Account, Accounts, Keys, Teams } from "../../people/accounts/mod.ts";
+import { type ExpiringKey, expiringKeys } from "../../people/accounts/mod.ts";
+import type { Route } from "../../settings/catalog/mod.ts";
+import type { Database } from "../../ground/database/mod.ts";
+import {
+  audit,
+  budgetUses,
+  type ExpiringLot,
+  expiringLots,
+  lowBalances,
+} from "../../money/ledger/mod.ts";
+import { type StoppedTopUp, stoppedTopUps } from "../../money/payments/mod.ts";
+import { randomText } from "../../ground/platform/mod.ts";
+import { delay } from "../../ground/std/mod.ts";
+import type { Log, Metrics } from "../../ground/telemetry/mod.ts";
+import type { NewAlert } from "./alert.ts";
+import { budgetAlerts } from "./budget_alerts.ts";
+import { catalogChange } from "./catalog_changes.ts";
+import {
+  type Condition,
+  conditionAlerted,
+  conditionOver,
+  conditionsOf,
+  isOver,
+  seeConditions,
+  type SeenCondition,
+} from "./conditions.ts";
+import { auditFailedMark, isAuditDue, rememberAudit } from "./daily_audit.ts";
+import type { AlertSettings } from "./deliveries.ts";
+import { leaveJob, takeJob } from "./jobs.ts";
+import {
+  circuitClosedMark,
+  circuitOpenedMark,
+  diskLowMark,
+  EXPIRY_MS,
+  keyExpiringMark,
+  lotExpiringMark,
+  lowCreditsMark,
+  topUpStoppedMark,
+} from "./marks.ts";
+import { pruneAlerts } from "./notices.ts";
+import type { Outbox } from "./outbox.ts";
+
+/** Dependencies of {@linkcode Watch}. */
+export interface WatchOptions {
+  readonly database: Database;
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly teams: Teams;
+  readonly outbox: Outbox;
+  /** The settings in use. */
+  readonly settings: () => AlertSettings;
+  /** The routes that are served, and a digest of the settings that they come from. */
+  readonly served: () => { readonly routes: readonly Route[]; readonly settings: string };
+  /** What this gateway sees now that may be worth an alert if it lasts. */
+  readonly see: () => Promise<readonly SeenCondition[]>;
+  /** What this gateway knows that is worth an alert at once. */
+  readonly alerts: () => Promise<readonly NewAlert[]>;
+  /** Runs long work on a separate database connection, so that requests do not wait for it. */
+  readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
+  /** Called when alerts were raised. */
+  readonly raised: () => void;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The database's clock, in milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly times?: WatchTimes;
+}
+
+/** How often the watch looks; tests are faster. */
+export interface WatchTimes {
+  readonly seeEveryMs: number;
+  readonly passEveryMs: number;
+  /** What a circuit must last until it is worth an alert. */
+  readonly circuitMs: number;
+  /** Time without sight after which a circuit is closed. */
+  readonly circuitQuietMs: number;
+}
+
+const TIMES: WatchTimes = {
+  seeEveryMs: 15_000,
+  passEveryMs: 30_000,
+  circuitMs: 30_000,
+  circuitQuietMs: 60_000,
+};
+/** Time without sight after which a disk is no longer nearly full. */
+const DISK_QUIET_MS = 3_600_000;
+/** Rows that one query looks at, which takes the database a few milliseconds, and the pause after it. */
+const PAGE_ROWS = 500;
+const PAUSE_MS = 20;
+/** Pages of one source in one pass; the next pass goes on behind them. */
+const MAX_PAGES = 20;
+const KEEP_MS = 90 * 86_400_000;
+/** Younger stops are looked at: shorter than alerts are kept, so that none is raised again. */
+const STOPPED_MS = 30 * 86_400_000;
+const PRUNE_ROWS = 200;
+const TIDY_MS = 3_600_000;
+
+/** Where a source that is walked in pages goes on. */
+interface Cursors {
+  balances: string;
+  budgets: string;
+  topUps: string;
+  lots: { expiresAtMs: number; id: string } | undefined;
+  keys: { expiresAtMs: number; id: string } | undefined;
+}
+
+/**
+ * Looks for alerts: conditions in every gateway, everything else in one of those that share a database. No request waits for
+ * it: it reads what requests have written, a page at a time.
+ */
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly #times: WatchTimes;
+  readonly #holder = randomText(16);
+  readonly #cursors: Cursors = {
+    balances: "",
+    budgets: "",
+    topUps: "",
+    lots: undefined,
+    keys: undefined,
+  };
+  #timers: ReturnType<typeof setInterval>[] = [];
+  #seeing: Promise<void> | undefined;
+  #passing: Promise<void> | undefined;
+  #auditing = false;
+  /** When old rows are looked for next. */
+  #tidyTick = 0;
+  #stopped = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#times = options.times ?? TIMES;
+  }
+
+  /** Starts looking. */
+  start(): void {
+    const { seeEveryMs, passEveryMs } = this.#times;
+    this.#timers = [
+      setInterval(() => {
+        this.#seeing ??= this.#try("conditions could not be noted", () => this.see())
+          .finally(() => this.#seeing = undefined);
+      }, seeEveryMs),
+      setInterval(() => {
+        this.#passing ??= this.#try("alerts could not be looked for", async () => {
+          await this.pass();
+        }).finally(() => this.#passing = undefined);
+      }, passEveryMs),
+    ];
+  }
+
+  /** Stops, and leaves the job to another gateway. Resolves when the step in progress has ended. */
+  async close(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    await Promise.all([this.#seeing, this.#passing]);
+    if (this.#timers.length === 0) return;
+    await this.#try("the job was not left", () => leaveJob(this.#options.database, this.#holder));
+  }
+
+  /** Notes what this gateway sees. */
+  async see(): Promise<void> {
+    const { database, see, now } = this.#options;
+    await seeConditions(database, await see(), now());
+  }
+
+  /**
+   * Looks for alerts, if this gateway has the job.
+   *
+   * @returns Whether it has.
+   */
+  async pass(): Promise<boolean> {
+    const { database, now, outbox, settings } = this.#options;
+    const leaseMs = 3 * this.#times.passEveryMs;
+    await this.#raise(await this.#options.alerts());
+    if (!await takeJob(database, { holder: this.#holder, nowMs: now(), leaseMs })) return false;
+    await this.#conditions();
+    await this.#catalog();
+    await this.#lowCredits();
+    await this.#budgets();
+    await this.#lots();
+    await this.#keys();
+    await this.#topUps();
+    await this.#audit();
+    if (performance.now() >= this.#tidyTick) {
+      await outbox.giveUpOthers(settings().receivers);
+      const beforeMs = now() - KEEP_MS;
+      await this.#pages(() => pruneAlerts(database, { beforeMs, limit: PRUNE_ROWS }));
+      this.#tidyTick = performance.now() + TIDY_MS;
+    }
+    return true;
+  }
+
+  /** Looks for automatic purchases that have just stopped, before somebody turns them on again. Failures are logged. */
+  async seeStoppedTopUps(): Promise<void> {
+    await this.#try("stopped top-ups could not be looked for", () => this.#topUps());
+  }
+
+  async #raise(alerts: readonly NewAlert[]): Promise<void> {
+    if (alerts.length === 0) return;
+    const { outbox, settings, metrics, log, raised } = this.#options;
+    const counts = await outbox.raise(alerts, settings().receivers);
+    if (counts.size === 0) return;
+    for (const [kind, count] of counts) {
+      metrics.alertsRaised(kind, count);
+      log.warn("alerts raised", { kind, count });
+    }
+    raised();
+  }
+
+  /** Describes and raises what was found and has not been raised before. */
+  async #raiseFound<Found>(
+    found: readonly Found[],
+    { mark, accountId, describe }: {
+      readonly mark: (one: Found) => string | undefined;
+      readonly accountId: (one: Found) => string;
+      readonly describe: (one: Found, account: Account) => NewAlert | undefined;
+    },
+  ): Promise<void> {
+    const { outbox, accounts } = this.#options;
+    const known = await outbox.known(found.flatMap((one) => mark(one) ?? []));
+    const fresh = found.filter((one) => {
+      const own = mark(one);
+      return own !== undefined && !known.has(own);
+    });
+    const owners = await accounts.byIds([...new Set(fresh.map(accountId))]);
+    await this.#raise(fresh.flatMap((one) => {
+      const account = owners.get(accountId(one));
+      if (account === undefined || account.disabledAtMs !== null) return [];
+      return describe(one, account) ?? [];
+    }));
+  }
+
+  async #conditions(): Promise<void> {
+    const { database, now } = this.#options;
+    const { circuitMs, circuitQuietMs } = this.#times;
+    for (const one of await conditionsOf(database)) {
+      const isCircuit = one.kind === "circuit";
+      const lastsMs = one.seenAtMs - one.beganAtMs;
+      let { isAlerted } = one;
+      if (!isAlerted && lastsMs >= (isCircuit ? circuitMs : 0)) {
+        await this.#raise([isCircuit ? circuitOpenedMark(one) : diskLowMark(one)]);
+        await conditionAlerted(database, one);
+        isAlerted = true;
+      }
+      if (isOver(one, now(), isCircuit ? circuitQuietMs : DISK_QUIET_MS)) {
+        await this.#over({ ...one, isAlerted });
+      }
+    }
+  }
+
+  async #over(condition: Condition): Promise<void> {
+    if (condition.kind === "circuit" && condition.isAlerted) {
+      await this.#raise([circuitClosedMark(condition)]);
+    }
+    await conditionOver(this.#options.database, condition);
+  }
+
+  async #catalog(): Promise<void> {
+    const { database, served } = this.#options;
+    const { routes, settings } = served();
+    const { alert, done } = await catalogChange(database, routes, settings);
+    if (alert !== undefined) await this.#raise([alert]);
+    await done();
+  }
+
+  async #lowCredits(): Promise<void> {
+    const { database, settings, accounts } = this.#options;
+    const { lowCredits } = settings();
+    const own: Record<string, number> = {};
+    for (const [email, credits] of Object.entries(lowCredits.accounts)) {
+      const account = await accounts.find(email);
+      if (account !== undefined) own[account.id] = credits;
+    }
+    await this.#pages(async () => {
+      const { found, next } = await lowBalances(
+        database,
+        { after: this.#cursors.balances, limit: PAGE_ROWS },
+        { ...lowCredits, accounts: own },
+      );
+      await this.#raiseFound(found, {
+        mark: (one) => lowCreditsMark(one, { email: "" }).mark,
+        accountId: (one) => one.accountId,
+        describe: lowCreditsMark,
+      });
+      this.#cursors.balances = next ?? "";
+      return next !== undefined;
+    });
+  }
+
+  async #budgets(): Promise<void> {
+    const { database, outbox, now } = this.#options;
+    await this.#pages(async () => {
+      const { found, next } = await budgetUses(database, {
+        after: this.#cursors.budgets,
+        limit: PAGE_ROWS,
+        nowMs: now(),
+      });
+      const alerts = await budgetAlerts(found, this.#options);
+      const known = await outbox.known(alerts.map(({ mark }) => mark));
+      await this.#raise(alerts.filter(({ mark }) => !known.has(mark)));
+      this.#cursors.budgets = next ?? "";
+      return next !== undefined;
+    });
+  }
+
+  async #lots(): Promise<void> {
+    const { database, now } = this.#options;
+    await this.#pages(async () => {
+      const nowMs = now();
+      const found = await expiringLots(database, {
+        after: this.#cursors.lots ?? { expiresAtMs: nowMs, id: "" },
+        toMs: nowMs + EXPIRY_MS,
+        limit: PAGE_ROWS,
+      });
+      await this.#raiseFound<ExpiringLot>(found, {
+        mark: (one) => lotExpiringMark(one, { email: "" }, nowMs)?.mark,
+        accountId: (one) => one.accountId,
+        describe: (one, account) => lotExpiringMark(one, account, nowMs),
+      });
+      this.#cursors.lots = found.length < PAGE_ROWS ? undefined : found.at(-1);
+      return this.#cursors.lots !== undefined;
+    });
+  }
+
+  async #keys(): Promise<void> {
+    const { database, now } = this.#options;
+    await this.#pages(async () => {
+      const nowMs = now();
+      const found = await expiringKeys(database, {
+        after: this.#cursors.keys ?? { expiresAtMs: nowMs, id: "" },
+        toMs: nowMs + EXPIRY_MS,
+        limit: PAGE_ROWS,
+      });
+      await this.#raiseFound<ExpiringKey>(found, {
+        mark: (one) => keyExpiringMark(one, { email: "" }, nowMs)?.mark,
+        accountId: (one) => one.accountId,
+        describe: (one, account) => keyExpiringMark(one, account, nowMs),
+      });
+      this.#cursors.keys = found.length < PAGE_ROWS ? undefined : found.at(-1);
+      return this.#cursors.keys !== undefined;
+    });
+  }
+
+  async #topUps(): Promise<void> {
+    const { database, now } = this.#options;
+    await this.#pages(async () => {
+      const found = await stoppedTopUps(database, {
+        after: this.#cursors.topUps,
+        sinceMs: now() - STOPPED_MS,
+        limit: PAGE_ROWS,
+      });
+      await this.#raiseFound<StoppedTopUp>(found, {
+        mark: (one) => topUpStoppedMark(one, { email: "" }).mark,
+        accountId: (one) => one.accountId,
+        describe: topUpStoppedMark,
+      });
+      this.#cursors.topUps = found.length < PAGE_ROWS ? "" : found.at(-1)?.accountId ?? "";
+      return this.#cursors.topUps !== "";
+    });
+  }
+
+  /** The audit goes on beside the passes: it may take minutes. */
+  async #audit(): Promise<void> {
+    const { database, aside, settings, now } = this.#options;
+    if (!settings().dailyAudit || this.#auditing || !await isAuditDue(database, now())) return;
+    this.#auditing = true;
+    void this.#try("the daily audit failed", async () => {
+      const report = await aside((own) => audit(own));
+      await rememberAudit(database, report, now());
+      const alert = auditFailedMark(report);
+      if (alert !== undefined && !this.#stopped) await this.#raise([alert]);
+    }).finally(() => this.#auditing = false);
+  }
+
+  /** @param page Returns whether there are more. */
+  async #pages(page: () => Promise<boolean>): Promise<void> {
+    for (let pages = 0; pages < MAX_PAGES && !this.#stopped && await page(); pages++) {
+      await delay(PAUSE_MS);
+    }
+  }
+
+  async #try(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!this.#stopped) this.#options.log.warn(what, { error: String(error) });
+    }
+  }
+}

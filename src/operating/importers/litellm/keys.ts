@@ -1,0 +1,221 @@
+import { createHash } from "node:crypto";
+import { isImportableKey } from "../../../people/accounts/mod.ts";
+import { isObject, items, type JsonObject, text } from "../../../wire/dialects/mod.ts";
+import { emailOf, slug } from "../names.ts";
+import type { Notices, PlannedAccount, PlannedKey } from "../plan.ts";
+import { amount } from "./deployment.ts";
+import { why } from "./reasons.ts";
+
+/** What keys are read with. */
+export interface KeyOptions {
+  readonly creditsPerUsd: number;
+  readonly nowMs: number;
+  readonly notices: Notices;
+}
+
+/** Keys and the accounts that they belong to. */
+export interface KeyPlan {
+  readonly accounts: readonly PlannedAccount[];
+  readonly keys: readonly PlannedKey[];
+}
+
+/** The owner's account in a plan. */
+const OWNER: PlannedAccount = {
+  ref: "owner",
+  isOwner: true,
+  email: undefined,
+  handle: "owner",
+  name: "",
+  credits: 0,
+  reference: "",
+};
+
+const TAKEN = new Set([
+  "aliases",
+  "blocked",
+  "budget_duration",
+  "created_at",
+  "created_by",
+  "expires",
+  "key_alias",
+  "key_name",
+  "max_budget",
+  "models",
+  "spend",
+  "team_alias",
+  "team_id",
+  "token",
+  "updated_at",
+  "updated_by",
+  "user",
+  "user_email",
+  "user_id",
+]);
+/** Facts about a key that say nothing of what it may do. */
+const FACTS =
+  /^(last_active|last_used|budget_reset_at|model_spend|soft_budget_cooldown|team_spend)/;
+/** LiteLLM renews at midnight, on Mondays and on the first of a month as well. */
+const PERIODS = [
+  { period: "day", durations: /^(1d|24h|daily)$/ },
+  { period: "week", durations: /^(7d|1w|168h|weekly)$/ },
+  { period: "month", durations: /^(28d|29d|30d|31d|1mo|monthly)$/ },
+] as const;
+const ALL_MODELS = ["all-proxy-models", "all-team-models"];
+
+/**
+ * Reads the replies of LiteLLM's `/key/list?return_full_object=true` and `/key/info`.
+ *
+ * LiteLLM stores the SHA-256 digest of a key, as Sluice does, so that keys go on working although nobody knows them.
+ *
+ * @param replies Parsed replies.
+ * @param options Value of a credit, time, and who takes notices.
+ */
+export function readKeys(replies: readonly unknown[], options: KeyOptions): KeyPlan {
+  const { notices } = options;
+  const accounts = new Map<string, PlannedAccount>();
+  const keys = new Map<string, PlannedKey>();
+  for (const [index, record] of replies.flatMap((one) => recordsOf(one, notices)).entries()) {
+    if (!isObject(record)) {
+      notices.notImported(
+        `keys[${index}]`,
+        "the list has no details: ask for it with return_full_object=true",
+      );
+      continue;
+    }
+    const label = text(record.key_alias) ?? text(record.key_name) ?? `keys[${index}]`;
+    const account = accountOf(record);
+    const key = keyOf(record, label, account.ref, options);
+    if (key === undefined) continue;
+    accounts.set(account.ref, account);
+    keys.set(key.reference, key);
+  }
+  return { accounts: [...accounts.values()], keys: [...keys.values()] };
+}
+
+/** A list, a page of it, or a single key. */
+function recordsOf(reply: unknown, notices: Notices): unknown[] {
+  if (Array.isArray(reply)) return reply.flatMap((one) => recordsOf(one, notices));
+  if (!isObject(reply)) return [reply];
+  if (Array.isArray(reply.keys)) {
+    const { current_page: page, total_pages: pages } = reply;
+    if (typeof pages === "number" && pages > 1) {
+      notices.check(
+        `keys, page ${String(page)} of ${pages}`,
+        "pass every page: --keys page1.json page2.json",
+      );
+    }
+    return reply.keys;
+  }
+  if (isObject(reply.info)) return [{ token: reply.key, ...reply.info }];
+  if (reply.token !== undefined || reply.key_name !== undefined) return [reply];
+  throw new Error("This is no reply of LiteLLM's /key/list or /key/info");
+}
+
+function keyOf(
+  record: JsonObject,
+  label: string,
+  account: string,
+  { creditsPerUsd, nowMs, notices }: KeyOptions,
+): PlannedKey | undefined {
+  const subject = `key ${label}`;
+  if (record.blocked === true) return void notices.notImported(subject, "it is blocked");
+  const expires = text(record.expires);
+  // LiteLLM writes UTC, with or without saying so
+  const expiresAtMs = expires === undefined
+    ? undefined
+    : Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(expires) ? expires : `${expires}Z`);
+  if (expiresAtMs !== undefined && Number.isNaN(expiresAtMs)) {
+    return void notices.notImported(subject, "its expiry is not a date");
+  }
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
+    return void notices.notImported(subject, "it has expired");
+  }
+  for (const [name, value] of Object.entries(record)) {
+    if (!TAKEN.has(name) && !FACTS.test(name) && !isEmpty(value)) {
+      notices.notImported(`${subject} ${name}`, why(name));
+    }
+  }
+  if (!isEmpty(record.aliases)) notices.notImported(`${subject} aliases`, why("aliases"));
+  const maxUsd = amount(record.max_budget);
+  const duration = isEmpty(record.budget_duration)
+    ? undefined
+    : text(record.budget_duration) ?? "period";
+  const budgetPeriod = PERIODS.find(({ durations }) => durations.test(duration ?? ""))?.period;
+  if (maxUsd !== undefined && duration !== undefined) {
+    notices.check(
+      subject,
+      budgetPeriod === undefined
+        ? `its budget was renewed every ${duration}, and is not any more`
+        : `its budget was renewed every ${duration}: it renews each ${budgetPeriod} (UTC), and begins unspent`,
+    );
+  }
+  const leftUsd = maxUsd === undefined
+    ? undefined
+    : budgetPeriod !== undefined
+    ? Math.max(0, maxUsd)
+    : Math.max(0, maxUsd - (amount(record.spend) ?? 0));
+  const models = items(record.models).flatMap((one) => text(one) ?? []);
+  const token = text(record.token) ?? "";
+  return {
+    account,
+    reference: `litellm:key:${token === "" ? `${account}:${label}` : digestOf(token)}`,
+    name: text(record.key_alias) ?? "",
+    digest: digestFor(token, text(record.key_name), () => {
+      notices.check(subject, "the key is not known and has no usable digest: a new one is issued");
+    }),
+    models: models.length === 0 || models.some((one) => ALL_MODELS.includes(one))
+      ? undefined
+      : models,
+    budgetCredits: leftUsd === undefined
+      ? undefined
+      : Math.min(Math.floor(leftUsd * creditsPerUsd + 1e-9), 1e12),
+    budgetPeriod: maxUsd === undefined ? undefined : budgetPeriod,
+    expiresAtMs,
+  };
+}
+
+function digestFor(token: string, hint: string | undefined, tell: () => void) {
+  if (/^[0-9a-f]{64}$/i.test(token)) {
+    return { hex: token.toLowerCase(), hint: (hint ?? "sk-…").slice(0, 16) };
+  }
+  if (isImportableKey(token)) {
+    return { hex: digestOf(token), hint: `${token.slice(0, 6)}…${token.slice(-4)}` };
+  }
+  tell();
+  return undefined;
+}
+
+/** Which account a key belongs to: that of its user, else of its team, else the owner's. */
+function accountOf(record: JsonObject): PlannedAccount {
+  const user = isObject(record.user) ? record.user : {};
+  const userId = text(record.user_id);
+  const teamId = text(record.team_id);
+  const named = (ref: string, of: string, email: string | undefined): PlannedAccount => ({
+    ref,
+    isOwner: false,
+    email,
+    handle: slug(of, "user"),
+    name: email === undefined ? of : "",
+    credits: 0,
+    reference: `litellm:${ref}`,
+  });
+  if (userId !== undefined && userId !== "" && userId !== "default_user_id") {
+    const email = emailOf(text(record.user_email)) ?? emailOf(text(user.user_email)) ??
+      emailOf(userId);
+    return named(`user:${userId}`, userId.split("@")[0]!, email);
+  }
+  if (teamId !== undefined && teamId !== "") {
+    return named(`team:${teamId}`, `team-${text(record.team_alias) ?? teamId}`, undefined);
+  }
+  return OWNER;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === "") return true;
+  return Array.isArray(value) ? value.length === 0 : isObject(value) &&
+    Object.keys(value).length === 0;
+}
+
+function digestOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}

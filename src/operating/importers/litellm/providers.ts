@@ -1,0 +1,135 @@
+import type { DialectName } from "../../../wire/dialects/mod.ts";
+
+/** A provider that speaks one of the dialects. */
+export interface Provider {
+  /** Base URL if the configuration has none. */
+  readonly url?: string;
+  readonly dialect?: DialectName;
+  /** Environment variable of the key if the configuration has none. */
+  readonly keyVariable?: string;
+  /** What follows the base URL of the configuration, unless it ends with it. */
+  readonly path?: string;
+}
+
+/** Providers by the prefix of `litellm_params.model`. Addresses are those of the providers' documentation. */
+export const PROVIDERS: Readonly<Record<string, Provider>> = {
+  openai: { url: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY" },
+  anthropic: {
+    url: "https://api.anthropic.com/v1",
+    dialect: "messages",
+    keyVariable: "ANTHROPIC_API_KEY",
+    path: "/v1",
+  },
+  azure: { keyVariable: "AZURE_API_KEY", path: "/openai/v1" },
+  cerebras: { url: "https://api.cerebras.ai/v1", keyVariable: "CEREBRAS_API_KEY" },
+  custom_openai: {},
+  dashscope: {
+    url: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+    keyVariable: "DASHSCOPE_API_KEY",
+  },
+  deepinfra: { url: "https://api.deepinfra.com/v1/openai", keyVariable: "DEEPINFRA_API_KEY" },
+  deepseek: { url: "https://api.deepseek.com/v1", keyVariable: "DEEPSEEK_API_KEY" },
+  fireworks_ai: {
+    url: "https://api.fireworks.ai/inference/v1",
+    keyVariable: "FIREWORKS_AI_API_KEY",
+  },
+  gemini: {
+    url: "https://generativelanguage.googleapis.com/v1beta/openai",
+    keyVariable: "GEMINI_API_KEY",
+  },
+  groq: { url: "https://api.groq.com/openai/v1", keyVariable: "GROQ_API_KEY" },
+  hosted_vllm: { keyVariable: "HOSTED_VLLM_API_KEY" },
+  litellm_proxy: {},
+  llamafile: { url: "http://127.0.0.1:8080/v1" },
+  lm_studio: { url: "http://127.0.0.1:1234/v1" },
+  mistral: { url: "https://api.mistral.ai/v1", keyVariable: "MISTRAL_API_KEY" },
+  moonshot: { url: "https://api.moonshot.ai/v1", keyVariable: "MOONSHOT_API_KEY" },
+  nvidia_nim: { url: "https://integrate.api.nvidia.com/v1", keyVariable: "NVIDIA_NIM_API_KEY" },
+  ollama: { url: "http://127.0.0.1:11434/v1", path: "/v1" },
+  ollama_chat: { url: "http://127.0.0.1:11434/v1", path: "/v1" },
+  openai_like: {},
+  openrouter: { url: "https://openrouter.ai/api/v1", keyVariable: "OPENROUTER_API_KEY" },
+  perplexity: { url: "https://api.perplexity.ai", keyVariable: "PERPLEXITYAI_API_KEY" },
+  together_ai: { url: "https://api.together.xyz/v1", keyVariable: "TOGETHERAI_API_KEY" },
+  xai: { url: "https://api.x.ai/v1", keyVariable: "XAI_API_KEY" },
+};
+
+/** Providers that speak a protocol of their own. */
+const OTHERS = [
+  "ai21",
+  "azure_ai",
+  "azure_text",
+  "baseten",
+  "bedrock",
+  "bedrock_converse",
+  "cloudflare",
+  "codestral",
+  "cohere",
+  "cohere_chat",
+  "databricks",
+  "github",
+  "github_copilot",
+  "huggingface",
+  "nlp_cloud",
+  "oobabooga",
+  "palm",
+  "petals",
+  "predibase",
+  "replicate",
+  "sagemaker",
+  "sagemaker_chat",
+  "sambanova",
+  "snowflake",
+  "text-completion-openai",
+  "triton",
+  "vertex_ai",
+  "vertex_ai_beta",
+  "vllm",
+  "volcengine",
+  "voyage",
+  "watsonx",
+  "watsonx_text",
+];
+
+/** A model of the configuration and who provides it. */
+export interface ProvidedModel {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/**
+ * Splits `openai/gpt-4o` into provider and model. Without a prefix, names of OpenAI's and Anthropic's models say the
+ * provider; with a base URL of its own, any other is OpenAI-compatible.
+ *
+ * @returns `undefined` if the provider cannot be told.
+ */
+export function providedModel(
+  name: string,
+  { provider: named, hasUrl }: { readonly provider: string | undefined; readonly hasUrl: boolean },
+): ProvidedModel | undefined {
+  const slash = name.indexOf("/");
+  const prefix = name.slice(0, Math.max(slash, 0));
+  if (named !== undefined) {
+    return { provider: named, model: prefix === named ? name.slice(slash + 1) : name };
+  }
+  if (Object.hasOwn(PROVIDERS, prefix) || OTHERS.includes(prefix)) {
+    return { provider: prefix, model: name.slice(slash + 1) };
+  }
+  if (/^(gpt-|chatgpt-|o\d|ft:gpt)/.test(name)) return { provider: "openai", model: name };
+  if (/^claude/.test(name)) return { provider: "anthropic", model: name };
+  return hasUrl ? { provider: "openai", model: name } : undefined;
+}
+
+/**
+ * Makes the base URL of an upstream.
+ *
+ * @param provider Its provider.
+ * @param given The configuration's `api_base`, without a slash at its end.
+ */
+export function upstreamUrl(provider: Provider, given: string | undefined): string | undefined {
+  if (given === undefined) return provider.url;
+  const { path = "" } = provider;
+  const bare = given.replace(/\/(chat\/completions|messages|responses)$/, "")
+    .replace(/\/openai\/deployments(\/.*)?$/, ""); // Azure's older addresses
+  return path === "" || bare.endsWith(path) ? bare : `${bare}${path}`;
+}

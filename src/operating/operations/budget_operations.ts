@@ -1,0 +1,258 @@
+import * as z from "zod";
+import { AccountError, type Action, type ActionObject } from "../../people/accounts/mod.ts";
+import type { Statement } from "../../ground/database/mod.ts";
+import {
+  BUDGET_PERIODS,
+  budgetId,
+  type BudgetName,
+  budgetOf,
+  type BudgetOwner,
+  budgetsOf,
+  budgetStatements,
+  describeBudget,
+  raiseBudget,
+  removeBudget,
+  setBudget,
+} from "../../money/ledger/mod.ts";
+import {
+  accountOf,
+  actionOn,
+  actionOnAccountKey,
+  actionOnTeamKey,
+  checkPayer,
+  keyOf,
+  msOf,
+  pageOf,
+  teamOf,
+  timeInput,
+} from "./lookup.ts";
+import {
+  defineRead,
+  defineWrite,
+  type Found,
+  type Operation,
+  type OperationContext,
+} from "./operation.ts";
+import { missing, OperationError } from "../../people/operation_log/mod.ts";
+import { budgetShape } from "./shapes/budget.ts";
+
+const MAX_CREDITS = 1e15;
+const OWNERS = ["key", "member", "team", "account"] as const;
+
+const terms = {
+  period: z.enum(BUDGET_PERIODS).describe("How often it renews; `life`: never."),
+  credits: z.int().min(0).max(MAX_CREDITS).describe("Credits per period."),
+  time_zone: z.string().max(64).optional().describe(
+    "In which days, weeks and months begin. Default: that of the present budget, else `UTC`.",
+  ),
+  marks: z.array(z.int().min(1).max(1_000)).max(10).optional().describe(
+    "Percentages at which to warn. Default: those of the present budget, else 50, 80 and 100.",
+  ),
+};
+
+/** A budget of a new key. */
+export const budgetInput = z.strictObject(terms);
+
+const ownerInput = {
+  owner: z.enum(OWNERS),
+  owner_id: z.string().min(1).max(400).describe(
+    "ID of the key, team (or its name) or account (or its email address); of a member: those of the team and the account, " +
+      "with a colon in between.",
+  ),
+};
+
+const budgetIdInput = z.string().min(1).max(400).describe("ID of the budget.");
+
+/** Statements that give a new key its budgets. */
+export function budgetsOfNew(
+  keyId: string,
+  budgets: readonly z.output<typeof budgetInput>[],
+  nowMs: number,
+): Statement[] {
+  return budgets.flatMap(({ time_zone: zone, ...one }) =>
+    checked(() => budgetStatements({ ...one, zone, owner: "key", ownerId: keyId }, { nowMs }))
+  );
+}
+
+/** An owner of budgets. */
+interface Owner {
+  readonly owner: BudgetOwner;
+  readonly ownerId: string;
+}
+
+/** Finds an owner of budgets, and who may change them. */
+async function ownerOf(
+  c: OperationContext,
+  { owner, owner_id: named }: { readonly owner: BudgetOwner; readonly owner_id: string },
+): Promise<ActionObject & { target: Owner; action: Action; sees: Action }> {
+  switch (owner) {
+    case "account": {
+      const account = await accountOf(c, named);
+      const target = { owner, ownerId: account.id };
+      // an account that could change its own budget would have none
+      const action = actionOn(account, "account.budgets");
+      return { target, accountId: account.id, action, sees: "account.read" };
+    }
+    case "team": {
+      const team = await teamOf(c, named);
+      const target = { owner, ownerId: team.id };
+      return { target, teamId: team.id, action: "team.budgets", sees: "team.read" };
+    }
+    case "member": {
+      const [teamName = "", accountName = ""] = named.split(/:(.*)/s);
+      const team = await teamOf(c, teamName);
+      const account = await accountOf(c, accountName);
+      const target = { owner, ownerId: `${team.id}:${account.id}` };
+      const about = { teamId: team.id, accountId: account.id };
+      return { target, ...about, action: "team.budgets", sees: "team.read" };
+    }
+    case "key": {
+      const key = await keyOf(c, named);
+      const target = { owner, ownerId: key.id };
+      if (key.teamId === null) {
+        const payer = (await c.parts.accounts.byId(key.accountId))!;
+        return { target, ...actionOnAccountKey(c.actor, payer) };
+      }
+      await checkPayer(c, key.accountId);
+      const team = (await c.parts.teams.byId(key.teamId))!;
+      // a member does not lift the budget of a key that a pool pays for
+      const { sees, action: asKey } = actionOnTeamKey(c.actor, team, key);
+      const action = key.accountId === team.poolId ? "team.budgets" : asKey;
+      return { target, teamId: team.id, accountId: key.memberId ?? undefined, action, sees };
+    }
+  }
+}
+
+/** Somebody who was removed gets no budget; one that they had can be removed. */
+async function checkMember({ parts }: OperationContext, ownerId: string): Promise<void> {
+  const [teamId = "", accountId = ""] = ownerId.split(":");
+  const member = await parts.members.find({ id: teamId }, { id: accountId });
+  if (member === undefined) throw missing("Member", ownerId);
+}
+
+async function named(c: OperationContext, id: string): Promise<Found<BudgetName>> {
+  const [, owner, ownerId, period] = /^(key|member|team|account):(.+):(\w+)$/.exec(id) ?? [];
+  const known = BUDGET_PERIODS.find((one) => one === period);
+  const kind = OWNERS.find((one) => one === owner);
+  if (kind === undefined || known === undefined) throw missing("Budget", id);
+  const { target, ...about } = await ownerOf(c, { owner: kind, owner_id: ownerId! });
+  const name = { ...target, period: known };
+  return { ...about, target: name, objectId: budgetId(name) };
+}
+
+async function state({ parts, nowMs }: OperationContext, name: BudgetName) {
+  const budget = await budgetOf(parts.database, name, nowMs);
+  return budget === undefined ? null : describeBudget(budget);
+}
+
+export const BUDGET_LIST = defineRead({
+  input: z.strictObject(ownerInput),
+  output: budgetShape,
+}, {
+  name: "budget.list",
+  method: "GET",
+  path: "/budgets",
+  summary: "List the budgets of a key, member, team or account",
+  action: "account.read",
+  isList: true,
+  async read(c, input) {
+    const { target } = await ownerOf(c, input);
+    const found = await budgetsOf(c.parts.database, target, c.nowMs);
+    return pageOf(found.map(describeBudget), found.length, ({ id }) => id);
+  },
+});
+
+export const BUDGET_SET = defineWrite({
+  input: z.strictObject({ ...ownerInput, ...terms }),
+  output: budgetShape,
+}, {
+  name: "budget.set",
+  method: "PUT",
+  path: "/budgets",
+  summary: "Set a budget, or change the one that its owner has for the same period",
+  description: "A raise stays. In another time zone, its periods start over.",
+  action: "account.manage",
+  async find(c, { period, ...input }) {
+    const { target: owner, ...about } = await ownerOf(c, input);
+    const target = { ...owner, period };
+    if (owner.owner === "member") await checkMember(c, owner.ownerId);
+    return { ...about, target, objectId: budgetId(target) };
+  },
+  state,
+  async run({ database }, { nowMs }, { target, input: { credits, time_zone: zone, marks } }) {
+    await checkedAsync(() => setBudget(database, { ...target, credits, zone, marks }, { nowMs }));
+  },
+});
+
+export const BUDGET_RAISE = defineWrite({
+  input: z.strictObject({
+    budget: budgetIdInput,
+    credits: z.int().min(0).max(MAX_CREDITS).describe("Extra credits per period; 0 ends a raise."),
+    until: timeInput.optional().describe("End of the raise; required unless credits is 0."),
+  }),
+  output: budgetShape,
+}, {
+  name: "budget.raise",
+  method: "POST",
+  path: "/budgets/{budget}/raise",
+  summary: "Raise a budget for a time",
+  action: "account.manage",
+  find: (c, { budget }) => named(c, budget),
+  state,
+  async run({ database }, { nowMs }, { target, input: { credits, until } }) {
+    if (until === undefined && credits > 0) {
+      throw new OperationError("invalid_request", "A raise needs an end.", { param: "until" });
+    }
+    const untilMs = msOf(until) ?? 0;
+    if (credits > 0 && untilMs <= nowMs) {
+      throw new OperationError("invalid_request", "The end of a raise must be in the future.", {
+        param: "until",
+      });
+    }
+    const raised = await checkedAsync(() =>
+      raiseBudget(database, target, { credits, untilMs, nowMs })
+    );
+    if (raised === undefined) throw missing("Budget", budgetId(target));
+  },
+});
+
+export const BUDGET_REMOVE = defineWrite({
+  input: z.strictObject({ budget: budgetIdInput }),
+  output: budgetShape,
+}, {
+  name: "budget.remove",
+  method: "DELETE",
+  path: "/budgets/{budget}",
+  summary: "Remove a budget; the reply is the budget as it was",
+  action: "account.manage",
+  find: (c, { budget }) => named(c, budget),
+  state,
+  async run({ database }, _c, { target }) {
+    if (!await removeBudget(database, target)) throw missing("Budget", budgetId(target));
+  },
+  reply: (_c, { before }) => Promise.resolve(before ?? {}),
+});
+
+/** What the ledger does not take is a wrong value. */
+function checked<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
+  }
+}
+
+async function checkedAsync<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
+  }
+}
+
+export const BUDGET_OPERATIONS: readonly Operation[] = [
+  BUDGET_LIST,
+  BUDGET_SET,
+  BUDGET_RAISE,
+  BUDGET_REMOVE,
+];

@@ -1,0 +1,304 @@
+import * as z from "zod";
+import { type Account, type Key, SCOPES, type Team } from "../../people/accounts/mod.ts";
+import { budgetsOf, budgetsOfKeys } from "../../money/ledger/mod.ts";
+import { spentByKey } from "../../money/usage/mod.ts";
+import { budgetInput, budgetsOfNew } from "./budget_operations.ts";
+import {
+  accountInput,
+  accountOf,
+  actionOnAccountKey,
+  actionOnTeamKey,
+  checkPayer,
+  flagInput,
+  keyInput,
+  keyOf,
+  modelsInput,
+  msOf,
+  nameInput,
+  pageInput,
+  pageOf,
+  routeIds,
+  teamInput,
+  teamOf,
+  timeInput,
+} from "./lookup.ts";
+import {
+  defineRead,
+  defineWrite,
+  type Found,
+  type Operation,
+  type OperationContext,
+} from "./operation.ts";
+import { OperationError } from "../../people/operation_log/mod.ts";
+import { iso } from "./shapes/common.ts";
+import { describeKey, keyShape, listedKeyShape } from "./shapes/key.ts";
+
+const DAY_MS = 86_400_000;
+const secret = z.object({ key: z.string().describe("The key itself. It is shown once.") });
+
+async function state({ parts, nowMs }: OperationContext, { id }: Pick<Key, "id">) {
+  const key = await parts.keys.byId(id);
+  if (key === undefined) return null;
+  return describeKey(key, await budgetsOf(parts.database, { owner: "key", ownerId: id }, nowMs));
+}
+
+/** A key that is changed: the action depends on who pays and who uses it. */
+async function changed(
+  c: OperationContext,
+  id: string,
+  { isRevoked = false }: { readonly isRevoked?: boolean } = {},
+): Promise<Found<Key>> {
+  const target = await keyOf(c, id);
+  const about = { target, objectId: target.id };
+  const self = c.actor.account?.id;
+  if (isRevoked && self !== undefined && [target.accountId, target.memberId].includes(self)) {
+    // also after having been stopped in the team
+    return { ...about, accountId: self, action: "self.use", sees: "self.use" };
+  }
+  if (target.teamId === null) {
+    const payer = (await c.parts.accounts.byId(target.accountId))!;
+    return { ...about, ...actionOnAccountKey(c.actor, payer) };
+  }
+  const team = (await c.parts.teams.byId(target.teamId))!;
+  if (!isRevoked) await checkPayer(c, target.accountId);
+  const accountId = target.memberId ?? target.accountId;
+  return { ...about, accountId, ...actionOnTeamKey(c.actor, team, target, isRevoked) };
+}
+
+export const KEY_LIST = defineRead({
+  input: z.strictObject({
+    account: accountInput.optional().describe("Account that pays for the keys or uses them."),
+    team: teamInput.optional(),
+    member: accountInput.optional().describe("Member that uses the keys."),
+    all: flagInput.optional().describe("`true`: revoked and expired keys as well."),
+    ...pageInput,
+  }),
+  output: listedKeyShape,
+}, {
+  name: "key.list",
+  method: "GET",
+  path: "/keys",
+  summary: "List keys, oldest first",
+  action: "account.keys",
+  isList: true,
+  async read(c, { account, team, member, all, limit, after }) {
+    const { keys, database } = c.parts;
+    const found = await keys.page({
+      accountId: account === undefined ? undefined : (await accountOf(c, account)).id,
+      teamId: team === undefined ? undefined : (await teamOf(c, team)).id,
+      memberId: member === undefined ? undefined : (await accountOf(c, member)).id,
+      activeAtMs: all === "true" ? undefined : c.nowMs,
+      after,
+      limit: limit + 1,
+    });
+    return pageOf(
+      await describeKeys({ keys, database, nowMs: c.nowMs }, found),
+      limit,
+      ({ id }) => id,
+    );
+  },
+});
+
+/** Describes keys with their last use and what they spent. */
+export async function describeKeys(
+  { keys, database, nowMs }: Pick<OperationContext["parts"], "keys" | "database"> & {
+    readonly nowMs: number;
+  },
+  found: readonly Key[],
+): Promise<z.output<typeof listedKeyShape>[]> {
+  const ids = found.map(({ id }) => id);
+  const payers = [...new Set(found.map(({ accountId }) => accountId))];
+  const [lastUse, budgets, ...spent] = await Promise.all([
+    keys.lastUseOf(ids),
+    budgetsOfKeys(database, ids, nowMs),
+    ...payers.map((id) => spentByKey(database, id)),
+  ]);
+  const all = new Map(spent.flatMap((one) => [...one]));
+  return found.map((one) => ({
+    ...describeKey(one, budgets.get(one.id)),
+    last_used_at: iso(lastUse.get(one.id) ?? null),
+    spent: all.get(one.id) ?? 0,
+  }));
+}
+
+export const KEY_GET = defineRead({
+  input: z.strictObject({ key: keyInput }),
+  output: listedKeyShape,
+}, {
+  name: "key.get",
+  method: "GET",
+  path: "/keys/{key}",
+  summary: "Get a key, without its secret",
+  action: "account.keys",
+  async read(c, { key }) {
+    const [described] = await describeKeys({ ...c.parts, nowMs: c.nowMs }, [await keyOf(c, key)]);
+    return described!;
+  },
+});
+
+/** For whom a key is made. */
+interface NewKey {
+  readonly id: string;
+  readonly owner:
+    | { readonly account: Account }
+    | { readonly team: Team; readonly member: Account | null };
+}
+
+export const KEY_CREATE = defineWrite({
+  input: z.strictObject({
+    account: accountInput.optional().describe("Account that pays. Either this or `team`."),
+    team: teamInput.optional(),
+    member: accountInput.nullish().describe(
+      "Member of the team that uses the key. Without it, the key is for the whole team.",
+    ),
+    name: nameInput.default(""),
+    models: modelsInput.default(null),
+    expires_at: timeInput.nullable().default(null),
+    scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional().describe(
+      "Default: `inference`, the only one of a team's keys.",
+    ),
+    budgets: z.array(budgetInput).max(4).default([]),
+    id: z.string().optional().describe(
+      "`key_` and 16 letters and digits. Default: a new one.",
+    ),
+  }),
+  output: keyShape,
+  secrets: secret,
+}, {
+  name: "key.create",
+  method: "POST",
+  path: "/keys",
+  summary: "Create a key of an account or a team",
+  status: 201,
+  action: "account.manage",
+  async find(c, input): Promise<Found<NewKey>> {
+    const { account, team: named, member: user, scopes } = input;
+    if ((account === undefined) === (named === undefined)) {
+      throw new OperationError("invalid_request", "Pass either account or team.", {
+        param: "account",
+      });
+    }
+    const id = input.id ?? c.ids.id("key");
+    if (named === undefined) {
+      if (user !== undefined && user !== null) {
+        throw new OperationError("invalid_request", "member goes with team.", { param: "member" });
+      }
+      const payer = await accountOf(c, account!);
+      return {
+        target: { id, owner: { account: payer } },
+        objectId: id,
+        ...actionOnAccountKey(c.actor, payer),
+      };
+    }
+    if (scopes?.some((scope) => scope !== "inference")) {
+      throw new OperationError("invalid_request", "Keys of a team have the scope inference.", {
+        param: "scopes",
+      });
+    }
+    const team = await teamOf(c, named);
+    const member = user === undefined || user === null ? null : await accountOf(c, user);
+    const payerId = team.poolId ?? member?.id;
+    if (payerId !== undefined) await checkPayer(c, payerId);
+    const asked = { memberId: member?.id ?? null, accountId: payerId ?? "" };
+    return {
+      target: { id, owner: { team, member } },
+      objectId: id,
+      accountId: member?.id ?? payerId,
+      ...actionOnTeamKey(c.actor, team, asked),
+    };
+  },
+  state,
+  async run({ keys, teamKeys }, c, { target: { id, owner }, input }) {
+    const { name, models, expires_at, scopes, budgets } = input;
+    const options = {
+      id,
+      secret: c.ids.keySecret(),
+      name,
+      models: await routeIds(c, models) ?? undefined,
+      expiresAtMs: msOf(expires_at) ?? undefined,
+    };
+    const also = (key: Key) => budgetsOfNew(key.id, budgets, c.nowMs);
+    if ("team" in owner) await teamKeys.issue(owner.team, owner.member, options, also);
+    else if (owner.account.disabledAtMs !== null) {
+      throw new OperationError("conflict", `Account ${owner.account.email} is disabled.`);
+    } else await keys.issue(owner.account, { ...options, scopes }, also);
+  },
+  secrets: ({ ids }) => Promise.resolve({ key: ids.keySecret() }),
+});
+
+export const KEY_UPDATE = defineWrite({
+  input: z.strictObject({
+    key: keyInput,
+    name: nameInput.optional(),
+    models: modelsInput.optional(),
+    expires_at: timeInput.nullable().optional().describe("`null`: never."),
+  }),
+  output: keyShape,
+}, {
+  name: "key.update",
+  method: "PATCH",
+  path: "/keys/{key}",
+  summary: "Change a key's name, models or expiry",
+  action: "account.manage",
+  find: (c, { key }) => changed(c, key),
+  state,
+  async run({ keys }, c, { target, input: { name, models, expires_at } }) {
+    // models that the key has already may be served again
+    const known = new Set(target.models ?? []);
+    const served = await routeIds(c, models?.filter((one) => !known.has(one))) ?? [];
+    await keys.change(target.id, {
+      name,
+      models: models?.filter((one) => known.has(one)).concat(served) ?? models,
+      expiresAtMs: msOf(expires_at),
+    });
+  },
+});
+
+export const KEY_ROTATE = defineWrite({
+  input: z.strictObject({
+    key: keyInput,
+    keep_seconds: z.number().meta({ type: "integer", minimum: 0, maximum: 90 * DAY_MS / 1_000 })
+      .default(0).describe(
+        "How long the present secret stays valid.",
+      ),
+  }),
+  output: keyShape,
+  secrets: secret,
+}, {
+  name: "key.rotate",
+  method: "POST",
+  path: "/keys/{key}/rotate",
+  summary: "Give a key another secret",
+  action: "account.manage",
+  find: (c, { key }) => changed(c, key),
+  state,
+  async run({ keys }, { ids }, { target, input: { keep_seconds } }) {
+    await keys.rotate(target.id, keep_seconds * 1_000, ids.keySecret());
+  },
+  secrets: ({ ids }) => Promise.resolve({ key: ids.keySecret() }),
+});
+
+export const KEY_REVOKE = defineWrite({
+  input: z.strictObject({ key: keyInput }),
+  output: keyShape,
+}, {
+  name: "key.revoke",
+  method: "POST",
+  path: "/keys/{key}/revoke",
+  summary: "Revoke a key permanently, within a second",
+  action: "account.manage",
+  find: (c, { key }) => changed(c, key, { isRevoked: true }),
+  state,
+  async run({ keys }, _c, { target }) {
+    await keys.revoke(target.id);
+  },
+});
+
+export const KEY_OPERATIONS: readonly Operation[] = [
+  KEY_LIST,
+  KEY_CREATE,
+  KEY_GET,
+  KEY_UPDATE,
+  KEY_ROTATE,
+  KEY_REVOKE,
+];

@@ -1,0 +1,78 @@
+/**
+ * What operators do: every write of the API, the console and the commands is one definition here, and one executor carries
+ * all of them out.
+ *
+ * Promise: nobody writes what the table of permissions does not allow at that moment; what was changed is in the log, in the
+ * same transaction; a write with an `Idempotency-Key` takes effect once, whatever is repeated or crashes. Leaves to others: what
+ * keys, teams, budgets and credits are (`accounts/`, `ledger/`, `billing/`), and how requests arrive (`http/`, `console/`, `cli/`).
+ *
+ * @module
+ */
+
+import { ACCOUNT_OPERATIONS } from "./account_operations.ts";
+import { BUDGET_OPERATIONS } from "./budget_operations.ts";
+import { CODE_OPERATIONS } from "./code_operations.ts";
+import { CREDIT_OPERATIONS } from "./credit_operations.ts";
+import { GATEWAY_OPERATIONS } from "./gateway_operations.ts";
+import { KEY_OPERATIONS } from "./key_operations.ts";
+import { ORDER_OPERATIONS } from "./order_operations.ts";
+import type { Operation } from "./operation.ts";
+import { REPORT_OPERATIONS } from "./report_operations.ts";
+import { TEAM_OPERATIONS } from "./team_operations.ts";
+import { UPSTREAM_KEY_OPERATIONS } from "./upstream_key_operations.ts";
+
+/** All operations. */
+export const OPERATIONS: readonly Operation[] = [
+  ...ACCOUNT_OPERATIONS,
+  ...TEAM_OPERATIONS,
+  ...KEY_OPERATIONS,
+  ...UPSTREAM_KEY_OPERATIONS,
+  ...BUDGET_OPERATIONS,
+  ...CREDIT_OPERATIONS,
+  ...ORDER_OPERATIONS,
+  ...CODE_OPERATIONS,
+  ...REPORT_OPERATIONS,
+  ...GATEWAY_OPERATIONS,
+];
+
+export * from "./account_operations.ts";
+export * from "./budget_operations.ts";
+export {
+  CODE_CREATE,
+  CODE_LIST,
+  CODE_OPERATIONS,
+  CODE_REDEEM,
+  CODE_REVOKE,
+  madeCodesShape,
+} from "./code_operations.ts";
+export * from "./credit_operations.ts";
+export * from "./gateway_operations.ts";
+export * from "./key_operations.ts";
+export * from "./order_operations.ts";
+export * from "./report_operations.ts";
+export * from "./team_operations.ts";
+export * from "./top_up_operations.ts";
+export * from "./upstream_key_operations.ts";
+export type { Json, Method, Operation, ReadOperation, WriteOperation } from "./operation.ts";
+export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
+export { errorBody, perform, performOnce, performRead } from "./perform.ts";
+export {
+  checkIsNew,
+  type EntryPath,
+  type EntryPreview,
+  previewEntry,
+  ROUTE_WRITE,
+  UPSTREAM_ADD,
+  writtenEntry,
+} from "./settings_entries.ts";
+export { isoOf } from "./lookup.ts";
+export { accountShape, describeAccount } from "./shapes/account.ts";
+export { alertShape, describeAlert } from "./shapes/alert.ts";
+export { describeEntry, describeLot } from "./shapes/credits.ts";
+export { describeKey } from "./shapes/key.ts";
+export { describeLogEntry } from "./shapes/log.ts";
+export { codeShape, describeCode } from "./shapes/code.ts";
+export { describeRequest } from "./shapes/request.ts";
+export { describeHistory, describeOrder, type OrderOwner } from "./shapes/order.ts";
+export { describeMember, describeTeam } from "./shapes/team.ts";
+export { describeUpstreamKey } from "./shapes/upstream_key.ts";

@@ -1,0 +1,246 @@
+import * as z from "zod";
+import type { Action, ActionObject, Scope } from "../../people/accounts/mod.ts";
+import type { Condition, Statement } from "../../ground/database/mod.ts";
+import {
+  type Actor,
+  type LogObject,
+  may,
+  OperationError,
+  type Origin,
+} from "../../people/operation_log/mod.ts";
+import type { NewIds } from "./new_ids.ts";
+import type { Nouns, OperationParts } from "./parts.ts";
+
+/** A JSON object, as replies are. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** HTTP methods of operations. */
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** What an operation is carried out with. */
+export interface OperationContext {
+  readonly parts: OperationParts;
+  readonly actor: Actor;
+  readonly origin: Origin;
+  /** IDs and secrets of what is made. */
+  readonly ids: NewIds;
+  readonly nowMs: number;
+}
+
+/** What an operation is about, once it was found. */
+export interface Found<Target> extends LogObject {
+  readonly target: Target;
+  /** The action that is done. Default: that of the definition. */
+  readonly action?: Action | undefined;
+  /** The action by which it is seen at all: without it, it does not exist. Default: that of the definition. */
+  readonly sees?: Action | undefined;
+}
+
+/** What the definitions of reads and writes have in common. */
+interface Definition {
+  /** Noun and verb, such as `key.create`. */
+  readonly name: string;
+  readonly method: Method;
+  /** Path below `/admin/v1`, with parameters of the input in braces: `/keys/{key}`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The action of the table of permissions that guards it; a definition may ask for another of some objects. */
+  readonly action: Action;
+}
+
+/** What a write that does not go through the nouns it is given adds to its transaction itself. */
+export interface ByHand {
+  /** Run first: they fail if the write may not happen any more. */
+  readonly guards: readonly Statement[];
+  /** Adds the row of the log, if a condition holds. */
+  readonly logIf: (condition: Condition) => Statement;
+}
+
+/** A write, of which there is one place. */
+export interface WriteDefinition<Input, Target> extends Definition {
+  readonly method: Exclude<Method, "GET">;
+  /** Default: 200. */
+  readonly status?: 201;
+  /**
+   * Of a write that acts outside of the database: how long it may take at most, in milliseconds. It is logged before it acts,
+   * so that it acts at most once, and its reply says so if the outcome was lost.
+   */
+  readonly outsideMs?: (c: OperationContext) => number;
+  /** Finds what the write is about. @throws {OperationError} `not_found`. */
+  readonly find: (c: OperationContext, input: Input) => Promise<Found<Target>>;
+  /** Describes the object without secrets, before and after; null if there is none. */
+  readonly state: (c: OperationContext, target: Target, input: Input) => Promise<Json | null>;
+  /** Writes, by the nouns that it is given: their writes are in the log. */
+  readonly run: (
+    nouns: Nouns,
+    c: OperationContext,
+    about: { readonly target: Target; readonly input: Input } & ByHand,
+  ) => Promise<Json | void>;
+  /** The reply, if it is not the object. It is made again after a crash, from what the database has. */
+  readonly reply?: (
+    c: OperationContext,
+    about: {
+      readonly target: Target;
+      readonly input: Input;
+      readonly before: Json | null;
+      readonly after: Json | null;
+      /** What `run` returned; undefined after a crash. Then the reply may be an error, which is kept. */
+      readonly result: Json | undefined;
+    },
+  ) => Promise<Json>;
+  /** Secrets in the reply, which are shown once and are not logged. */
+  readonly secrets?: (c: OperationContext) => Promise<Json>;
+}
+
+/** A read. */
+export interface ReadDefinition<Input> extends Definition {
+  readonly method: "GET";
+  /** Whether the reply is a page of a list, with `limit` and `after`. */
+  readonly isList?: true;
+  /** Finds whom the read is about. */
+  readonly about?: (
+    c: OperationContext,
+    input: Input,
+  ) => Promise<Omit<Found<undefined>, "target">>;
+  readonly read: (c: OperationContext, input: Input) => Promise<Json>;
+}
+
+/** An operation with its schemas. */
+interface Schemas {
+  /** The members of the input, parameters of the path among them. */
+  readonly input: z.ZodObject;
+  /** The object in the reply; of a list, its items. */
+  readonly output: z.ZodType;
+  /** Secrets that the reply has besides. */
+  readonly secrets?: z.ZodObject;
+}
+
+/** A write, ready to be carried out. */
+export interface PreparedWrite {
+  readonly about: LogObject;
+  readonly input: Json;
+  /** How long it acts outside of the database at most; undefined if it does not. */
+  readonly outsideMs: number | undefined;
+  state(): Promise<Json | null>;
+  run(nouns: Nouns, byHand: ByHand): Promise<Json | void>;
+  reply(
+    about: { before: Json | null; after: Json | null; result: Json | undefined },
+  ): Promise<Json>;
+}
+
+/** A write as doors see it. */
+export interface WriteOperation extends Definition, Schemas {
+  readonly kind: "write";
+  readonly scopes: readonly Scope[];
+  readonly status: number;
+  /** Validates the input, finds what it is about, and checks that the actor may do it. */
+  prepare(c: OperationContext, input: unknown): Promise<PreparedWrite>;
+}
+
+/** A read as doors see it. */
+export interface ReadOperation extends Definition, Schemas {
+  readonly kind: "read";
+  readonly scopes: readonly Scope[];
+  readonly status: number;
+  readonly isList: boolean;
+  run(c: OperationContext, input: unknown): Promise<Json>;
+}
+
+/** An operation of the operator's API. */
+export type Operation = WriteOperation | ReadOperation;
+
+/** Defines a write. */
+export function defineWrite<Input extends z.ZodObject, Target>(
+  schemas: Schemas & { readonly input: Input },
+  definition: WriteDefinition<z.output<Input>, Target>,
+): WriteOperation {
+  const { find, state, run, reply, secrets, outsideMs, status = 200, ...rest } = definition;
+  return {
+    ...rest,
+    ...schemas,
+    kind: "write",
+    scopes: ["admin"],
+    status,
+    async prepare(c, given) {
+      const input = parse(schemas.input, given);
+      admit(c.actor, definition.action);
+      const { target, action = definition.action, sees, ...about } = await find(c, input);
+      check(c.actor, action, { about, sees });
+      return {
+        about,
+        input,
+        outsideMs: outsideMs?.(c),
+        state: () => state(c, target, input),
+        run: (nouns, byHand) => run(nouns, c, { target, input, ...byHand }),
+        async reply(known) {
+          const shown = await reply?.(c, { target, input, ...known }) ?? known.after ?? {};
+          return { ...shown, ...await secrets?.(c) };
+        },
+      };
+    },
+  };
+}
+
+/** Defines a read. */
+export function defineRead<Input extends z.ZodObject>(
+  schemas: Schemas & { readonly input: Input },
+  definition: ReadDefinition<z.output<Input>>,
+): ReadOperation {
+  const { about: find, read, isList = false, ...rest } = definition;
+  return {
+    ...rest,
+    ...schemas,
+    kind: "read",
+    scopes: ["read", "admin"],
+    status: 200,
+    isList,
+    async run(c, given) {
+      const input = parse(schemas.input, given);
+      admit(c.actor, definition.action);
+      const { action = definition.action, sees, ...about } = await find?.(c, input) ?? {};
+      check(c.actor, action, { about, sees });
+      return await read(c, input);
+    },
+  };
+}
+
+/** Rejects keys of accounts that have no role of the installation before anything is looked for. */
+function admit(actor: Actor, action: Action): void {
+  if (actor.keyId !== null && !may(actor, "team.list")) throw denied(action);
+}
+
+/** Checks that somebody may do an action. What they may not even see does not exist for them. */
+function check(
+  actor: Actor,
+  action: Action,
+  { about = {}, sees }: { readonly about?: ActionObject; readonly sees?: Action | undefined } = {},
+): void {
+  if (may(actor, action, about)) return;
+  if (sees === undefined || may(actor, sees, about)) throw denied(action);
+  throw new OperationError("not_found", "Not found.");
+}
+
+function denied(action: Action): OperationError {
+  return new OperationError(
+    "permission_denied",
+    `The role of this account does not allow the action '${action}'.`,
+  );
+}
+
+/** @throws {OperationError} `invalid_request`, naming the first invalid value. */
+function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
+  const { success, data, error } = schema.safeParse(input);
+  if (success) return data;
+  const [issue] = error.issues;
+  const path = issue!.path.map(String).join(".");
+  const keys = issue!.code === "unrecognized_keys" ? issue!.keys : [];
+  const param = keys.length > 0 ? [path, keys[0]!].filter(Boolean).join(".") : path;
+  throw new OperationError(
+    "invalid_request",
+    keys.length > 0
+      ? `Unknown parameter ${JSON.stringify(param.slice(0, 100))}.`
+      : `${param === "" ? "Input" : param}: ${issue!.message}.`,
+    { param: param === "" ? null : param.slice(0, 100) },
+  );
+}

@@ -1,0 +1,165 @@
+import * as z from "zod";
+import {
+  latestRecords,
+  ReportError,
+  reportUsage,
+  requestRecord,
+  usageQuery,
+} from "../../money/usage/mod.ts";
+import { DOORS, logEntries, missing, OperationError } from "../../people/operation_log/mod.ts";
+import {
+  accountInput,
+  accountOf,
+  flagInput,
+  msOf,
+  pageInput,
+  pageOf,
+  timeInput,
+} from "./lookup.ts";
+import { defineRead, type Operation } from "./operation.ts";
+import { describeLogEntry, logShape } from "./shapes/log.ts";
+import { describeRequest, requestShape } from "./shapes/request.ts";
+
+const count = z.int();
+
+const figures = {
+  requests: count,
+  errors: count.describe("Failed requests."),
+  input_tokens: count,
+  cached_tokens: count,
+  cache_hit_rate: z.number().describe("Share of the input that upstreams had in their caches."),
+  output_tokens: count,
+  saved_credits: count.describe("What cached input saved."),
+  credits: count,
+  average_ms: z.number().describe("Mean duration of a request."),
+};
+const compared = {
+  ...figures,
+  failures: z.record(z.string(), count).optional().describe("Failed requests by reason."),
+  previous: z.looseObject(figures).optional().describe("The period before, with `compare`."),
+  change: z.record(z.string(), z.number().nullable()).optional().describe("In percent."),
+};
+
+export const USAGE_REPORT = defineRead({
+  input: usageQuery,
+  output: z.strictObject({
+    since: z.string(),
+    until: z.string().describe("End, not part of the range."),
+    zone: z.string(),
+    rounded: z.boolean().describe("Whether a bound was moved to the beginning of its hour."),
+    by: z.array(z.string()),
+    rows: z.array(z.looseObject({
+      ...compared,
+      group: z.record(z.string(), z.string()).describe("Values by grouping."),
+      names: z.record(z.string(), z.string()).describe("Names of what the group has IDs of."),
+      isOthers: z.boolean().describe("Whether it is the sum of all groups after the `top` ones."),
+    })),
+    totals: z.looseObject(compared),
+    previous: z.strictObject({ since: z.string(), until: z.string() }).optional(),
+  }),
+}, {
+  name: "usage.report",
+  method: "GET",
+  path: "/usage",
+  summary: "Report the usage of any range",
+  action: "usage.read",
+  async read({ parts: { database, accounts, teams }, nowMs }, query) {
+    try {
+      const report = await reportUsage({ database, accounts, teams, now: () => nowMs }, query);
+      return { ...report };
+    } catch (error) {
+      if (!(error instanceof ReportError)) throw error;
+      const code = error.isMissing ? "not_found" : "invalid_request";
+      throw new OperationError(code, error.message, { cause: error });
+    }
+  },
+});
+
+export const REQUEST_LIST = defineRead({
+  input: z.strictObject({
+    account: accountInput.optional().describe("Account ID or email address. Default: all."),
+    failed: flagInput.optional().describe("`true`: only requests that were not complete."),
+    ...pageInput,
+  }),
+  output: requestShape,
+}, {
+  name: "request.list",
+  method: "GET",
+  path: "/requests",
+  summary: "List requests, newest first",
+  action: "usage.read",
+  isList: true,
+  async read(c, { account, failed, limit, after }) {
+    const { database, accounts } = c.parts;
+    const records = await latestRecords(database, {
+      accountId: account === undefined ? undefined : (await accountOf(c, account)).id,
+      failed: failed === "true",
+      after,
+      limit: limit + 1,
+    });
+    const known = await accounts.byIds([...new Set(records.map(({ accountId }) => accountId))]);
+    return pageOf(
+      records.map((one) => describeRequest(one, known.get(one.accountId)?.email ?? one.accountId)),
+      limit,
+      ({ id }) => id,
+    );
+  },
+});
+
+export const REQUEST_GET = defineRead({
+  input: z.strictObject({ request: z.string().min(1).max(100).describe("Request ID.") }),
+  output: requestShape,
+}, {
+  name: "request.get",
+  method: "GET",
+  path: "/requests/{request}",
+  summary: "Get a request",
+  action: "usage.read",
+  async read({ parts: { database, accounts } }, { request }) {
+    const record = await requestRecord(database, request);
+    if (record === undefined) throw missing("Request", request);
+    const email = (await accounts.byId(record.accountId))?.email ?? record.accountId;
+    return describeRequest(record, email);
+  },
+});
+
+export const LOG_LIST = defineRead({
+  input: z.strictObject({
+    since: timeInput.optional(),
+    until: timeInput.optional(),
+    by: z.string().min(1).max(320).optional().describe(
+      "Email address, account ID or key ID of the actor, or name of a user of the system.",
+    ),
+    about: z.string().min(1).max(400).optional().describe(
+      "ID of an account, a team, a key or another object.",
+    ),
+    operation: z.string().max(100).optional().describe("Such as `key.create`."),
+    door: z.enum(DOORS).optional(),
+    outcome: z.enum(["done", "failed"]).optional(),
+    ...pageInput,
+  }),
+  output: logShape,
+}, {
+  name: "log.list",
+  method: "GET",
+  path: "/log",
+  summary: "List the log of operations, newest first",
+  action: "log.read",
+  isList: true,
+  async read({ parts: { database } }, { since, until, limit, ...filter }) {
+    const entries = await logEntries(database, {
+      ...filter,
+      sinceMs: msOf(since),
+      untilMs: msOf(until),
+      limit: limit + 1,
+    });
+    return pageOf(entries.map(describeLogEntry), limit, ({ id }) => id);
+  },
+});
+
+export const REPORT_OPERATIONS: readonly Operation[] = [
+  USAGE_REPORT,
+  REQUEST_LIST,
+  REQUEST_GET,
+  LOG_LIST,
+];

@@ -1,0 +1,25 @@
+import * as z from "zod";
+import type { OwnUpstreamKey } from "../../../people/accounts/mod.ts";
+import { iso, timestamp } from "./common.ts";
+
+/** An own key of an upstream as commands and the API show it, without the key. */
+export const upstreamKeyShape = z.strictObject({
+  id: z.string(),
+  account_id: z.string().nullable().describe("The account that it belongs to, if it is no team's."),
+  team_id: z.string().nullable(),
+  upstream: z.string(),
+  hint: z.string().describe("Last characters of the key; empty for a short one."),
+  set_at: timestamp,
+});
+
+/** Describes an own key of an upstream. */
+export function describeUpstreamKey(key: OwnUpstreamKey): z.output<typeof upstreamKeyShape> {
+  return {
+    id: key.id,
+    account_id: key.accountId,
+    team_id: key.teamId,
+    upstream: key.upstream,
+    hint: key.hint,
+    set_at: iso(key.setAtMs),
+  };
+}

@@ -1,0 +1,285 @@
+import * as z from "zod";
+import { type Account, type Action, type Team, TEAM_ROLES } from "../../people/accounts/mod.ts";
+import { budgetsOfMembers, describeBudget } from "../../money/ledger/mod.ts";
+import {
+  accountInput,
+  accountOf,
+  modelsInput,
+  nameInput,
+  pageInput,
+  pageOf,
+  routeIds,
+  teamInput,
+  teamOf,
+} from "./lookup.ts";
+import {
+  defineRead,
+  defineWrite,
+  type Found,
+  type Operation,
+  type OperationContext,
+} from "./operation.ts";
+import { missing } from "../../people/operation_log/mod.ts";
+import {
+  describeMember,
+  describeTeam,
+  listedMemberShape,
+  memberShape,
+  teamShape,
+} from "./shapes/team.ts";
+
+async function found(c: OperationContext, named: string, action: Action): Promise<Found<Team>> {
+  const target = await teamOf(c, named);
+  return { target, teamId: target.id, objectId: target.id, action, sees: "team.read" };
+}
+
+async function state({ parts }: OperationContext, { id }: Pick<Team, "id">) {
+  const team = await parts.teams.byId(id);
+  return team === undefined ? null : await describeTeam(parts, team);
+}
+
+export const TEAM_LIST = defineRead({
+  input: z.strictObject(pageInput),
+  output: teamShape.extend({ members: z.int() }),
+}, {
+  name: "team.list",
+  method: "GET",
+  path: "/teams",
+  summary: "List teams by name",
+  action: "team.list",
+  isList: true,
+  async read({ parts }, { limit, after }) {
+    const all = await parts.teams.list();
+    const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+    if (after !== undefined && start === 0) throw missing("Team", after);
+    const counts = await parts.members.counts();
+    const page = all.slice(start, start + limit + 1);
+    const shown = await Promise.all(page.map(async (team) => ({
+      ...await describeTeam(parts, team),
+      members: counts.get(team.id) ?? 0,
+    })));
+    return pageOf(shown, limit, ({ id }) => id);
+  },
+});
+
+export const TEAM_GET = defineRead({
+  input: z.strictObject({ team: teamInput }),
+  output: teamShape,
+}, {
+  name: "team.get",
+  method: "GET",
+  path: "/teams/{team}",
+  summary: "Get a team",
+  action: "team.read",
+  about: async (c, { team }) => ({ teamId: (await teamOf(c, team)).id }),
+  read: async (c, { team }) => await describeTeam(c.parts, await teamOf(c, team)),
+});
+
+export const TEAM_CREATE = defineWrite({
+  input: z.strictObject({
+    name: nameInput,
+    pool: z.boolean().default(true).describe("Whether a shared pool pays for the team's keys."),
+    models: modelsInput.default(null),
+  }),
+  output: teamShape,
+}, {
+  name: "team.create",
+  method: "POST",
+  path: "/teams",
+  summary: "Create a team without members",
+  status: 201,
+  action: "team.create",
+  find({ ids }) {
+    const id = ids.id("team");
+    return Promise.resolve({ target: { id }, teamId: id, objectId: id });
+  },
+  state,
+  async run({ teams }, c, { target: { id }, input: { name, pool, models } }) {
+    const allowed = await routeIds(c, models) ?? null;
+    await teams.create({ id, poolId: c.ids.id("acc"), name, pool, models: allowed });
+  },
+});
+
+export const TEAM_UPDATE = defineWrite({
+  input: z.strictObject({
+    team: teamInput,
+    name: nameInput.optional(),
+    models: modelsInput.optional(),
+  }),
+  output: teamShape,
+}, {
+  name: "team.update",
+  method: "PATCH",
+  path: "/teams/{team}",
+  summary: "Change a team's name and the models that its keys may use",
+  action: "team.update",
+  find: (c, { team }) => found(c, team, "team.update"),
+  state,
+  async run({ teams }, c, { target, input: { name, models } }) {
+    // models that the team has already may be served again
+    const known = new Set(target.models ?? []);
+    const others = models?.filter((one) => !known.has(one));
+    const served = await routeIds(c, others) ?? [];
+    await teams.change(target, {
+      name,
+      models: models?.filter((one) => known.has(one)).concat(served) ?? models,
+    });
+  },
+});
+
+const switched = (verb: "disable" | "enable", summary: string) =>
+  defineWrite({ input: z.strictObject({ team: teamInput }), output: teamShape }, {
+    name: `team.${verb}`,
+    method: "POST",
+    path: `/teams/{team}/${verb}`,
+    summary,
+    action: "team.update",
+    find: (c, { team }) => found(c, team, "team.update"),
+    state,
+    async run({ teams }, _c, { target }) {
+      await teams.change(target, { disabled: verb === "disable" });
+    },
+  });
+
+export const TEAM_DISABLE = switched("disable", "Reject all keys of a team within a second");
+export const TEAM_ENABLE = switched("enable", "Accept the keys of a disabled team again");
+
+export const MEMBER_LIST = defineRead({
+  input: z.strictObject({ team: teamInput, ...pageInput }),
+  output: listedMemberShape,
+}, {
+  name: "member.list",
+  method: "GET",
+  path: "/teams/{team}/members",
+  summary: "List the members of a team with their budgets",
+  action: "team.usage",
+  isList: true,
+  about: async (c, { team }) => ({
+    teamId: (await teamOf(c, team)).id,
+    sees: "team.read",
+  }),
+  async read(c, { team: named, limit, after }) {
+    const { members, teamKeys, database } = c.parts;
+    const team = await teamOf(c, named);
+    const [all, keys, budgets] = await Promise.all([
+      members.list(team),
+      teamKeys.list(team),
+      budgetsOfMembers(database, team.id, c.nowMs),
+    ]);
+    const start = after === undefined
+      ? 0
+      : all.findIndex(({ accountId }) => accountId === after) + 1;
+    if (after !== undefined && start === 0) throw missing("Member", after);
+    const shown = all.slice(start).map((one) => ({
+      ...describeMember(one),
+      keys: keys.filter(({ memberId, revokedAtMs }) =>
+        memberId === one.accountId && revokedAtMs === null
+      ).length,
+      budgets: (budgets.get(one.accountId) ?? []).map(describeBudget),
+    }));
+    return pageOf(shown, limit, ({ account_id }) =>
+      account_id);
+  },
+});
+
+/** A member of a team. */
+interface Membership {
+  readonly team: Team;
+  readonly account: Account;
+}
+
+async function membership(
+  c: OperationContext,
+  input: { readonly team: string; readonly account: string },
+): Promise<Found<Membership>> {
+  const { target: team, ...about } = await found(c, input.team, "team.members");
+  const account = await accountOf(c, input.account);
+  const target = { team, account };
+  return { ...about, target, accountId: account.id, objectId: `${team.id}:${account.id}` };
+}
+
+async function memberState({ parts }: OperationContext, { team, account }: Membership) {
+  const member = await parts.members.find(team, account);
+  return member === undefined ? null : describeMember(member);
+}
+
+export const MEMBER_ADD = defineWrite({
+  input: z.strictObject({
+    team: teamInput,
+    account: accountInput,
+    role: z.enum(TEAM_ROLES).optional().describe(
+      "Default: the present role of a member, else `member`.",
+    ),
+  }),
+  output: memberShape,
+}, {
+  name: "member.add",
+  method: "POST",
+  path: "/teams/{team}/members",
+  summary: "Add a member to a team, or change the role of one",
+  status: 201,
+  action: "team.members",
+  find: membership,
+  state: memberState,
+  async run({ members }, _c, { target: { team, account }, input: { role } }) {
+    await members.add(team, account, role);
+  },
+});
+
+export const MEMBER_ROLE = defineWrite({
+  input: z.strictObject({ team: teamInput, account: accountInput, role: z.enum(TEAM_ROLES) }),
+  output: memberShape,
+}, {
+  name: "member.role",
+  method: "POST",
+  path: "/teams/{team}/members/{account}/role",
+  summary: "Change the role of a member",
+  action: "team.members",
+  find: membership,
+  state: memberState,
+  async run({ members }, _c, { target: { team, account }, input: { role } }) {
+    await members.setRole(team, account, role);
+  },
+});
+
+const moved = (verb: "stop" | "start" | "remove", summary: string) =>
+  defineWrite({
+    input: z.strictObject({ team: teamInput, account: accountInput }),
+    output: memberShape,
+  }, {
+    name: `member.${verb}`,
+    ...(verb === "remove"
+      ? { method: "DELETE", path: "/teams/{team}/members/{account}" } as const
+      : { method: "POST", path: `/teams/{team}/members/{account}/${verb}` } as const),
+    summary,
+    action: "team.members",
+    find: membership,
+    state: memberState,
+    async run({ members }, _c, { target: { team, account } }) {
+      await members[verb](team, account);
+    },
+    // of one that was removed: as it was
+    reply: (_c, { before, after }) => Promise.resolve(after ?? before ?? {}),
+  });
+
+export const MEMBER_STOP = moved(
+  "stop",
+  "Reject a member's keys of a team within a second; others go on",
+);
+export const MEMBER_START = moved("start", "Accept a stopped member's keys again");
+export const MEMBER_REMOVE = moved("remove", "Remove a member and revoke its keys of the team");
+
+export const TEAM_OPERATIONS: readonly Operation[] = [
+  TEAM_LIST,
+  TEAM_CREATE,
+  TEAM_GET,
+  TEAM_UPDATE,
+  TEAM_DISABLE,
+  TEAM_ENABLE,
+  MEMBER_LIST,
+  MEMBER_ADD,
+  MEMBER_ROLE,
+  MEMBER_STOP,
+  MEMBER_START,
+  MEMBER_REMOVE,
+];

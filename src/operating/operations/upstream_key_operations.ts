@@ -1,0 +1,276 @@
+import * as z from "zod";
+import {
+  checkUpstreamKey,
+  OWN_KEY_USES,
+  UpstreamKeyCipher,
+  upstreamKeyHint,
+  upstreamKeyId,
+  type UpstreamKeyOwner,
+} from "../../people/accounts/mod.ts";
+import { may, missing, OperationError } from "../../people/operation_log/mod.ts";
+import {
+  checksKeys,
+  configuredUpstreams,
+  KEY_REJECTED,
+  probeOwnKey,
+  takesKeys,
+} from "../../requests/upstreams/mod.ts";
+import {
+  accountInput,
+  accountOf,
+  actionOnAccountKey,
+  mustNameOne,
+  pageInput,
+  pageOf,
+  teamInput,
+  teamOf,
+} from "./lookup.ts";
+import {
+  defineRead,
+  defineWrite,
+  type Found,
+  type Operation,
+  type OperationContext,
+} from "./operation.ts";
+import { describeTeam, teamShape } from "./shapes/team.ts";
+import { describeUpstreamKey, upstreamKeyShape } from "./shapes/upstream_key.ts";
+
+const TEST_MS = 5_000;
+
+const ownerInput = {
+  account: accountInput.optional().describe("The account that the key belongs to."),
+  team: teamInput.optional().describe("The team that the key belongs to."),
+};
+
+/** A key of an owner at an upstream, whether it is there or not. */
+interface OwnKeyPlace {
+  readonly owner: UpstreamKeyOwner;
+  readonly upstream: string;
+}
+
+/** What an own key is about: an account's, or a team's, whose leads may change it too. */
+async function about(
+  c: OperationContext,
+  owner: UpstreamKeyOwner,
+): Promise<Omit<Found<undefined>, "target">> {
+  if (owner.teamId !== undefined) {
+    return { teamId: owner.teamId, action: "team.upstream_keys", sees: "team.read" };
+  }
+  return actionOnAccountKey(c.actor, (await c.parts.accounts.byId(owner.accountId))!);
+}
+
+/** Finds the owner that an input names. @throws {OperationError} unless it names one. */
+async function ownerOf(
+  c: OperationContext,
+  { account, team }: { readonly account?: string | undefined; readonly team?: string | undefined },
+): Promise<UpstreamKeyOwner> {
+  mustNameOne({ account, team });
+  return team === undefined
+    ? { accountId: (await accountOf(c, account!)).id }
+    : { teamId: (await teamOf(c, team)).id };
+}
+
+async function state({ parts }: OperationContext, { owner, upstream }: OwnKeyPlace) {
+  const found = await parts.upstreamKeys.byId(upstreamKeyId(owner, upstream));
+  return found === undefined ? null : describeUpstreamKey(found);
+}
+
+/** What a write is about. */
+async function placed(c: OperationContext, target: OwnKeyPlace): Promise<Found<OwnKeyPlace>> {
+  const { owner, upstream } = target;
+  return { target, ...await about(c, owner), objectId: upstreamKeyId(owner, upstream) };
+}
+
+export const UPSTREAM_KEY_LIST = defineRead({
+  input: z.strictObject({ ...ownerInput, ...pageInput }),
+  output: upstreamKeyShape,
+}, {
+  name: "upstream_key.list",
+  method: "GET",
+  path: "/upstream-keys",
+  summary: "List keys of upstreams that belong to accounts and teams",
+  action: "account.keys",
+  isList: true,
+  async read(c, { account, team, limit, after }) {
+    const owner = team !== undefined
+      ? { teamId: (await teamOf(c, team)).id }
+      : account !== undefined
+      ? { accountId: (await accountOf(c, account)).id }
+      : undefined;
+    const all = await c.parts.upstreamKeys.list(owner);
+    const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+    if (after !== undefined && start === 0) throw missing("Upstream key", after);
+    return pageOf(all.slice(start).map(describeUpstreamKey), limit, ({ id }) => id);
+  },
+});
+
+export const UPSTREAM_KEY_SET = defineWrite({
+  input: z.strictObject({
+    ...ownerInput,
+    upstream: z.string().min(1).max(64).describe("Name of an upstream of the settings."),
+    key: z.string().min(1).max(5_000).describe("The key. It is encrypted, and not shown again."),
+    test: z.boolean().default(true).describe(
+      "Whether the upstream is asked for its models with the key first. A key that it rejects is not set.",
+    ),
+  }),
+  output: upstreamKeyShape,
+}, {
+  name: "upstream_key.set",
+  method: "PUT",
+  path: "/upstream-keys",
+  summary: "Set the key of an account or team at an upstream, instead of an earlier one",
+  action: "account.manage",
+  find: async (c, input) =>
+    await placed(c, { owner: await ownerOf(c, input), upstream: input.upstream }),
+  state,
+  async run({ upstreamKeys }, c, { target: { owner, upstream }, input }) {
+    const settings = upstreamOf(c, upstream);
+    const key = checkUpstreamKey(input.key);
+    const isOperator = may(c.actor, "account.manage");
+    if (input.test || !isOperator) await tryKey(c, { upstream, settings, key });
+    if (!isOperator) await checkKeysMatter(c, { upstream, settings });
+    const cipher = new UpstreamKeyCipher(await c.parts.sealKey());
+    await upstreamKeys.set(owner, {
+      upstream,
+      sealed: cipher.seal(key, owner, upstream),
+      hint: upstreamKeyHint(key),
+    });
+  },
+});
+
+/** @throws {OperationError} If there is no such upstream, or none that a key can be sent to. */
+function upstreamOf({ parts: { config } }: OperationContext, name: string) {
+  const upstreams = configuredUpstreams(config.settings);
+  const settings = Object.hasOwn(upstreams, name) ? upstreams[name]! : undefined;
+  if (settings === undefined) {
+    const known = Object.keys(upstreams).join(", ") || "none";
+    throw new OperationError(
+      "invalid_request",
+      `Unknown upstream ${JSON.stringify(name)}. Upstreams of the settings: ${known}.`,
+      { param: "upstream" },
+    );
+  }
+  if (takesKeys(settings)) return settings;
+  throw new OperationError(
+    "invalid_request",
+    settings.credentials === undefined
+      ? `Requests to ${name} carry no key: the settings have none for it.`
+      : `Requests to ${name} carry no key: its credentials are of the kind ${settings.credentials.kind}.`,
+    { param: "upstream" },
+  );
+}
+
+/**
+ * Replies to own keys may cost nothing here: one that any text brings about would be the operator's gift. Operators know their upstreams,
+ * others' keys are set only where a key that nobody has given out is rejected.
+ *
+ * @throws {OperationError} If that cannot be told.
+ */
+async function checkKeysMatter(
+  { parts: { catalog, now } }: OperationContext,
+  { upstream, settings }: {
+    readonly upstream: string;
+    readonly settings: ReturnType<typeof upstreamOf>;
+  },
+): Promise<void> {
+  const { routes } = await catalog();
+  const model = routes.filter(({ kind }) => kind === "generation")
+    .flatMap(({ targets }) => targets)
+    .find((target) => target.upstream === upstream)?.model;
+  const matter = model !== undefined &&
+    await checksKeys(upstream, settings, { model, now, patienceMs: TEST_MS });
+  if (matter) return;
+  throw new OperationError(
+    "conflict",
+    `It could not be found out that the upstream ${upstream} checks keys: only an operator can set one for it.`,
+    { param: "upstream" },
+  );
+}
+
+/** @throws {OperationError} If the upstream rejects the key, or cannot be reached. */
+async function tryKey(
+  { parts: { now } }: OperationContext,
+  { upstream, settings, key }: {
+    readonly upstream: string;
+    readonly settings: ReturnType<typeof upstreamOf>;
+    readonly key: string;
+  },
+): Promise<void> {
+  const { status, fault } = await probeOwnKey(upstream, settings, key, {
+    now,
+    patienceMs: TEST_MS,
+  });
+  const why = fault !== undefined
+    ? `The upstream ${upstream} could not be asked whether it accepts the key: ${fault.words}. Try again`
+    : KEY_REJECTED.includes(status!)
+    ? `The upstream ${upstream} does not accept the key (status ${status}). Check it with the provider`
+    : undefined;
+  if (why === undefined) return;
+  throw new OperationError("invalid_request", `${why}, or set it without a test.`, {
+    param: "key",
+  });
+}
+
+export const UPSTREAM_KEY_REMOVE = defineWrite({
+  input: z.strictObject({
+    upstream_key: z.string().min(1).max(200).describe(
+      "ID of the key: that of its account or team, a colon and the upstream.",
+    ),
+  }),
+  output: upstreamKeyShape,
+}, {
+  name: "upstream_key.remove",
+  method: "DELETE",
+  path: "/upstream-keys/{upstream_key}",
+  summary: "Remove the key of an account or team at an upstream",
+  action: "account.manage",
+  async find(c, { upstream_key: id }) {
+    const [ownerId = "", upstream = ""] = id.split(":");
+    const { accounts, teams } = c.parts;
+    if (await teams.byId(ownerId) !== undefined) {
+      return await placed(c, { owner: { teamId: ownerId }, upstream });
+    }
+    if (await accounts.byId(ownerId) === undefined) throw missing("Upstream key", id);
+    return await placed(c, { owner: { accountId: ownerId }, upstream });
+  },
+  state,
+  async run({ upstreamKeys }, _c, { target: { owner, upstream } }) {
+    await upstreamKeys.remove(upstreamKeyId(owner, upstream));
+  },
+  // of one that was removed: as it was
+  reply: (_c, { before, after }) => Promise.resolve(after ?? before ?? {}),
+});
+
+export const TEAM_OWN_KEYS = defineWrite({
+  input: z.strictObject({
+    team: teamInput,
+    use: z.enum(OWN_KEY_USES).describe(
+      "Whether requests are sent with the team's own keys only, first, or after the gateway's.",
+    ),
+  }),
+  output: teamShape,
+}, {
+  name: "team.own_keys",
+  method: "PUT",
+  path: "/teams/{team}/own-keys",
+  summary: "Choose when a team's own keys of upstreams are used",
+  action: "team.upstream_keys",
+  async find(c, input) {
+    const target = await teamOf(c, input.team);
+    return { target, teamId: target.id, objectId: target.id, sees: "team.read" };
+  },
+  async state({ parts }, { id }) {
+    const team = await parts.teams.byId(id);
+    return team === undefined ? null : await describeTeam(parts, team);
+  },
+  async run({ teams }, _c, { target, input: { use } }) {
+    await teams.change(target, { ownKeyUse: use });
+  },
+});
+
+export const UPSTREAM_KEY_OPERATIONS: readonly Operation[] = [
+  UPSTREAM_KEY_LIST,
+  UPSTREAM_KEY_SET,
+  UPSTREAM_KEY_REMOVE,
+  TEAM_OWN_KEYS,
+];

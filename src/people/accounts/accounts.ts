@@ -1,0 +1,445 @@
+import * as z from "zod";
+import {
+  type Database,
+  DatabaseError,
+  type Row,
+  type Statement,
+} from "../../ground/database/mod.ts";
+import { displayed, misleading, newId, randomText } from "../../ground/platform/mod.ts";
+import { type Role, ROLES } from "./roles.ts";
+
+const accountRow = z.object({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  kind: z.enum(["person", "service", "pool"]),
+  role: z.enum(ROLES),
+  created_at_ms: z.int(),
+  disabled_at_ms: z.int().nullable(),
+}).transform((row) => ({
+  id: row.id,
+  email: row.email,
+  name: displayed(row.name),
+  /** A person signs in to the console; a service does not; a pool pays for the keys of a team. */
+  kind: row.kind,
+  role: row.role,
+  createdAtMs: row.created_at_ms,
+  disabledAtMs: row.disabled_at_ms,
+}));
+
+/** A person or service that uses the gateway, or the pool of a team: it has credits. Times are in milliseconds since the epoch. */
+export type Account = z.output<typeof accountRow>;
+
+/** Why something cannot be carried out: a value is invalid, what it is about does not exist, or its state forbids it. */
+export type AccountFault = "invalid" | "missing" | "conflict";
+
+/** Thrown if a command or form cannot be carried out. The message is shown to the user, without a final full stop. */
+export class AccountError extends Error {
+  override readonly name = "AccountError";
+  readonly fault: AccountFault;
+
+  constructor(message: string, { fault = "invalid", ...options }: ErrorOptions & {
+    readonly fault?: AccountFault;
+  } = {}) {
+    super(message, options);
+    this.fault = fault;
+  }
+}
+
+const COLUMNS = "id, email, name, kind, role, created_at_ms, disabled_at_ms";
+const BY_EMAIL = `select ${COLUMNS} from accounts where email = ?`;
+const ALL = `select ${COLUMNS} from accounts order by created_at_ms, id`;
+const OWNER = `select ${COLUMNS} from accounts where role = 'owner'
+  order by disabled_at_ms is not null, created_at_ms, id limit 1`;
+const BY_INVITE_CODE = `select ${COLUMNS} from accounts where invite_code = ?`;
+const INVITE_CODE = "select invite_code from accounts where id = ?";
+const INSERT = `insert into accounts (${COLUMNS}, invite_code, invited_by)
+  values (?, ?, ?, ?, ?, ?, null, ?, ?)`;
+/** Holds for an account that is not the last active owner's. */
+const NOT_LAST_OWNER = `(role <> 'owner' or exists (
+    select 1 from accounts as others
+    where others.role = 'owner' and others.disabled_at_ms is null and others.id <> accounts.id
+  ))`;
+const DISABLE = `update accounts set disabled_at_ms = ?
+  where id = ? and disabled_at_ms is null and kind <> 'pool' and ${NOT_LAST_OWNER}`;
+const SET_ROLE = `update accounts set role = ?
+  where id = ? and kind <> 'pool' and (? = 'owner' and disabled_at_ms is null and kind = 'person'
+    or ? <> 'owner' and ${NOT_LAST_OWNER}) returning id`;
+
+/** Long enough to be unguessable, short enough to be read out. */
+const INVITE_CODE_LENGTH = 12;
+
+const emailAddress = z.email().or(z.literal("owner@localhost"));
+
+/** Creates, finds and disables accounts. */
+export class Accounts {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  /**
+   * Creates an account.
+   *
+   * @param account Email address, display name, kind (`person` by default), role (`none` by default), and the ID of the
+   *   inviter.
+   * @param also Returns statements to run in the same transaction.
+   * @returns The new account.
+   * @throws {AccountError} If the email address or name is invalid, or the address is in use.
+   */
+  async create(
+    { id = newId("acc"), email, name = "", kind = "person", role = "none", invitedBy = null }: {
+      /** Default: a new one. */
+      readonly id?: string | undefined;
+      readonly email: string;
+      readonly name?: string;
+      readonly kind?: "person" | "service";
+      readonly role?: Role;
+      readonly invitedBy?: string | null;
+    },
+    also: (account: Account) => readonly Statement[] = () => [],
+  ): Promise<Account> {
+    checkAccount({ email, name });
+    const account: Account = {
+      id,
+      email: email.toLowerCase(),
+      name,
+      kind,
+      role,
+      createdAtMs: this.#now(),
+      disabledAtMs: null,
+    };
+    try {
+      await this.#database.batch([insertAccount(account, invitedBy), ...also(account)]);
+    } catch (error) {
+      if (error instanceof DatabaseError && error.isDuplicate) {
+        throw new AccountError(`Account ${account.email} already exists`, {
+          cause: error,
+          fault: "conflict",
+        });
+      }
+      throw error;
+    }
+    return account;
+  }
+
+  /**
+   * Finds an account.
+   *
+   * @param email Email address; case does not matter.
+   * @returns The account, or `undefined`.
+   */
+  async find(email: string): Promise<Account | undefined> {
+    const row = await this.#database.one(BY_EMAIL, [email]);
+    return row === undefined ? undefined : readAccount(row);
+  }
+
+  /**
+   * Gets an account.
+   *
+   * @param email Email address; case does not matter.
+   * @returns The account.
+   * @throws {AccountError} If the account does not exist.
+   */
+  async get(email: string): Promise<Account> {
+    const account = await this.find(email);
+    if (account === undefined) {
+      throw new AccountError(
+        `Account ${JSON.stringify(email)} not found. List accounts with: sluice account list`,
+        { fault: "missing" },
+      );
+    }
+    return account;
+  }
+
+  /**
+   * Lists the accounts whose invite code was used.
+   *
+   * @returns Accounts, oldest first.
+   */
+  async inviters(): Promise<Account[]> {
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts
+        where id in (select invited_by from accounts where invited_by is not null)
+        order by created_at_ms, id`,
+    );
+    return rows.map(readAccount);
+  }
+
+  /**
+   * Finds an account by its invite code.
+   *
+   * @returns The account, or `undefined`.
+   */
+  async byInviteCode(code: string): Promise<Account | undefined> {
+    const row = await this.#database.one(BY_INVITE_CODE, [code]);
+    return row === undefined ? undefined : readAccount(row);
+  }
+
+  /**
+   * Gets an account's invite code. The first call creates it.
+   *
+   * @returns 12 letters and digits.
+   */
+  async inviteCode(account: Account): Promise<string> {
+    const known = await this.#database.one(INVITE_CODE, [account.id]);
+    if (typeof known?.invite_code === "string") return known.invite_code;
+    await this.#database.batch([{
+      sql: "update accounts set invite_code = ? where id = ? and invite_code is null",
+      args: [randomText(INVITE_CODE_LENGTH), account.id],
+    }]);
+    return String((await this.#database.one(INVITE_CODE, [account.id]))!.invite_code);
+  }
+
+  /**
+   * Finds the owner's account: of several, the oldest that is not disabled.
+   *
+   * @returns The account, or `undefined` before the first start.
+   */
+  async owner(): Promise<Account | undefined> {
+    const row = await this.#database.one(OWNER);
+    return row === undefined ? undefined : readAccount(row);
+  }
+
+  /**
+   * Finds the account that was created first: that of the installation's first owner.
+   *
+   * @returns The account, or `undefined` before the first start.
+   */
+  async first(): Promise<Account | undefined> {
+    const row = await this.#database.one(`${ALL} limit 1`);
+    return row === undefined ? undefined : readAccount(row);
+  }
+
+  /**
+   * Gives an account a role, and takes the one that it had.
+   *
+   * @returns The account.
+   * @throws {AccountError} If the account does not exist, is the last active owner's or a team's pool, or would become an
+   *   owner though it is disabled or not a person's.
+   */
+  async setRole(email: string, role: Role): Promise<Account> {
+    const account = await this.get(email);
+    const [changed] = await this.#database.batch([
+      { sql: SET_ROLE, args: [role, account.id, role, role] },
+    ]);
+    if (changed!.length > 0) return await this.get(email);
+    throw new AccountError(
+      account.kind === "pool"
+        ? `${account.email} is the pool of a team: it cannot have a role`
+        : role === "owner" && account.kind !== "person"
+        ? `${account.email} is not a person: only people can be owners`
+        : role === "owner"
+        ? `Account ${account.email} is disabled: enable it first`
+        : `${account.email} is the last owner: make another account an owner first`,
+      { fault: "conflict" },
+    );
+  }
+
+  /**
+   * Finds an account by its ID.
+   *
+   * @returns The account, or `undefined`.
+   */
+  async byId(id: string): Promise<Account | undefined> {
+    const row = await this.#database.one(`select ${COLUMNS} from accounts where id = ?`, [id]);
+    return row === undefined ? undefined : readAccount(row);
+  }
+
+  /**
+   * Gives an account another display name.
+   *
+   * @returns The account.
+   * @throws {AccountError} If the name is invalid, or the account does not exist or is a team's pool.
+   */
+  async rename(email: string, name: string): Promise<Account> {
+    checkName(name);
+    const account = await this.get(email);
+    if (account.kind === "pool") {
+      throw new AccountError(`${account.email} is the pool of a team: rename the team instead`);
+    }
+    await this.#database.batch([
+      { sql: "update accounts set name = ? where id = ?", args: [name, account.id] },
+    ]);
+    return await this.get(email);
+  }
+
+  /**
+   * Lists accounts in the order in which they were created.
+   *
+   * @param filter Part of an email address or name (case does not matter), a role and a kind; the ID of the last account
+   *   of the page before; max number of accounts.
+   * @returns Accounts, oldest first, without pools of teams unless their kind is asked for.
+   */
+  async page(
+    { search = "", role, kind, disabled, after, limit }: {
+      readonly search?: string | undefined;
+      readonly role?: Role | undefined;
+      readonly kind?: Account["kind"] | undefined;
+      readonly disabled?: boolean | undefined;
+      readonly after?: string | undefined;
+      readonly limit: number;
+    },
+  ): Promise<Account[]> {
+    const clauses: [string, readonly (string | number)[]][] = [
+      ["instr(lower(email || ' ' || name), lower(?)) > 0", [search]],
+      ...(role === undefined ? [] : [["role = ?", [role]] as [string, string[]]]),
+      kind === undefined ? ["kind <> 'pool'", []] : ["kind = ?", [kind]],
+      ...(disabled === undefined
+        ? []
+        : [["(disabled_at_ms is not null) = ?", [disabled ? 1 : 0]] as [string, number[]]]),
+      ...(after === undefined ? [] : [[
+        `(created_at_ms, id) > (select created_at_ms, id from accounts where id = ?)`,
+        [after],
+      ] as [string, string[]]]),
+    ];
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts where ${clauses.map(([sql]) => sql).join(" and ")}
+        order by created_at_ms, id limit ?`,
+      [...clauses.flatMap(([, args]) => args), limit],
+    );
+    return rows.map(readAccount);
+  }
+
+  /**
+   * Searches accounts.
+   *
+   * @param text Part of an email address or name; case does not matter.
+   * @param limit Max number of results.
+   * @returns Accounts, oldest first.
+   */
+  async search(text: string, limit: number): Promise<Account[]> {
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts where instr(lower(email || ' ' || name), lower(?)) > 0
+        order by created_at_ms, id limit ?`,
+      [text, limit],
+    );
+    return rows.map(readAccount);
+  }
+
+  /**
+   * Finds accounts by their IDs.
+   *
+   * @returns Those that there are, by ID.
+   */
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Account>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.all(
+      `select ${COLUMNS} from accounts where id in (select value from json_each(?))`,
+      [JSON.stringify(ids)],
+    );
+    return new Map(rows.map(readAccount).map((account) => [account.id, account]));
+  }
+
+  /**
+   * Lists all accounts.
+   *
+   * @returns Accounts, oldest first.
+   */
+  async list(): Promise<Account[]> {
+    return (await this.#database.all(ALL)).map(readAccount);
+  }
+
+  /**
+   * Enables a disabled account: its keys work again. Its earlier sessions and sign-in links stay ended.
+   *
+   * @returns The account.
+   * @throws {AccountError} If the account does not exist.
+   */
+  async enable(email: string): Promise<Account> {
+    const account = await this.get(email);
+    await this.#database.batch([
+      // older versions did not end them when an account was disabled
+      ...endAccess(account),
+      { sql: "update accounts set disabled_at_ms = null where id = ?", args: [account.id] },
+    ]);
+    return await this.get(email);
+  }
+
+  /**
+   * Disables an account: rejects its keys, and ends its sessions and sign-in links.
+   *
+   * @returns The account.
+   * @throws {AccountError} If the account does not exist, is the last active owner's, or a team's pool.
+   */
+  async disable(email: string): Promise<Account> {
+    const account = await this.get(email);
+    if (account.kind === "pool") {
+      throw new AccountError(`${account.email} is the pool of a team: disable the team instead`);
+    }
+    await this.#database.batch([
+      { sql: DISABLE, args: [this.#now(), account.id] },
+      ...endAccess(account),
+    ]);
+    const disabled = await this.get(email);
+    if (disabled.disabledAtMs !== null) return disabled;
+    throw new AccountError(
+      "The last owner's account cannot be disabled: revoke its keys instead, or make another account an owner first",
+      { fault: "conflict" },
+    );
+  }
+}
+
+/**
+ * Validates the email address and name of a new account.
+ *
+ * @throws {AccountError} If the address is invalid, or one of them is too long or misleading.
+ */
+export function checkAccount({ email, name }: { email: string; name: string }): void {
+  mustNotMislead("email address", email);
+  if (email.length > 254 || !emailAddress.safeParse(email).success) {
+    throw new AccountError(
+      `Invalid email address ${JSON.stringify(email.slice(0, 300))}`,
+    );
+  }
+  checkName(name);
+}
+
+/**
+ * Rejects text that would be displayed as something else: control, bidirectional and zero-width characters.
+ *
+ * @param what Name of the text for the message: `email address`.
+ * @param text The text.
+ * @throws {AccountError} If the text contains such a character.
+ */
+export function mustNotMislead(what: string, text: string): void {
+  const why = misleading(text);
+  if (why !== undefined) throw new AccountError(`The ${what} ${why}`);
+}
+
+/**
+ * Validates the name of an account or key.
+ *
+ * @throws {AccountError} If the name is longer than 200 characters or misleading.
+ */
+export function checkName(name: string): void {
+  if (name.length > 200) {
+    throw new AccountError(`Name too long: ${name.length} characters, the limit is 200`);
+  }
+  mustNotMislead("name", name);
+}
+
+/** Returns statements that end all sessions and sign-in links of an account, if it is disabled. */
+function endAccess({ id }: Account): Statement[] {
+  const whose = `where account_id in
+    (select id from accounts where id = ? and disabled_at_ms is not null)`;
+  return [
+    { sql: `delete from sessions ${whose}`, args: [id] },
+    { sql: `delete from sign_in_links ${whose}`, args: [id] },
+  ];
+}
+
+/** Returns the statement that creates `account`. */
+export function insertAccount(account: Account, invitedBy: string | null = null): Statement {
+  const { id, email, name, kind, role, createdAtMs } = account;
+  const code = randomText(INVITE_CODE_LENGTH);
+  return { sql: INSERT, args: [id, email, name, kind, role, createdAtMs, code, invitedBy] };
+}
+
+/** Converts a row of the table to an account. */
+export function readAccount(row: Row): Account {
+  return accountRow.parse(row);
+}

@@ -1,0 +1,218 @@
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import {
+  type Database,
+  DatabaseError,
+  type Row,
+  type Statement,
+} from "../../ground/database/mod.ts";
+import { type Account, AccountError, checkName } from "./accounts.ts";
+import { displayed, newId, randomText } from "../../ground/platform/mod.ts";
+
+const modelList = z.array(z.string());
+
+/** What a key may be used for. `inference`: requests to models; `read` and `admin`: the operator's HTTP API. */
+export const SCOPES = ["inference", "admin", "read"] as const;
+/** One of {@linkcode SCOPES}. */
+export type Scope = typeof SCOPES[number];
+
+const scopeList = z.array(z.enum(SCOPES));
+
+/** Reads the scopes of a row of the table. */
+export function readScopes(text: string): readonly Scope[] {
+  return scopeList.parse(JSON.parse(text));
+}
+
+const keyRow = z.object({
+  id: z.string(),
+  account_id: z.string(),
+  name: z.string(),
+  hint: z.string(),
+  models: z.string().nullable(),
+  budget_credits: z.int().nullable(),
+  created_at_ms: z.int(),
+  expires_at_ms: z.int().nullable(),
+  revoked_at_ms: z.int().nullable(),
+  team_id: z.string().nullable(),
+  member_id: z.string().nullable(),
+  scopes: z.string(),
+  previous_until_ms: z.int().nullable(),
+}).transform((row) => ({
+  id: row.id,
+  /** The account that pays. It, the team and the member never change. */
+  accountId: row.account_id,
+  teamId: row.team_id,
+  /** Account of the team's member that the key was made for; `null` for a key of the whole team, and outside of teams. */
+  memberId: row.member_id,
+  name: displayed(row.name),
+  /** First and last characters of the key, to tell keys apart. */
+  hint: row.hint,
+  models: row.models === null ? null : modelList.parse(JSON.parse(row.models)),
+  budgetCredits: row.budget_credits,
+  createdAtMs: row.created_at_ms,
+  expiresAtMs: row.expires_at_ms,
+  revokedAtMs: row.revoked_at_ms,
+  scopes: readScopes(row.scopes),
+  /** Until when the secret that the key had before is valid; `null` if it was never rotated. */
+  previousUntilMs: row.previous_until_ms,
+}));
+
+/** An API key without its secret, of which only the digest is stored. Times are in milliseconds since the epoch. */
+export type Key = z.output<typeof keyRow>;
+
+/** Columns that {@linkcode readKey} reads. */
+export const KEY_COLUMNS =
+  "id, account_id, name, hint, models, budget_credits, created_at_ms, expires_at_ms, revoked_at_ms, " +
+  "team_id, member_id, scopes, previous_until_ms";
+const INSERT = `insert into keys (${KEY_COLUMNS}, digest, source)
+  select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, null, ?, ?`;
+
+/** 100 years. */
+const LONGEST_MS = 36_525 * 86_400_000;
+
+/**
+ * Format of API keys: `sk-` and 16 to 200 letters, digits, `_` or `-`. Keys that Sluice issues have 43; those that other
+ * gateways issued may be shorter (LiteLLM: 22).
+ */
+export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{16,200}$/;
+
+/** Whether a key that another gateway issued can be used here. */
+export function isImportableKey(secret: string): boolean {
+  return KEY_PATTERN.test(secret);
+}
+
+/** Name and restrictions of a new key. */
+export interface KeyOptions {
+  /** ID from {@linkcode newKeyId}, which makes issuing idempotent. Default: a new one. */
+  readonly id?: string | undefined;
+  /** Default: a random one. */
+  readonly secret?: string | undefined;
+  readonly name?: string | undefined;
+  readonly expiresAtMs?: number | undefined;
+  /** Route IDs that the key may use. Default: all. */
+  readonly models?: readonly string[] | undefined;
+  /** Total credits that the key may spend. Default: no limit. */
+  readonly budgetCredits?: number | undefined;
+  /** What the key may be used for. Default: `inference`. */
+  readonly scopes?: readonly Scope[] | undefined;
+}
+
+/** Thrown if the ID of a new key is already in use. */
+export class DuplicateKey extends AccountError {
+  constructor(message: string) {
+    super(message, { fault: "conflict" });
+  }
+}
+
+/** @throws {AccountError} If the ID, name or expiry of a key is invalid. */
+export function checkKeyOptions({ id, name = "", expiresAtMs }: KeyOptions, now: number): void {
+  checkName(name);
+  if (expiresAtMs !== undefined && expiresAtMs <= now) {
+    throw new AccountError("The expiry of a key must be in the future");
+  }
+  if (expiresAtMs !== undefined && expiresAtMs > now + LONGEST_MS) {
+    throw new AccountError("The expiry of a key must be within 100 years");
+  }
+  if (id !== undefined && !KEY_ID.test(id)) throw new AccountError("Invalid key ID");
+}
+
+/**
+ * Runs the statements that create a key.
+ *
+ * @returns The rows of each statement.
+ * @throws {DuplicateKey} If the key or its ID exists.
+ */
+export async function insertKeys(
+  database: Database,
+  statements: readonly Statement[],
+): Promise<readonly (readonly Row[])[]> {
+  try {
+    return await database.batch(statements);
+  } catch (error) {
+    if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
+    throw new DuplicateKey("Key ID already exists");
+  }
+}
+
+/** Makes the secret of a key. */
+export function newSecret(): string {
+  return `sk-${randomText(43)}`;
+}
+
+/**
+ * Digests a secret for storage.
+ *
+ * @returns SHA-256 in hexadecimal.
+ */
+export function digestOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+/** Format of the IDs that {@linkcode newKeyId} returns. */
+const KEY_ID = /^key_[A-Za-z0-9]{16}$/;
+
+/**
+ * Makes an ID for a key that is still to be issued.
+ *
+ * @returns `key_` and 16 letters and digits.
+ */
+export function newKeyId(): string {
+  return newId("key");
+}
+
+/** Returns the first and last characters of a secret. */
+export function hintOf(secret: string): string {
+  return `${secret.slice(0, 6)}…${secret.slice(-4)}`;
+}
+
+/** Returns a key that is still to be stored. */
+export function newKey(
+  account: Pick<Account, "id">,
+  secret: string,
+  nowMs: number,
+  options: KeyOptions,
+): Key {
+  return {
+    id: options.id ?? newKeyId(),
+    accountId: account.id,
+    teamId: null,
+    memberId: null,
+    name: options.name ?? "",
+    hint: hintOf(secret),
+    models: options.models === undefined ? null : [...options.models],
+    budgetCredits: options.budgetCredits ?? null,
+    createdAtMs: nowMs,
+    expiresAtMs: options.expiresAtMs ?? null,
+    revokedAtMs: null,
+    scopes: [...new Set(options.scopes ?? ["inference" as const])],
+    previousUntilMs: null,
+  };
+}
+
+/** Returns the statement that stores `key`. */
+export function insertKey(key: Key, digest: string, source: "issued" | "environment"): Statement {
+  const models = key.models === null ? null : JSON.stringify(key.models);
+  return {
+    sql: INSERT,
+    args: [
+      key.id,
+      key.accountId,
+      key.name,
+      key.hint,
+      models,
+      key.budgetCredits,
+      key.createdAtMs,
+      key.expiresAtMs,
+      key.teamId,
+      key.memberId,
+      JSON.stringify(key.scopes),
+      digest,
+      source,
+    ],
+  };
+}
+
+/** Converts a row of the table to a key. */
+export function readKey(row: Row): Key {
+  return keyRow.parse(row);
+}

@@ -1,0 +1,59 @@
+import * as z from "zod";
+import type { Database } from "../../ground/database/mod.ts";
+import { displayed } from "../../ground/platform/mod.ts";
+
+const ownedKey = z.object({
+  id: z.string(),
+  account_id: z.string(),
+  team_id: z.string().nullable(),
+  member_id: z.string().nullable(),
+  name: z.string(),
+  hint: z.string(),
+}).transform((row) => ({
+  id: row.id,
+  accountId: row.account_id,
+  teamId: row.team_id,
+  memberId: row.member_id,
+  /** Its name, or its hint if it has none. */
+  name: displayed(row.name) || row.hint,
+  /** First and last characters of the key. */
+  hint: row.hint,
+}));
+
+/** Whose a key is: none of it ever changes, but for the name. */
+export type OwnedKey = z.output<typeof ownedKey>;
+
+/** Selects keys; all that is given must hold. */
+export interface OwnedKeyFilter {
+  readonly keyIds?: readonly string[] | undefined;
+  readonly teamId?: string | undefined;
+  readonly memberId?: string | undefined;
+  /** Only keys of teams. */
+  readonly inTeam?: boolean | undefined;
+}
+
+/**
+ * Lists keys with their accounts, teams and members, in one query; revoked keys, too.
+ *
+ * @param database The database.
+ * @param filter Which keys.
+ */
+export async function ownersOfKeys(
+  database: Database,
+  { keyIds, teamId, memberId, inTeam = false }: OwnedKeyFilter,
+): Promise<OwnedKey[]> {
+  const wanted = [
+    ["id in (select value from json_each(?))", keyIds && JSON.stringify(keyIds)],
+    ["team_id = ?", teamId],
+    ["member_id = ?", memberId],
+  ] as const;
+  const given = wanted.filter(([, value]) => value !== undefined);
+  const clauses = [...given.map(([clause]) => clause), ...inTeam ? ["team_id is not null"] : []];
+  const rows = await database.all(
+    `select id, account_id, team_id, member_id, name, hint from keys where ${
+      clauses.length === 0 ? "true" : clauses.join(" and ")
+    }`,
+    given.map(([, value]) => value!),
+  );
+  return rows.map((row) => ownedKey.parse(row));
+}

@@ -1,0 +1,302 @@
+import * as z from "zod";
+import type { Database } from "../../ground/database/mod.ts";
+import { displayed } from "../../ground/platform/mod.ts";
+import { Refusal } from "../../ground/refusal.ts";
+import { digestOf, KEY_PATTERN, readScopes, type Scope } from "./key.ts";
+import { ROLES } from "./roles.ts";
+import { OWN_KEY_USES, OWN_KEYS_OF_CALLER, ownKeysColumn } from "./upstream_keys.ts";
+
+const modelList = z.array(z.string());
+
+const callerRow = z.object({
+  account_id: z.string(),
+  email: z.string(),
+  key_id: z.string(),
+  models: z.string().nullable(),
+  has_budget: z.int(),
+  expires_at_ms: z.int().nullable(),
+  revoked_at_ms: z.int().nullable(),
+  disabled_at_ms: z.int().nullable(),
+  scopes: z.string(),
+  role: z.enum(ROLES),
+  secret_until_ms: z.int().nullable(),
+  team_id: z.string().nullable(),
+  member_id: z.string().nullable(),
+  team_models: z.string().nullable(),
+  team_name: z.string().nullable(),
+  member_email: z.string().nullable(),
+  closed: z.enum(["team", "member", "person"]).nullable(),
+  own_keys: ownKeysColumn,
+  own_key_use: z.enum(OWN_KEY_USES),
+}).transform((row) => ({
+  accountId: row.account_id,
+  email: row.email,
+  keyId: row.key_id,
+  teamId: row.team_id,
+  /** Account of the team's member that the key was made for. */
+  memberId: row.member_id,
+  /** The account that what is kept or sealed for the client belongs to: the member's, else the one that pays. */
+  holderId: row.member_id ?? row.account_id,
+  /** Name of the key's team, for messages. */
+  teamName: row.team_name === null ? null : displayed(row.team_name),
+  /** Email address of the member that the key was made for, for messages. */
+  memberEmail: row.member_email,
+  /** Routes that the key may use; `null` allows all. */
+  models: commonModels(modelsOf(row.models), modelsOf(row.team_models)),
+  scopes: new Set(readScopes(row.scopes)),
+  /** Present role of the account: a key with scope `admin` or `read` can do no more than it allows. */
+  role: row.role,
+  /** Whether a budget applies to the key: its own, or one of its account, team or member. */
+  hasBudget: row.has_budget === 1,
+  expiresAtMs: row.expires_at_ms,
+  /** Until when this secret is valid, if the key was given another one. */
+  secretUntilMs: row.secret_until_ms,
+  revokedAtMs: row.revoked_at_ms,
+  disabledAtMs: row.disabled_at_ms,
+  /** What has been closed to a key of a team: the team, its member's access to it, or the member's account. */
+  closed: row.closed,
+  /** Keys of upstreams that its requests may be sent with: those of its team, or of its account if it is of none. */
+  ownKeys: row.own_keys,
+  /** Whether they are used alone, before the gateway's keys or after them. */
+  ownKeyUse: row.own_key_use,
+}));
+
+/** The account and key behind a request, and what the key allows. */
+export type Caller = z.output<typeof callerRow>;
+
+/** Thrown for a valid key whose account, team or member is disabled or stopped. */
+export class AccountDisabled extends Refusal {
+  readonly caller: Caller;
+
+  constructor(caller: Caller) {
+    super("permission_denied", CLOSED[caller.disabledAtMs === null ? caller.closed! : "account"]);
+    this.caller = caller;
+  }
+}
+
+const CLOSED = {
+  account: "The account of this API key is disabled. Contact the operator.",
+  team: "The team of this API key is disabled. Contact the operator.",
+  member: "This API key's member of the team has been stopped. Contact the team's lead.",
+  person: "The account of this API key's member is disabled. Contact the operator.",
+} as const;
+
+/**
+ * Checks that a key may be used for something.
+ *
+ * @throws {Refusal} `permission_denied` if the key does not have the scope.
+ */
+export function checkScope({ scopes }: Pick<Caller, "scopes">, scope: Scope): void {
+  if (scopes.has(scope)) return;
+  throw new Refusal(
+    "permission_denied",
+    `This API key does not have the scope '${scope}': it has ${
+      [...scopes].join(", ")
+    }. Use another key.`,
+  );
+}
+
+function modelsOf(text: string | null): ReadonlySet<string> | null {
+  return text === null ? null : new Set(modelList.parse(JSON.parse(text)));
+}
+
+/** Models that are in both lists. */
+function commonModels(
+  a: ReadonlySet<string> | null,
+  b: ReadonlySet<string> | null,
+): ReadonlySet<string> | null {
+  return a === null ? b : b === null ? a : a.intersection(b);
+}
+
+const BY_DIGEST = `
+  select keys.account_id, accounts.email, accounts.role, keys.id as key_id, keys.models,
+         keys.budgets > 0 as has_budget, keys.expires_at_ms,
+         keys.revoked_at_ms, accounts.disabled_at_ms, keys.scopes, keys.team_id, keys.member_id,
+         teams.models as team_models, teams.name as team_name, members.email as member_email,
+         iif(keys.digest = ?, null, previous_until_ms) as secret_until_ms,
+         case
+           when keys.team_id is null then null
+           when teams.disabled_at_ms is not null then 'team'
+           when keys.member_id is null then null
+           when team_members.account_id is null or stopped_at_ms is not null then 'member'
+           when members.disabled_at_ms is not null then 'person'
+         end as closed,
+         ${OWN_KEYS_OF_CALLER} as own_keys, coalesce(teams.own_keys, 'first') as own_key_use
+  from keys join accounts on accounts.id = keys.account_id
+    left join teams on teams.id = keys.team_id
+    left join team_members
+      on team_members.team_id = keys.team_id and team_members.account_id = keys.member_id
+    left join accounts as members on members.id = keys.member_id
+  where keys.digest = ? or keys.previous_digest = ?
+  order by keys.digest = ? desc limit 1`;
+const REVISION = "select number from revisions where noun = 'keys'";
+
+const MAX_KNOWN = 20_000;
+/** Keys that are kept as they are presented, and the longest time for that. */
+const MAX_RECENT = 256;
+const RECENT_MS = 60_000;
+const MAX_UNKNOWN = 5_000;
+
+/**
+ * Authenticates API keys, with a cache in memory so that a known key costs no database read.
+ *
+ * The cache is cleared when any key or account has changed, whichever process changed it: the revision is read every
+ * `pollMs`. The cache never decides about credits.
+ */
+export class KeyRing {
+  readonly #database: Database;
+  readonly #now: () => number;
+  readonly #timer: ReturnType<typeof setInterval>;
+  /** By the key's digest. */
+  #known = new Map<string, Caller>();
+  /** Some of them by the key itself, so that a key in use is not digested for each request. */
+  #recent = new Map<string, Caller>();
+  #recentSinceTick = 0;
+  #unknown = new Set<string>();
+  #revision = -1;
+  #polling: Promise<void> | undefined;
+  #lastSeenMs: number;
+  readonly #staleMs: number;
+
+  constructor(database: Database, { now, pollMs = 250 }: { now: () => number; pollMs?: number }) {
+    this.#database = database;
+    this.#now = now;
+    this.#staleMs = pollMs * 3;
+    this.#lastSeenMs = performance.now();
+    this.#timer = setInterval(() => void this.refresh(), pollMs);
+  }
+
+  /** Number of cached keys. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /**
+   * Authenticates a request.
+   *
+   * @param presented Values of the key headers, in order of precedence. The first valid key is used.
+   * @returns The caller; a promise only if the key is not cached.
+   * @throws {Refusal} `key_invalid`, for the first key, if none is valid.
+   * @throws {AccountDisabled} If the account of the first key is disabled.
+   */
+  identify(presented: readonly string[]): Caller | Promise<Caller> {
+    if (presented.length === 0) {
+      throw new Refusal(
+        "key_invalid",
+        "Missing API key. Send it as 'Authorization: Bearer sk-…' or as 'X-API-Key: sk-…'.",
+      );
+    }
+    // Nearly every request has a cached, valid first key: no promise is needed.
+    const first = this.#held(presented[0]!);
+    if (first !== undefined && this.#fault(first) === undefined) return first;
+    return this.#search(presented);
+  }
+
+  /** Clears the cache if a key or account has changed. Never rejects. */
+  refresh(): Promise<void> {
+    this.#polling ??= this.#poll().finally(() => this.#polling = undefined);
+    return this.#polling;
+  }
+
+  /** Stops polling the database. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#polling;
+  }
+
+  async #search(presented: readonly string[]): Promise<Caller> {
+    let refusal: Refusal | undefined;
+    for (const secret of presented) {
+      const found = await this.#find(secret);
+      const fault = found instanceof Refusal ? found : this.#fault(found);
+      if (fault === undefined) return found as Caller;
+      refusal ??= fault;
+    }
+    throw refusal;
+  }
+
+  #held(secret: string): Caller | undefined {
+    // An unavailable database must not keep revoked keys valid.
+    if (performance.now() - this.#lastSeenMs > this.#staleMs) return undefined;
+    const recent = this.#recent.get(secret);
+    if (recent !== undefined) return recent;
+    const known = this.#known.get(digestOf(secret));
+    if (known === undefined) return undefined;
+    if (this.#recent.size >= MAX_RECENT) this.#recent.clear();
+    this.#recent.set(secret, known);
+    return known;
+  }
+
+  async #find(secret: string): Promise<Caller | Refusal> {
+    if (!KEY_PATTERN.test(secret)) {
+      return new Refusal(
+        "key_invalid",
+        "Malformed API key: it must be 'sk-' followed by at least 16 letters, digits, '_' or '-'.",
+      );
+    }
+    const digest = digestOf(secret);
+    const held = this.#held(secret);
+    if (held !== undefined) return held;
+    if (!this.#unknown.has(digest)) {
+      const revision = this.#revision;
+      const row = await this.#database.one(BY_DIGEST, [digest, digest, digest, digest]);
+      if (row !== undefined) {
+        const caller = callerRow.parse(row);
+        if (revision === this.#revision) remember(this.#known, digest, caller);
+        return caller;
+      }
+      if (this.#unknown.size >= MAX_UNKNOWN) this.#unknown.clear();
+      if (revision === this.#revision) this.#unknown.add(digest);
+    }
+    return new Refusal(
+      "key_invalid",
+      "Unknown API key. Check the key, or create a new one.",
+    );
+  }
+
+  #fault(caller: Caller): Refusal | undefined {
+    if (caller.revokedAtMs !== null) {
+      return new Refusal("key_invalid", "This API key has been revoked. Use another key.");
+    }
+    if (caller.expiresAtMs !== null && caller.expiresAtMs <= this.#now()) {
+      const when = new Date(caller.expiresAtMs).toISOString();
+      return new Refusal("key_invalid", `This API key expired at ${when}. Use another key.`);
+    }
+    if (caller.secretUntilMs !== null && caller.secretUntilMs <= this.#now()) {
+      return new Refusal(
+        "key_invalid",
+        "This API key was replaced by another secret. Use the new one.",
+      );
+    }
+    if (caller.disabledAtMs !== null || caller.closed !== null) {
+      return new AccountDisabled(caller);
+    }
+    return undefined;
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const row = await this.#database.one(REVISION);
+      const revision = Number(row?.number ?? 0);
+      this.#lastSeenMs = performance.now();
+      if (this.#lastSeenMs - this.#recentSinceTick > RECENT_MS) this.#forgetRecent();
+      if (revision === this.#revision) return;
+      this.#revision = revision;
+      this.#forgetRecent();
+      this.#known.clear();
+      this.#unknown.clear();
+    } catch {
+      // the cache becomes stale and is not used; requests then get the database's own error
+    }
+  }
+
+  #forgetRecent(): void {
+    this.#recent.clear();
+    this.#recentSinceTick = this.#lastSeenMs;
+  }
+}
+
+function remember(map: Map<string, Caller>, digest: string, caller: Caller): void {
+  if (map.size >= MAX_KNOWN) map.delete(map.keys().next().value!);
+  map.set(digest, caller);
+}

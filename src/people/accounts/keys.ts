@@ -1,0 +1,383 @@
+import type { Database, Statement } from "../../ground/database/mod.ts";
+import { type Account, AccountError } from "./accounts.ts";
+import {
+  checkKeyOptions,
+  digestOf,
+  hintOf,
+  insertKey,
+  insertKeys,
+  type Key,
+  KEY_COLUMNS,
+  type KeyOptions,
+  newKey,
+  newSecret,
+  readKey,
+  type Scope,
+} from "./key.ts";
+import { type Action, can } from "./permissions.ts";
+import type { Team } from "./teams.ts";
+
+const OF_ACCOUNT = `select ${KEY_COLUMNS} from keys where account_id = ? or member_id = ?
+  order by created_at_ms, id`;
+const BY_DIGEST = `select ${KEY_COLUMNS} from keys where digest = ?`;
+const BY_ID = `select ${KEY_COLUMNS} from keys where id = ?`;
+const UNLESS_THERE_IS_ONE = "where not exists (select 1 from keys where account_id = ?)";
+const UPDATE = `update keys set name = iif(?, ?, name), models = iif(?, ?, models),
+    expires_at_ms = iif(?, ?, expires_at_ms)
+  where id = ? and revoked_at_ms is null`;
+const ROTATE =
+  `update keys set previous_digest = digest, previous_until_ms = ?, digest = ?, hint = ?
+  where id = ? and revoked_at_ms is null and digest = ? and source = 'issued' returning id`;
+const REVOKE = "update keys set revoked_at_ms = ? where id = ? and revoked_at_ms is null";
+const REVOKE_OTHER_ENVIRONMENT_KEYS = `update keys set revoked_at_ms = ?
+  where source = 'environment' and digest <> ? and revoked_at_ms is null`;
+const ENVIRONMENT_KEY = "select revoked_at_ms from keys where digest = ?";
+
+/** How long a secret may stay valid after it was replaced. */
+const LONGEST_OVERLAP_MS = 90 * 86_400_000;
+/** Scopes that need a role of the account, and the roles that may have them. */
+const ROLES_OF_SCOPE: Readonly<Record<Exclude<Scope, "inference">, Action>> = {
+  admin: "key.admin",
+  read: "key.read",
+};
+
+/** Issues, lists, changes and revokes API keys. */
+export class Keys {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  /**
+   * Issues a key.
+   *
+   * @param account Owner of the key.
+   * @param options Name and restrictions.
+   * @param also Returns statements to run in the same transaction.
+   * @returns The key with its `secret`, which cannot be read again.
+   * @throws {AccountError} If an option is invalid.
+   * @throws {DuplicateKey} If `options.id` is already in use.
+   */
+  async issue(
+    account: Account,
+    options: KeyOptions = {},
+    also: (key: Key) => readonly Statement[] = () => [],
+  ): Promise<Key & { secret: string }> {
+    checkKeyOptions(options, this.#now());
+    mustBePayer(account);
+    checkScopes(account, options.scopes);
+    const { secret = newSecret() } = options;
+    const key = newKey(account, secret, this.#now(), options);
+    await insertKeys(this.#database, [insertKey(key, digestOf(secret), "issued"), ...also(key)]);
+    return { ...key, secret };
+  }
+
+  /**
+   * Changes a key's name and restrictions. What is left out stays as it is.
+   *
+   * @param id ID of the key.
+   * @param changes Its name, the route IDs that it may use, and when it expires; `null` allows all, and never expires.
+   * @returns The key.
+   * @throws {AccountError} If the key does not exist or is revoked, or a change is invalid.
+   */
+  async change(
+    id: string,
+    { name, models, expiresAtMs }: {
+      readonly name?: string | undefined;
+      readonly models?: readonly string[] | null | undefined;
+      readonly expiresAtMs?: number | null | undefined;
+    },
+  ): Promise<Key> {
+    checkKeyOptions({ name, expiresAtMs: expiresAtMs ?? undefined }, this.#now());
+    const { revokedAtMs } = await this.#get(id);
+    if (revokedAtMs !== null) throw revoked(id);
+    const set = (value: unknown) => value === undefined ? 0 : 1;
+    await this.#database.batch([{
+      sql: UPDATE,
+      args: [
+        set(name),
+        name ?? "",
+        set(models),
+        models === undefined || models === null ? null : JSON.stringify(models),
+        set(expiresAtMs),
+        expiresAtMs ?? null,
+        id,
+      ],
+    }]);
+    return await this.#get(id);
+  }
+
+  /**
+   * Gives a key another secret. Its ID, restrictions, budgets and usage stay.
+   *
+   * @param id ID of the key.
+   * @param keepMs How long the present secret stays valid, up to 90 days. One that it replaced earlier ends at once.
+   * @param secret The new secret. Default: a random one.
+   * @returns The key with its new `secret`, which cannot be read again.
+   * @throws {AccountError} If the key does not exist, is revoked or comes from `SLUICE_OWNER_KEY`, or was rotated at the
+   *   same time.
+   */
+  async rotate(
+    id: string,
+    keepMs: number,
+    secret: string = newSecret(),
+  ): Promise<Key & { secret: string }> {
+    if (!Number.isSafeInteger(keepMs) || keepMs < 0 || keepMs > LONGEST_OVERLAP_MS) {
+      throw new AccountError("The previous secret may stay valid for up to 90 days");
+    }
+    const { revokedAtMs } = await this.#get(id);
+    if (revokedAtMs !== null) throw revoked(id);
+    const row = await this.#database.one("select digest, source from keys where id = ?", [id]);
+    if (row?.source === "environment") {
+      throw new AccountError("This key comes from SLUICE_OWNER_KEY: set that to another key", {
+        fault: "conflict",
+      });
+    }
+    const args = [this.#now() + keepMs, digestOf(secret), hintOf(secret), id, String(row?.digest)];
+    const [rotated] = await this.#database.batch([{ sql: ROTATE, args }]);
+    if (rotated!.length === 0) {
+      throw new AccountError(`Key ${id} was changed at the same time: look at it and try again`, {
+        fault: "conflict",
+      });
+    }
+    return { ...await this.#get(id), secret };
+  }
+
+  async #get(id: string): Promise<Key> {
+    const key = await this.byId(id);
+    if (key !== undefined) return key;
+    throw new AccountError(
+      `Key ${JSON.stringify(id)} not found. List keys with: sluice key list`,
+      { fault: "missing" },
+    );
+  }
+
+  /**
+   * Makes a key valid that another gateway issued.
+   *
+   * @param account Owner of the key.
+   * @param digest SHA-256 of the key in hexadecimal, and up to 16 characters that show which one it is.
+   * @param options Name and restrictions.
+   * @param also Returns statements to run in the same transaction.
+   * @returns The key.
+   * @throws {AccountError} If an option is invalid.
+   * @throws {DuplicateKey} If the key or its ID is in use already.
+   */
+  async import(
+    account: Account,
+    { hex, hint }: { readonly hex: string; readonly hint: string },
+    options: KeyOptions = {},
+    also: (key: Key) => readonly Statement[] = () => [],
+  ): Promise<Key> {
+    checkKeyOptions(options, this.#now());
+    if (!/^[0-9a-f]{64}$/.test(hex)) throw new AccountError("Invalid digest of a key");
+    const key = { ...newKey(account, "", this.#now(), options), hint: hint.slice(0, 16) };
+    await insertKeys(this.#database, [insertKey(key, hex, "issued"), ...also(key)]);
+    return key;
+  }
+
+  /**
+   * Issues a key if the account never had one.
+   *
+   * @returns The key's secret, or `undefined` if the account has or had a key.
+   */
+  async issueFirst(account: Account): Promise<string | undefined> {
+    const secret = newSecret();
+    const key = newKey(account, secret, this.#now(), { name: "first key" });
+    const { sql, args = [] } = insertKey(key, digestOf(secret), "issued");
+    await this.#database.batch([{
+      sql: `${sql} ${UNLESS_THERE_IS_ONE}`,
+      args: [...args, account.id],
+    }]);
+    const row = await this.#database.one(BY_ID, [key.id]);
+    return row === undefined ? undefined : secret;
+  }
+
+  /**
+   * Lists the keys that an account pays for or uses as a member of a team, including revoked and expired ones.
+   *
+   * @returns Keys, oldest first.
+   */
+  async list({ id }: Pick<Account, "id">): Promise<Key[]> {
+    return (await this.#database.all(OF_ACCOUNT, [id, id])).map(readKey);
+  }
+
+  /**
+   * Lists keys of all accounts and teams in the order in which they were created.
+   *
+   * @param filter The account that pays or uses the key, the team, the member, whether revoked and expired keys are left
+   *   out; the ID of the last key of the page before; max number of keys.
+   * @returns Keys, oldest first.
+   */
+  async page(
+    { accountId, teamId, memberId, activeAtMs, after, limit }: {
+      readonly accountId?: string | undefined;
+      readonly teamId?: string | undefined;
+      readonly memberId?: string | undefined;
+      /** Only keys that are neither revoked nor expired at this time. */
+      readonly activeAtMs?: number | undefined;
+      readonly after?: string | undefined;
+      readonly limit: number;
+    },
+  ): Promise<Key[]> {
+    const clauses: [string, readonly (string | number)[]][] = [["true", []]];
+    if (accountId !== undefined) {
+      clauses.push(["(account_id = ? or member_id = ?)", [accountId, accountId]]);
+    }
+    if (teamId !== undefined) clauses.push(["team_id = ?", [teamId]]);
+    if (memberId !== undefined) clauses.push(["member_id = ?", [memberId]]);
+    if (activeAtMs !== undefined) {
+      clauses.push([
+        "revoked_at_ms is null and (expires_at_ms is null or expires_at_ms > ?)",
+        [activeAtMs],
+      ]);
+    }
+    if (after !== undefined) {
+      clauses.push([
+        "(created_at_ms, id) > (select created_at_ms, id from keys where id = ?)",
+        [after],
+      ]);
+    }
+    const rows = await this.#database.all(
+      `select ${KEY_COLUMNS} from keys where ${clauses.map(([sql]) => sql).join(" and ")}
+        order by created_at_ms, id limit ?`,
+      [...clauses.flatMap(([, args]) => args), limit],
+    );
+    return rows.map(readKey);
+  }
+
+  /**
+   * Finds a key.
+   *
+   * @returns The key, or `undefined`.
+   */
+  async byId(id: string): Promise<Key | undefined> {
+    const row = await this.#database.one(BY_ID, [id]);
+    return row === undefined ? undefined : readKey(row);
+  }
+
+  /**
+   * Finds keys by their IDs.
+   *
+   * @returns Those that there are, revoked and expired ones included, by ID.
+   */
+  async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Key>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.all(
+      `select ${KEY_COLUMNS} from keys where id in (select value from json_each(?))`,
+      [JSON.stringify(ids)],
+    );
+    return new Map(rows.map(readKey).map((key) => [key.id, key]));
+  }
+
+  /**
+   * Finds a key by its secret.
+   *
+   * @returns The key, revoked and expired ones included, or `undefined`.
+   */
+  async bySecret(secret: string): Promise<Key | undefined> {
+    return await this.byDigest(digestOf(secret));
+  }
+
+  /**
+   * Finds a key by the SHA-256 digest of its secret, in hexadecimal.
+   *
+   * @returns The key, revoked and expired ones included, or `undefined`.
+   */
+  async byDigest(hex: string): Promise<Key | undefined> {
+    const row = await this.#database.one(BY_DIGEST, [hex]);
+    return row === undefined ? undefined : readKey(row);
+  }
+
+  /**
+   * Reads when keys were last used.
+   *
+   * @param of The account that pays for the keys or uses them, or the team that they belong to.
+   * @returns Start of the latest request by key ID, in milliseconds since the epoch, without unused keys.
+   */
+  async lastUse({ id }: Pick<Account | Team, "id">): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.all(
+      `select id, last_used_at_ms from keys join key_uses on key_id = id
+        where account_id = ? or member_id = ? or team_id = ?`,
+      [id, id, id],
+    );
+    return new Map(rows.map((row) => [String(row.id), Number(row.last_used_at_ms)]));
+  }
+
+  /**
+   * Reads when some keys were last used.
+   *
+   * @returns As {@linkcode lastUse}.
+   */
+  async lastUseOf(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.all(
+      "select key_id, last_used_at_ms from key_uses where key_id in (select value from json_each(?))",
+      [JSON.stringify(keyIds)],
+    );
+    return new Map(rows.map((row) => [String(row.key_id), Number(row.last_used_at_ms)]));
+  }
+
+  /**
+   * Revokes a key permanently. Revoking it again changes nothing.
+   *
+   * @returns The key.
+   * @throws {AccountError} If the key does not exist.
+   */
+  async revoke(id: string): Promise<Key> {
+    await this.#database.batch([{ sql: REVOKE, args: [this.#now(), id] }]);
+    return await this.#get(id);
+  }
+
+  /**
+   * Makes the key from `SLUICE_OWNER_KEY` valid for the owner, and revokes an earlier one.
+   *
+   * @param owner The owner's account.
+   * @param secret The key.
+   * @throws {AccountError} If this key was revoked before.
+   */
+  async adopt(owner: Account, secret: string): Promise<void> {
+    const digest = digestOf(secret);
+    const now = this.#now();
+    const known = await this.#database.one(ENVIRONMENT_KEY, [digest]);
+    if (known !== undefined && known.revoked_at_ms !== null) {
+      throw new AccountError(
+        "SLUICE_OWNER_KEY has been revoked: set it to another key",
+      );
+    }
+    const statements: Statement[] = [
+      { sql: REVOKE_OTHER_ENVIRONMENT_KEYS, args: [now, digest] },
+    ];
+    if (known === undefined) {
+      const key = newKey(owner, secret, now, { name: "SLUICE_OWNER_KEY" });
+      statements.push(insertKey(key, digestOf(secret), "environment"));
+    }
+    await this.#database.batch(statements);
+  }
+}
+
+function revoked(id: string): AccountError {
+  return new AccountError(`Key ${id} is revoked: create another one`, { fault: "conflict" });
+}
+
+/** @throws {AccountError} For the pool of a team, whose keys are the team's. */
+function mustBePayer({ kind, email }: Account): void {
+  if (kind === "pool") {
+    throw new AccountError(`${email} is the pool of a team: create keys of the team`);
+  }
+}
+
+/** @throws {AccountError} If there is no scope, or one that the account's role does not allow. */
+function checkScopes(account: Account, scopes: readonly Scope[] | undefined): void {
+  if (scopes?.length === 0) throw new AccountError("A key needs at least one scope");
+  for (const scope of scopes ?? []) {
+    if (scope === "inference") continue;
+    if (!can({ account, teams: new Map() }, ROLES_OF_SCOPE[scope])) {
+      throw new AccountError(
+        `Keys of ${account.email} cannot have the scope '${scope}': its role is '${account.role}'`,
+      );
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Manages accounts, teams, API keys, permissions, passwords and console sessions.
+ *
+ * Promise: a key is shown once and stored as a digest; a revoked key, a disabled account or team, or a stopped member is
+ * rejected within a second, whichever process changed it; a known key costs no database read.
+ * Leaves to others: what a caller may spend (`ledger/`, `admission/`).
+ *
+ * @module
+ */
+
+export { type ExpiringKey, expiringKeys } from "./expiring_keys.ts";
+export {
+  type Account,
+  AccountError,
+  type AccountFault,
+  Accounts,
+  checkAccount,
+  mustNotMislead,
+} from "./accounts.ts";
+export { type Authority, stillHas } from "./authority.ts";
+export { invitedBy, isActive } from "./invitations.ts";
+export {
+  DuplicateKey,
+  isImportableKey,
+  type Key,
+  KEY_PATTERN,
+  type KeyOptions,
+  newKeyId,
+  type Scope,
+  SCOPES,
+} from "./key.ts";
+export { type OwnedKey, type OwnedKeyFilter, ownersOfKeys } from "./key_owners.ts";
+export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts";
+export { Keys } from "./keys.ts";
+export { type Member, Members } from "./members.ts";
+export { checkPassword, type PasswordCost, Passwords } from "./passwords.ts";
+export {
+  type Action,
+  type ActionObject,
+  ACTIONS,
+  type Actor,
+  can,
+  PERMISSIONS,
+  permissionsMarkdown,
+} from "./permissions.ts";
+export { type Holder, HOLDERS, type Role, ROLES, TEAM_ROLES, type TeamRole } from "./roles.ts";
+export { type Session, Sessions } from "./sessions.ts";
+export { TeamKeys } from "./team_keys.ts";
+export { type Team, type TeamChanges, Teams } from "./teams.ts";
+export {
+  checkUpstreamKey,
+  OWN_KEY_USES,
+  type OwnKeyUse,
+  type OwnUpstreamKey,
+  UpstreamKeyCipher,
+  upstreamKeyHint,
+  upstreamKeyId,
+  type UpstreamKeyOwner,
+  UpstreamKeys,
+} from "./upstream_keys.ts";
+export { hasFewInvited, hasFewSignups, noteSignup } from "./signups.ts";

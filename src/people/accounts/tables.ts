@@ -1,0 +1,18 @@
+/** Tables of this folder: only its SQL reads and writes them (`tests/tables_test.ts`). */
+export const TABLES = [
+  "accounts",
+  "teams",
+  "team_members",
+  "keys",
+  /** When each key was last used. */
+  "key_uses",
+  /** Keys of upstreams that belong to accounts and teams. */
+  "upstream_keys",
+  /** How often accounts and keys have changed; copies of keys are dropped when it moves. */
+  "revisions",
+  "passwords",
+  "sessions",
+  "sign_in_links",
+  /** Registrations of the last two days, by network. */
+  "signups",
+] as const;

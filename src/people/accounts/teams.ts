@@ -1,0 +1,231 @@
+import * as z from "zod";
+import {
+  type Database,
+  DatabaseError,
+  type Row,
+  type Statement,
+} from "../../ground/database/mod.ts";
+import { displayed, newId } from "../../ground/platform/mod.ts";
+import { type Account, AccountError, checkName, insertAccount } from "./accounts.ts";
+import { OWN_KEY_USES, type OwnKeyUse } from "./upstream_keys.ts";
+
+const teamRow = z.object({
+  id: z.string(),
+  name: z.string(),
+  pool_id: z.string().nullable(),
+  models: z.string().nullable(),
+  own_keys: z.enum(OWN_KEY_USES),
+  created_at_ms: z.int(),
+  disabled_at_ms: z.int().nullable(),
+}).transform((row) => ({
+  id: row.id,
+  name: displayed(row.name),
+  /** The account that pays for the team's keys; `null` if members pay for their own. */
+  poolId: row.pool_id,
+  /** Route IDs that keys of the team may use; `null`: all. */
+  models: row.models === null ? null : z.array(z.string()).parse(JSON.parse(row.models)),
+  /** When requests are sent with the team's own keys of upstreams. */
+  ownKeyUse: row.own_keys,
+  createdAtMs: row.created_at_ms,
+  disabledAtMs: row.disabled_at_ms,
+}));
+
+/** Several people with keys of their own, paid from a shared pool or by each of them. */
+export type Team = z.output<typeof teamRow>;
+
+/** Changes of a team. What is left out stays as it is. */
+export interface TeamChanges {
+  readonly name?: string | undefined;
+  /** Route IDs; `null` allows all. */
+  readonly models?: readonly string[] | null | undefined;
+  readonly ownKeyUse?: OwnKeyUse | undefined;
+  readonly disabled?: boolean | undefined;
+}
+
+const COLUMNS = "id, name, pool_id, models, own_keys, created_at_ms, disabled_at_ms";
+
+/** Creates, finds and changes teams. */
+export class Teams {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  /**
+   * Creates a team without members.
+   *
+   * @param team Name, whether a shared pool pays for its keys, and the route IDs that they may use (default: all).
+   * @returns The new team.
+   * @throws {AccountError} If the name is invalid or in use.
+   */
+  async create(
+    { id = newId("team"), poolId = newId("acc"), name, pool, models = null }: {
+      /** IDs of the team and its pool. Default: new ones. */
+      readonly id?: string | undefined;
+      readonly poolId?: string | undefined;
+      readonly name: string;
+      readonly pool: boolean;
+      readonly models?: readonly string[] | null | undefined;
+    },
+  ): Promise<Team> {
+    checkTeamName(name);
+    const createdAtMs = this.#now();
+    const account = pool ? poolOf({ id, poolId }, name, createdAtMs) : undefined;
+    const team: Team = {
+      id,
+      name,
+      poolId: account?.id ?? null,
+      models: models === null ? null : [...models],
+      ownKeyUse: "first",
+      createdAtMs,
+      disabledAtMs: null,
+    };
+    await this.#write(name, [
+      ...(account === undefined ? [] : [insertAccount(account)]),
+      {
+        sql: `insert into teams (${COLUMNS}) values (?, ?, ?, ?, ?, ?, null)`,
+        args: [
+          id,
+          name,
+          team.poolId,
+          models === null ? null : JSON.stringify(models),
+          team.ownKeyUse,
+          createdAtMs,
+        ],
+      },
+    ]);
+    return team;
+  }
+
+  /**
+   * Lists all teams.
+   *
+   * @returns Teams, by name.
+   */
+  async list(): Promise<Team[]> {
+    const rows = await this.#database.all(`select ${COLUMNS} from teams order by name, id`);
+    return rows.map(readTeam);
+  }
+
+  /**
+   * Finds a team by its ID.
+   *
+   * @returns The team, or `undefined`.
+   */
+  async byId(id: string): Promise<Team | undefined> {
+    const row = await this.#database.one(`select ${COLUMNS} from teams where id = ?`, [id]);
+    return row === undefined ? undefined : readTeam(row);
+  }
+
+  /**
+   * Finds the team of a pool.
+   *
+   * @param poolId ID of the pool's account.
+   * @returns The team, or `undefined` if the account is not a pool.
+   */
+  async ofPool(poolId: string): Promise<Team | undefined> {
+    const row = await this.#database.one(`select ${COLUMNS} from teams where pool_id = ?`, [
+      poolId,
+    ]);
+    return row === undefined ? undefined : readTeam(row);
+  }
+
+  /**
+   * Gets a team.
+   *
+   * @param nameOrId Its name, in which case does not matter, or its ID.
+   * @returns The team.
+   * @throws {AccountError} If it does not exist.
+   */
+  async get(nameOrId: string): Promise<Team> {
+    const row = await this.#database.one(
+      `select ${COLUMNS} from teams where id = ? or name = ? order by id = ? desc limit 1`,
+      [nameOrId, nameOrId, nameOrId],
+    );
+    if (row !== undefined) return readTeam(row);
+    throw new AccountError(
+      `Team ${JSON.stringify(nameOrId.slice(0, 200))} not found. List teams with: sluice team list`,
+      { fault: "missing" },
+    );
+  }
+
+  /**
+   * Changes a team. Keys of a disabled team stop working within a second; enabled again, they work as before.
+   *
+   * @returns The team.
+   * @throws {AccountError} If the name is invalid or in use.
+   */
+  async change({ id }: Pick<Team, "id">, changes: TeamChanges): Promise<Team> {
+    const { name, models, ownKeyUse, disabled } = changes;
+    if (name !== undefined) checkTeamName(name);
+    const statements: Statement[] = [];
+    if (name !== undefined) {
+      statements.push({ sql: "update teams set name = ? where id = ?", args: [name, id] });
+    }
+    if (models !== undefined) {
+      const text = models === null ? null : JSON.stringify(models);
+      statements.push({ sql: "update teams set models = ? where id = ?", args: [text, id] });
+    }
+    if (ownKeyUse !== undefined) {
+      statements.push({
+        sql: "update teams set own_keys = ? where id = ?",
+        args: [ownKeyUse, id],
+      });
+    }
+    if (disabled !== undefined) {
+      statements.push({
+        sql:
+          "update teams set disabled_at_ms = iif(?, coalesce(disabled_at_ms, ?), null) where id = ?",
+        args: [disabled ? 1 : 0, this.#now(), id],
+      });
+    }
+    if (statements.length > 0) await this.#write(name ?? "", statements);
+    return await this.get(id);
+  }
+
+  async #write(name: string, statements: readonly Statement[]): Promise<void> {
+    try {
+      await this.#database.batch(statements);
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
+      throw new AccountError(`Team ${JSON.stringify(name)} already exists`, {
+        cause: error,
+        fault: "conflict",
+      });
+    }
+  }
+}
+
+/** Converts a row of the table to a team. */
+function readTeam(row: Row): Team {
+  return teamRow.parse(row);
+}
+
+/** @throws {AccountError} If the name is empty, too long, misleading, or looks like an ID. */
+function checkTeamName(name: string): void {
+  if (name.trim() === "") throw new AccountError("A team needs a name");
+  checkName(name);
+  if (/^team_/i.test(name)) {
+    throw new AccountError("The name of a team must not begin with 'team_'");
+  }
+}
+
+/** The account of a team's pool. No address that somebody registers with is like its email address. */
+function poolOf(
+  { id, poolId }: { readonly id: string; readonly poolId: string },
+  name: string,
+  createdAtMs: number,
+): Account {
+  return {
+    id: poolId,
+    email: `${id.toLowerCase()}@pool`,
+    name: `Pool of ${name}`.slice(0, 200),
+    kind: "pool",
+    role: "none",
+    createdAtMs,
+    disabledAtMs: null,
+  };
+}

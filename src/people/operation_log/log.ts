@@ -1,0 +1,232 @@
+import * as z from "zod";
+import type { ActionObject } from "../accounts/mod.ts";
+import {
+  type Condition,
+  type Database,
+  type Row,
+  scanRows,
+  type Statement,
+  type Value,
+} from "../../ground/database/mod.ts";
+import { displayed } from "../../ground/platform/mod.ts";
+import { type Actor, type Door, DOORS, type Origin } from "./actor.ts";
+
+const json = z.string().nullable().transform((text): unknown =>
+  text === null ? null : JSON.parse(text)
+);
+
+const entryRow = z.object({
+  id: z.string(),
+  at_ms: z.int(),
+  operation: z.string(),
+  door: z.enum(DOORS),
+  address: z.string().nullable(),
+  actor: z.string(),
+  actor_id: z.string().nullable(),
+  key_id: z.string().nullable(),
+  account_id: z.string().nullable(),
+  team_id: z.string().nullable(),
+  object_id: z.string().nullable(),
+  before: json,
+  after: json,
+  outcome: z.enum(["done", "failed"]),
+  error: z.string().nullable(),
+}).transform((row) => ({
+  id: row.id,
+  atMs: row.at_ms,
+  operation: row.operation,
+  door: row.door,
+  /** The client's address; `null` for a command. */
+  address: row.address,
+  /** Email address at the time, or the name of a user of the system. */
+  actor: displayed(row.actor),
+  /** Account; `null` for a user of the system. */
+  actorId: row.actor_id,
+  keyId: row.key_id,
+  accountId: row.account_id,
+  teamId: row.team_id,
+  objectId: row.object_id,
+  /** The object as JSON, without secrets; `null` if there was none. */
+  before: row.before,
+  /** The same after the operation; `null` also if the gateway ended before it was read. */
+  after: row.after,
+  outcome: row.outcome,
+  error: row.error,
+}));
+
+/** One operation in the log. */
+export type LogEntry = z.output<typeof entryRow>;
+
+/** What an operation is about. */
+export interface LogObject extends ActionObject {
+  /** ID of the object that is changed. */
+  readonly objectId?: string | undefined;
+}
+
+/** A row of the log that is still to be written. */
+export interface NewEntry {
+  readonly id: string;
+  readonly atMs: number;
+  readonly operation: string;
+  readonly actor: Actor;
+  readonly origin: Origin;
+  readonly about: LogObject;
+  readonly before: unknown;
+  readonly after?: unknown;
+  /** Why it failed. */
+  readonly error?: string | undefined;
+}
+
+const COLUMNS = `id, at_ms, operation, door, address, actor, actor_id, key_id, account_id, team_id,
+  object_id, before, after, outcome, error`;
+const HOLES = COLUMNS.split(",").map(() => "?").join(", ");
+const MAX_ERROR_CHARS = 500;
+
+/**
+ * Returns the statement that adds a row to the log, unless it has one of the same ID.
+ *
+ * @param entry The row.
+ * @param onlyIf Nothing is added where it does not hold.
+ */
+export function logStatement(
+  { id, atMs, operation, actor, origin, about, before, after = null, error }: NewEntry,
+  onlyIf: Condition = { sql: "true", args: [] },
+): Statement {
+  return {
+    sql: `insert into operation_log (${COLUMNS}) select ${HOLES} where ${onlyIf.sql}
+      on conflict (id) do nothing returning id`,
+    args: [
+      id,
+      atMs,
+      operation,
+      origin.door,
+      origin.address,
+      actor.name,
+      actor.account?.id ?? null,
+      actor.keyId,
+      about.accountId ?? null,
+      about.teamId ?? null,
+      about.objectId ?? null,
+      before === null ? null : JSON.stringify(before),
+      after === null ? null : JSON.stringify(after),
+      error === undefined ? "done" : "failed",
+      error?.slice(0, MAX_ERROR_CHARS) ?? null,
+      ...onlyIf.args,
+    ],
+  };
+}
+
+/** Returns a statement that fails if a condition does not hold, and with it its transaction. */
+export function guardStatement({ sql, args }: Condition): Statement {
+  return {
+    sql: `insert into operation_log (id, at_ms, operation, door, actor, outcome)
+      select null, 0, '', 'api', '', 'done' where not (${sql})`,
+    args,
+  };
+}
+
+/** Holds if the log has a row of this ID. */
+export function isLogged(id: string): Condition {
+  return { sql: "exists (select 1 from operation_log where id = ?)", args: [id] };
+}
+
+/** Returns the statement that notes once how the object looks after an operation. */
+export function afterStatement(id: string, after: unknown): Statement {
+  return {
+    sql: `update operation_log set after = ?
+      where id = ? and after is null and outcome = 'done'`,
+    args: [JSON.stringify(after), id],
+  };
+}
+
+/** Finds a row of the log. */
+export async function logEntry(database: Database, id: string): Promise<LogEntry | undefined> {
+  const row = await database.one(`select ${COLUMNS} from operation_log where id = ?`, [id]);
+  return row === undefined ? undefined : readEntry(row);
+}
+
+/** Which rows of the log are listed. */
+export interface LogFilter {
+  /** Only from this time on. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+  /** Only of this actor: email address, account ID, key ID, or name of a user of the system. */
+  readonly by?: string | undefined;
+  /** Only about this account, team or object, by its ID. */
+  readonly about?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly door?: Door | undefined;
+  readonly outcome?: LogEntry["outcome"] | undefined;
+  /** ID of the last row of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/**
+ * Lists operations, newest first.
+ *
+ * @param database The database.
+ * @param filter Which ones, and how many at most.
+ * @returns Rows of the log.
+ */
+export async function logEntries(database: Database, filter: LogFilter): Promise<LogEntry[]> {
+  const { sinceMs, untilMs, by, about, operation, door, outcome, after, limit } = filter;
+  const within: Condition[] = [];
+  const wanted: Condition[] = [];
+  if (sinceMs !== undefined) within.push({ sql: "at_ms >= ?", args: [sinceMs] });
+  if (untilMs !== undefined) within.push({ sql: "at_ms < ?", args: [untilMs] });
+  const only = (sql: string, ...args: readonly Value[]) => wanted.push({ sql, args });
+  if (by !== undefined) {
+    only("actor = ? collate nocase or actor_id = ? or key_id = ?", by, by, by);
+  }
+  if (about !== undefined) {
+    only("account_id = ? or team_id = ? or object_id = ?", about, about, about);
+  }
+  if (operation !== undefined) only("operation = ?", operation);
+  if (door !== undefined) only("door = ?", door);
+  if (outcome !== undefined) only("outcome = ?", outcome);
+  const rows = await scanRows(database, {
+    from: "from operation_log",
+    columns: COLUMNS,
+    order: ["at_ms", "id"],
+    within,
+    filter: wanted,
+    after: after === undefined
+      ? undefined
+      : { sql: "select at_ms, id from operation_log where id = ?", args: [after] },
+    limit,
+  });
+  return rows.map(readEntry);
+}
+
+/**
+ * Deletes old rows of the log, up to a number of them.
+ *
+ * @returns Whether there may be more.
+ */
+export async function pruneLog(
+  database: Database,
+  { beforeMs, limit }: { readonly beforeMs: number; readonly limit: number },
+): Promise<boolean> {
+  const old = await database.one("select 1 as found from operation_log where at_ms < ? limit 1", [
+    beforeMs,
+  ]);
+  if (old === undefined) return false;
+  const [, gone] = await database.batch([
+    {
+      sql: "update operation_log_pruned set before_ms = max(before_ms, cast(? as integer))",
+      args: [beforeMs],
+    },
+    {
+      sql: `delete from operation_log where id in (
+          select id from operation_log where at_ms < ? order by at_ms, id limit ?
+        ) returning 1 as gone`,
+      args: [beforeMs, limit],
+    },
+  ]);
+  return gone!.length === limit;
+}
+
+function readEntry(row: Row): LogEntry {
+  return entryRow.parse(row);
+}

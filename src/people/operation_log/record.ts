@@ -1,0 +1,24 @@
+import type { Statement } from "../../ground/database/mod.ts";
+import { newId } from "../../ground/platform/mod.ts";
+import { type LogObject, logStatement } from "./log.ts";
+import type { By } from "./actor.ts";
+
+/**
+ * Returns the statement that records what is not an operation of the API, such as a new password or an import, for the
+ * transaction that does it where there is one.
+ *
+ * @param by Who did it, and from where.
+ * @param what What was done, to what, and how the object looks afterwards, without secrets.
+ */
+export function recordStatement(
+  { actor, origin }: By,
+  { operation, about, atMs, after = null }: {
+    readonly operation: string;
+    readonly about: LogObject;
+    readonly atMs: number;
+    readonly after?: unknown;
+  },
+): Statement {
+  const id = newId("op");
+  return logStatement({ id, atMs, operation, actor, origin, about, before: null, after });
+}

@@ -1,0 +1,302 @@
+import type {
+  AccountStatus,
+  BalanceRange,
+  LentRequest,
+  Loan,
+  Places,
+  Settled,
+  Span,
+  TierList,
+  WindowState,
+} from "../../money/ledger/mod.ts";
+import { SlotMap } from "../../ground/platform/mod.ts";
+import { SPAN_MS } from "./windows.ts";
+
+const SPANS = Object.keys(SPAN_MS) as Span[];
+
+/** A request that was admitted from a loan. */
+export interface LentHold extends LentRequest {
+  /** Credits of the loan that it may spend; they can grow. */
+  credits: number;
+  /** The price of the most that its upstream is asked for. */
+  readonly mostCredits: number;
+  /** Whether the database holds them since, because the loan was returned. */
+  isReturned: boolean;
+  place: number;
+}
+
+/** A request that is to be admitted from a loan. */
+export interface LoanDraw {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly credits: number;
+  /** The price of the most that its upstream is asked for: beyond the loan, the database decides. */
+  readonly mostCredits: number;
+  readonly nowMs: number;
+}
+
+/**
+ * Requests of one owner in the current minute, hour or day: those that the database knew of when the loan was made, and
+ * those that were admitted from it.
+ */
+class PlaceCount {
+  readonly #spanMs: number;
+  #period: number;
+  /** What the database knew of in the first period. */
+  #before: number;
+  #admitted = 0;
+  #max: number;
+
+  constructor(span: Span, { used, max, nowMs }: { used: number; max: number; nowMs: number }) {
+    this.#spanMs = SPAN_MS[span];
+    this.#period = Math.floor(nowMs / this.#spanMs);
+    this.#before = used;
+    this.#max = max;
+  }
+
+  /** Requests of the period. */
+  get used(): number {
+    return this.#before + this.#admitted;
+  }
+
+  /**
+   * Takes note of what the database knows of, some of which may have been admitted here.
+   *
+   * @param places Places of the loan, which a new period begins with.
+   */
+  learn(used: number, places: number, nowMs: number): void {
+    if (!this.#turn(places, nowMs)) return;
+    this.#before = Math.max(this.#before, used - this.#admitted);
+  }
+
+  /**
+   * Whether another request has a place.
+   *
+   * @param places Places of the loan, which a new period begins with.
+   */
+  hasPlace(places: number, nowMs: number): boolean {
+    return this.#turn(places, nowMs) && this.#admitted < this.#max;
+  }
+
+  /** Goes on to the period of a time; false for an earlier one, of which only the database knows. */
+  #turn(places: number, nowMs: number): boolean {
+    const period = Math.floor(nowMs / this.#spanMs);
+    if (period > this.#period) {
+      this.#period = period;
+      this.#before = 0;
+      this.#admitted = 0;
+      this.#max = places;
+    }
+    return period === this.#period;
+  }
+
+  count(): void {
+    this.#admitted++;
+  }
+
+  /** Adds places of a loan that has grown. */
+  widen(max: number): void {
+    this.#max = Math.max(this.#max, max);
+  }
+}
+
+type PlaceCounts = readonly PlaceCount[];
+
+/**
+ * An account's credits and places in rate windows that are lent to this gateway: requests are admitted from them without
+ * asking the database, in the order in which they come. It never rejects a request: whatever it does not cover, the
+ * database decides on.
+ */
+export class AccountLoan {
+  readonly accountId: string;
+  readonly id: string;
+  readonly #requests = new SlotMap<LentHold>();
+  readonly #byKey = new Map<string, PlaceCounts>();
+  readonly #ofAccount: PlaceCounts;
+  readonly #limits: readonly WindowState[];
+  #places: Places;
+  #expiresAtMs: number;
+  /** Credits that are lent, those of them that requests hold, and the price of the most that upstreams were asked for. */
+  #credits = 0;
+  #held = 0;
+  #asked = 0;
+  /** Credits that were lent when it last grew. */
+  #size = 0;
+  #balance: number;
+  /** Balances that have the same limits. */
+  readonly #tier: BalanceRange;
+  /** Whether requests are admitted from it. */
+  isOpen = true;
+  /** Whether the database knows that it has ended. */
+  isReturned = false;
+  /** `performance.now()` of the last request. */
+  usedTick = performance.now();
+
+  constructor(
+    { accountId, keyId, loanId }: {
+      readonly accountId: string;
+      readonly keyId: string;
+      readonly loanId: string;
+    },
+    loan: Loan,
+    { tierList, nowMs }: { readonly tierList: TierList; readonly nowMs: number },
+  ) {
+    const { places, accountStatus, expiresAtMs } = loan;
+    this.accountId = accountId;
+    this.id = loanId;
+    this.#tier = tierList.rangeOf(accountStatus.balance);
+    this.#places = places;
+    this.#expiresAtMs = expiresAtMs;
+    this.#limits = accountStatus.windows;
+    this.#balance = accountStatus.balance;
+    this.#ofAccount = SPANS.map((span) => {
+      const { used } = windowOf(accountStatus.windows, "account", span);
+      return new PlaceCount(span, { used, max: places[span], nowMs });
+    });
+    this.renew(keyId, loan, nowMs);
+  }
+
+  /** The balance, as it was after the last settlement. */
+  get balance(): number {
+    return this.#balance;
+  }
+
+  /** Whether less than a quarter is left of what was lent last. */
+  get isLow(): boolean {
+    return (this.#credits - this.#held) * 4 < this.#size;
+  }
+
+  /** Requests that were admitted from it and are not known to be settled. */
+  get requests(): readonly LentHold[] {
+    return this.#requests.all();
+  }
+
+  /** Whether requests of a key are admitted from it. */
+  covers(keyId: string): boolean {
+    return this.#byKey.has(keyId);
+  }
+
+  /** Adds what the database has lent, and takes up a key. */
+  renew(keyId: string, loan: Loan, nowMs: number): void {
+    const { added, places, otherPlaces, accountStatus, expiresAtMs } = loan;
+    this.#credits += added;
+    this.#size = Math.max(1, this.#credits - this.#held);
+    this.#places = places;
+    this.#expiresAtMs = expiresAtMs;
+    SPANS.forEach((span, at) => this.#ofAccount[at]!.widen(places[span]));
+    if (this.#byKey.has(keyId)) return;
+    this.#byKey.set(
+      keyId,
+      SPANS.map((span) => {
+        const { used, limit } = windowOf(accountStatus.windows, "key", span);
+        // another gateway may use all of its places for this key
+        const max = Math.min(places[span], limit - used - otherPlaces[span]);
+        return new PlaceCount(span, { used, max, nowMs });
+      }),
+    );
+  }
+
+  /**
+   * Admits a request.
+   *
+   * @returns Its credits, counted and held; undefined if the database must decide.
+   */
+  admit({ requestId, keyId, credits, mostCredits, nowMs }: LoanDraw): LentHold | undefined {
+    this.#closeWhenExpired(nowMs);
+    if (!this.isOpen || credits > this.#credits - this.#held) return undefined;
+    if (mostCredits > this.#credits - this.#asked) return undefined;
+    const counts = this.#byKey.get(keyId);
+    if (counts === undefined) return undefined;
+    for (let at = 0; at < SPANS.length; at++) {
+      const places = this.#places[SPANS[at]!];
+      if (!counts[at]!.hasPlace(places, nowMs)) return undefined;
+      if (!this.#ofAccount[at]!.hasPlace(places, nowMs)) return undefined;
+    }
+    for (let at = 0; at < SPANS.length; at++) {
+      counts[at]!.count();
+      this.#ofAccount[at]!.count();
+    }
+    this.#held += credits;
+    this.#asked += mostCredits;
+    this.usedTick = performance.now();
+    const hold: LentHold = {
+      requestId,
+      keyId,
+      credits,
+      mostCredits,
+      admittedAtMs: nowMs,
+      isReturned: false,
+      place: 0,
+    };
+    hold.place = this.#requests.add(hold);
+    return hold;
+  }
+
+  /** What expires must not be spent. */
+  #closeWhenExpired(nowMs: number): void {
+    if (nowMs >= this.#expiresAtMs) this.isOpen = false;
+  }
+
+  /** Takes note of what the database has said of a request that it decided on. */
+  learn(keyId: string, { balance, windows }: AccountStatus, nowMs: number): void {
+    this.#balance = balance;
+    const counts = this.#byKey.get(keyId);
+    for (const { of, span, used } of windows) {
+      const owned = of === "key" ? counts : this.#ofAccount;
+      owned?.[SPANS.indexOf(span)]?.learn(used, this.#places[span], nowMs);
+    }
+  }
+
+  /** Rate windows of a key and of the account. */
+  windows(keyId: string): readonly WindowState[] {
+    const counts = this.#byKey.get(keyId)!;
+    return this.#limits.map(({ of, span, limit }) => {
+      const at = SPANS.indexOf(span);
+      return { of, span, limit, used: (of === "key" ? counts : this.#ofAccount)[at]!.used };
+    });
+  }
+
+  /**
+   * Lets a request hold more.
+   *
+   * @param credits Credits that it is to hold in all.
+   * @returns Whether it does.
+   */
+  grow(hold: LentHold, credits: number, nowMs: number): boolean {
+    this.#closeWhenExpired(nowMs);
+    const more = credits - hold.credits;
+    if (!this.isOpen || hold.isReturned || more > this.#credits - this.#held) return false;
+    this.#held += more;
+    hold.credits = credits;
+    return true;
+  }
+
+  /**
+   * A request has ended: what it did not spend can be spent again. If it is not known what it was charged, its
+   * settlement may still come: the loan ends, and the request holds its credits itself.
+   *
+   * @param settled What it was charged; undefined if that is not known.
+   */
+  end(hold: LentHold, settled: Settled | undefined): void {
+    if (settled === undefined) {
+      this.isOpen = false;
+      return;
+    }
+    if (this.#requests.take(hold.place, hold) === undefined) return;
+    this.#held -= hold.credits;
+    this.#asked -= hold.mostCredits;
+    this.#credits -= Math.min(settled.charged, hold.credits);
+    this.#balance = settled.balance;
+    const { above, upTo } = this.#tier;
+    if (settled.balance <= above || settled.balance > upTo) this.isOpen = false;
+  }
+}
+
+function windowOf(
+  windows: readonly WindowState[],
+  of: WindowState["of"],
+  span: Span,
+): Pick<WindowState, "limit" | "used"> {
+  return windows.find((window) => window.of === of && window.span === span) ??
+    { limit: 0, used: 0 };
+}

@@ -1,0 +1,376 @@
+import type { Database } from "../../ground/database/mod.ts";
+import {
+  type AccountStatus,
+  isRecalled,
+  lend,
+  type LoanOf,
+  recalledLoans,
+  releaseLoansOf,
+  renewLoans,
+  returnLoan,
+  type Settled,
+  type TierList,
+  type WindowState,
+} from "../../money/ledger/mod.ts";
+import { newId } from "../../ground/platform/mod.ts";
+import { delay } from "../../ground/std/mod.ts";
+import type { Log } from "../../ground/telemetry/mod.ts";
+import { AccountLoan, type LentHold, type LoanDraw } from "./account_loan.ts";
+
+/** Requests of an account within {@linkcode BUSY_MS} from which on a loan is worth its two writes. */
+const BUSY_REQUESTS = 4;
+const BUSY_MS = 1_000;
+/** Number of requests that a loan must cover to be worth it: requests like the one that it is asked for. */
+const LEAST_REQUESTS = 16;
+/** Time until an account is asked for again that had nothing to lend, or whose loan was recalled. */
+const REFUSED_MS = 5_000;
+/** Shortest time between two questions about the same account. */
+const ASKED_MS = 100;
+/** Interval at which recalled and idle loans are looked for. */
+const LOOK_MS = 250;
+/** Time without a word from the database after which it decides on every request, as soon as it can. */
+const SILENT_MS = 1_000;
+/** Time after which a loan is returned that nobody uses. */
+const IDLE_MS = 10_000;
+/** Accounts whose requests are counted. */
+const MAX_COUNTED = 10_000;
+/** How long other gateways are waited for that are to return what they were lent. */
+const RECALL_MS = 2_000;
+/** Interval at which it is looked whether they have. */
+const RETURNED_MS = 25;
+/** Time for which nothing is recalled of an account again after they have not. */
+const UNRETURNED_MS = 10_000;
+
+/** What {@linkcode Loans} go by, which may change while they run. */
+export interface LoanSettings {
+  readonly tierList: TierList;
+  readonly leaseMs: number;
+}
+
+/** Dependencies and first settings of {@linkcode Loans}. */
+export interface LoansOptions extends LoanSettings {
+  readonly database: Database;
+  readonly gatewayId: string;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Requests of an account within a second from which on it gets a loan; tests set 0. */
+  readonly lendFrom?: number | undefined;
+}
+
+/** A request that the database decides on, since no loan covers it. */
+export interface UncoveredRequest {
+  readonly accountId: string;
+  readonly keyId: string;
+  /** Credits that it would hold. */
+  readonly credits: number;
+}
+
+/** How often an account was asked for of late. */
+interface Demand {
+  sinceTick: number;
+  requests: number;
+  /** No loan is asked for before. */
+  askableTick: number;
+  /** Nothing is recalled before. */
+  recallableTick: number;
+}
+
+/** The loans of this gateway: asks for them, renews and returns them. */
+export class Loans {
+  readonly #options: LoansOptions;
+  #settings: LoanSettings;
+  readonly #loans = new Map<string, AccountLoan>();
+  readonly #demand = new Map<string, Demand>();
+  readonly #asking = new Map<string, Promise<void>>();
+  readonly #returning = new Map<string, Promise<void>>();
+  readonly #recalls = new Map<string, Promise<void>>();
+  #renewedTick = -Infinity;
+  /** `performance.now()` of the last question that the database has answered. */
+  #heardTick = -Infinity;
+  #isClosed = false;
+  /** Whether the answer to a question was lost, so that there may be a loan that is not known here. */
+  #isUncertain = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(options: LoansOptions) {
+    this.#options = options;
+    this.#settings = options;
+  }
+
+  /** Number of accounts that something is lent of. */
+  get size(): number {
+    return this.#loans.size;
+  }
+
+  /**
+   * Admits a request from a loan.
+   *
+   * @returns The loan and what the request holds of it; undefined if the database must decide.
+   */
+  admit(accountId: string, draw: LoanDraw): { loan: AccountLoan; hold: LentHold } | undefined {
+    const loan = this.#loans.get(accountId);
+    if (loan === undefined || !this.#isUsable()) return undefined;
+    const hold = loan.admit(draw);
+    if (hold === undefined) return undefined;
+    if (loan.isLow) this.#ask(loan.accountId, draw);
+    return { loan, hold };
+  }
+
+  /**
+   * Takes note of what the database has said of a request that it decided on.
+   *
+   * @returns The rate windows as they are known now.
+   */
+  learn(
+    { accountId, keyId }: Pick<UncoveredRequest, "accountId" | "keyId">,
+    status: AccountStatus,
+    nowMs: number,
+  ): readonly WindowState[] {
+    const loan = this.#loans.get(accountId);
+    if (loan?.covers(keyId) !== true) return status.windows;
+    loan.learn(keyId, status, nowMs);
+    return status.windows.length === 0 ? [] : loan.windows(keyId);
+  }
+
+  /** Whether what is lent of an account may be recalled: not if somebody did not return it a moment ago. */
+  mayRecall(accountId: string): boolean {
+    return performance.now() >= (this.#demand.get(accountId)?.recallableTick ?? -Infinity);
+  }
+
+  /** Returns this gateway's loan of an account, and waits until others have returned theirs. */
+  recalled(accountId: string): Promise<void> {
+    let recall = this.#recalls.get(accountId);
+    if (recall === undefined) {
+      recall = this.#awaitReturns(accountId).finally(() => this.#recalls.delete(accountId));
+      this.#recalls.set(accountId, recall);
+    }
+    return recall;
+  }
+
+  async #awaitReturns(accountId: string): Promise<void> {
+    await this.giveBack(accountId);
+    const untilTick = performance.now() + RECALL_MS;
+    while (await isRecalled(this.#options.database, accountId)) {
+      await this.#look();
+      if (performance.now() >= untilTick) {
+        this.#demandOf(accountId).recallableTick = performance.now() + UNRETURNED_MS;
+        return;
+      }
+      await delay(RETURNED_MS);
+    }
+  }
+
+  /** Counts a request that no loan covers, and asks for a loan if there are many of its account. */
+  uncovered({ accountId, keyId, credits }: UncoveredRequest): void {
+    const demand = this.#demandOf(accountId);
+    const tick = performance.now();
+    if (tick - demand.sinceTick > BUSY_MS) {
+      demand.sinceTick = tick;
+      demand.requests = 0;
+    }
+    demand.requests++;
+    const { lendFrom = BUSY_REQUESTS } = this.#options;
+    if (demand.requests >= lendFrom) this.#ask(accountId, { keyId, credits });
+  }
+
+  /** A request that was admitted from a loan has ended. */
+  end(loan: AccountLoan, hold: LentHold, settled: Settled | undefined): void {
+    loan.end(hold, settled);
+    if (!loan.isOpen && !loan.isReturned) void this.#return(loan);
+  }
+
+  /**
+   * Returns an account's loan, if there is one. Its requests hold their credits themselves from then on.
+   *
+   * @throws {DatabaseError} If the database cannot be used; it is tried again.
+   */
+  async giveBack(accountId: string): Promise<void> {
+    this.#demandOf(accountId).askableTick = performance.now() + REFUSED_MS;
+    await this.#asking.get(accountId);
+    const loan = this.#loans.get(accountId);
+    if (loan !== undefined) await this.#return(loan);
+  }
+
+  /** Returns all loans, as they were made by other settings. */
+  async configure(settings: LoanSettings): Promise<void> {
+    this.#settings = settings;
+    await this.#returnAll();
+  }
+
+  /** Renews all leases. Loans that the database does not know any more are given up. */
+  async renew(): Promise<void> {
+    const { database, gatewayId } = this.#options;
+    const tick = performance.now();
+    const before = [...this.#loans.values()];
+    const renewed = await renewLoans(database, gatewayId, this.#settings.leaseMs);
+    this.#renewedTick = tick;
+    const known = new Set(renewed.map(({ loanId }) => loanId));
+    for (const loan of before) {
+      if (!known.has(loan.id) && !loan.isReturned) void this.#return(loan);
+    }
+    for (const loan of renewed) await this.#returnUnknown(loan);
+    this.#isUncertain = false;
+  }
+
+  /** Ends loans of an earlier run. */
+  async start(gatewayIds: readonly string[]): Promise<void> {
+    for (const id of gatewayIds) await releaseLoansOf(this.#options.database, id);
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
+  }
+
+  /** Returns all loans; failures are logged. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#looking;
+    await Promise.all(this.#asking.values());
+    await this.#returnAll();
+  }
+
+  /** Whether the database answers, and no other gateway can have taken the loans for abandoned. */
+  #isUsable(): boolean {
+    const tick = performance.now();
+    return tick - this.#heardTick < SILENT_MS &&
+      tick - this.#renewedTick < this.#settings.leaseMs * 3 / 4;
+  }
+
+  #demandOf(accountId: string): Demand {
+    let demand = this.#demand.get(accountId);
+    if (demand === undefined) {
+      if (this.#demand.size >= MAX_COUNTED) this.#demand.delete(this.#demand.keys().next().value!);
+      demand = {
+        sinceTick: performance.now(),
+        requests: 0,
+        askableTick: -Infinity,
+        recallableTick: -Infinity,
+      };
+      this.#demand.set(accountId, demand);
+    }
+    return demand;
+  }
+
+  #ask(accountId: string, request: Pick<UncoveredRequest, "keyId" | "credits">): void {
+    const demand = this.#demandOf(accountId);
+    const tick = performance.now();
+    if (this.#isClosed || tick < demand.askableTick || this.#asking.has(accountId)) return;
+    demand.askableTick = tick + ASKED_MS;
+    const asking = this.#lend(accountId, request, demand)
+      .catch((error) => {
+        this.#options.log.warn("no loan could be made", { error: String(error) });
+        demand.askableTick = performance.now() + REFUSED_MS;
+        this.#isUncertain = true;
+        this.#close(accountId); // it may have grown
+      })
+      .finally(() => this.#asking.delete(accountId));
+    this.#asking.set(accountId, asking);
+  }
+
+  async #lend(
+    accountId: string,
+    { keyId, credits }: Pick<UncoveredRequest, "keyId" | "credits">,
+    demand: Demand,
+  ): Promise<void> {
+    const { database, gatewayId, now } = this.#options;
+    const settings = this.#settings;
+    const known = this.#loans.get(accountId);
+    if (known?.isOpen === false) return;
+    const tick = performance.now();
+    const nowMs = now();
+    const loanId = known?.id ?? newId("loan");
+    const isJoined = known?.covers(keyId) ?? true;
+    const loan = await lend(database, {
+      ...settings,
+      accountId,
+      keyId,
+      gatewayId,
+      loanId,
+      isNew: known === undefined,
+      nowMs,
+      leastCredits: LEAST_REQUESTS * credits,
+      leastPlaces: LEAST_REQUESTS,
+    });
+    if (loan === undefined && known !== undefined) { // it has ended
+      void this.#return(known);
+      return;
+    }
+    if (loan === undefined || loan.added === 0 && isJoined) demand.askableTick = tick + REFUSED_MS;
+    if (loan === undefined) return;
+    if (known === undefined) {
+      if (this.#loans.size === 0) this.#renewedTick = this.#heardTick = tick;
+      const of = { accountId, keyId, loanId };
+      this.#loans.set(accountId, new AccountLoan(of, loan, { ...settings, nowMs }));
+    } else known.renew(keyId, loan, nowMs);
+    if (settings !== this.#settings) this.#close(accountId);
+  }
+
+  /** Admits nothing from a loan any more; it is returned in a moment. */
+  #close(accountId: string): void {
+    const loan = this.#loans.get(accountId);
+    if (loan !== undefined) loan.isOpen = false;
+  }
+
+  /** Returns what was recalled, could not be returned before, or is not used. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => this.#looking = undefined);
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    if (this.#isUncertain && this.#asking.size === 0) await this.renew().catch(() => {}); // it is tried again
+    if (this.#loans.size === 0) return;
+    const { database, gatewayId } = this.#options;
+    const tick = performance.now();
+    const recalled = await recalledLoans(database, gatewayId).catch(() => undefined);
+    if (recalled === undefined) return; // it cannot be used now
+    this.#heardTick = tick;
+    for (const { accountId } of recalled) this.#demandOf(accountId).askableTick = tick + REFUSED_MS;
+    const recalledIds = new Set(recalled.map(({ loanId }) => loanId));
+    const due = [...this.#loans.values()].filter((loan) =>
+      !loan.isOpen || recalledIds.has(loan.id) ||
+      tick - loan.usedTick > IDLE_MS && loan.requests.length === 0
+    );
+    await Promise.all(due.map((loan) => this.#return(loan).catch(() => {}))); // it is in the log
+    for (const loan of recalled) await this.#returnUnknown(loan).catch(() => {}); // it is tried again
+  }
+
+  async #returnAll(): Promise<void> {
+    const all = [...this.#loans.values()];
+    await Promise.all(all.map((loan) => this.#return(loan).catch(() => {}))); // it is in the log
+  }
+
+  #return(loan: AccountLoan): Promise<void> {
+    loan.isOpen = false;
+    if (loan.isReturned) return Promise.resolve();
+    let returning = this.#returning.get(loan.id);
+    if (returning === undefined) {
+      returning = this.#returnOnce(loan).finally(() => this.#returning.delete(loan.id));
+      this.#returning.set(loan.id, returning);
+      returning.catch(() => {}); // it is in the log, and tried again
+    }
+    return returning;
+  }
+
+  async #returnOnce(loan: AccountLoan): Promise<void> {
+    const { database, gatewayId, log } = this.#options;
+    const { accountId, id: loanId, requests } = loan;
+    try {
+      const returned = { accountId, gatewayId, loanId, ...this.#settings, requests };
+      await returnLoan(database, returned);
+    } catch (error) {
+      log.warn("a loan could not be returned", { account: accountId, error: String(error) });
+      throw error;
+    }
+    loan.isReturned = true;
+    for (const hold of requests) hold.isReturned = true;
+    if (this.#loans.get(accountId) === loan) this.#loans.delete(accountId);
+  }
+
+  /** Returns a loan that this gateway does not know of, since the answer to its question was lost. */
+  async #returnUnknown({ accountId, loanId }: LoanOf): Promise<void> {
+    const isKnown = this.#loans.get(accountId)?.id === loanId || this.#returning.has(loanId);
+    if (isKnown || this.#asking.has(accountId)) return;
+    const { database, gatewayId } = this.#options;
+    await returnLoan(database, { accountId, gatewayId, loanId, ...this.#settings, requests: [] });
+  }
+}

@@ -1,0 +1,428 @@
+import type { Route } from "../../settings/catalog/mod.ts";
+import {
+  type DialectName,
+  DIALECTS,
+  type HeaderLookup,
+  isObject,
+  isSameUsage,
+  type JsonObject,
+  type MeteredInput,
+  meterInTurns,
+  type ParsedRequest,
+  type Reply,
+  type ReplyContext,
+  type Sealer,
+  upstreamFault,
+  wholeReplyStream,
+} from "../../wire/dialects/mod.ts";
+import type { JsonBody } from "../../wire/large_bodies/mod.ts";
+import { Refusal } from "../../ground/refusal.ts";
+import { during, type Trace } from "../../ground/telemetry/mod.ts";
+import {
+  type AttemptOutcome,
+  type Conversation,
+  ExchangeFailed,
+  type Routing,
+  type Sent,
+  type UpstreamReply,
+} from "../upstreams/mod.ts";
+import { ChargedUsage } from "./charged_usage.ts";
+import { EventSource } from "./event_source.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import {
+  openedJoined,
+  type OpenedReply,
+  type OpenedStream,
+  openedStream,
+  type OpenedWhole,
+  openedWhole,
+} from "./opened_reply.ts";
+import { ownerOfReplies } from "./own_keys.ts";
+import { plainNames } from "./plain_names.ts";
+import type { Plan } from "./plan.ts";
+import { StreamPump } from "./pump.ts";
+import { readWhole } from "./read_whole.ts";
+import { limitsFor, type ReplyLimits } from "./reply_limits.ts";
+import { ReplyReader } from "./reply_reader.ts";
+import type { RelayParts, RelayReply } from "./request.ts";
+import { openedToppedUp } from "./topped_up_reader.ts";
+
+/** A request that a model is to reply to. */
+export interface GenerationRequest {
+  readonly dialect: DialectName;
+  readonly requestId: string;
+  readonly header: HeaderLookup;
+  readonly trace: Trace;
+  readonly detached: JsonBody["detached"];
+  readonly route: Route;
+  readonly request: ParsedRequest;
+  /** Seals for the caller's account. */
+  readonly sealer: Sealer;
+  /** Names of fields that the route has no use for. */
+  readonly dropped: readonly string[];
+  /** Fields with the values that they were changed to. */
+  readonly adjusted: readonly string[];
+  /** The input as counted by the gateway, with what the client did not send. */
+  readonly input: MeteredInput;
+  /** Of it, tokens of what the client did not send. */
+  readonly addedTokens: number;
+  /** Tokens that the input may have in addition, at most, after this number of tool calls at the upstream. */
+  readonly openInput: (calls: number) => number;
+  /** Such calls that credits were reserved for. */
+  readonly maxCalls: number;
+  /** Whether the model may reason although nothing of the reply shows it. */
+  readonly mayReason: boolean;
+  /** In the order in which the route lists its targets. */
+  readonly plans: readonly Plan[];
+  /** Keeps what the client may refer to in later requests. Never rejects. */
+  readonly keepItems: (items: readonly JsonObject[]) => Promise<void>;
+  /** Identifies the conversation; called only where it matters. */
+  readonly conversation: () => Conversation;
+}
+
+/** A reply, and where it came from. */
+export interface Reached {
+  readonly opened: OpenedReply;
+  readonly reply: UpstreamReply;
+  readonly plan: Plan;
+  /** Names of fields that the targets which replied were not sent. */
+  readonly dropped: readonly string[];
+}
+
+/** What one request to a target got. */
+interface Opened {
+  readonly opened: OpenedReply;
+  readonly dropped: readonly string[];
+}
+
+/** The exchange that has a model reply in a client's dialect: one request upstream, or one for each choice. */
+export class Generation {
+  readonly #parts: RelayParts;
+  readonly #life: Lifecycle;
+  readonly #options: GenerationRequest;
+  #request: ParsedRequest;
+  #input: MeteredInput;
+  #routing: Routing<Plan> | undefined;
+
+  constructor(parts: RelayParts, life: Lifecycle, options: GenerationRequest) {
+    this.#parts = parts;
+    this.#life = life;
+    this.#options = options;
+    this.#request = options.request;
+    this.#input = options.input;
+  }
+
+  /** Checks the images, fetches remote ones, and counts all by their real sizes. */
+  async inlineImages(): Promise<void> {
+    if (this.#request.images.length === 0) return;
+    const { dialect, requestId, trace, detached } = this.#options;
+    const { signal } = this.#life;
+    const { front } = DIALECTS[dialect];
+    this.#request = await during(
+      trace.begin("images", { "sluice.images": this.#request.images.length }),
+      () => this.#parts.images.inline(this.#request, front, { requestId, signal, detached }),
+    );
+    const { body, images, opened } = this.#request;
+    const input = await meterInTurns(body, images, opened);
+    this.#input = { ...input, tokens: input.tokens + this.#options.addedTokens };
+  }
+
+  /** Sends the request until a target replies; once for each choice where the target returns one at a time. */
+  async send(): Promise<Reached> {
+    const { choices, stream } = this.#request;
+    const first = await this.#send(0);
+    const { opened } = first.opened;
+    if (opened.kind === "stream" && opened.choices === choices && choices > 1) {
+      return this.#reached([first], this.#toppedUp(first, opened));
+    }
+    if (opened.choices >= choices) return this.#reached([first], opened);
+    if (!stream) noteSingleChoice(first);
+    const { sent: rest, error } = await this.#sendSingles(opened.choices);
+    const all = [first, ...rest];
+    if (error !== undefined) {
+      for (const one of all) one.opened.opened.discard();
+      if (!(error instanceof ExchangeFailed)) throw error;
+      throw new ExchangeFailed(error.refusal, allAttempts([...all, error]), error.last);
+    }
+    const { multiple } = DIALECTS[this.#options.dialect].front;
+    const context = this.#context(first.plan);
+    const joined = openedJoined(all.map((one) => one.opened.opened), multiple!, context);
+    return this.#reached(all, joined);
+  }
+
+  /** The response: settled, or a stream that settles itself. */
+  async respond({ opened, plan }: Reached): Promise<Pick<RelayReply, "body" | "settled">> {
+    const { route, mayReason, openInput, maxCalls } = this.#options;
+    const { estimates } = this.#parts; // an open stream keeps this, and must not keep the request's body
+    const { tokens: inputTokens, isText } = this.#input;
+    const { hold, accountId } = this.#life;
+    const of = { accountId, route: route.id, upstream: plan.target.upstream };
+    const { health } = plan.upstream;
+    const usage = new ChargedUsage({
+      inputTokens,
+      openInput,
+      maxCalls,
+      // counted by other tokenizers, and with room for what an upstream adds of its own
+      maxTokens: 2 * route.context * this.#request.choices,
+      maxOutput: () => hold.maxDelivered,
+      choices: this.#request.choices,
+      mayReason,
+      onSettled: ({ usageSource, usage, departs }, { inputTokens: countedTokens }) => {
+        if (departs) health.usageDeparted();
+        if (usageSource !== "upstream" || !isText) return;
+        estimates.learn(of, { countedTokens, reportedTokens: usage.inputTokens });
+      },
+    });
+    return opened.kind === "stream"
+      ? {
+        body: this.#stream(opened, usage, plan),
+        settled: undefined,
+      }
+      : await this.#whole(opened, usage);
+  }
+
+  #stream(
+    opened: OpenedStream,
+    usage: ChargedUsage,
+    plan: Plan,
+  ): ReadableStream<Uint8Array> {
+    const { dialect, requestId, trace } = this.#options;
+    const { front } = DIALECTS[dialect];
+    const { log, followed, settings: { onClientDisconnect, limits } } = this.#parts;
+    const { followMs, followedReplies } = limits;
+    const { accountId } = this.#life;
+    const stage = trace.begin("answer");
+    this.#life.responseBegan();
+    const pump = new StreamPump({
+      opened,
+      life: this.#life,
+      usage,
+      // several choices may come from several targets, and a target that ignores 'n' may end before all of them
+      plan: this.#request.choices === 1 && plan.ownKey === undefined ? plan : undefined,
+      onClientDisconnect,
+      followMs,
+      follow: () => followed.begin(accountId, followedReplies),
+      errorEvent: (refusal) => front.errorEvent(refusal, requestId),
+      keepItems: this.#options.keepItems,
+      onFault: (error) => log.error("stream failed", { id: requestId, error: String(error) }),
+      onEnd: () => stage.end(),
+    });
+    return pump.stream();
+  }
+
+  async #whole(
+    { reply: delivered, requests }: OpenedWhole,
+    charged: ChargedUsage,
+  ): Promise<Pick<RelayReply, "body" | "settled">> {
+    this.#life.outputBegan();
+    const reply = this.#withinLimit(delivered);
+    const settledUsage = charged.settled({
+      usage: reply.usage,
+      parts: reply.parts?.map((part) => ({ ...part, countedOutput: part.countOutput() })),
+      hostedCalls: reply.hostedCalls,
+      countedOutput: reply.countOutput(),
+      requests,
+    });
+    const settled = await this.#life.settle({ ending: "complete", status: 200, ...settledUsage });
+    if (reply.outputItems !== undefined) await this.#options.keepItems(reply.outputItems);
+    this.#life.end();
+    const { usage, usageSource } = settledUsage;
+    const body = usageSource === "upstream" && isSameUsage(usage, reply.usage)
+      ? reply.body
+      : reply.withUsage(usage);
+    return { body: JSON.stringify(body), settled };
+  }
+
+  /** A reply that goes far beyond its limit is cut to it. */
+  #withinLimit(reply: Reply): Reply {
+    const { maxDelivered } = this.#life.hold;
+    if (reply.usage !== undefined && reply.usage.outputTokens <= maxDelivered) return reply;
+    return reply.countOutput() <= maxDelivered ? reply : reply.truncated(maxDelivered);
+  }
+
+  #reached(all: readonly Sent<Plan, Opened>[], opened: OpenedReply): Reached {
+    const [{ plan, reply }] = all as [Sent<Plan, Opened>];
+    const { attempts, outcomes } = allAttempts(all);
+    const dropped = plainNames([
+      ...this.#options.dropped,
+      ...all.flatMap((one) => one.opened.dropped),
+    ]);
+    const changed = [...this.#options.adjusted, ...dropped];
+    const ownKey = ownerOfReplies(all.map((one) => one.plan));
+    this.#life.sent({ target: plan.target, attempts, outcomes, changed, ownKey });
+    for (const one of this.#options.plans) one.forget();
+    return { opened, reply, plan, dropped };
+  }
+
+  /**
+   * A stream that supplies the choices which its upstream leaves out. Those that fail before they begin stay out: the
+   * client has what the upstream gave.
+   */
+  #toppedUp(first: Sent<Plan, Opened>, stream: OpenedStream): OpenedStream {
+    const { multiple } = DIALECTS[this.#options.dialect].front;
+    return openedToppedUp(stream, {
+      choices: this.#request.choices,
+      join: (parts) => multiple!.joinStreams(parts, this.#context(first.plan)),
+      request: async (from) => {
+        noteSingleChoice(first);
+        const { sent: rest } = await this.#sendSingles(from);
+        this.#reached([first, ...rest], stream);
+        return rest.map(({ opened: { opened } }) => opened).filter((one) => one.kind === "stream");
+      },
+    });
+  }
+
+  /** Requests the choices from `from` on, each by itself. */
+  async #sendSingles(from: number): Promise<{ sent: Sent<Plan, Opened>[]; error: unknown }> {
+    const numbers = Array.from({ length: this.#request.choices - from }, (_, at) => from + at);
+    const ended = await Promise.allSettled(numbers.map((number) => this.#send(number)));
+    const sent = ended.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    return { sent, error: ended.find((one) => one.status === "rejected")?.reason };
+  }
+
+  /** @param choice The first of the client's choices that is requested. */
+  #send(choice: number): Promise<Sent<Plan, Opened>> {
+    const { plans, requestId, trace, header, detached } = this.#options;
+    this.#routing ??= this.#parts.upstreams.route(plans, this.#options);
+    const { signal, permittedOutput } = this.#life;
+    const { stream } = this.#request;
+    const variantFor = (plan: Plan) =>
+      choice > 0 ? plan.single(this.#request) : plan.variant(this.#request);
+    return this.#parts.upstreams.send<Plan, Opened>({
+      routing: this.#routing,
+      signal,
+      requestId,
+      account: this.#life.accountId,
+      trace,
+      unstreamedTokens: stream ? 0 : permittedOutput,
+      write: (plan) => {
+        const { back } = DIALECTS[plan.upstream.dialect];
+        const { body } = plan.write(variantFor(plan), permittedOutput);
+        return {
+          path: plan.upstream.pathFor({ model: plan.target.model, stream }) ?? back.path,
+          headers: {
+            accept: stream ? "text/event-stream" : "application/json",
+            ...back.versionHeaders(header),
+          },
+          body: detached.reattach(JSON.stringify(body)),
+        };
+      },
+      open: async (reply, plan, { canFailOver }) => {
+        const request = variantFor(plan);
+        const written = plan.write(request, permittedOutput);
+        const isOfSeveral = this.#request.choices > request.choices;
+        const context = this.#context(plan, {
+          request,
+          written,
+          choice: isOfSeveral ? choice : undefined,
+        });
+        const opened = stream
+          ? await this.#openStream(reply, plan, context, canFailOver)
+          : await this.#openWhole(reply, plan, context);
+        return { opened, dropped: written.dropped };
+      },
+    });
+  }
+
+  /** @param sent What was sent, where that is not the client's request as a whole. */
+  #context(
+    { target }: Plan,
+    sent: Pick<ReplyContext, "request" | "written" | "choice"> = {
+      request: this.#request,
+      written: {},
+    },
+  ): ReplyContext {
+    const { dialect, requestId, route, sealer } = this.#options;
+    return {
+      request: sent.request,
+      written: sent.written,
+      choice: sent.choice,
+      id: DIALECTS[dialect].front.replyId(requestId),
+      model: this.#request.model,
+      source: { route: route.id, upstream: target.upstream, model: target.model },
+      sealer,
+      inputTokens: this.#input.tokens,
+      createdAtS: Math.floor(this.#parts.now() / 1_000),
+      fingerprint: fingerprintOf(route, target),
+    };
+  }
+
+  get #replyLimits(): ReplyLimits {
+    const { logprobs = 0, choices } = this.#request;
+    const outputTokens = this.#life.permittedOutput * choices;
+    return limitsFor(this.#parts.settings.replies, { logprobs, outputTokens });
+  }
+
+  async #openWhole(reply: UpstreamReply, plan: Plan, context: ReplyContext): Promise<OpenedReply> {
+    const body = await readWhole(reply, this.#replyLimits);
+    return openedWhole(plan.bridge.reply(body, context), context.request.choices, reply);
+  }
+
+  async #openStream(
+    reply: UpstreamReply,
+    plan: Plan,
+    context: ReplyContext,
+    canFailOver: boolean,
+  ): Promise<OpenedReply> {
+    const { timers, settings: { limits: { pingMs } } } = this.#parts;
+    const limits = this.#replyLimits;
+    // some upstreams name no type: it is taken for what was requested
+    const isStream = !reply.headers["content-type"] || isOf("text/event-stream", reply);
+    const whole = isStream ? undefined : await wholeInstead(reply, limits);
+    const choices = whole === undefined ? context.request.choices : 1;
+    const source = new EventSource(whole ?? reply, timers, limits);
+    const stream = whole === undefined
+      ? plan.bridge.stream(context)
+      : wholeReplyStream(this.#options.dialect, plan.upstream.dialect, context);
+    const reader = new ReplyReader(source, stream, pingMs);
+    const share = choices / this.#request.choices;
+    reader.outputLimit = Math.floor(this.#life.hold.outputTokens * share);
+    return openedStream(await reader.begin(canFailOver), choices, reply);
+  }
+}
+
+/** Remembers a target that returned fewer choices than were requested: they are requested one by one from then on. */
+function noteSingleChoice({ plan: { upstream, target } }: Sent<Plan, unknown>): void {
+  upstream.health.singleChoiceModels.add(target.model);
+}
+
+/** The attempts of several exchanges; those of an exchange that needed one only are counted, not listed. */
+function allAttempts(
+  all: readonly {
+    readonly attempts: number;
+    readonly outcomes: readonly AttemptOutcome[] | undefined;
+  }[],
+) {
+  return {
+    attempts: all.reduce((sum, one) => sum + one.attempts, 0),
+    outcomes: all.some(({ outcomes }) => outcomes !== undefined)
+      ? all.flatMap(({ outcomes }) => outcomes ?? [])
+      : undefined,
+  };
+}
+
+function isOf(type: string, { headers }: UpstreamReply): boolean {
+  return String(headers["content-type"]).toLowerCase().startsWith(type);
+}
+
+/**
+ * A reply that is no stream although one was requested, as a stream of one event: small servers know no streams, and some report an error
+ * as JSON with status 200.
+ *
+ * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or if it is not JSON either.
+ */
+async function wholeInstead(reply: UpstreamReply, limits: ReplyLimits): Promise<UpstreamReply> {
+  const body = isOf("application/json", reply) ? await readWhole(reply, limits) : undefined;
+  if (!isObject(body)) {
+    throw new Refusal("upstream_unavailable", "The upstream's response is not an event stream.");
+  }
+  if ((body.error ?? undefined) !== undefined) throw upstreamFault(body.error);
+  let event: Uint8Array | undefined = new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`);
+  const read = () => {
+    const bytes = event;
+    event = undefined;
+    return Promise.resolve(bytes);
+  };
+  return { ...reply, body: { read } };
+}

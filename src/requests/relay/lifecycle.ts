@@ -1,0 +1,302 @@
+import type { Caller } from "../../people/accounts/mod.ts";
+import type { Admission, AdmittedRequest, Hold } from "../admission/mod.ts";
+import {
+  heldRoute,
+  type PricedBy,
+  pricedByOwnKey,
+  reservedFor,
+  type Route,
+} from "../../settings/catalog/mod.ts";
+import type { Database } from "../../ground/database/mod.ts";
+import type { AccountStatus, Settled } from "../../money/ledger/mod.ts";
+import type { UsedExtras } from "../../wire/extras/mod.ts";
+import { Refusal } from "../../ground/refusal.ts";
+import type { Log, Metrics, Trace } from "../../ground/telemetry/mod.ts";
+import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
+import type { InFlightRequests } from "./in_flight_requests.ts";
+import { DISCONNECTED_BEFORE, errorOf, failedEnd } from "./failed_end.ts";
+import type { ShareOfOwnKeys } from "./own_keys.ts";
+import type { RequestTags } from "./request_tags.ts";
+import type { End } from "./end.ts";
+import { type SentRequest, Settlement } from "./settlement.ts";
+
+/** What a lifecycle needs from outside. */
+export interface LifecycleParts {
+  readonly admission: Admission;
+  readonly database: Database;
+  readonly inFlight: InFlightRequests;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly now: () => number;
+}
+
+/**
+ * Watches for the client to disconnect before the response has begun.
+ *
+ * @param disconnected Called when it does.
+ * @returns Ends the watch.
+ */
+export type DisconnectWatcher = (disconnected: () => void) => () => void;
+
+/** A request as it came through the door. */
+export interface IncomingRequest {
+  readonly requestId: string;
+  /** The client's own id of the request, for the log. */
+  readonly clientRequestId: string | undefined;
+  readonly caller: Caller;
+  readonly trace: Trace;
+  readonly leaving: DisconnectWatcher;
+  /** `performance.now()` at the request's arrival. */
+  readonly startedTick: number;
+  /** Called with the account's status when it is known, whether the request is admitted or not. */
+  readonly onStatus: (accountStatus: AccountStatus) => void;
+  /** Called when an admitted or rejected request has ended, its settlement included. */
+  readonly over: () => void;
+}
+
+/** What a request wants to be admitted for. */
+export interface AdmissionTerms {
+  readonly route: Route;
+  readonly dialect: string;
+  readonly streamed: boolean;
+  /** Input as the hold is to cover it. */
+  readonly inputTokens: number;
+  /** Maximum output tokens of one choice, as far as the route goes. */
+  readonly permittedOutput: number;
+  readonly choices: number;
+  /** Input that may come on top of what is counted, at most: of what only its upstream gets to know. */
+  readonly openInput?: number | undefined;
+  /** What it asks for besides text. */
+  readonly used: UsedExtras;
+  readonly tags: RequestTags | undefined;
+  /** How many of its plans are sent with keys of the caller's own. */
+  readonly ownKeys: ShareOfOwnKeys;
+}
+
+/**
+ * One request from its admission to its settlement: in flight, in its windows, holding credits. It knows nothing of
+ * dialects and of what is exchanged with upstreams.
+ *
+ * It settles exactly once: as `settle` says, or as failed when it is disposed before.
+ */
+export class Lifecycle implements AsyncDisposable {
+  /** ID of the caller's account. */
+  readonly accountId: string;
+  readonly hold: Hold;
+  /** Maximum output tokens of one choice, as far as the balance goes too. */
+  readonly permittedOutput: number;
+  /** Whether it holds credits for replies to keys of the caller's own only. */
+  readonly isOwnOnly: boolean;
+  /** Aborted when the gateway cannot wait for requests any longer. */
+  readonly cutOff: AbortSignal;
+  readonly #left: AbortController;
+  readonly #settlement: Settlement;
+  readonly #end: () => void;
+  #unwatch: (() => void) | undefined;
+  #isOver = false;
+
+  private constructor(
+    { accountId, left, settlement, hold, permittedOutput, isOwnOnly, cutOff, end, leaving }: {
+      readonly accountId: string;
+      readonly left: AbortController;
+      readonly settlement: Settlement;
+      readonly hold: Hold;
+      readonly permittedOutput: number;
+      readonly isOwnOnly: boolean;
+      readonly cutOff: AbortSignal;
+      readonly end: () => void;
+      readonly leaving: DisconnectWatcher;
+    },
+  ) {
+    this.accountId = accountId;
+    this.#left = left;
+    this.#settlement = settlement;
+    this.#end = end;
+    this.#unwatch = leaving(() => left.abort());
+    this.hold = hold;
+    this.permittedOutput = permittedOutput;
+    this.isOwnOnly = isOwnOnly;
+    this.cutOff = cutOff;
+  }
+
+  /**
+   * Registers the request as in flight, counts it in its windows and holds its credits.
+   *
+   * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.
+   */
+  static async open(
+    parts: LifecycleParts,
+    incoming: IncomingRequest,
+    terms: AdmissionTerms,
+  ): Promise<Lifecycle> {
+    const { requestId, caller, trace, startedTick, leaving } = incoming;
+    const { route, dialect, streamed, used, tags } = terms;
+    const left = new AbortController();
+    const startedAtMs = parts.now();
+    // from here on a shutdown waits for it
+    const unregister = parts.inFlight.begin({
+      requestId,
+      accountId: caller.accountId,
+      email: caller.email,
+      route: route.id,
+      dialect,
+      streamed,
+      startedAtMs,
+    }, () => left.abort(new TransportFault("left", "the gateway is stopping")));
+    const { over } = incoming; // an open stream keeps this, and must not keep the request's body
+    const end = () => {
+      unregister();
+      over();
+    };
+    const stage = trace.begin("admission");
+    try {
+      let isOwnOnly = terms.ownKeys === "all";
+      let admitted: AdmittedRequest;
+      try {
+        admitted = await admit(parts, incoming, terms, { isOwnOnly });
+      } catch (error) {
+        if (terms.ownKeys !== "some" || !isShort(error)) throw error;
+        isOwnOnly = true; // the credits may cover what replies to the caller's own keys cost
+        admitted = await admit(parts, incoming, terms, { isOwnOnly });
+      }
+      stage.end();
+      const { cutOff } = parts.inFlight;
+      const { hold } = admitted;
+      const settlement = new Settlement(parts, {
+        trace,
+        requestId,
+        clientRequestId: incoming.clientRequestId,
+        caller,
+        dialect,
+        route,
+        used,
+        streamed,
+        hold,
+        startedAtMs,
+        startedTick,
+        cutOff,
+        tags,
+      });
+      const { accountId } = caller;
+      return new Lifecycle({
+        ...admitted,
+        accountId,
+        left,
+        settlement,
+        isOwnOnly,
+        cutOff,
+        end,
+        leaving,
+      });
+    } catch (error) {
+      stage.end({}, error);
+      end();
+      throw error;
+    }
+  }
+
+  /** Aborted when the client disconnects, or the gateway cannot wait any longer. */
+  get signal(): AbortSignal {
+    return this.#left.signal;
+  }
+
+  /** Notes what was sent upstream, for the record. */
+  sent(sent: SentRequest): void {
+    this.#settlement.sent = sent;
+  }
+
+  /** Notes the time of the first output. */
+  outputBegan(): void {
+    this.#settlement.outputBegan();
+  }
+
+  /** The response has begun: from here on a disconnect shows as its stream being cancelled. */
+  responseBegan(): void {
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+  }
+
+  /** Cancels what upstreams still do for the request. */
+  abort(): void {
+    this.#left.abort();
+  }
+
+  /** Charges and records the end; resolves when that is durable. Only the first end counts. */
+  settle(end: End): Promise<Settled> {
+    return this.#settlement.settle(end);
+  }
+
+  /**
+   * Settles a request whose response has not begun as failed, and ends it.
+   *
+   * @returns what to throw for it.
+   */
+  async fail(error: unknown): Promise<unknown> {
+    if (error instanceof ExchangeFailed) {
+      const { last: target, attempts, outcomes } = error;
+      this.sent({ target, attempts, outcomes, changed: [] });
+    }
+    const isCutOff = this.signal.aborted && this.cutOff.aborted;
+    const isDisconnected = this.signal.aborted && !isCutOff;
+    const known = isCutOff
+      ? stoppingRefusal()
+      : error instanceof ExchangeFailed
+      ? error.refusal
+      : error;
+    const told = errorOf(known);
+    const end: End = isDisconnected
+      ? { ending: "client_left", status: told.status, failure: DISCONNECTED_BEFORE }
+      : failedEnd(told);
+    await this.settle(end).catch(() => {}); // it is in the log
+    this.end();
+    if (!isDisconnected || known instanceof Refusal) return known;
+    return new Refusal("gateway_unavailable", "The client disconnected before the response.");
+  }
+
+  /** The request is over; a shutdown still waits for a settlement that is being tried again. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#unwatch?.();
+    const { behind } = this.#settlement;
+    if (behind === undefined) this.#end();
+    else void behind.then(this.#end);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOver) await this.fail(new Refusal("internal", "The request was given up."));
+  }
+}
+
+/** By itself: an open stream keeps a function of `open`, and with it whatever another one there refers to. */
+function admit(
+  { admission }: Pick<LifecycleParts, "admission">,
+  { requestId, caller, onStatus }: IncomingRequest,
+  terms: AdmissionTerms,
+  { isOwnOnly }: { readonly isOwnOnly: boolean },
+): Promise<AdmittedRequest> {
+  const { inputTokens, permittedOutput, choices, openInput = 0 } = terms;
+  const { route, used }: PricedBy = isOwnOnly ? pricedByOwnKey(terms) : terms;
+  return admission.admit({
+    requestId,
+    caller,
+    route: heldRoute(route, used),
+    stream: terms.streamed,
+    inputTokens,
+    permittedOutput,
+    choices,
+    reserved: reservedFor(route, used, openInput * choices),
+    isWhole: !isOwnOnly && terms.ownKeys === "some",
+  }, onStatus);
+}
+
+/** Whether a request was rejected since it would cost more than is left. */
+function isShort(error: unknown): boolean {
+  return error instanceof Refusal &&
+    (error.reason === "credits_short" || error.reason === "budget_spent");
+}
+
+/** The error of a request that the gateway cannot wait for any longer. */
+export function stoppingRefusal(): Refusal {
+  return new Refusal("gateway_unavailable", "The gateway is stopping. Please try again.");
+}

@@ -1,0 +1,116 @@
+import type { Route, Target } from "../../settings/catalog/mod.ts";
+import {
+  type Bridge,
+  bridgeBetween,
+  type DialectName,
+  DIALECTS,
+  type ParsedRequest,
+  type WrittenRequest,
+} from "../../wire/dialects/mod.ts";
+import { Refusal } from "../../ground/refusal.ts";
+import type { OwnKey, TargetPlan, Upstream, Upstreams } from "../upstreams/mod.ts";
+
+/** A request that is to be planned. */
+export interface PlannedRequest {
+  readonly dialect: DialectName;
+  readonly request: ParsedRequest;
+  /** Maximum output tokens of one choice. */
+  readonly permittedOutput: number;
+}
+
+/** How a request is sent to one of its route's targets. Pure: planning sends nothing and costs nothing. */
+export class Plan implements TargetPlan {
+  readonly target: Target;
+  readonly upstream: Upstream;
+  readonly bridge: Bridge;
+  readonly ownKey: OwnKey | undefined;
+  readonly #dialect: DialectName;
+  /** The last request that was written, since it is often written again unchanged. */
+  #last: ParsedRequest | undefined;
+  #lastOutput = 0;
+  #written: WrittenRequest | undefined;
+
+  constructor(dialect: DialectName, target: Target, upstream: Upstream, ownKey?: OwnKey) {
+    this.#dialect = dialect;
+    this.ownKey = ownKey;
+    this.target = target;
+    this.upstream = upstream;
+    this.bridge = bridgeBetween(dialect, upstream.dialect);
+  }
+
+  /** The same request, sent with a key of the caller's own. */
+  withOwnKey(ownKey: OwnKey): Plan {
+    const plan = new Plan(this.#dialect, this.target, this.upstream, ownKey);
+    plan.#last = this.#last;
+    plan.#lastOutput = this.#lastOutput;
+    plan.#written = this.#written;
+    return plan;
+  }
+
+  /** The request as one exchange asks for it: with all of its choices, or with one where the target returns one. */
+  variant(request: ParsedRequest): ParsedRequest {
+    const { shaping: { singleChoice = false }, health } = this.upstream;
+    const isSingle = this.bridge.singleChoice || singleChoice ||
+      health.singleChoiceModels.has(this.target.model);
+    return isSingle ? this.single(request) : request;
+  }
+
+  /** The request for one of its choices. */
+  single(request: ParsedRequest): ParsedRequest {
+    return request.choices > 1 ? DIALECTS[this.#dialect].front.multiple!.single(request) : request;
+  }
+
+  /**
+   * The request in the target's dialect.
+   *
+   * @throws {Refusal} `request_invalid` when the target cannot serve it.
+   */
+  write(request: ParsedRequest, permittedOutput: number): WrittenRequest {
+    if (this.#last === request && this.#lastOutput === permittedOutput) return this.#written!;
+    const { shaping } = this.upstream;
+    const { model, upstream } = this.target;
+    const bridged = this.bridge.request(request, { model, upstream, permittedOutput, shaping });
+    const { thinkTags } = shaping;
+    this.#written = { ...bridged, body: this.upstream.adjust(bridged.body), thinkTags };
+    this.#last = request;
+    this.#lastOutput = permittedOutput;
+    return this.#written;
+  }
+
+  /** Tokens of what was written last that the client did not send. */
+  get addedTokens(): number {
+    return this.#written?.addedTokens ?? 0;
+  }
+
+  /** Lets go of what was written: the reply may take long. */
+  forget(): void {
+    this.#last = undefined;
+    this.#written = undefined;
+  }
+}
+
+/**
+ * Plans a request for every target of its route that can serve it, in the order of failover.
+ *
+ * @throws {Refusal} `request_invalid`, why the first target cannot serve it, when none can.
+ */
+export function planTargets(
+  upstreams: Pick<Upstreams, "of">,
+  { targets }: Pick<Route, "targets">,
+  { dialect, request, permittedOutput }: PlannedRequest,
+): readonly Plan[] {
+  const plans: Plan[] = [];
+  let first: Refusal | undefined;
+  for (const target of targets) {
+    const plan = new Plan(dialect, target, upstreams.of(target));
+    try {
+      plan.write(plan.variant(request), permittedOutput);
+      plans.push(plan);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      first ??= error;
+    }
+  }
+  if (plans.length === 0 && first !== undefined) throw first;
+  return plans;
+}

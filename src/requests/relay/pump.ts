@@ -1,0 +1,429 @@
+import type { Hold } from "../admission/mod.ts";
+import {
+  BrokenOff,
+  brokenOff,
+  type JsonObject,
+  type MeteredPart,
+  type ReplyState,
+  type Usage,
+} from "../../wire/dialects/mod.ts";
+import type { Refusal } from "../../ground/refusal.ts";
+import { ExchangeFailed, type TargetPlan, TransportFault, type Waiter } from "../upstreams/mod.ts";
+import { ClientPace } from "./client_pace.ts";
+import type { ChargedUsage, MeteredReply, SettledUsage } from "./charged_usage.ts";
+import { DISCONNECTED_DURING, errorOf, failedEnd, KEPT_WAITING } from "./failed_end.ts";
+import { type Lifecycle, stoppingRefusal } from "./lifecycle.ts";
+import type { OpenedStream } from "./opened_reply.ts";
+import { readyReader, type ReadyTextReader } from "./text_reader.ts";
+
+/**
+ * A stream that breaks off sooner says something of its target. A later break may be due to its length, which the client
+ * chose: many proxies limit how long a response takes.
+ */
+const EARLY_MS = 10_000;
+
+const encoder = new TextEncoder();
+
+/** What a stream needs from its request. */
+export interface PumpOptions {
+  /** The reply, begun. */
+  readonly opened: Pick<OpenedStream, "reader" | "discard" | "drain">;
+  readonly life:
+    & Pick<Lifecycle, "settle" | "outputBegan" | "abort" | "end" | "signal" | "cutOff">
+    & {
+      readonly hold: Pick<
+        Hold,
+        "outputTokens" | "maxDelivered" | "extend" | "lookAhead"
+      >;
+    };
+  readonly usage: ChargedUsage;
+  /** The target that replies, where a break of the stream says something of it. */
+  readonly plan?: TargetPlan | undefined;
+  /** What becomes of a reply whose client disconnects in the middle of it. */
+  readonly onClientDisconnect: "abort" | "drain";
+  /** How long such a reply is followed for its usage. */
+  readonly followMs: number;
+  /** Begins to follow a reply; returns what ends that, or undefined if the account has too many of them. */
+  readonly follow: () => (() => void) | undefined;
+  /** The last event of a stream that failed. */
+  readonly errorEvent: (refusal: Refusal) => string;
+  /** Keeps what the client may refer to in later requests. Never rejects. */
+  readonly keepItems: (items: readonly JsonObject[]) => Promise<void>;
+  /** Called with an error that nobody expects. */
+  readonly onFault: (error: unknown) => void;
+  /** Called once, when everything including the settlement is over. */
+  readonly onEnd: () => void;
+}
+
+/**
+ * Pumps a reply to its client: read an upstream's events, meter them, write the client's, one piece at a
+ * time and only when the client has room for it.
+ *
+ * It ends in exactly one of four ways: complete (the charge is committed before the last bytes), cut
+ * off as at its token limit because the balance pays for no more, failed (an error event is the last
+ * one), or disconnected by the client (the upstream is cancelled, or read to its end for its usage).
+ *
+ * A waiting stream has no promise and no suspended function: the pump itself is woken when there is something to send.
+ */
+export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
+  readonly #options: PumpOptions;
+  readonly #reader: ReadyTextReader;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #isOver = false;
+  /** Output tokens of the hold that the reader may use; several choices share them. */
+  #granted: number;
+  /** Whether the client waits for something, or its last text is being settled. */
+  #isPulling = false;
+  #isCancelled = false;
+  /** Whether any output was delivered to the client; what was only read is not charged. */
+  #hasDelivered = false;
+  readonly #pace = new ClientPace();
+  readonly #beganTick = performance.now();
+  /** When there was output last, and how much of it. */
+  #outputTick = this.#beganTick;
+  #countedOutput = 0;
+
+  constructor(options: PumpOptions) {
+    this.#options = options;
+    this.#reader = readyReader(options.opened.reader);
+    this.#granted = options.life.hold.outputTokens;
+  }
+
+  /** The response's body. Nothing is read before the client asks for it. */
+  stream(): ReadableStream<Uint8Array> {
+    return new ReadableStream<Uint8Array>(this, { highWaterMark: 0 });
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+    this.#options.life.signal.addEventListener("abort", this, { once: true });
+  }
+
+  /** The request was given up. */
+  handleEvent(): void {
+    const { cutOff } = this.#options.life;
+    if (cutOff.aborted && !this.#isPulling && !this.#isOver) this.#watch(this.#cutOff());
+  }
+
+  /** Sends the next text, now or when there is one: what is enqueued is what ends a pull, not what this returns. */
+  pull(): void {
+    if (this.#isPulling) return; // the platform asks again while nothing was enqueued
+    this.#isPulling = true;
+    this.#pace.pulled();
+    this.wake();
+  }
+
+  async cancel(): Promise<void> {
+    this.#isCancelled = true;
+    if (this.#isOver) return;
+    this.#isOver = true;
+    await this.#disconnected();
+  }
+
+  /** Sends what there is; waits for more if there is nothing. */
+  wake(): void {
+    if (!this.#isPulling || this.#isOver) return;
+    const reader = this.#reader;
+    let text = "";
+    try {
+      while (text === "" && !reader.finished) {
+        this.#options.life.cutOff.throwIfAborted();
+        if (reader.atLimit) return this.#watch(this.#extendFirst());
+        const taken = reader.take();
+        if (taken === undefined) return reader.whenReady(this);
+        this.#pace.outputCame();
+        text = taken;
+        this.#noteOutput();
+      }
+    } catch (error) {
+      this.#pace.outputCame();
+      return this.#watch(this.#break(error));
+    }
+    if (reader.finished) return this.#watch(this.#finish(text, () => this.#complete()));
+    this.#isPulling = false; // first: the reader may ask for the next text at once
+    this.#deliver(text);
+  }
+
+  /** Goes on once the hold has grown; ends the reply here if the balance pays for no more. */
+  async #extendFirst(): Promise<void> {
+    try {
+      if (!await this.#extend()) return await this.#finish("", () => this.#truncate());
+    } catch (error) {
+      return await this.#break(error);
+    }
+    this.wake();
+  }
+
+  /** Sends the last text, with the end that a settlement allows. */
+  async #finish(text: string, settled: () => Promise<string>): Promise<void> {
+    if (this.#isOver) return; // the client disconnected meanwhile
+    let end: string;
+    try {
+      end = await settled();
+    } catch (error) {
+      return await this.#break(error, text);
+    }
+    this.#close(text + end, this.#reader.finished);
+  }
+
+  /** Ends a stream that failed, after the last text before that. */
+  async #break(error: unknown, text = ""): Promise<void> {
+    // a client may have left before, and not have been noticed yet: a failure is free only for who is there
+    if (this.#hasDelivered) await sleep(NOTICE_MS);
+    if (this.#isOver) return;
+    this.#close(text + await this.#fail(error), false);
+  }
+
+  #close(text: string, isComplete: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#deliver(text);
+    this.#closeController();
+    this.#release(isComplete);
+    this.#end();
+  }
+
+  #deliver(text: string): void {
+    const reader = this.#reader;
+    this.#pace.delivered();
+    this.#hasDelivered ||= reader.reply.hasOutput;
+    this.#controller!.enqueue(encoder.encode(text));
+  }
+
+  #noteOutput(): void {
+    const { life } = this.#options;
+    const { hasOutput, countedOutput } = this.#reader.reply;
+    if (hasOutput) life.outputBegan();
+    if (countedOutput !== this.#countedOutput) this.#outputTick = performance.now();
+    this.#countedOutput = countedOutput;
+    life.hold.lookAhead(countedOutput);
+  }
+
+  /** Waits for room under the limit; false when the balance has none. */
+  async #extend(): Promise<boolean> {
+    const { hold } = this.#options.life;
+    const reader = this.#reader;
+    while (reader.atLimit) {
+      const before = this.#granted;
+      this.#granted = await hold.extend(before);
+      reader.outputLimit = this.#granted;
+      if (this.#granted > before) continue;
+      // its end tells what the input was; the upstream was asked for no more than was paid for
+      if (!this.#options.usage.lacksInput(this.#metered)) return false;
+      this.#granted = hold.maxDelivered;
+      reader.outputLimit = this.#granted;
+      if (this.#granted <= before) return false;
+    }
+    return true;
+  }
+
+  /** Whether the client kept the upstream waiting: a failure then may be its doing. */
+  get #keptWaiting(): boolean {
+    return this.#pace.keptWaiting(this.#isPulling);
+  }
+
+  get #metered(): MeteredReply {
+    const { reply, requests } = this.#reader;
+    return meteredOf(reply, requests);
+  }
+
+  /** What is charged of a reply that is cut short. */
+  get #cutShort() {
+    const { usage, life } = this.#options;
+    return usage.cutShort(this.#metered, { heldOutput: life.hold.outputTokens });
+  }
+
+  async #complete(): Promise<string> {
+    const { plan } = this.#options;
+    plan?.upstream.health.streamCompleted(plan.target.model);
+    const settled = this.#options.usage.settled(this.#metered);
+    await this.#options.life.settle({ ending: "complete", status: 200, ...settled });
+    return await this.#closing(settled.usage);
+  }
+
+  async #truncate(): Promise<string> {
+    const { usage, life } = this.#options;
+    const settled = usage.cutOff(this.#metered, life.hold.outputTokens);
+    await life.settle({ ending: "complete", status: 200, ...settled });
+    return this.#reader.reply.truncate() + await this.#closing(settled.usage);
+  }
+
+  /** The end of a reply, once its items can be referred to. */
+  async #closing(usage: Usage): Promise<string> {
+    const { reply } = this.#reader;
+    const text = reply.close(usage);
+    const { outputItems } = reply;
+    if (outputItems !== undefined) await this.#options.keepItems(outputItems);
+    return text;
+  }
+
+  /**
+   * Settles a failure; returns the error event. It costs nothing if the upstream or the gateway broke what the client read as
+   * fast as it came. What a client can cause never makes free what was delivered.
+   */
+  async #fail(error: unknown): Promise<string> {
+    const { life, plan, onFault, errorEvent } = this.#options;
+    const refusal = streamRefusal(error, life.cutOff);
+    if (refusal.reason === "internal") onFault(error);
+    if (this.#isTargets(error)) plan?.upstream.health.streamBroke(plan.target.model);
+    const mayBeAsked = isAsked(error, refusal);
+    // a fault of the gateway's own is free
+    const isCharged = this.#hasDelivered && refusal.reason !== "internal" &&
+      (mayBeAsked || this.#keptWaiting);
+    await life.settle({
+      ...(!isCharged || mayBeAsked
+        ? failedEnd(refusal)
+        : { ending: "client_left", status: 200, failure: KEPT_WAITING }),
+      ...(isCharged ? this.#cutShort : {}),
+    }).catch(() => {}); // it is in the log
+    return this.#reader.reply.fail?.(refusal) ?? errorEvent(refusal);
+  }
+
+  /**
+   * Whether a failure says something of its target, whatever the client may have asked for or done: its connection broke, or it
+   * ended the stream before its end. An error that the upstream reports may be about the request.
+   */
+  #isTargets(error: unknown): boolean {
+    const { life: { signal, cutOff } } = this.#options;
+    const isBreak = error instanceof BrokenOff ||
+      error instanceof TransportFault && error.kind === "broken";
+    return isBreak && !this.#keptWaiting && !signal.aborted && !cutOff.aborted &&
+      this.#outputTick - this.#beganTick <= EARLY_MS;
+  }
+
+  async #disconnected(): Promise<void> {
+    const { life, onClientDisconnect, follow, usage } = this.#options;
+    const reader = this.#reader;
+    const delivered = this.#hasDelivered ? this.#metered : undefined;
+    const heldOutput = life.hold.outputTokens;
+    const isFollowed = delivered !== undefined &&
+      (onClientDisconnect === "drain" || usage.lacksInput(delivered));
+    const ended = isFollowed ? follow() : undefined;
+    const followed = ended === undefined ? undefined : await this.#follow();
+    ended?.();
+    const isComplete = reader.finished;
+    this.#release(isComplete);
+    if (!isComplete) life.abort();
+    const now = delivered && withInputOf(delivered, this.#metered);
+    const charged = followed ?? (now && usage.cutShort(now, { heldOutput, isRead: isComplete }));
+    try {
+      await life.settle({
+        ending: "client_left",
+        status: 200,
+        failure: DISCONNECTED_DURING,
+        ...charged,
+        patient: true,
+      });
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Reads on without a client, for the usage at the end. */
+  async #follow(): Promise<SettledUsage | undefined> {
+    const { opened: { discard }, life, usage, followMs } = this.#options;
+    const reader = this.#reader;
+    const timer = setTimeout(discard, followMs);
+    try {
+      while (!reader.finished) {
+        life.cutOff.throwIfAborted();
+        if (reader.atLimit && !await this.#extend()) return undefined;
+        await reader.next();
+        this.#noteOutput();
+      }
+      return this.#metered.usage === undefined ? undefined : usage.settled(this.#metered);
+    } catch {
+      return undefined; // then it is charged as it was delivered
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends it for a client that has stopped reading: no pull would notice the shutdown. */
+  async #cutOff(): Promise<void> {
+    this.#isOver = true;
+    this.#release(false);
+    const text = await this.#fail(this.#options.life.cutOff.reason);
+    this.#end();
+    if (this.#isCancelled) return;
+    this.#controller!.enqueue(encoder.encode(text));
+    this.#closeController();
+  }
+
+  /** Ends the body, unless the platform found out that the client is gone when it was given the last text. */
+  #closeController(): void {
+    if (!this.#isCancelled) this.#controller!.close();
+  }
+
+  /** A fault of the gateway's own ends the stream, not the process. */
+  #watch(work: Promise<void>): void {
+    work.catch((error) => {
+      this.#options.onFault(error);
+      this.#controller!.error(error);
+      this.#release(false);
+      this.#options.life.end();
+    });
+  }
+
+  /** Lets go of the upstream's reply. */
+  #release(isComplete: boolean): void {
+    const { opened: { drain, discard } } = this.#options;
+    this.#isOver = true;
+    this.#reader.close();
+    if (isComplete) drain();
+    else discard();
+  }
+
+  #end(): void {
+    this.#options.onEnd();
+    this.#options.life.end();
+  }
+}
+
+/** The platform needs some turns of the event loop to notice a disconnect, which on a busy machine take as long as all that waits. */
+const NOTICE_MS = 20;
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** What is known of a reply now; it goes on. */
+function meteredOf(
+  reply: ReplyState,
+  requests: number,
+): MeteredReply {
+  return { ...partOf(reply), requests, parts: reply.parts?.map(partOf) };
+}
+
+/** The same values however it goes on. */
+function partOf(part: MeteredPart): MeteredPart {
+  const { usage, partialUsage, hidesReasoning, hiddenTokens, hostedCalls, countedOutput } = part;
+  return { usage, partialUsage, hidesReasoning, hiddenTokens, hostedCalls, countedOutput };
+}
+
+/** What was delivered, with the input that was reported since. */
+function withInputOf(delivered: MeteredReply, now: MeteredReply): MeteredReply {
+  const withInput = (part: MeteredPart, later: MeteredPart | undefined): MeteredPart => ({
+    ...part,
+    partialUsage: part.partialUsage &&
+      { ...part.partialUsage, input: later?.partialUsage?.input ?? part.partialUsage.input },
+  });
+  return {
+    ...withInput(delivered, now),
+    requests: delivered.requests,
+    parts: delivered.parts?.map((part, at) => withInput(part, now.parts?.[at])),
+  };
+}
+
+/** Whether a reply may have failed for what its client asked for: it went beyond a limit, or the upstream rejects the request. */
+function isAsked(error: unknown, refusal: Refusal): boolean {
+  return refusal.ofThisRequest || error instanceof TransportFault && error.isLimit ||
+    refusal.status >= 400 && refusal.status < 500 && refusal.reason !== "rate_exceeded";
+}
+
+function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {
+  if (cutOff.aborted) return stoppingRefusal();
+  if (error instanceof TransportFault) return brokenOff(error);
+  if (error instanceof ExchangeFailed) return error.refusal;
+  return errorOf(error);
+}

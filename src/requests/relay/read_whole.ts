@@ -1,0 +1,36 @@
+import { decodeUtf8, joinBytes } from "../../ground/platform/mod.ts";
+import { parseJson } from "../../wire/json/mod.ts";
+import type { UpstreamReply } from "../upstreams/mod.ts";
+import { checkReplyJson, excessive, type ReplyLimits, unusable, Yielder } from "./reply_limits.ts";
+
+/**
+ * Reads a whole reply as JSON.
+ *
+ * @throws {Refusal} `upstream_unavailable` when it is not JSON, or beyond its bounds.
+ */
+export async function readWhole(
+  { body }: Pick<UpstreamReply, "body">,
+  { bytes: maxBytes, values }: Pick<ReplyLimits, "bytes" | "values">,
+): Promise<unknown> {
+  const pieces: Uint8Array[] = [];
+  const turns = new Yielder();
+  let size = 0;
+  for (let bytes = await body.read(); bytes !== undefined; bytes = await body.read()) {
+    pieces.push(bytes);
+    size += bytes.byteLength;
+    if (size > maxBytes) throw excessive(`it has more than ${maxBytes} bytes`);
+    await turns.taken(bytes.byteLength);
+  }
+  let text: string;
+  try {
+    text = decodeUtf8(joinBytes(pieces, size));
+  } catch (cause) {
+    throw unusable("it is not UTF-8", cause);
+  }
+  checkReplyJson(text, values);
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    throw unusable("it is not JSON", cause);
+  }
+}

@@ -1,0 +1,260 @@
+import { createHash } from "node:crypto";
+import { isObject, type JsonObject } from "../../wire/dialects/mod.ts";
+import { UPSTREAM_EMBEDDINGS_PATH } from "../../wire/embeddings/mod.ts";
+import { chatError, chatEvents, chatReply, readChatAsk } from "./chat.ts";
+import { type Directives, readDirectives } from "./directives.ts";
+import { embeddingsReply, readEmbeddingsAsk } from "./embeddings.ts";
+import { messagesError, messagesEvents, messagesReply, readMessagesAsk } from "./messages.ts";
+import { ownText } from "./own_text.ts";
+import { type Plan, plan, type SimulatedAsk } from "./plan.ts";
+import { readResponsesAsk, responsesError, responsesEvents, responsesReply } from "./responses.ts";
+
+/** What the simulated upstream is asked. */
+export interface SimulatedRequest {
+  /** Path below its base, such as `/chat/completions`. */
+  readonly path: string;
+  /** The request's body. */
+  readonly body: string;
+  /** Ends waits early. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What differs between the dialects. */
+interface SimulatedDialect {
+  read(body: JsonObject): SimulatedAsk;
+  reply(
+    ask: SimulatedAsk,
+    plan: Plan,
+    directives: Directives,
+    seed: string,
+    body: JsonObject,
+  ): JsonObject;
+  events(
+    ask: SimulatedAsk,
+    plan: Plan,
+    directives: Directives,
+    seed: string,
+    body: JsonObject,
+  ): Generator<string>;
+  error(status: number): JsonObject;
+  /** One event's lines. */
+  frame(data: string): string;
+}
+
+const DIALECTS: Readonly<Record<string, SimulatedDialect>> = {
+  "/chat/completions": {
+    read: readChatAsk,
+    reply: chatReply,
+    events: (ask, plan, directives, seed, body) => {
+      const options = isObject(body.stream_options) ? body.stream_options : {};
+      return chatEvents(ask, plan, directives, {
+        seed,
+        wantsUsage: options.include_usage === true,
+      });
+    },
+    error: chatError,
+    frame: (data) => `data: ${data}\n\n`,
+  },
+  "/messages": {
+    read: readMessagesAsk,
+    reply: messagesReply,
+    events: messagesEvents,
+    error: messagesError,
+    frame: namedFrame,
+  },
+  "/responses": {
+    read: readResponsesAsk,
+    reply: responsesReply,
+    events: responsesEvents,
+    error: responsesError,
+    frame: namedFrame,
+  },
+};
+
+/** An event whose type has a line of its own. */
+function namedFrame(data: string): string {
+  return `event: ${JSON.parse(data).type}\ndata: ${data}\n\n`;
+}
+
+/** What marks every answer of the simulated upstream. */
+export const SIMULATED_HEADER = "x-sluice-simulated";
+
+/** Whether the simulator gave a reply, ours or one that runs as a server. */
+export function isSimulated(
+  { headers }: { readonly headers: Readonly<Record<string, unknown>> },
+): boolean {
+  return headers[SIMULATED_HEADER] !== undefined;
+}
+
+/**
+ * Answers one request: deterministic, with failures on demand (see `directives.ts`).
+ *
+ * Rejects when the request's signal aborts.
+ */
+export async function simulate(request: SimulatedRequest): Promise<Response> {
+  if (request.path === UPSTREAM_EMBEDDINGS_PATH) return await simulateEmbeddings(request);
+  const dialect = DIALECTS[request.path];
+  if (dialect === undefined) return answer(404, chatError(404));
+  const body = objectOf(request);
+  if (body === undefined) return answer(400, dialect.error(400));
+  const ask = dialect.read(body);
+  const directives = readDirectives(ask.prompt, ask.step);
+  const early = await beforeReply(directives, request, dialect);
+  if (early !== undefined) return early;
+  const planned = plan(ask, directives);
+  const seed = createHash("sha256").update(request.body).digest("hex").slice(0, 24);
+  if (!ask.stream) {
+    if (directives.cutAfter !== undefined) return broken();
+    if (directives.errorAfter !== undefined) return answer(500, dialect.error(500));
+    return answer(200, dialect.reply(ask, planned, directives, seed, body));
+  }
+  const events = dialect.events(ask, planned, directives, seed, body);
+  return new Response(paced(events, directives, dialect), {
+    headers: {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache",
+      [SIMULATED_HEADER]: "true",
+    },
+  });
+}
+
+async function simulateEmbeddings(request: SimulatedRequest): Promise<Response> {
+  const body = objectOf(request);
+  const ask = body && readEmbeddingsAsk(body);
+  if (ask === undefined) return answer(400, chatError(400));
+  const directives = readDirectives(ownText(ask.inputs), 0);
+  const early = await beforeReply(directives, request, { error: chatError });
+  if (early !== undefined) return early;
+  if (directives.cutAfter !== undefined) return broken();
+  if (directives.errorAfter !== undefined) return answer(500, chatError(500));
+  return answer(200, embeddingsReply(ask, directives));
+}
+
+function objectOf({ body }: SimulatedRequest): JsonObject | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Waits as the directives say; the error response that they ask for, if they do. */
+async function beforeReply(
+  { stall, status, retryAfterSeconds: seconds }: Directives,
+  { signal }: SimulatedRequest,
+  { error }: Pick<SimulatedDialect, "error">,
+): Promise<Response | undefined> {
+  if (stall?.afterEvents === 0) await pause(stall.ms, signal);
+  if (status === undefined || status < 300) return undefined;
+  const headers: Record<string, string> = seconds === undefined
+    ? {}
+    : { "retry-after": `${seconds}` };
+  return answer(status, error(status), headers);
+}
+
+/**
+ * The simulated upstream as an HTTP handler, with or without `/v1` before its paths.
+ *
+ * @param models Names that it lists; it replies to any.
+ */
+export async function simulateHttp(
+  request: Request,
+  models: readonly string[] = [],
+): Promise<Response> {
+  const path = new URL(request.url).pathname.replace(/^\/v1(?=\/)/, "");
+  if (request.method === "GET" && path === "/models") return answer(200, listOf(models));
+  if (request.method !== "POST") return answer(404, chatError(404));
+  const body = await request.text();
+  try {
+    return await simulate({ path, body, signal: request.signal });
+  } catch {
+    return new Response(null, { status: 499 }); // the caller has gone
+  }
+}
+
+/** A list of models, with what all dialects have in one. */
+function listOf(models: readonly string[]): JsonObject {
+  const data = models.map((id) => ({
+    id,
+    object: "model",
+    created: 0,
+    owned_by: "simulator",
+    type: "model",
+    display_name: id,
+    created_at: "1970-01-01T00:00:00Z",
+  }));
+  const [first_id, last_id] = [models[0] ?? null, models.at(-1) ?? null];
+  return { object: "list", data, has_more: false, first_id, last_id };
+}
+
+function answer(status: number, body: JsonObject, headers: Record<string, string> = {}): Response {
+  return Response.json(body, { status, headers: { ...headers, [SIMULATED_HEADER]: "true" } });
+}
+
+/** A reply whose body breaks off. */
+function broken(): Response {
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(new TextEncoder().encode('{"id":"chatcmpl-'));
+      controller.error(new Error("simulated break"));
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, {
+    headers: { "content-type": "application/json", [SIMULATED_HEADER]: "true" },
+  });
+}
+
+/** Events one by one, each when it is asked for and its pace has passed. */
+function paced(
+  events: Generator<string>,
+  directives: Directives,
+  { frame, error }: SimulatedDialect,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const left = new AbortController();
+  const { stall, paceMs, cutAfter, errorAfter, endAfter } = directives;
+  let sent = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const write = (data: string) => controller.enqueue(encoder.encode(frame(data)));
+      try {
+        if (stall !== undefined && stall.afterEvents > 0 && stall.afterEvents === sent) {
+          await pause(stall.ms, left.signal);
+        } else if (sent > 0 && paceMs > 0) {
+          await pause(paceMs, left.signal);
+        }
+      } catch {
+        return; // the reader has gone
+      }
+      if (cutAfter === sent) return controller.error(new Error("simulated break"));
+      if (endAfter === sent) return controller.close();
+      if (errorAfter === sent) {
+        write(JSON.stringify(error(500)));
+        return controller.close();
+      }
+      const next = events.next();
+      if (next.done) return controller.close();
+      write(next.value);
+      sent++;
+    },
+    cancel() {
+      left.abort();
+    },
+  }, { highWaterMark: 0 });
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}

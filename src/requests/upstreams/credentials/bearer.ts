@@ -1,0 +1,47 @@
+import { CachedToken, type Token, type TokenTimes } from "./cached_token.ts";
+import type { Credentials } from "./credentials.ts";
+
+/** Puts a token into the headers of a request. */
+export type Authorize = (token: string) => Readonly<Record<string, string>>;
+
+/** Credentials that are a token which is the same for all requests while it lasts. */
+export class BearerCredentials implements Credentials {
+  readonly #token: CachedToken<Token>;
+  readonly #authorize: Authorize;
+  /** The last tokens, which a reply may repeat. */
+  #before = "";
+
+  constructor(
+    get: () => Promise<Token>,
+    { authorize, ...times }: TokenTimes & { readonly authorize: Authorize },
+  ) {
+    this.#token = new CachedToken(get, times);
+    this.#authorize = authorize;
+  }
+
+  async headersFor(): Promise<Readonly<Record<string, string>>> {
+    const { value } = await this.#token.token();
+    return this.#authorize(value);
+  }
+
+  refused(headers: Readonly<Record<string, string>>): boolean {
+    const { current } = this.#token;
+    if (current !== undefined && isSame(headers, this.#authorize(current.value))) {
+      this.#before = current.value;
+      return this.#token.refused(current.value);
+    }
+    return this.#token.refused("");
+  }
+
+  redact(text: string): string {
+    return [this.#token.current?.value ?? "", this.#before].filter((one) => one.length >= 6)
+      .reduce((kept, one) => kept.replaceAll(one, "[secret]"), text);
+  }
+}
+
+function isSame(
+  one: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(other).every(([name, value]) => one[name] === value);
+}

@@ -1,0 +1,119 @@
+import { importPKCS8, SignJWT } from "jose";
+import { joinPath } from "../../../ground/std/mod.ts";
+import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
+import type { CredentialSettings } from "../../../settings/config/mod.ts";
+import type { Token } from "./cached_token.ts";
+import { CredentialsFault } from "./credentials.ts";
+import { askForJson, NEAR_MS } from "./token_endpoint.ts";
+
+const WHO = "Google";
+const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
+const TOKEN_URL = "https://oauth2.googleapis.com/token";
+/** The metadata server of Compute Engine, GKE and Cloud Run (cloud.google.com/compute/docs/metadata). */
+const METADATA =
+  "http://169.254.169.254/computeMetadata/v1/instance/service-accounts/default/token";
+const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
+/**
+ * Gets an access token of Google Cloud: of the key file of a service account, of what `gcloud auth application-default login` has left, or
+ * of the metadata server.
+ *
+ * @throws {CredentialsFault} With the step that failed.
+ */
+export async function googleToken(
+  { file, tokenUrl, environment = {} }: CredentialSettings & { kind: "google" },
+  now: () => number,
+): Promise<Token> {
+  const variable = (name: string) => environment[name]?.reveal();
+  const named = file ?? variable("GOOGLE_APPLICATION_CREDENTIALS");
+  const path = named ?? usualFile(variable);
+  const known = path === undefined ? undefined : await read(path, named !== undefined);
+  if (known === undefined) {
+    const url = tokenUrl ?? METADATA;
+    return tokenOf(
+      await askForJson({
+        who: "Google's metadata server (no key file was found)",
+        url,
+        headers: { "metadata-flavor": "Google" },
+        patienceMs: NEAR_MS,
+      }),
+      now,
+    );
+  }
+  const url = tokenUrl ?? TOKEN_URL;
+  if (known.type === "service_account") {
+    const assertion = await signed(known, { url, path: path! });
+    return tokenOf(
+      await askForJson({ who: WHO, url, form: { grant_type: JWT_BEARER, assertion } }),
+      now,
+    );
+  }
+  if (known.type === "authorized_user") {
+    const secrets = [text(known.client_secret) ?? "", text(known.refresh_token) ?? ""];
+    const form = {
+      grant_type: "refresh_token",
+      client_id: text(known.client_id) ?? "",
+      client_secret: secrets[0]!,
+      refresh_token: secrets[1]!,
+    };
+    return tokenOf(await askForJson({ who: WHO, url, form, secrets }), now);
+  }
+  throw new CredentialsFault(
+    `${path} is a key file of the type '${
+      text(known.type)?.slice(0, 40) ?? "unknown"
+    }': service_account and authorized_user can be used, others by the kind 'command' with ` +
+      "gcloud auth print-access-token",
+  );
+}
+
+/** Where gcloud keeps what `application-default login` has left. */
+function usualFile(variable: (name: string) => string | undefined): string | undefined {
+  const folder = variable("CLOUDSDK_CONFIG");
+  if (folder !== undefined) return joinPath(folder, "application_default_credentials.json");
+  const home = variable("HOME");
+  if (home === undefined) return undefined;
+  return joinPath(home, ".config", "gcloud", "application_default_credentials.json");
+}
+
+async function read(path: string, isNamed: boolean): Promise<JsonObject | undefined> {
+  let content: string;
+  try {
+    content = await Deno.readTextFile(path);
+  } catch {
+    if (!isNamed) return undefined;
+    throw new CredentialsFault(`the key file ${path} cannot be read`);
+  }
+  try {
+    const parsed: unknown = JSON.parse(content);
+    if (isObject(parsed)) return parsed;
+  } catch {
+    // said below
+  }
+  throw new CredentialsFault(`the key file ${path} is not JSON`);
+}
+
+async function signed(
+  { client_email: email, private_key: key, private_key_id: id }: JsonObject,
+  { url, path }: { readonly url: string; readonly path: string },
+): Promise<string> {
+  try {
+    const header = { alg: "RS256", typ: "JWT", ...(typeof id === "string" && { kid: id }) };
+    return await new SignJWT({ scope: SCOPE })
+      .setProtectedHeader(header)
+      .setIssuer(String(email))
+      .setAudience(url)
+      .setIssuedAt()
+      .setExpirationTime("1h")
+      .sign(await importPKCS8(String(key), "RS256"));
+  } catch {
+    throw new CredentialsFault(`the key file ${path} has no private key that can be used`);
+  }
+}
+
+function tokenOf(
+  { access_token: value, expires_in: seconds }: JsonObject,
+  now: () => number,
+): Token {
+  if (typeof value !== "string") throw new CredentialsFault(`${WHO} gave a reply without a token`);
+  return { value, endsAtMs: now() + 1_000 * (Number(seconds) || 300) };
+}

@@ -1,0 +1,86 @@
+import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
+import { CredentialsFault } from "./credentials.ts";
+
+/** How long a token endpoint may take. */
+const PATIENCE_MS = 15_000;
+/** A metadata server is near, or is not there. */
+export const NEAR_MS = 2_000;
+const MAX_CHARS = 65_536;
+const MAX_TOLD = 200;
+
+/** One request for a token. */
+export interface TokenCall {
+  /** What is asked, for messages: `Entra ID`. */
+  readonly who: string;
+  readonly url: string;
+  readonly method?: "GET" | "PUT" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly patienceMs?: number;
+  /** Secrets that a message must not repeat. */
+  readonly secrets?: readonly string[];
+}
+
+/**
+ * Asks for a token. Redirects are not followed: they would carry a secret to another host.
+ *
+ * @returns The body as text.
+ * @throws {CredentialsFault} With the step that failed.
+ */
+export async function askForToken(call: TokenCall): Promise<string> {
+  const { who, url, form, method = form === undefined ? "GET" : "POST", secrets = [] } = call;
+  let status: number;
+  let body: string;
+  try {
+    const response = await fetch(url, {
+      method,
+      redirect: "manual",
+      headers: { accept: "application/json", ...call.headers },
+      ...(form !== undefined && { body: new URLSearchParams(form) }),
+      signal: AbortSignal.timeout(call.patienceMs ?? PATIENCE_MS),
+    });
+    status = response.status;
+    body = (await response.text()).slice(0, MAX_CHARS);
+  } catch (error) {
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    throw new CredentialsFault(
+      `${who} could not be reached at ${new URL(url).host}: ${
+        isLate ? "no response in time" : "no connection"
+      }`,
+    );
+  }
+  if (status === 200 || status === 201) return body;
+  const told = secrets.filter((one) => one.length >= 6).reduce(
+    (kept, one) => kept.replaceAll(one, "[secret]"),
+    saidIn(body),
+  );
+  throw new CredentialsFault(
+    `${who} refused to give a token: status ${status}${
+      told === "" ? "" : `, ${told.slice(0, MAX_TOLD)}`
+    }`,
+  );
+}
+
+/** Asks for a token, and expects JSON with one. */
+export async function askForJson(call: TokenCall): Promise<JsonObject> {
+  const body = await askForToken(call);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    parsed = undefined;
+  }
+  if (isObject(parsed)) return parsed;
+  throw new CredentialsFault(`${call.who} gave something that is no token: no JSON object`);
+}
+
+/** What OAuth 2.0 calls an error, or the beginning of the text. */
+function saidIn(body: string): string {
+  try {
+    const { error, error_description: description, message } = JSON.parse(body);
+    const words = [text(error) ?? text(error?.message), text(description) ?? text(message)];
+    return words.filter(Boolean).join(": ").replaceAll(/\s+/g, " ");
+  } catch {
+    return /<Code>([^<]{1,80})<\/Code>/.exec(body)?.[1] ?? "";
+  }
+}

@@ -1,0 +1,164 @@
+import { CoarseTimers } from "../../ground/platform/mod.ts";
+import type { ListedModel } from "../../settings/catalog/mod.ts";
+import type { UpstreamSettings } from "../../settings/config/mod.ts";
+import { DIALECTS, isObject, items, type JsonObject, text } from "../../wire/dialects/mod.ts";
+import { jsonExcess } from "../../wire/json/mod.ts";
+import { CredentialsFault } from "./credentials/credentials.ts";
+import { readText } from "./failure.ts";
+import { RoutingMemory } from "./routing_memory.ts";
+import { faultWords, TransportFault } from "./transport.ts";
+import { httpUpstream, type Upstream, withForeignKey } from "./upstream.ts";
+
+/** What asking an upstream for its models showed. */
+export interface Probe {
+  /** Until the reply's head, connection included; undefined when nothing answered. */
+  readonly latencyMs: number | undefined;
+  readonly status: number | undefined;
+  /** Models that it lists; empty when it does not say. */
+  readonly models: readonly ListedModel[];
+  /** Whether it answered with a list of models, even an empty one. */
+  readonly lists: boolean;
+  /** Whether it answered with a page, as an address does that is no API's. */
+  readonly isPage: boolean;
+  /** The upstream's clock, to the second, by its `Date` header. */
+  readonly clockMs: number | undefined;
+  /** Why nothing answered; without secrets. */
+  readonly fault: {
+    readonly kind: TransportFault["kind"];
+    /** Whether credentials could not be got, so that nothing was sent. */
+    readonly isOfCredentials: boolean;
+    /** With the platform's code, by which `sluice doctor` advises. */
+    readonly message: string;
+    /** The same in plain words. */
+    readonly words: string;
+  } | undefined;
+}
+
+/**
+ * Asks an upstream for its models (`GET /models`): costs nothing, and shows address, TLS and key. Where there are several
+ * keys, the first that is not rejected counts.
+ */
+export async function probeUpstream(
+  name: string,
+  settings: UpstreamSettings,
+  { now, patienceMs, closing }: {
+    readonly now: () => number;
+    readonly patienceMs: number;
+    /** Ends the wait for an answer. */
+    readonly closing?: AbortSignal;
+  },
+): Promise<Probe> {
+  const { timeouts } = settings;
+  const timers = new CoarseTimers();
+  const upstream = await httpUpstream(name, {
+    ...settings,
+    timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, patienceMs) },
+  }, { now, timers, memory: new RoutingMemory(now) });
+  const startedTick = performance.now();
+  const patience = new AbortController();
+  const end = () => patience.abort();
+  const timer = setTimeout(end, patienceMs);
+  closing?.addEventListener("abort", end);
+  if (closing?.aborted) end();
+  try {
+    const send = (headers: Upstream["headers"]) =>
+      upstream.send({
+        path: "/models",
+        headers: { ...headers, ...DIALECTS[settings.dialect].back.versionHeaders(() => null) },
+        body: undefined,
+        signal: patience.signal,
+      });
+    const [first, ...others] = upstream.keys?.all ?? [upstream];
+    let reply = await send(first!.headers);
+    for (const { headers } of others) {
+      if (reply.status !== 401 && reply.status !== 403) break;
+      reply.discard();
+      reply = await send(headers);
+    }
+    const latencyMs = Math.round(performance.now() - startedTick);
+    const clockMs = Date.parse(String(reply.headers.date));
+    const body = await readText(reply, patienceMs, MAX_LIST_CHARS);
+    const models = reply.status === 200 ? modelsIn(body) : undefined;
+    return {
+      latencyMs,
+      status: reply.status,
+      models: models ?? [],
+      lists: models !== undefined,
+      isPage: body.trimStart().startsWith("<"),
+      clockMs: Number.isNaN(clockMs) ? undefined : clockMs,
+      fault: undefined,
+    };
+  } catch (error) {
+    if (!(error instanceof TransportFault)) throw error;
+    const late = error.kind === "left" ? `no response within ${patienceMs / 1_000} s` : undefined;
+    return {
+      latencyMs: undefined,
+      status: undefined,
+      models: [],
+      lists: false,
+      isPage: false,
+      clockMs: undefined,
+      fault: {
+        kind: error.kind,
+        isOfCredentials: error instanceof CredentialsFault,
+        message: late ?? upstream.redact(error.message),
+        words: late ?? upstream.redact(faultWords(error)),
+      },
+    };
+  } finally {
+    clearTimeout(timer);
+    closing?.removeEventListener("abort", end);
+    await upstream.close();
+    timers.close();
+  }
+}
+
+/** Asks an upstream for its models with a key that is not the gateway's, and with no secret of the gateway's. */
+export async function probeOwnKey(
+  name: string,
+  settings: UpstreamSettings,
+  key: string,
+  options: Parameters<typeof probeUpstream>[2],
+): Promise<Probe> {
+  return await probeUpstream(name, withForeignKey(settings, key), options);
+}
+
+/** Max models that are read of a list. */
+const MAX_MODELS = 2_000;
+/** Max characters of a list: 400 models with their descriptions are 500,000. */
+const MAX_LIST_CHARS = 2_000_000;
+/** Bounds of a list, checked before it is parsed. */
+const LIST_BOUNDS = { depth: 20, values: 200_000, members: 10_000 };
+
+/** Names of a model's context window and output limit, in the lists of vLLM, OpenRouter, Groq and Mistral. */
+const CONTEXT = ["max_model_len", "context_length", "context_window", "max_context_length"];
+const MAX_OUTPUT = ["max_completion_tokens", "max_output_tokens"];
+
+/** The models of a list, as every dialect writes it; `undefined` if it is not one. */
+function modelsIn(body: string): ListedModel[] | undefined {
+  if (jsonExcess(body, LIST_BOUNDS) !== undefined) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(body);
+    if (!isObject(parsed)) return undefined;
+    const isList = Array.isArray(parsed.data) || parsed.object === "list"; // Ollama's data may be null
+    if (!isList) return undefined;
+    return items(parsed.data).slice(0, MAX_MODELS).flatMap((one) => {
+      if (!isObject(one)) return [];
+      const id = text(one.id);
+      if (id === undefined) return [];
+      const inner = isObject(one.top_provider) ? one.top_provider : {};
+      return [{
+        id,
+        context: tokens(one, CONTEXT),
+        maxOutput: tokens({ ...inner, ...one }, MAX_OUTPUT),
+      }];
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+function tokens(model: JsonObject, names: readonly string[]): number | undefined {
+  const found = names.map((name) => model[name]).find((one) => Number.isSafeInteger(one));
+  return typeof found === "number" && found > 0 ? found : undefined;
+}

@@ -1,0 +1,59 @@
+import { Activity } from "./activity.ts";
+import { Affinity } from "./affinity.ts";
+import { KeyHealth } from "./key_health.ts";
+import { Turns } from "./turns.ts";
+
+/** Own keys that are remembered; the oldest are forgotten. */
+const MAX_OWN_KEYS = 10_000;
+
+/**
+ * What the choice of targets and keys remembers. It is kept when the settings are read again: its parts are found by the
+ * names of routes and upstreams, and by hashes of keys.
+ */
+export class RoutingMemory {
+  readonly affinity: Affinity;
+  readonly #now: () => number;
+  readonly #turns = new Map<string, Turns>();
+  readonly #keys = new Map<string, KeyHealth>();
+  readonly #ownKeys = new Map<string, KeyHealth>();
+  readonly #activities = new Map<string, Activity>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.affinity = new Affinity(now);
+  }
+
+  /** Turns of a route's targets. */
+  turnsOfRoute(id: string): Turns {
+    return known(this.#turns, `route ${id}`, () => new Turns());
+  }
+
+  /** Turns of an upstream's keys. */
+  turnsOfKeys(upstream: string): Turns {
+    return known(this.#turns, `keys ${upstream}`, () => new Turns());
+  }
+
+  /** How a key has been doing. */
+  keyHealth(upstream: string, keyId: string): KeyHealth {
+    return known(this.#keys, `${upstream} ${keyId}`, () => new KeyHealth(this.#now));
+  }
+
+  /** How a key of an account's or a team's own has been doing. */
+  ownKeyHealth(id: string): KeyHealth {
+    if (!this.#ownKeys.has(id) && this.#ownKeys.size >= MAX_OWN_KEYS) {
+      this.#ownKeys.delete(this.#ownKeys.keys().next().value!);
+    }
+    return known(this.#ownKeys, id, () => new KeyHealth(this.#now));
+  }
+
+  /** What became of what an upstream was sent in the last hour. */
+  activityOf(upstream: string): Activity {
+    return known(this.#activities, upstream, () => new Activity(this.#now));
+  }
+}
+
+function known<Value>(all: Map<string, Value>, name: string, make: () => Value): Value {
+  let one = all.get(name);
+  if (one === undefined) all.set(name, one = make());
+  return one;
+}

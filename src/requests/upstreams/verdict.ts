@@ -1,0 +1,34 @@
+import { Refusal } from "../../ground/refusal.ts";
+import type { Failure } from "./failure.ts";
+
+const LONGEST_RETRY_AFTER_MS = 60_000;
+const DEFAULT_RETRY_AFTER_MS = 5_000;
+
+/** A target's failure when each of its keys failed: one that only has to wait says when to come back. */
+export function verdictOfKeys(failures: readonly Failure[]): Failure {
+  const limited = failures.filter(({ ofKey }) => ofKey === "limited")
+    .toSorted((a, b) => (a.retryAfterMs ?? Infinity) - (b.retryAfterMs ?? Infinity));
+  return limited[0] ?? failures.find(({ kind }) => kind !== "busy") ?? failures.at(-1)!;
+}
+
+/** The error when all attempts failed: 404 if no target has the model, 429 if all others were busy, else 503. */
+export function verdict(failures: readonly Failure[]): Refusal {
+  const isUnknown = ({ refusal }: Failure) => refusal.reason === "model_unknown";
+  if (failures.length > 0 && failures.every(isUnknown)) return failures.at(-1)!.refusal;
+  const told = failures.filter(({ retryAfterMs }) => retryAfterMs !== undefined)
+    .map(({ retryAfterMs }) => retryAfterMs!);
+  const retryAfterMs = Math.min(
+    LONGEST_RETRY_AFTER_MS,
+    told.length === 0 ? DEFAULT_RETRY_AFTER_MS : Math.min(...told),
+  );
+  const rest = failures.filter((one) => !isUnknown(one));
+  const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");
+  const refusal = rest.findLast(({ kind }) => busy || kind !== "busy")?.refusal;
+  const all = new Refusal(
+    refusal?.reason ?? "upstream_unavailable",
+    refusal?.message ?? "No upstream is available. Please try again.",
+    { retryAfterMs, cause: refusal },
+  );
+  all.simulated = refusal?.simulated ?? false;
+  return all;
+}

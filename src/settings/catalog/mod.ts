@@ -1,0 +1,43 @@
+/**
+ * Resolves model names to routes, which have limits, prices, capabilities and targets.
+ *
+ * Promise: rules and prices are data and pure functions; a name resolves to the same route for every caller.
+ * Leaves to others: which caller may use a route (`admission/`), which upstream serves it (`upstreams/`).
+ *
+ * @module
+ */
+
+export { BUILTIN_ROUTES } from "./builtin.ts";
+export { type Alias, Catalog } from "./catalog.ts";
+export { embeddingsSettings, type ListedSettings, settingsOfModel } from "./route_defaults.ts";
+export { DEFAULT_UPSTREAM, SIMULATOR } from "./upstream_names.ts";
+export { claudeName, kindByName, whyNotServed } from "./model_names.ts";
+export {
+  extraPriceOf,
+  type ExtraUse,
+  heldRoute,
+  openInput,
+  type PricedBy,
+  pricedByOwnKey,
+  pricedRoute,
+  reservedFor,
+} from "./extra_price.ts";
+export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
+export { compareWithKnown } from "./compare_routes.ts";
+export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";
+export {
+  describeTargets,
+  type ImageInput,
+  type Prices,
+  type Route,
+  type RouteKind,
+  type RouteOrigin,
+  type Target,
+} from "./route.ts";
+export {
+  checkMedia,
+  defaultOutput,
+  type ImageUse,
+  permittedOutput,
+  type RouteUse,
+} from "./rules.ts";

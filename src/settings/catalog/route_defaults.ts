@@ -1,0 +1,210 @@
+import type { RouteSettings, Settings } from "../config/mod.ts";
+import { EFFORTS } from "../../wire/dialects/mod.ts";
+import { findKnownModel, type KnownModel } from "../known_models/mod.ts";
+import {
+  kindOfModel,
+  knownEmbeddings,
+  NEW_EMBEDDINGS_ROUTE,
+  UNKNOWN_EMBEDDINGS_MODEL,
+} from "./embeddings_routes.ts";
+import type { ListedModel, Listings } from "./listings.ts";
+import type { Prices, Route, RouteKind, Target } from "./route.ts";
+import { urlOf } from "./upstream_names.ts";
+
+/** A route of the settings that says nothing of its own. */
+const NEW_ROUTE = {
+  kind: "generation",
+  context: 128_000,
+  maxOutput: 128_000,
+  minimum: 1,
+  prices: { input: 100, cached: 25, output: 400 },
+  images: "none",
+  reasoning: "none",
+  efforts: [],
+} as const;
+
+/** A listed model of which nothing is known: so little that most models can do it. */
+const UNKNOWN_MODEL = { ...NEW_ROUTE, context: 32_768, maxOutput: 8_192 } as const;
+
+export const NEW_ROUTES = { generation: NEW_ROUTE, embeddings: NEW_EMBEDDINGS_ROUTE } as const;
+const UNKNOWN_MODELS = { generation: UNKNOWN_MODEL, embeddings: UNKNOWN_EMBEDDINGS_MODEL } as const;
+
+/** What a route has where the settings say nothing. */
+export type RouteDefaults =
+  & Omit<Route, "id" | "displayName" | "maxInput" | "targets" | "allow">
+  & {
+    readonly displayName?: string;
+    readonly maxInput?: number;
+    /** The published factor of the input price for what is written to a prompt cache; 1 if left out. */
+    readonly cacheWrites?: number | undefined;
+  };
+
+/** Limits, prices and capabilities of a listed model. What the upstream says of itself counts most. */
+export function defaultsOf(
+  listed: ListedModel,
+  known: KnownModel | undefined,
+  creditsPerUsd: number,
+  kind = kindOfModel(listed.id, known),
+): RouteDefaults {
+  // what is known of a model for another purpose says nothing
+  const used = known !== undefined && kindOfModel(listed.id, known) === kind ? known : undefined;
+  const base = used === undefined ? UNKNOWN_MODELS[kind] : knownDefaults(used, creditsPerUsd);
+  const context = listed.context ?? base.context;
+  return {
+    ...base,
+    context,
+    maxOutput: kind === "embeddings" ? 0 : Math.min(listed.maxOutput ?? base.maxOutput, context),
+    origin: used === undefined ? "guess" : "known",
+  };
+}
+
+/**
+ * Converts what is known of a model to a route's defaults.
+ *
+ * @param known The model.
+ * @param creditsPerUsd Credits for one US dollar; prices are rounded up to whole credits per million tokens.
+ * @returns Limits, prices and capabilities.
+ */
+export function knownDefaults(
+  known: KnownModel,
+  creditsPerUsd: number,
+): Omit<RouteDefaults, "origin"> {
+  const credits = (usd: number) => Math.ceil(usd * creditsPerUsd - 1e-9);
+  if (known.embeds) return knownEmbeddings(known, credits);
+  const { context, maxOutput, prices, images, tools, reasoning, efforts, provider } = known;
+  const inCredits: Prices = prices === undefined ? NEW_ROUTE.prices : {
+    input: credits(prices.input),
+    cached: credits(prices.cached),
+    output: credits(prices.output),
+  };
+  return {
+    kind: "generation",
+    context,
+    maxOutput,
+    minimum: NEW_ROUTE.minimum,
+    prices: inCredits,
+    cacheWrites: prices?.cacheWrites,
+    images: images ? "remote" : "none",
+    tools,
+    efforts: EFFORTS.filter((effort) => efforts.includes(effort)),
+    reasoning: !reasoning
+      ? "none"
+      : provider === "anthropic"
+      ? "thinking"
+      : efforts.length > 0
+      ? "effort"
+      : "thinking",
+  };
+}
+
+/** What is known of a target's model: limits that the upstream lists, else those that are published. */
+export interface TargetFacts {
+  /** What its maker publishes it for. */
+  readonly kind?: RouteKind | undefined;
+  readonly context?: number | undefined;
+  readonly maxOutput?: number | undefined;
+  readonly images?: boolean | undefined;
+  /** Prices that are published, in credits per million tokens. */
+  readonly prices?: Prices | undefined;
+}
+
+/**
+ * Looks up what is known of a target's model.
+ *
+ * @param target The upstream and the model.
+ * @param settings For the upstream's address and the value of a credit.
+ * @param listings What upstreams list.
+ * @returns What is known; nothing for the simulator.
+ */
+export function targetFacts(
+  { upstream, model }: Target,
+  settings: Settings,
+  listings: Listings,
+): TargetFacts {
+  const url = urlOf(upstream, settings);
+  if (url === undefined) return {};
+  const listed = listings.get(upstream)?.find(({ id }) => id === model);
+  const known = findKnownModel(model, url);
+  return {
+    kind: known && kindOfModel(model, known),
+    context: listed?.context ?? known?.context,
+    maxOutput: listed?.maxOutput ?? known?.maxOutput,
+    images: known?.images,
+    prices: known?.prices && knownDefaults(known, settings.credits.perUsd).prices,
+  };
+}
+
+/** Limits, prices and capabilities of a route of the settings, by its first target; nothing if that is not known. */
+export function targetDefaults(
+  { upstream, model }: Target,
+  kind: RouteKind | undefined,
+  settings: Settings,
+  listings: Listings,
+): Omit<RouteDefaults, "origin"> | undefined {
+  const url = urlOf(upstream, settings);
+  if (url === undefined) return undefined;
+  const known = findKnownModel(model, url);
+  const listed = listings.get(upstream)?.find(({ id }) => id === model);
+  if (known === undefined && listed?.context === undefined) return undefined;
+  const { origin: _, ...defaults } = defaultsOf(
+    listed ?? { id: model },
+    known,
+    settings.credits.perUsd,
+    kind,
+  );
+  return defaults;
+}
+
+/** Settings for a route to a model that an upstream lists. */
+export interface ListedSettings extends Omit<RouteSettings, "targets"> {
+  readonly prices: Prices;
+  readonly context: number;
+  readonly maxOutput: number;
+}
+
+/**
+ * Returns the settings of a route to a model, so that they can be written down and changed.
+ *
+ * @param model The model, with limits if its upstream lists some.
+ * @param of Base URL of the upstream, and credits for one US dollar.
+ * @returns The settings, and whether anything is known of the model; otherwise they are cautious.
+ */
+export function settingsOfModel(
+  model: ListedModel,
+  { url, creditsPerUsd }: { readonly url: string; readonly creditsPerUsd: number },
+): { readonly settings: ListedSettings; readonly isKnown: boolean } {
+  const known = findKnownModel(model.id, url);
+  const { context, maxOutput, prices, images, reasoning, efforts } = defaultsOf(
+    model,
+    known,
+    creditsPerUsd,
+    "generation",
+  );
+  return {
+    settings: {
+      context,
+      maxOutput,
+      prices,
+      images,
+      reasoning,
+      ...(reasoning === "effort" && efforts.length > 0 && { efforts: [...efforts] }),
+    },
+    isKnown: known !== undefined,
+  };
+}
+
+/**
+ * Returns the settings of a route of kind `embeddings` to a model, so that they can be written down and changed.
+ *
+ * @param model The model, with its context if its upstream lists it.
+ * @param of Base URL of the upstream, and credits for one US dollar.
+ * @returns The settings; `undefined` if the model is for replies.
+ */
+export function embeddingsSettings(
+  model: ListedModel,
+  { url, creditsPerUsd }: { readonly url: string; readonly creditsPerUsd: number },
+): RouteSettings | undefined {
+  const { kind, context, prices } = defaultsOf(model, findKnownModel(model.id, url), creditsPerUsd);
+  if (kind !== "embeddings") return undefined;
+  return { kind, context, prices: { input: prices.input } };
+}

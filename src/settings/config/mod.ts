@@ -1,0 +1,37 @@
+/**
+ * Loads and validates the settings, and records the origin of each value.
+ *
+ * Promise: settings are read once, at the start, from file, environment and flags; an invalid setting prevents the start,
+ * and all errors are reported together. Nothing else reads the environment.
+ * Without `--config` and `--data`, a command means the same gateway in whatever directory it is started (`places.ts`).
+ * Leaves to others: the meaning of routes and upstreams (`catalog/`, `upstreams/`).
+ *
+ * @module
+ */
+
+export { ConfigError, type FileText, locateFaults } from "./faults.ts";
+export {
+  type Config,
+  databaseFile,
+  digestOf,
+  ENVIRONMENT,
+  type Flags,
+  loadConfig,
+  type Origin,
+  settingsJsonSchema,
+  type Surroundings,
+} from "./load.ts";
+export { decimalsOf, minorUnits, moneyText } from "./currencies.ts";
+export { type PaymentSettings, priceIn } from "./payment_settings.ts";
+export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
+export { ALERT_KINDS, type AlertKind, type ReceiverSettings } from "./alert_settings.ts";
+export type { RouteSettings } from "./route_settings.ts";
+export { type Settings, settings, type SettingsInput } from "./schema.ts";
+export type { CredentialKind, CredentialSettings } from "./credential_settings.ts";
+export { quirkName, type UpstreamSettings, upstreamSettings } from "./upstream_settings.ts";
+export { identifier } from "./values.ts";
+export { settingsReference } from "./reference.ts";
+export { SettingsEditor } from "./settings_editor.ts";
+export type { Json } from "./settings_text.ts";
+export { Secret } from "./secret.ts";
+export { type EffectiveSetting, effectiveSettings } from "./show.ts";

@@ -1,0 +1,161 @@
+import type { DialectName } from "../../wire/dialects/mod.ts";
+import { type CloudName, OWN, type OwnRow } from "./own.ts";
+import type { QuirkName } from "./quirk_names.ts";
+import { TABLE } from "./table.ts";
+
+/** Parts of a provider's URL that the settings fill in. */
+export const HOLES = ["resource", "project", "region"] as const;
+/** A part of a provider's URL that the settings fill in. */
+export type Hole = typeof HOLES[number];
+
+/** A service that serves models, as the settings name it. */
+export interface KnownProvider {
+  readonly id: string;
+  readonly title: string;
+  /** Other IDs of it. */
+  readonly aliases: readonly string[];
+  /** Base URL, with `{resource}`, `{project}` and `{region}` for what the settings fill in. */
+  readonly url: string;
+  /** Base URLs of regions that the pattern of `url` does not hold for. */
+  readonly regionUrls: Readonly<Record<string, string>>;
+  /** Host names of the same service besides that of `url`. */
+  readonly otherHosts: readonly string[];
+  readonly dialect: DialectName;
+  /** Other dialects that it speaks with the same quirks. */
+  readonly otherDialects: readonly DialectName[];
+  readonly quirks: QuirkName | undefined;
+  /** Kind of credentials where no key is set; `undefined` for a key. */
+  readonly credentials: CloudName | undefined;
+  /** Environment variables that its own tools read the key from, the usual one first. */
+  readonly keyVariables: readonly string[];
+  /** Environment variables that its own tools read the parts of the URL from. */
+  readonly holes: Readonly<Partial<Record<Hole, string>>>;
+  /** Whether it is offered when its variable is set. */
+  readonly isOffered: boolean;
+  /** Where it is documented. */
+  readonly source: string;
+}
+
+let all: readonly KnownProvider[] | undefined;
+
+/**
+ * Lists all providers: those that are offered first in that order, then the others by ID.
+ *
+ * @returns The providers.
+ */
+export function knownProviders(): readonly KnownProvider[] {
+  if (all !== undefined) return all;
+  const rows = new Map(TABLE.trim().split("\n").map(rowOf).map((row) => [row.id, row]));
+  const first = OWN.map((own) => {
+    const known = [own.id, ...own.aliases ?? []].map((id) => rows.get(id)).find(Boolean);
+    for (const id of [own.id, ...own.aliases ?? []]) rows.delete(id);
+    return providerOf({ ...known, ...own });
+  });
+  return all = [...first, ...[...rows.values()].map(providerOf)];
+}
+
+/**
+ * Finds a provider by its ID or another of its names.
+ *
+ * @param id The ID.
+ * @returns The provider, or `undefined`.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { findKnownProvider } from "./mod.ts";
+ *
+ * assertEquals(findKnownProvider("groq")?.url, "https://api.groq.com/openai/v1");
+ * ```
+ */
+export function findKnownProvider(id: string): KnownProvider | undefined {
+  return knownProviders().find((one) => one.id === id || one.aliases.includes(id));
+}
+
+/**
+ * Fills in the parts of a provider's URL.
+ *
+ * @param provider The provider.
+ * @param values What to fill in.
+ * @returns The URL, and the parts that there is no value for.
+ */
+export function fillUrl(
+  { url, regionUrls }: Pick<KnownProvider, "url" | "regionUrls">,
+  values: Readonly<Partial<Record<Hole, string>>>,
+): { readonly url: string; readonly missing: readonly Hole[] } {
+  const missing: Hole[] = [];
+  const pattern = regionUrls[values.region ?? ""] ?? url;
+  const filled = pattern.replaceAll(/\{(resource|project|region)\}/g, (whole, hole: Hole) => {
+    const value = values[hole];
+    if (value === undefined) missing.push(hole);
+    return value ?? whole;
+  });
+  return { url: filled, missing: [...new Set(missing)] };
+}
+
+/**
+ * Lists the providers whose own tools would find a key in the environment. Of several that read the same variable it is the first: a
+ * provider's service for another country or another plan has to be named.
+ *
+ * @param env Environment variables.
+ * @returns Each provider with the variable of its key.
+ */
+export function providersIn(
+  env: Readonly<Record<string, string>>,
+): { readonly provider: KnownProvider; readonly keyVariable: string }[] {
+  const taken = new Set<string>();
+  return inOrderOfOffer().flatMap((provider) => {
+    const keyVariable = provider.keyVariables.find((name) => env[name]);
+    const hasParts = Object.values(provider.holes).every((name) => env[name]);
+    if (keyVariable === undefined || !hasParts || taken.has(keyVariable)) return [];
+    taken.add(keyVariable);
+    return [{ provider, keyVariable }];
+  });
+}
+
+/** Providers that are offered, the shorter ID first of those that read the same variable. */
+function inOrderOfOffer(): readonly KnownProvider[] {
+  const [first, others] = [
+    knownProviders().slice(0, OWN.length),
+    knownProviders().slice(OWN.length),
+  ];
+  const byLength = others.toSorted((one, other) => one.id.length - other.id.length);
+  return [...first, ...byLength].filter(({ isOffered }) => isOffered);
+}
+
+function rowOf(line: string): OwnRow {
+  const [id = "", title = "", dialects = "", url = "", variables = "", source = ""] = line.split(
+    "|",
+  );
+  const [dialect, ...others] = dialects.split(",") as [DialectName, ...DialectName[]];
+  return {
+    id,
+    title,
+    dialects: [dialect, ...others],
+    url,
+    variables: variables.split(","),
+    source,
+  };
+}
+
+function providerOf(row: OwnRow): KnownProvider {
+  const { id, title = id, url = "", dialects = ["chat"], variables = [] } = row;
+  const [dialect, ...otherDialects] = dialects;
+  const holes = variables.filter((name) => name.includes("=")).map((name) => name.split("="));
+  return {
+    id,
+    title,
+    aliases: row.aliases ?? [],
+    url,
+    otherHosts: row.otherHosts ?? [],
+    dialect,
+    otherDialects,
+    quirks: row.quirks,
+    credentials: row.credentials,
+    regionUrls: row.regionUrls ?? {},
+    keyVariables: variables.filter((name) => !name.includes("=")),
+    holes: Object.fromEntries(holes),
+    isOffered: row.isUnasked !== true,
+    source: row.source ?? "",
+  };
+}

@@ -1,0 +1,18 @@
+/** Known deviations of upstreams from their dialect, by name; see `requests/upstreams/quirks.ts`. */
+export const QUIRK_NAMES = [
+  "none",
+  "moonshot",
+  "openai",
+  "anthropic",
+  "openrouter",
+  "deepseek",
+  "vllm",
+  "ollama",
+  "think_tags",
+  "azure",
+  "bedrock-mantle",
+  "bedrock-anthropic",
+  "vertex-anthropic",
+] as const;
+/** Name of a known deviation. */
+export type QuirkName = typeof QUIRK_NAMES[number];

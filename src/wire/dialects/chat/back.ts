@@ -1,0 +1,44 @@
+import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
+import { type JsonObject, withoutFields } from "../json.ts";
+import type { Conversation } from "../neutral/conversation.ts";
+import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { ChatReader, readChatReply } from "./read_reply.ts";
+import { longNames } from "../neutral/tool_names.ts";
+import { writeConversation } from "./write.ts";
+
+/** Chat as upstreams speak it. */
+export const chatBack: Back = {
+  path: "/chat/completions",
+  authorization: (key) => ({ authorization: `Bearer ${key}` }),
+  versionHeaders: () => ({}),
+  write,
+  readReply: readChatReply,
+  reader: (options) => new ChatReader(options),
+};
+
+function write(conversation: Conversation, options: WriteConversationOptions): WrittenRequest {
+  const { model, permittedOutput, shaping, stream, fields } = options;
+  const written = writeConversation(conversation, options);
+  const sent: JsonObject = {
+    model,
+    ...written.body,
+    [shaping.outputLimit ?? "max_tokens"]: permittedOutput,
+  };
+  const dropped = written.dropped.map((concept) => fields[concept]);
+  if (shaping.fixedSampling) {
+    dropped.push(...withoutFields(sent, ["temperature", "top_p", "top_k"]));
+  } else if (!shaping.ownSampling) {
+    sent.temperature ??= DEFAULT_SAMPLING.temperature;
+    sent.top_p ??= DEFAULT_SAMPLING.topP;
+  }
+  const { cacheKey } = conversation;
+  if (shaping.promptCacheKey && cacheKey !== undefined) sent.prompt_cache_key = cacheKey;
+  const { enabled, effort } = conversation.reasoning;
+  if (enabled !== undefined) sent.thinking = { type: enabled ? "enabled" : "disabled" };
+  if (effort !== undefined) sent.reasoning_effort = effort;
+  if (stream) {
+    sent.stream = true;
+    sent.stream_options = { include_usage: true };
+  }
+  return { body: sent, dropped, toolNames: longNames(conversation.tools) };
+}

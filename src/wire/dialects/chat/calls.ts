@@ -1,0 +1,110 @@
+import { isObject, type JsonObject, text } from "../json.ts";
+import { JsonProgress } from "../neutral/json_progress.ts";
+import type { ReplyEvent } from "../neutral/conversation.ts";
+
+/** A piece of a tool call, told apart from the pieces of others. */
+export type CallEvent = ReplyEvent & { readonly type: "call" };
+
+/** Tells the pieces of tool calls apart, as chat upstreams send them. */
+export class CallReader {
+  #calls = 0;
+  /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
+  readonly #byIndex = new Map<number, Call>();
+  /** The call that a piece without an index continues. */
+  #last: Call | undefined;
+
+  read(piece: JsonObject): CallEvent {
+    const own = isObject(piece.function) ? piece.function : {};
+    const id = text(piece.id) || undefined;
+    const name = text(own.name) || undefined;
+    const index = typeof piece.index === "number" ? piece.index : undefined;
+    const args = argsText(own.arguments);
+    let call = index === undefined ? this.#last : this.#byIndex.get(index);
+    if (call === undefined || isAnother(call, { name, args })) {
+      call = { key: `${KEY}${this.#calls++}`, name, args: new JsonProgress() };
+    }
+    call.name ??= name;
+    this.#last = call;
+    if (index !== undefined) this.#byIndex.set(index, call);
+    call.args.add(args);
+    return { type: "call", key: call.key, id, name, args };
+  }
+}
+
+/** The number of a call in its message, in the order in which calls began. */
+export function callNumber({ key }: CallEvent): number {
+  return Number(key.slice(KEY.length));
+}
+
+/** Begins the keys of calls; their numbers follow. */
+const KEY = "call";
+
+/** Arguments as text; some upstreams send them as the object. */
+export function argsText(args: unknown): string {
+  return isObject(args) ? JSON.stringify(args) : text(args) ?? "";
+}
+
+/** A call that has begun. */
+interface Call {
+  readonly key: string;
+  name: string | undefined;
+  readonly args: JsonProgress;
+}
+
+/**
+ * Whether a piece begins another call than the one at its index: it names another tool, or the same one although the
+ * arguments are complete. Ids do not help: some upstreams give each piece its own, and repeat names as well.
+ */
+function isAnother(
+  call: Call,
+  { name, args }: { name: string | undefined; args: string },
+): boolean {
+  if (name === undefined || call.name === undefined) return false;
+  return name !== call.name || call.args.complete && args !== "";
+}
+
+/** A piece of a call as chat clients expect it. */
+export interface WrittenCall {
+  /** Calls are numbered from 0 without a gap. */
+  readonly index: number;
+  /** With a call's first piece only. */
+  readonly opening: { readonly id: string; readonly name: string } | undefined;
+  readonly args: string;
+}
+
+/**
+ * Writes pieces of tool calls as chat clients expect them: the id and the name come once, with a call's first
+ * piece, and indices are dense. What comes before a call's name waits for it.
+ */
+export class CallWriter {
+  readonly #calls = new Map<string, { index: number | undefined; id?: string; waiting: string }>();
+  readonly #replyId: string;
+  /** How many calls have been named. */
+  named = 0;
+
+  /** @param replyId Basis of the ids for calls that have none. */
+  constructor(replyId: string) {
+    this.#replyId = replyId;
+  }
+
+  /** Returns undefined when there is nothing to write yet. */
+  write({ key, id, name, args }: CallEvent): WrittenCall | undefined {
+    let call = this.#calls.get(key);
+    if (call === undefined) {
+      call = { index: undefined, waiting: "" };
+      this.#calls.set(key, call);
+    }
+    if (id !== undefined) call.id ??= id;
+    if (call.index !== undefined) return { index: call.index, opening: undefined, args };
+    call.waiting += args;
+    if (name === undefined) return undefined;
+    const index = call.index = this.named++;
+    const opening = { id: call.id ?? madeCallId(this.#replyId, index), name };
+    return { index, opening, args: call.waiting };
+  }
+}
+
+/** The id of a call to which its upstream gave none. */
+export function madeCallId(replyId: string, index: number): string {
+  return `call_${replyId.replace(/^chatcmpl-/, "")}_${index}`;
+}

@@ -1,0 +1,266 @@
+import { Refusal } from "../../../ground/refusal.ts";
+import {
+  type Bridge,
+  type ParsedRequest,
+  type Reply,
+  type ReplyContext,
+  type ReplyStream,
+  type StreamContext,
+  streamContextOf,
+  type WriteOptions,
+  type WrittenRequest,
+} from "../dialect.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+  withoutFields,
+} from "../json.ts";
+import { Meter } from "../meter.ts";
+import { meterBeside, meterChoice, saysReasoning } from "../meter_reply.ts";
+import { OutputBudget } from "../output_budget.ts";
+import type { SseEvent } from "../sse/mod.ts";
+import { isSameUsage, type Usage } from "../usage.ts";
+import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
+import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { brokenOff, upstreamFault } from "../upstream_error.ts";
+import { usageIn } from "./departures.ts";
+import { chatReports, checkChoiceCount, checkNotFailed, parseChunk } from "./read_reply.ts";
+import { ChoiceRepair, repairChoice } from "./repair.ts";
+import { chatStreamEnd } from "./stream_end.ts";
+import { readChatUsage, writeChatUsage } from "./usage.ts";
+import { wantsUsage } from "./writer.ts";
+
+/**
+ * Chat between a client and an upstream that both speak it: bodies go on as the objects that they are.
+ *
+ * Changed in a request: `model`, the output limit, the defaults of omitted sampling fields and,
+ * when streaming, `stream_options.include_usage`. Changed in a reply: `id`, `model`, `system_fingerprint` where the
+ * upstream sent none, `usage` where the upstream sent none or the client did not ask for it, and what SDKs fail over (`repair.ts`).
+ */
+export const chatCarry: Bridge = {
+  singleChoice: false,
+  request: carryRequest,
+  reply: carryReply,
+  stream: (context) => new CarriedChatStream(context),
+};
+
+const SAMPLING = ["temperature", "top_p", "frequency_penalty", "presence_penalty"];
+
+function carryRequest(
+  { body, stream }: ParsedRequest,
+  { model, permittedOutput, shaping }: WriteOptions,
+): WrittenRequest {
+  const sent: JsonObject = { ...body, model };
+  const isNew = (body.max_completion_tokens ?? undefined) !== undefined;
+  const limit = shaping.outputLimit ?? (isNew ? "max_completion_tokens" : "max_tokens");
+  delete sent.max_tokens;
+  delete sent.max_completion_tokens;
+  sent[limit] = permittedOutput;
+  let dropped: string[] = [];
+  if (shaping.fixedSampling) dropped = withoutFields(sent, SAMPLING);
+  else if (!shaping.ownSampling) {
+    sent.temperature ??= DEFAULT_SAMPLING.temperature;
+    sent.top_p ??= DEFAULT_SAMPLING.topP;
+  }
+  if (stream) {
+    const options = isObject(body.stream_options) ? body.stream_options : {};
+    sent.stream_options = { ...options, include_usage: true };
+  }
+  return { body: sent, dropped };
+}
+
+function carryReply(reply: unknown, context: ReplyContext): Reply {
+  if (!isObject(reply) || !Array.isArray(reply.choices)) {
+    if (isObject(reply) && reply.error !== undefined) throw upstreamFault(reply.error);
+    throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
+  }
+  checkChoiceCount(reply);
+  const { choice } = context;
+  const choices = objects(reply.choices).map((one) =>
+    repairChoice(one, context, context.written.thinkTags ?? false)
+  );
+  if (choices.length === 0) {
+    throw new Refusal("upstream_unavailable", "The upstream's response holds no choice.");
+  }
+  choices.forEach(checkNotFailed);
+  const { usage } = chatReports(reply, choices[0]);
+  const body: JsonObject = {
+    ...reply,
+    id: context.id,
+    model: context.model,
+    system_fingerprint: text(reply.system_fingerprint) || context.fingerprint,
+    choices,
+  };
+  if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
+  return {
+    body,
+    choices: choice === undefined ? choices.length : 1,
+    usage,
+    withUsage: (counted) => ({ ...body, usage: writeChatUsage(counted) }),
+    countOutput() {
+      const meter = new Meter();
+      meterBeside(meter, reply);
+      for (const choice of choices) meterChoice(meter, choice);
+      return meter.tokens;
+    },
+    truncated(maxTokens) {
+      const { id, object, created } = reply;
+      const share = maxTokens / choices.length;
+      const cut = choices.map((choice) => truncatedChoice(choice, share));
+      return carryReply({ id, object, created, choices: cut }, context);
+    },
+  };
+}
+
+function truncatedChoice({ index, message }: JsonObject, maxTokens: number): JsonObject {
+  const budget = new OutputBudget(maxTokens);
+  const isFree = (field: string) => field === "role";
+  const taken = isObject(message) ? budget.takeFields(message, isFree) : message;
+  return { index, message: taken, logprobs: null, finish_reason: "length" };
+}
+
+class CarriedChatStream implements ReplyStream {
+  finished = false;
+  hasOutput = false;
+  hidesReasoning: boolean | undefined;
+  readonly #reports = new UsageReports();
+  readonly #meter = new Meter();
+  readonly #usage = new StreamUsage(this.#reports, () => this.#meter.tokens);
+  readonly #context: StreamContext;
+  readonly #wantsUsage: boolean;
+  readonly #ended = new Set<number>();
+  readonly #choices: number;
+  readonly #thinkTags: boolean;
+  /** By the index of their choice. */
+  readonly #repairs: Record<number, ChoiceRepair> = {};
+  #created: JsonValue;
+  /** The upstream's, or else the gateway's. */
+  #fingerprint: string;
+  #rawUsage: JsonObject | undefined;
+
+  constructor(context: ReplyContext) {
+    this.#context = streamContextOf(context);
+    this.#choices = context.request.choices;
+    this.#thinkTags = context.written.thinkTags ?? false;
+    this.#created = context.createdAtS;
+    this.#fingerprint = context.fingerprint;
+    this.#wantsUsage = wantsUsage(context);
+  }
+
+  get endedChoices(): number {
+    return this.#ended.size;
+  }
+
+  get hasFinishReason(): boolean {
+    return this.#ended.size >= this.#choices;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage.usage;
+  }
+
+  get partialUsage(): PartialUsage {
+    return this.#usage.partial;
+  }
+
+  get countedOutput(): number {
+    return this.#meter.tokens;
+  }
+
+  push({ data }: SseEvent): string {
+    if (data === "[DONE]") {
+      if (this.#ended.size === 0) throw brokenOff();
+      this.finished = true;
+      return "";
+    }
+    const chunk = parseChunk(data);
+    if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
+    const choices = objects(chunk.choices).map((choice) => this.#repaired(choice));
+    this.#take(chunk, choices);
+    if (choices.length === 0) return ""; // a usage chunk; one is sent at the end
+    const { id, model, choice } = this.#context;
+    const fingerprint = this.#fingerprint = text(chunk.system_fingerprint) || this.#fingerprint;
+    const sent: JsonObject = { ...chunk, id, model, system_fingerprint: fingerprint, choices };
+    if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
+    if (this.#wantsUsage) sent.usage = null;
+    else delete sent.usage;
+    return `data: ${JSON.stringify(sent)}\n\n`;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (this.#ended.size < this.#choices) throw brokenOff();
+    this.finished = true; // all choices have ended; some upstreams send no [DONE]
+  }
+
+  truncate(): string {
+    const { id, model, choice } = this.#context;
+    const indices = choice === undefined
+      ? Array.from({ length: this.#choices }, (_, index) => index)
+      : [choice];
+    return indices.filter((index) => !this.#ended.has(index)).map((index) => {
+      const chunk = {
+        id,
+        object: "chat.completion.chunk",
+        created: this.#created,
+        model,
+        system_fingerprint: this.#fingerprint,
+        choices: [{ index, delta: {}, logprobs: null, finish_reason: "length" }],
+        ...(this.#wantsUsage ? { usage: null } : {}),
+      };
+      return `data: ${JSON.stringify(chunk)}\n\n`;
+    }).join("");
+  }
+
+  close(usage: Usage): string {
+    if (this.#context.choice !== undefined) return "";
+    const last = this.#wantsUsage ? this.#report(usage) : undefined;
+    const context = { ...this.#context, fingerprint: this.#fingerprint };
+    return chatStreamEnd(context, this.#created, last);
+  }
+
+  ping(): string {
+    return ": ping\n\n";
+  }
+
+  /** The upstream's last report, if it says what is charged. */
+  #report(usage: Usage): JsonObject {
+    const raw = this.#rawUsage;
+    const said = new UsageReports().add(readChatUsage(raw)).usage;
+    return isSameUsage(usage, said) ? raw! : { ...raw, ...writeChatUsage(usage) };
+  }
+
+  #repaired(choice: JsonObject): JsonObject {
+    const index = typeof choice.index === "number" ? choice.index : 0;
+    const repair = this.#repairs[index] ??= new ChoiceRepair(
+      this.#context,
+      choice,
+      this.#thinkTags,
+    );
+    const repaired = repair.repair(choice);
+    if (!isObject(repaired.delta) || repaired.message === undefined) return repaired;
+    const { message: _, ...rest } = repaired; // the whole output so far, once more
+    return rest;
+  }
+
+  #take(chunk: JsonObject, choices: readonly JsonObject[]): void {
+    if (chunk.created !== undefined) this.#created = chunk.created;
+    if (meterBeside(this.#meter, chunk)) this.hasOutput = true;
+    for (const choice of choices) {
+      if (meterChoice(this.#meter, choice)) this.hasOutput = true;
+      checkNotFailed(choice);
+      if (typeof choice.finish_reason === "string") {
+        this.#ended.add(typeof choice.index === "number" ? choice.index : 0);
+      }
+      if (isObject(choice.delta) && saysReasoning(choice.delta)) this.hidesReasoning = false;
+    }
+    const reported = usageIn(chunk, choices[0]).find(readChatUsage);
+    if (reported === undefined) return;
+    this.#rawUsage = reported as JsonObject;
+    this.#reports.add(readChatUsage(reported));
+    this.#usage.note();
+  }
+}

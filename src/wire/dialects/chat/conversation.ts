@@ -1,0 +1,174 @@
+import { invalid } from "../../../ground/refusal.ts";
+import type { ParsedRequest } from "../dialect.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
+import { isEffort, type ReasoningRequest } from "../reasoning.ts";
+import { droppedFields } from "./dropped.ts";
+
+/**
+ * A chat request in neutral form.
+ *
+ * @throws {Refusal} `request_invalid` for what must not be dropped silently: functions, tools and calls of other
+ *   kinds, content parts without text.
+ */
+export function toConversation({ body }: ParsedRequest): Conversation {
+  if (items(body.functions).length > 0) {
+    throw invalid(
+      "functions",
+      "functions cannot be carried to this model's upstream: offer them as tools.",
+    );
+  }
+  const messages = objects(body.messages);
+  const isInstruction = ({ role }: JsonObject) => role === "system" || role === "developer";
+  const lead = messages.findIndex((message) => !isInstruction(message));
+  const leading = messages.slice(0, lead < 0 ? messages.length : lead);
+  const format = isObject(body.response_format) ? body.response_format : {};
+  const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined;
+  const instructions = leading.map(({ content }) => textOf(content));
+  if (format.type === "json_object") {
+    instructions.push("Answer with a single JSON object and nothing else.");
+  }
+  const allowed = allowedTools(body.tool_choice);
+  const tools = objects(body.tools).filter((tool) => isAllowed(tool, allowed)).map(toolOf);
+  if (allowed !== undefined && tools.length === 0) {
+    throw invalid("tool_choice", "tool_choice allows no tool that is in tools.");
+  }
+  const topK = Number.isSafeInteger(body.top_k) ? body.top_k as number : undefined;
+  const userField = ["safety_identifier", "user"].find((field) => isUserId(body[field]));
+  const used = [...(topK === undefined ? [] : ["top_k"]), ...(userField ? [userField] : [])];
+  return {
+    instructions: instructions.filter((one) => one !== "").join("\n\n"),
+    turns: messages.slice(leading.length).map((message) =>
+      isInstruction(message)
+        ? { role: "system", text: textOf(message.content) } as const
+        : turnOf(message)
+    ),
+    tools,
+    toolChoice: allowed === undefined ? choiceOf(body.tool_choice) : modeOf(allowed),
+    parallelTools: typeof body.parallel_tool_calls === "boolean"
+      ? body.parallel_tool_calls
+      : undefined,
+    temperature: typeof body.temperature === "number" ? body.temperature : undefined,
+    topP: typeof body.top_p === "number" ? body.top_p : undefined,
+    topK,
+    cacheKey: undefined, // only of use where it is carried
+    user: userField === undefined ? undefined : text(body[userField]),
+    stop: typeof body.stop === "string"
+      ? [body.stop]
+      : items(body.stop).filter((one) => typeof one === "string"),
+    schema: isObject(schema) ? schema : undefined,
+    reasoning: reasoningOf(body),
+    dropped: droppedFields(body, used),
+  };
+}
+
+function turnOf(message: JsonObject): Turn {
+  if (message.role === "tool") {
+    return {
+      role: "tool",
+      callId: text(message.tool_call_id) ?? "",
+      parts: partsOf(message.content),
+      failed: false,
+    };
+  }
+  if (message.role !== "assistant") return { role: "user", parts: partsOf(message.content) };
+  return {
+    role: "assistant",
+    reasoning: text(message.reasoning_content) ?? text(message.reasoning) ?? "",
+    text: textOf(message.content) || (text(message.refusal) ?? ""),
+    calls: objects(message.tool_calls).map((call): ToolCall => {
+      const own = call.function;
+      if (!isObject(own)) {
+        throw invalid(
+          "messages",
+          `A tool call of type '${text(call.type)}' cannot be sent to this model's upstream.`,
+        );
+      }
+      return {
+        id: text(call.id) ?? "",
+        name: text(own.name) ?? "",
+        args: text(own.arguments) ?? "",
+      };
+    }),
+  };
+}
+
+function partsOf(content: JsonValue | undefined): Part[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return objects(content).map((part): Part => {
+    if (part.type === "image_url") {
+      const url = text(part.image_url) ??
+        (isObject(part.image_url) ? text(part.image_url.url) : undefined);
+      return { type: "image", url: url ?? "" };
+    }
+    if (part.type === "file" && isObject(part.file) && text(part.file.file_data) !== undefined) {
+      return { type: "document", title: text(part.file.filename), url: text(part.file.file_data)! };
+    }
+    if (text(part.text) === undefined) {
+      throw invalid(
+        "messages",
+        `A part of type '${text(part.type)}' cannot be sent to this model's upstream.`,
+      );
+    }
+    return { type: "text", text: text(part.text)! };
+  });
+}
+
+function textOf(content: JsonValue | undefined): string {
+  return text(content) ??
+    objects(content).map((part) => text(part.text) ?? text(part.refusal) ?? "").join("");
+}
+
+function toolOf(tool: JsonObject): Tool {
+  const own = tool.function;
+  if (!isObject(own)) {
+    throw invalid(
+      "tools",
+      `A tool of type '${text(tool.type)}' cannot be offered by this model's upstream.`,
+    );
+  }
+  return {
+    name: text(own.name) ?? "",
+    description: text(own.description),
+    schema: isObject(own.parameters) ? own.parameters : { type: "object", properties: {} },
+    strict: typeof own.strict === "boolean" ? own.strict : undefined,
+  };
+}
+
+/** Ids of end users, as long as other dialects accept them. */
+function isUserId(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= 256;
+}
+
+/** A choice among some of the tools only. */
+function allowedTools(choice: JsonValue | undefined): JsonObject | undefined {
+  if (!isObject(choice) || choice.type !== "allowed_tools") return undefined;
+  return isObject(choice.allowed_tools) ? choice.allowed_tools : choice;
+}
+
+function isAllowed({ function: own }: JsonObject, allowed: JsonObject | undefined): boolean {
+  if (allowed === undefined || !isObject(own)) return true;
+  return objects(allowed.tools).some((one) =>
+    (isObject(one.function) ? one.function.name : one.name) === own.name
+  );
+}
+
+function modeOf({ mode }: JsonObject): "auto" | "required" {
+  return mode === "required" ? "required" : "auto";
+}
+
+/** As `applyReasoning` has left it. */
+function reasoningOf({ thinking, reasoning_effort: effort }: JsonObject): ReasoningRequest {
+  return {
+    ...(isObject(thinking) ? { enabled: thinking.type === "enabled" } : {}),
+    ...(isEffort(effort) ? { effort } : {}),
+  };
+}
+
+function choiceOf(choice: JsonValue | undefined): Conversation["toolChoice"] {
+  if (choice === "auto" || choice === "none" || choice === "required") return choice;
+  if (isObject(choice) && isObject(choice.function)) {
+    return { name: text(choice.function.name) ?? "" };
+  }
+  return undefined;
+}

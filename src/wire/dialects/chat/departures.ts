@@ -1,0 +1,76 @@
+/** What chat upstreams write in another way than the dialect documents: said in the documented way, the same object where nothing departs. */
+
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import type { ThinkTags } from "./think_tags.ts";
+
+/**
+ * A message or delta with its text in `content` and its reasoning in `reasoning_content`. Mistral's models send both as parts of the content
+ * (docs.mistral.ai, reasoning), and servers without a parser for reasoning leave it between tags in the text.
+ *
+ * @param tags Takes reasoning out of the text, where an upstream is known to leave it there.
+ */
+export function withOwnReasoning(said: JsonObject, tags?: ThinkTags): JsonObject {
+  const parted = Array.isArray(said.content) ? fromParts(said, objects(said.content)) : said;
+  const content = text(parted.content);
+  if (tags === undefined || content === undefined) return parted;
+  const taken = tags.take(content);
+  if (taken.text === content && taken.reasoning === "") return parted;
+  return { ...parted, content: taken.text, ...reasoned(parted, taken.reasoning) };
+}
+
+function fromParts(said: JsonObject, parts: readonly JsonObject[]): JsonObject {
+  if (!parts.every(({ type }) => type === "thinking" || type === "text")) return said;
+  const reasoning = parts.map((part) => part.type === "thinking" ? textOf(part.thinking) : "");
+  const content = parts.map((part) => part.type === "thinking" ? "" : text(part.text) ?? "").join(
+    "",
+  );
+  return {
+    ...said,
+    content: content === "" ? null : content,
+    ...reasoned(said, reasoning.join("")),
+  };
+}
+
+function reasoned(said: JsonObject, reasoning: string): JsonObject {
+  const all = (text(said.reasoning_content) ?? "") + reasoning;
+  return all === "" ? {} : { reasoning_content: all };
+}
+
+/** A text, or the texts of parts. */
+export function textOf(content: JsonValue | undefined): string {
+  return text(content) ?? objects(content).map((part) => text(part.text) ?? "").join("");
+}
+
+const FINISHES = new Set(["stop", "length", "tool_calls", "content_filter", "function_call"]);
+
+/** Reasons by other names: those of other dialects, of Gemini, Mistral and DeepSeek. Every other name stands for an ordinary end. */
+const OTHER_FINISHES: Readonly<Record<string, string>> = {
+  max_tokens: "length",
+  max_output_tokens: "length",
+  model_length: "length",
+  model_context_window_exceeded: "length",
+  insufficient_system_resource: "length",
+  tool_use: "tool_calls",
+  tool_call: "tool_calls",
+  safety: "content_filter",
+  recitation: "content_filter",
+  blocklist: "content_filter",
+  prohibited_content: "content_filter",
+  spii: "content_filter",
+  sensitive: "content_filter",
+  refusal: "content_filter",
+};
+
+/** A finish reason that the dialect documents: SDKs type it, and agents compare it. `error` (OpenRouter) stays: it is a failure. */
+export function documentedFinish(reason: JsonValue | undefined): JsonValue | undefined {
+  if (typeof reason !== "string" || reason === "" || reason === "error") return reason;
+  if (FINISHES.has(reason)) return reason;
+  const plain = reason.toLowerCase();
+  return FINISHES.has(plain) ? plain : OTHER_FINISHES[plain] ?? "stop";
+}
+
+/** What a completion, or a chunk of one, reports: in its own field, in Groq's, or in a choice. */
+export function usageIn(body: JsonObject, choice: JsonObject | undefined): readonly unknown[] {
+  const groq = isObject(body.x_groq) ? body.x_groq.usage : undefined;
+  return [body.usage, groq, choice?.usage];
+}

@@ -1,0 +1,172 @@
+import { parseJson } from "../../json/mod.ts";
+import { Refusal } from "../../../ground/refusal.ts";
+import { isObject, type JsonObject, objects, text } from "../json.ts";
+import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
+import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
+import { callNumber, CallReader } from "./calls.ts";
+import { documentedFinish, textOf, usageIn, withOwnReasoning } from "./departures.ts";
+import { sealOf } from "./extra_content.ts";
+import { ThinkTags, type Told } from "./think_tags.ts";
+import { tooMuch, upstreamFault } from "../upstream_error.ts";
+import { UsageReports } from "../usage_reports.ts";
+import { readChatUsage } from "./usage.ts";
+
+/** Finish reasons of chat upstreams. `tool_calls` without a call is a plain stop. */
+const FINISHES: Readonly<Record<string, Finish>> = {
+  stop: "stop",
+  length: "length",
+  tool_calls: "tools",
+  function_call: "tools",
+  content_filter: "refused",
+};
+
+/** One chunk's JSON. */
+export function parseChunk(data: string): JsonObject {
+  try {
+    const chunk = parseJson(data);
+    if (isObject(chunk)) {
+      checkChoiceCount(chunk);
+      return chunk;
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+  }
+  throw new Refusal(
+    "upstream_unavailable",
+    "The upstream sent an invalid chat-completions stream.",
+  );
+}
+
+/** Choices of one reply; a request may ask for 8. */
+const MAX_CHOICES = 128;
+
+/** @throws {Refusal} `upstream_unavailable` for more choices, or higher indices, than state can be kept for. */
+export function checkChoiceCount({ choices }: JsonObject): void {
+  const all = objects(choices);
+  const isFew = all.length <= MAX_CHOICES &&
+    all.every(({ index }) => typeof index !== "number" || index >= 0 && index < MAX_CHOICES);
+  if (isFew) return;
+  throw tooMuch(`The upstream sent more than ${MAX_CHOICES} choices.`);
+}
+
+/** @throws {Refusal} `upstream_unavailable` for a choice that failed: some upstreams say so in `finish_reason` only. */
+export function checkNotFailed(choice: JsonObject): void {
+  if (choice.finish_reason !== "error") return;
+  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its response.");
+}
+
+/**
+ * The delta of a chunk's choice. Some upstreams send a whole message instead; after deltas it only repeats them.
+ *
+ * @param hasOutput Whether the choice had output before.
+ */
+export function deltaOf(choice: JsonObject, hasOutput: boolean): JsonObject | undefined {
+  const delta = isObject(choice.delta) || hasOutput ? choice.delta : choice.message;
+  return isObject(delta) ? delta : undefined;
+}
+
+/**
+ * Reads a whole chat completion, its first choice, as a stream of one chunk.
+ *
+ * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no completion.
+ */
+export function readChatReply(body: unknown, options: ReadOptions): ReadReply {
+  const choice = isObject(body) ? objects(body.choices)[0] : undefined;
+  if (!isObject(body) || choice === undefined || !isObject(choice.message)) {
+    if (isObject(body) && isObject(body.error)) throw upstreamFault(body.error);
+    throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
+  }
+  const reader = new ChatReader(options);
+  const events = reader.readChunk({ choices: [{ ...choice, index: 0 }] });
+  return { events, usage: chatReports(body, choice).usage };
+}
+
+/** What a completion, or a chunk of one, reports; some upstreams do so in a choice. */
+export function chatReports(
+  body: JsonObject,
+  choice: JsonObject | undefined,
+  reports = new UsageReports(),
+): UsageReports {
+  return reports.add(usageIn(body, choice).map(readChatUsage).find(Boolean));
+}
+
+/** Reads the chunks of a chat stream as neutral events. */
+export class ChatReader implements EventReader {
+  /** Whether `[DONE]` came. */
+  done = false;
+  readonly reports = new UsageReports();
+  hidesReasoning: boolean | undefined;
+  readonly #calls = new CallReader();
+  readonly #tags: ThinkTags | undefined;
+  #hasOutput = false;
+  #refused = false;
+
+  constructor({ thinkTags = false }: ReadOptions) {
+    this.#tags = thinkTags ? new ThinkTags() : undefined;
+  }
+
+  read(data: string): ReplyEvent[] {
+    if (data === "[DONE]") {
+      this.done = true;
+      return [];
+    }
+    return this.readChunk(parseChunk(data));
+  }
+
+  readChunk(chunk: JsonObject): ReplyEvent[] {
+    if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
+    const events: ReplyEvent[] = [];
+    const choice = objects(chunk.choices).find(({ index }) => (index ?? 0) === 0);
+    const reason = text(documentedFinish(choice?.finish_reason)) ?? "";
+    if (choice !== undefined) {
+      const delta = deltaOf(choice, this.#hasOutput);
+      if (delta !== undefined) events.push(...this.#delta(withOwnReasoning(delta, this.#tags)));
+      if (reason !== "" && this.#tags !== undefined) events.push(...told(this.#tags.end()));
+      this.#hasOutput ||= events.length > 0;
+    }
+    chatReports(chunk, choice, this.reports);
+    if (choice !== undefined) checkNotFailed(choice);
+    if (reason !== "") {
+      events.push({
+        type: "finish",
+        finish: this.#refused ? "refused" : FINISHES[reason] ?? "stop",
+        stopped: text(choice?.stop_reason), // vLLM names the stop sequence that was met
+      });
+    }
+    return events;
+  }
+
+  /** A delta in the order in which clients expect it: reasoning, text, calls. */
+  #delta(delta: JsonObject): ReplyEvent[] {
+    const events: ReplyEvent[] = [];
+    const reasoning = text(delta.reasoning_content) || text(delta.reasoning) ||
+      objects(delta.reasoning_details).map((one) => text(one.text) || text(one.summary) || "")
+        .join("");
+    if (reasoning !== "") {
+      this.hidesReasoning = false;
+      events.push({ type: "reasoning", text: reasoning });
+    }
+    const refusal = text(delta.refusal) ?? "";
+    if (refusal !== "") this.#refused = true;
+    for (const content of [textOf(delta.content), refusal]) {
+      if (content !== "") events.push({ type: "text", text: content });
+    }
+    events.push(...sealOf(delta, undefined));
+    for (const call of objects(delta.tool_calls)) {
+      const event = this.#calls.read(call);
+      events.push(...sealOf(call, callNumber(event)), event);
+    }
+    // the form before tools
+    if (isObject(delta.function_call)) {
+      events.push(this.#calls.read({ index: 0, function: delta.function_call }));
+    }
+    return events;
+  }
+}
+
+function told({ reasoning, text }: Told): ReplyEvent[] {
+  const events: ReplyEvent[] = [];
+  if (reasoning !== "") events.push({ type: "reasoning", text: reasoning });
+  if (text !== "") events.push({ type: "text", text });
+  return events;
+}

@@ -1,0 +1,167 @@
+import type { ReplyContext } from "../dialect.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { argsText, CallReader, CallWriter, madeCallId } from "./calls.ts";
+import { documentedFinish, withOwnReasoning } from "./departures.ts";
+import { deltaOf } from "./read_reply.ts";
+import { ThinkTags } from "./think_tags.ts";
+
+/** What repaired choices are named by. */
+type ReplyNames = Pick<ReplyContext, "id" | "choice">;
+
+/**
+ * Repairs what chat SDKs fail over in the chunks of one choice, and leaves everything else as it is.
+ *
+ * - The first delta has a role, and no delta an empty one: SDKs reject either.
+ * - Of a tool call the id, type and name come with its first piece and never again, indices are dense and
+ *   one call's own: Ollama sends parallel calls under one index, which the `openai` SDK joins to one.
+ * - A reply that calls tools ends with `tool_calls`: some upstreams send `stop`, and agents stop then. Reasons that the dialect does not
+ *   document become those that it does.
+ * - Reasoning among the parts of the content, or between tags in it, is in a field of its own (`departures.ts`).
+ */
+export class ChoiceRepair {
+  readonly #replyId: string;
+  #hasBegun = false;
+  /** Whether it calls tools of another kind, whose pieces are not understood. */
+  #hasOthers = false;
+  #reader: CallReader | undefined;
+  #writer: CallWriter | undefined;
+
+  readonly #tags: ThinkTags | undefined;
+
+  /** @param choice Its first chunk's. */
+  constructor(names: ReplyNames, choice: JsonObject, thinkTags: boolean) {
+    this.#replyId = choiceId(names, choice);
+    this.#tags = thinkTags ? new ThinkTags() : undefined;
+  }
+
+  /** Returns a chunk's choice repaired; the same object when nothing is wrong with it. */
+  repair(choice: JsonObject): JsonObject {
+    const sent = deltaOf(choice, this.#hasBegun);
+    const finish = finishOf(choice.finish_reason, (this.#writer?.named ?? 0) > 0);
+    const isLast = typeof finish === "string";
+    const delta = this.#withHeld(sent === undefined ? {} : this.#delta(sent), isLast);
+    const index = typeof choice.index === "number" ? choice.index : 0;
+    if (
+      delta === choice.delta && finish === choice.finish_reason && index === choice.index
+    ) return choice;
+    const { message: _, ...rest } = choice;
+    return { ...rest, index, delta, finish_reason: finish ?? null };
+  }
+
+  /** The last delta, with what was held back as it might have begun a tag. */
+  #withHeld(delta: JsonObject, isLast: boolean): JsonObject {
+    const held = isLast ? this.#tags?.end() : undefined;
+    if (held === undefined || held.reasoning + held.text === "") return delta;
+    const reasoning = (text(delta.reasoning_content) ?? "") + held.reasoning;
+    const said = reasoning === "" ? {} : { reasoning_content: reasoning };
+    return { ...delta, ...said, content: (text(delta.content) ?? "") + held.text };
+  }
+
+  #delta(sent: JsonObject): JsonObject {
+    const delta = withOwnReasoning(sent, this.#tags);
+    const first = !this.#hasBegun;
+    this.#hasBegun = true;
+    let repaired = delta;
+    if (first && !text(delta.role)) repaired = { ...delta, role: "assistant" };
+    else if (delta.role === "") {
+      const { role: _, ...rest } = delta;
+      repaired = rest;
+    }
+    if (!Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) return repaired;
+    const pieces = objects(delta.tool_calls);
+    this.#hasOthers ||= pieces.some(({ type }) =>
+      (type ?? "function") !== "function" && type !== ""
+    );
+    if (this.#hasOthers) return repaired;
+    const calls = pieces.flatMap((piece) => this.#call(piece));
+    if (calls.every((call, at) => call === pieces[at]) && calls.length === pieces.length) {
+      return repaired;
+    }
+    const { tool_calls: _, ...rest } = repaired;
+    return calls.length === 0 ? rest : { ...rest, tool_calls: calls };
+  }
+
+  #call(piece: JsonObject): JsonObject[] {
+    this.#reader ??= new CallReader();
+    this.#writer ??= new CallWriter(this.#replyId);
+    const written = this.#writer.write(this.#reader.read(piece));
+    if (written === undefined) return [];
+    const { index, opening, args } = written;
+    if (isUnchanged(piece, index, opening, args)) return [piece];
+    const { id: _, type, function: own, ...rest } = piece;
+    const { name: __, arguments: ___, ...more } = isObject(own) ? own : {};
+    const begins = opening && { id: opening.id, type: text(type) || "function" };
+    const named = opening && { name: opening.name };
+    return [{ ...rest, index, ...begins, function: { ...more, ...named, arguments: args } }];
+  }
+}
+
+/** Whether a piece is already as a client expects it; one without `arguments` adds nothing to them. */
+function isUnchanged(
+  piece: JsonObject,
+  index: number,
+  opening: { readonly id: string; readonly name: string } | undefined,
+  args: string,
+): boolean {
+  const own = piece.function;
+  if (!isObject(own) || piece.index !== index || (own.arguments ?? "") !== args) return false;
+  return opening === undefined
+    ? !("id" in piece || "type" in piece || "name" in own)
+    : piece.id === opening.id && own.name === opening.name && text(piece.type) !== undefined &&
+      piece.type !== "";
+}
+
+/** Basis of the ids for calls that have none: different for each of several choices. */
+function choiceId({ id, choice }: ReplyNames, { index }: JsonObject): string {
+  const own = choice ?? index;
+  return typeof own === "number" && own > 0 ? `${id}_${own}` : id;
+}
+
+function finishOf(reason: JsonValue | undefined, called: boolean): JsonValue | undefined {
+  const finish = documentedFinish(reason);
+  return called && finish === "stop" ? "tool_calls" : finish;
+}
+
+/** The same for the choice of a whole reply. */
+export function repairChoice(
+  choice: JsonObject,
+  names: ReplyNames,
+  thinkTags: boolean,
+): JsonObject {
+  if (!isObject(choice.message)) return choice;
+  const message = ownReasoning(choice.message, thinkTags);
+  const calls = objects(message.tool_calls);
+  const replyId = choiceId(names, choice);
+  const repaired = calls.map((call, at) => repairCall(call, madeCallId(replyId, at)));
+  const finish = finishOf(choice.finish_reason, calls.length > 0);
+  const isUnchangedCalls = repaired.every((call, at) => call === calls[at]);
+  const isUnchanged = isUnchangedCalls && message === choice.message;
+  if (isUnchanged && finish === choice.finish_reason && text(message.role)) return choice;
+  const more = isUnchangedCalls ? {} : { tool_calls: repaired };
+  return {
+    ...choice,
+    message: { ...message, role: text(message.role) || "assistant", ...more },
+    finish_reason: finish ?? null,
+  };
+}
+
+/** A whole message with its reasoning in a field of its own. */
+function ownReasoning(message: JsonObject, thinkTags: boolean): JsonObject {
+  if (!thinkTags) return withOwnReasoning(message);
+  const tags = new ThinkTags();
+  const said = withOwnReasoning(message, tags);
+  const held = tags.end();
+  return held.reasoning + held.text === "" ? said : message; // a tag that never ends is text
+}
+
+function repairCall(call: JsonObject, id: string): JsonObject {
+  const own = isObject(call.function) ? call.function : undefined;
+  const isWhole = text(call.id) && text(call.type);
+  if (own === undefined || isWhole && typeof own.arguments === "string") return call;
+  return {
+    ...call,
+    id: text(call.id) || id,
+    type: text(call.type) || "function",
+    function: { ...own, arguments: argsText(own.arguments) },
+  };
+}

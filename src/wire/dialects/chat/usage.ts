@@ -1,0 +1,43 @@
+import { isObject, type JsonObject } from "../json.ts";
+import { firstCount, inner, type Usage } from "../usage.ts";
+import type { UsageReport } from "../usage_reports.ts";
+
+/**
+ * What a chat upstream reports; undefined for a value that is no report.
+ *
+ * Cached tokens stand in four places, by provider: `prompt_tokens_details.cached_tokens`,
+ * `cached_tokens`, `prompt_cache_hit_tokens`, or nowhere.
+ */
+export function readChatUsage(value: unknown): UsageReport | undefined {
+  if (!isObject(value)) return undefined;
+  const inputTokens = firstCount(value.prompt_tokens);
+  const outputTokens = firstCount(value.completion_tokens);
+  if (inputTokens === undefined || outputTokens === undefined) return undefined;
+  const details = inner(value, "prompt_tokens_details");
+  return {
+    inputTokens,
+    cachedTokens: firstCount(
+      details.cached_tokens,
+      value.cached_tokens,
+      value.prompt_cache_hit_tokens,
+    ),
+    cacheWrittenTokens: firstCount(details.cache_write_tokens),
+    outputTokens,
+    reasoningTokens: firstCount(inner(value, "completion_tokens_details").reasoning_tokens),
+    totalTokens: firstCount(value.total_tokens),
+  };
+}
+
+/** Usage as a chat client reads it. */
+export function writeChatUsage(usage: Usage): JsonObject {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedTokens,
+      ...(usage.cacheWrittenTokens > 0 ? { cache_write_tokens: usage.cacheWrittenTokens } : {}),
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}

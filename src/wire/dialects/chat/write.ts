@@ -1,0 +1,145 @@
+import type { WriteOptions } from "../dialect.ts";
+import { upstreamIds } from "../neutral/call_ids.ts";
+import type { Concept, Conversation, Part, Tool, Turn } from "../neutral/conversation.ts";
+import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
+import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { pairResults, withIds } from "../neutral/tool_results.ts";
+import { withoutDocuments } from "../neutral/without_documents.ts";
+import type { JsonObject } from "../json.ts";
+import { shortName } from "../neutral/tool_names.ts";
+import { extrasIn } from "./extra_content.ts";
+
+/** Writes a conversation's fields in the chat dialect. */
+export function writeConversation(
+  conversation: Conversation,
+  { shaping, ...target }: Pick<WriteOptions, "shaping" | "upstream" | "model">,
+): { readonly body: JsonObject; readonly dropped: readonly Concept[] } {
+  const { topK: takesTopK = false, withoutFiles = false } = shaping;
+  const { instructions, tools, toolChoice, parallelTools, stop, schema } = conversation;
+  const { temperature, topP, topK, user } = conversation;
+  const turns = withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
+  const body: JsonObject = {
+    messages: [
+      ...(instructions === "" ? [] : [{ role: "system", content: instructions }]),
+      ...messagesOf(
+        withIds(pairResults(foldSystemMessages(turns)), (ids) => upstreamIds(ids, "chat")),
+        target,
+      ),
+    ],
+  };
+  if (tools.length > 0) {
+    body.tools = tools.map(toolOf);
+    if (toolChoice !== undefined) body.tool_choice = choiceOf(toolChoice);
+    if (parallelTools !== undefined) body.parallel_tool_calls = parallelTools;
+  }
+  if (temperature !== undefined) body.temperature = temperature;
+  if (topP !== undefined) body.top_p = topP;
+  if (topK !== undefined && takesTopK) body.top_k = topK;
+  if (stop.length > 0) body.stop = [...stop];
+  if (user !== undefined) body.user = user;
+  if (schema !== undefined) {
+    body.response_format = {
+      type: "json_schema",
+      json_schema: { name: "response", strict: true, schema: withoutMeta(schema) },
+    };
+  }
+  const dropped: Concept[] = [];
+  if (topK !== undefined && !takesTopK) dropped.push("topK");
+  if (turns !== conversation.turns) dropped.push("documents");
+  return { body, dropped };
+}
+
+/** The upstream and its model: what they want back is returned to them alone. */
+type Target = Pick<WriteOptions, "upstream" | "model">;
+
+function messagesOf(turns: readonly Turn[], target: Target): JsonObject[] {
+  const messages: JsonObject[] = [];
+  /** Parts that tool messages cannot hold; they follow in a user message. */
+  const attached: Part[] = [];
+  turns.forEach((turn, at) => {
+    if (turn.role === "user") messages.push({ role: "user", content: contentOf(turn.parts) });
+    if (turn.role === "assistant") messages.push(assistantOf(turn, target));
+    if (turn.role !== "tool") return;
+    const content = resultText(turn, attached);
+    messages.push({ role: "tool", tool_call_id: turn.callId, content });
+    if (turns[at + 1]?.role === "tool" || attached.length === 0) return;
+    messages.push({ role: "user", content: contentOf(attached.splice(0)) });
+  });
+  return messages;
+}
+
+type AssistantTurn = Turn & { role: "assistant" };
+type ToolTurn = Turn & { role: "tool" };
+
+function assistantOf(turn: AssistantTurn, target: Target): JsonObject {
+  const { reasoning, text, calls } = turn;
+  const extras = extrasIn(ownSeals(turn, target));
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...extras.message,
+    ...(calls.length === 0 ? {} : {
+      tool_calls: calls.map(({ id, name, args }, number) => ({
+        ...extras.calls.get(number),
+        id,
+        type: "function",
+        function: { name: shortName(name), arguments: args },
+      })),
+    }),
+  };
+}
+
+function resultText({ parts, failed }: ToolTurn, attached: Part[]): string {
+  const texts = parts.map((part) => {
+    if (part.type === "text") return part.text;
+    attached.push(part);
+    return `[${part.type} ${attached.length}, see below]`;
+  }).filter((one) => one !== "");
+  const text = texts.join("\n");
+  if (failed) return text === "" ? "Error" : `Error: ${text}`;
+  return text === "" ? "(no output)" : text;
+}
+
+function contentOf(parts: readonly Part[]): string | JsonObject[] {
+  if (parts.every((part) => part.type === "text")) {
+    return parts.map((part) => part.text).join("\n\n");
+  }
+  return parts.map((part) => {
+    switch (part.type) {
+      case "text":
+        return { type: "text", text: part.text };
+      case "image":
+        return { type: "image_url", image_url: { url: part.url } };
+      case "document":
+        return {
+          type: "file",
+          file: { filename: part.title ?? "document.pdf", file_data: part.url },
+        };
+    }
+  });
+}
+
+function toolOf({ name, description, schema, strict }: Tool): JsonObject {
+  return {
+    type: "function",
+    function: {
+      name: shortName(name),
+      ...(description === undefined ? {} : { description }),
+      parameters: withoutMeta(schema),
+      ...(strict === undefined ? {} : { strict }),
+    },
+  };
+}
+
+function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject | string {
+  return typeof choice === "string"
+    ? choice
+    : { type: "function", function: { name: shortName(choice.name) } };
+}
+
+/** Some upstreams fail over `$schema`, and none needs it. */
+function withoutMeta(schema: JsonObject): JsonObject {
+  const { $schema: _, ...rest } = schema;
+  return rest;
+}

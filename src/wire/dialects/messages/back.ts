@@ -1,0 +1,70 @@
+import { invalid } from "../../../ground/refusal.ts";
+import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
+import { isObject, items, type JsonObject, withoutFields } from "../json.ts";
+import type { Conversation } from "../neutral/conversation.ts";
+import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { versionHeaders } from "./headers.ts";
+import { MessagesReader, readMessagesReply } from "./read_reply.ts";
+import { MIN_BUDGET_TOKENS } from "./schema.ts";
+import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { isSequence, writeConversation } from "./write.ts";
+
+/** Messages as upstreams speak it. */
+export const messagesBack: Back = {
+  path: "/messages",
+  authorization: (key) => ({ "x-api-key": key }),
+  versionHeaders,
+  write,
+  readReply: readMessagesReply,
+  reader: () => new MessagesReader(),
+};
+
+/** Tokens that reasoning may take when it is switched on without a number. */
+const BUDGET_TOKENS = 16_000;
+
+function write(conversation: Conversation, options: WriteConversationOptions): WrittenRequest {
+  const { model, upstream, permittedOutput, shaping, stream, fields } = options;
+  const { signedReasoning = false } = shaping;
+  const { effort } = conversation.reasoning;
+  const enabled = effort === "none" ? false : conversation.reasoning.enabled;
+  const written = writeConversation(conversation, {
+    signed: signedReasoning,
+    upstream,
+    model,
+  });
+  const sent: JsonObject = { model, ...written, max_tokens: permittedOutput };
+  const dropped: string[] = [];
+  let thinking = enabled === undefined ? undefined : thinkingOf(enabled, permittedOutput);
+  if (enabled !== undefined && thinking === undefined) dropped.push(fields.reasoning);
+  if (effort !== undefined && effort !== "none") {
+    const config = isObject(sent.output_config) ? sent.output_config : {};
+    sent.output_config = { ...config, effort: effort === "minimal" ? "low" : effort };
+    // there an effort alone limits the output, and does not switch reasoning on
+    if (signedReasoning) thinking ??= { type: "adaptive" };
+  }
+  if (thinking !== undefined) sent.thinking = thinking;
+  const reasons = thinking !== undefined && thinking.type !== "disabled";
+  if (shaping.fixedSampling || reasons) {
+    dropped.push(...withoutFields(sent, ["temperature", "top_p", "top_k"]));
+  } else if (!shaping.ownSampling) {
+    sent.temperature ??= DEFAULT_SAMPLING.temperature;
+  }
+  const losesReasoning = conversation.turns.some((turn) =>
+    turn.role === "assistant" && turn.reasoning !== "" && ownSeals(turn, options).length === 0
+  );
+  if (signedReasoning && losesReasoning) dropped.push(fields.earlierReasoning);
+  if (!conversation.stop.every(isSequence)) dropped.push(fields.stop);
+  if (items(sent.messages).length === 0) {
+    const param = fields.messages;
+    throw invalid(param, `${param} must have at least one user or assistant message with content.`);
+  }
+  if (stream) sent.stream = true;
+  return { body: sent, dropped };
+}
+
+/** Undefined when the permitted output leaves no room for reasoning. */
+function thinkingOf(enabled: boolean, permittedOutput: number): JsonObject | undefined {
+  if (!enabled) return { type: "disabled" };
+  const budget = Math.min(BUDGET_TOKENS, permittedOutput - 1);
+  return budget < MIN_BUDGET_TOKENS ? undefined : { type: "enabled", budget_tokens: budget };
+}

@@ -1,0 +1,289 @@
+import {
+  type Bridge,
+  type ParsedRequest,
+  type Reply,
+  type ReplyContext,
+  type ReplyStream,
+  type StreamContext,
+  streamContextOf,
+  type WriteOptions,
+  type WrittenRequest,
+} from "../dialect.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+  withoutFields,
+} from "../json.ts";
+import { Meter, SEALED_CHARS_PER_TOKEN } from "../meter.ts";
+import { meterEvent } from "../meter_reply.ts";
+import { HostedCalls } from "../hosted_calls.ts";
+import { OutputBudget } from "../output_budget.ts";
+import type { SseEvent } from "../sse/mod.ts";
+import type { Usage } from "../usage.ts";
+import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
+import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { brokenOff } from "../upstream_error.ts";
+import { legalId } from "../neutral/call_ids.ts";
+import { CallIds, withUpstreamIds } from "./call_ids.ts";
+import { checkMessage, parseEvent } from "./read_reply.ts";
+import { MIN_BUDGET_TOKENS } from "./schema.ts";
+import { readFirstUsage, readMessagesUsage, writeMessagesUsage } from "./usage.ts";
+import { sealedText } from "./seals.ts";
+import { SIGNATURE } from "./writer.ts";
+
+/**
+ * Messages between a client and an upstream that both speak it: bodies go on as the objects that they are.
+ *
+ * Changed in a request: `model`, `max_tokens`, a reasoning budget that is not below it, the defaults of
+ * `temperature` (where the model does not reason) and of the effort, and for an upstream that verifies signatures
+ * what other upstreams wrote. Changed in a reply: `id`, `model`, and ids of calls that the conversation has already.
+ */
+export const messagesCarry: Bridge = {
+  singleChoice: true,
+  request: carryRequest,
+  reply: carryReply,
+  stream: (context) => new CarriedMessagesStream(context),
+};
+
+const SAMPLING = ["temperature", "top_p", "top_k"];
+
+function carryRequest(
+  { body }: ParsedRequest,
+  { model, permittedOutput, shaping }: WriteOptions,
+): WrittenRequest {
+  const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
+  const messages = objects(body.messages).map(withoutSeals);
+  sent.messages = shaping.signedReasoning
+    ? messages.flatMap(asWrittenThere)
+    : withUpstreamIds(messages);
+  if (isObject(body.thinking)) sent.thinking = withinLimit(body.thinking, permittedOutput);
+  const thinks = isObject(sent.thinking) && sent.thinking.type !== "disabled";
+  const dropped: string[] = [];
+  if (!thinks && isObject(body.thinking) && body.thinking.type !== "disabled") {
+    dropped.push("thinking");
+  }
+  if (shaping.fixedSampling) dropped.push(...withoutFields(sent, SAMPLING));
+  else if (!thinks && !shaping.ownSampling) {
+    sent.temperature ??= DEFAULT_SAMPLING.temperature;
+  }
+  return { body: sent, dropped };
+}
+
+/** A message without what the gateway sealed for other upstreams. */
+function withoutSeals(message: JsonObject): JsonObject {
+  const { content } = message;
+  if (!objects(content).some((block) => sealedText(block) !== undefined)) return message;
+  return {
+    ...message,
+    content: objects(content).flatMap((block) => {
+      if (sealedText(block) === undefined) return [block];
+      return block.type === "thinking" ? [{ ...block, signature: SIGNATURE }] : [];
+    }),
+  };
+}
+
+/**
+ * A message as an upstream accepts it that verifies what it gets back. An earlier reply may have come from another
+ * upstream: reasoning that the gateway signed is dropped, and ids are escaped as its dialect requires.
+ */
+function asWrittenThere(message: JsonObject): JsonObject[] {
+  if (!Array.isArray(message.content)) return [message];
+  const content = message.content
+    .filter((block) => !(isObject(block) && block.signature === SIGNATURE))
+    .map((block) => {
+      if (!isObject(block)) return block;
+      if (block.type === "tool_use") return { ...block, id: legalId(text(block.id) ?? "") };
+      if (block.type !== "tool_result") return block;
+      return { ...block, tool_use_id: legalId(text(block.tool_use_id) ?? "") };
+    });
+  return content.length === 0 ? [] : [{ ...message, content }];
+}
+
+/** Reasoning has to leave room for text: its budget must be below `max_tokens`, which the gateway may have lowered. */
+function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject {
+  const { budget_tokens: budget } = thinking;
+  if (typeof budget !== "number" || budget < permittedOutput) return thinking;
+  return permittedOutput > MIN_BUDGET_TOKENS
+    ? { ...thinking, budget_tokens: permittedOutput - 1 }
+    : { type: "disabled" };
+}
+
+function carryReply(reply: unknown, context: ReplyContext): Reply {
+  const { id, model, request } = context;
+  checkMessage(reply);
+  const ids = new CallIds(request.body, "messages");
+  const content = reply.content.map((block) => isObject(block) ? withUniqueId(block, ids) : block);
+  const body: JsonObject = { ...reply, id, model, content };
+  const hosted = new HostedCalls();
+  for (const block of objects(reply.content)) hosted.block(block);
+  const { usage } = new UsageReports().add(readMessagesUsage(reply.usage));
+  return {
+    choices: 1,
+    usage,
+    hostedCalls: hosted.calls,
+    body,
+    withUsage: (usage) => ({ ...body, usage: writeMessagesUsage(usage) }),
+    countOutput() {
+      const meter = new Meter();
+      const { id: _id, model: _model, ...rest } = reply;
+      meter.addTexts(rest);
+      return meter.tokens;
+    },
+    truncated(maxTokens) {
+      const { type, role } = reply;
+      const budget = new OutputBudget(maxTokens);
+      const cut = objects(reply.content).flatMap((block) => truncatedBlock(block, budget));
+      const end = { stop_reason: "max_tokens", stop_sequence: null };
+      return carryReply({ type, role, content: cut, ...end }, context);
+    },
+  };
+}
+
+/** Texts are cut; a block of another kind is kept or dropped as a whole. */
+function truncatedBlock(block: JsonObject, budget: OutputBudget): JsonObject[] {
+  const field = block.type === "thinking" ? "thinking" : "text";
+  const whole = text(block[field]);
+  if (whole === undefined) return budget.takeWhole(block) ? [block] : [];
+  const taken = budget.take(whole);
+  return taken === "" ? [] : [{ ...block, [field]: taken }];
+}
+
+/** Whether an event begins a block with what a tool at the upstream has found. */
+function isFoundByTool({ content_block: block }: JsonObject): boolean {
+  return isObject(block) && /_tool_result$/.test(text(block.type) ?? "");
+}
+
+function withUniqueId(block: JsonObject, ids: CallIds): JsonObject {
+  if (block.type !== "tool_use" || typeof block.id !== "string") return block;
+  return { ...block, id: ids.unique(block.id) };
+}
+
+class CarriedMessagesStream implements ReplyStream {
+  finished = false;
+  hasOutput = false;
+  readonly #context: StreamContext;
+  readonly #ids: CallIds;
+  hidesReasoning: boolean | undefined;
+  hiddenTokens = 0;
+  readonly #hostsTools: boolean;
+  /** Tokens when the open block began. */
+  #tokensBefore = 0;
+  readonly #reports = new UsageReports();
+  readonly #meter = new Meter();
+  readonly #usage = new StreamUsage(this.#reports, () => this.#meter.tokens);
+  readonly #hosted = new HostedCalls();
+  #stopped = false;
+  /** Index of the block that has begun and not ended. */
+  #open: JsonValue | undefined;
+
+  constructor(context: ReplyContext) {
+    this.#context = streamContextOf(context);
+    this.#ids = new CallIds(context.request.body, "messages");
+    this.#hostsTools = context.request.hostsTools ?? false;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage.usage;
+  }
+
+  get partialUsage(): PartialUsage {
+    return this.#usage.partial;
+  }
+
+  get hostedCalls(): ReadonlyMap<string, number> {
+    return this.#hosted.calls;
+  }
+
+  get endedChoices(): number {
+    return this.#stopped ? 1 : 0;
+  }
+
+  get hasFinishReason(): boolean {
+    return this.#stopped;
+  }
+
+  get countedOutput(): number {
+    return this.#meter.tokens;
+  }
+
+  push({ data }: SseEvent): string {
+    const event = parseEvent(data);
+    switch (event.type) {
+      case "message_start":
+        if (isObject(event.message)) {
+          this.#reports.add(readFirstUsage(event.message.usage));
+          event.message = { ...event.message, id: this.#context.id, model: this.#context.model };
+        }
+        break;
+      case "content_block_stop":
+        this.#open = undefined;
+        break;
+      case "content_block_start":
+        this.#open = event.index;
+        if (isObject(event.content_block)) {
+          this.#tokensBefore = this.#meter.tokens;
+          if (event.content_block.type === "thinking") this.hidesReasoning ??= true;
+          if (event.content_block.type === "redacted_thinking") this.hidesReasoning = false;
+          this.#hosted.block(event.content_block);
+          event.content_block = withUniqueId(event.content_block, this.#ids);
+        }
+        break;
+      case "content_block_delta":
+        if (isObject(event.delta) && event.delta.type === "signature_delta") {
+          this.#noteSeal(text(event.delta.signature) ?? "");
+        }
+        break;
+      case "message_delta":
+        this.#reports.add(readMessagesUsage(event.usage));
+        if (isObject(event.delta) && typeof event.delta.stop_reason === "string") {
+          this.#stopped = true;
+        }
+        break;
+      case "message_stop":
+        if (!this.#stopped) throw brokenOff();
+        this.finished = true;
+        return ""; // sent when the usage is settled
+    }
+    const isFound = this.#hostsTools && isFoundByTool(event);
+    if (isFound || meterEvent(this.#meter, event)) this.hasOutput = true;
+    this.#usage.note();
+    return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  }
+
+  /** A signature seals all of the reasoning before it, of which the text may be a summary. */
+  #noteSeal(signature: string): void {
+    const shown = this.#meter.tokens - this.#tokensBefore;
+    this.hiddenTokens += Math.max(0, Math.ceil(signature.length / SEALED_CHARS_PER_TOKEN) - shown);
+    this.hidesReasoning = false;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (!this.#stopped) throw brokenOff();
+    this.finished = true;
+  }
+
+  truncate(): string {
+    const events: JsonObject[] = [
+      ...(this.#open === undefined ? [] : [{ type: "content_block_stop", index: this.#open }]),
+      {
+        type: "message_delta",
+        delta: { stop_reason: "max_tokens", stop_sequence: null },
+        usage: { output_tokens: this.countedOutput },
+      },
+    ];
+    return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join("");
+  }
+
+  close(_usage: Usage): string {
+    return 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+  }
+
+  ping(): string {
+    return 'event: ping\ndata: {"type":"ping"}\n\n';
+  }
+}

@@ -1,0 +1,197 @@
+import { parseJson } from "../../json/mod.ts";
+import { Refusal } from "../../../ground/refusal.ts";
+import type { EventReader, ReadReply } from "../dialect.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
+import { upstreamFault } from "../upstream_error.ts";
+import { UsageReports } from "../usage_reports.ts";
+import { readFirstUsage, readMessagesUsage } from "./usage.ts";
+
+const FINISHES: Readonly<Record<string, Finish>> = {
+  end_turn: "stop",
+  stop_sequence: "stop",
+  pause_turn: "stop",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  tool_use: "tools",
+  refusal: "refused",
+};
+
+/** Tells reasoning that the upstream hides from the signature of one that it shows: a signature has no such character. */
+const REDACTED = "redacted.";
+
+/** A block of reasoning as its upstream sealed it. */
+export function sealedBlock({ text, seal }: Pick<SealedReasoning, "text" | "seal">): JsonObject {
+  return seal.startsWith(REDACTED)
+    ? { type: "redacted_thinking", data: seal.slice(REDACTED.length) }
+    : { type: "thinking", thinking: text, signature: seal };
+}
+
+/** Parses an event's JSON. @throws {Refusal} the error that it reports. */
+export function parseEvent(data: string): JsonObject {
+  let event: unknown;
+  try {
+    event = parseJson(data);
+  } catch {
+    event = undefined;
+  }
+  if (!isObject(event) || typeof event.type !== "string") {
+    throw new Refusal(
+      "upstream_unavailable",
+      "The upstream sent an invalid messages stream.",
+    );
+  }
+  if (event.type === "error") throw upstreamFault(event.error);
+  return event;
+}
+
+/**
+ * Reads a whole message.
+ *
+ * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message.
+ */
+export function readMessagesReply(body: unknown): ReadReply {
+  checkMessage(body);
+  const reader = new MessagesReader();
+  const events = objects(body.content).flatMap((block, index) => [
+    ...reader.beginBlock(index, block),
+    ...reader.endBlock(index),
+  ]);
+  const { usage } = new UsageReports().add(readMessagesUsage(body.usage));
+  return { events: [...events, ...finishOf(body)], usage };
+}
+
+/** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message. */
+export function checkMessage(body: unknown): asserts body is JsonObject & { content: JsonValue[] } {
+  if (isObject(body) && Array.isArray(body.content)) return;
+  if (isObject(body) && isObject(body.error)) throw upstreamFault(body.error);
+  throw new Refusal("upstream_unavailable", "The upstream's response is not a message.");
+}
+
+/** Reads the events of a messages stream as neutral events. */
+export class MessagesReader implements EventReader {
+  /** Whether `message_stop` came. */
+  done = false;
+  readonly reports = new UsageReports();
+  hidesReasoning: boolean | undefined;
+  /** Tool blocks that are open: the input that came with their start, until a delta comes. */
+  readonly #inputs = new Map<number, string>();
+  /** Calls that are open, by their blocks: some upstreams use an index again. */
+  readonly #keys = new Map<number, string>();
+  #callCount = 0;
+  /** Signatures of reasoning blocks that are open. */
+  readonly #signatures = new Map<number, string>();
+
+  read(data: string): ReplyEvent[] {
+    const event = parseEvent(data);
+    switch (event.type) {
+      case "message_start":
+        if (isObject(event.message)) this.reports.add(readFirstUsage(event.message.usage));
+        return [];
+      case "content_block_start":
+        return isObject(event.content_block)
+          ? this.beginBlock(indexOf(event), event.content_block)
+          : [];
+      case "content_block_delta":
+        return isObject(event.delta) ? this.#delta(indexOf(event), event.delta) : [];
+      case "content_block_stop":
+        return this.endBlock(indexOf(event));
+      case "message_delta": {
+        this.reports.add(readMessagesUsage(event.usage));
+        return isObject(event.delta) ? finishOf(event.delta) : [];
+      }
+      case "message_stop":
+        this.done = true;
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  /** A block begins, with whatever it holds already. */
+  beginBlock(index: number, block: JsonObject): ReplyEvent[] {
+    switch (block.type) {
+      case "text":
+        return textEvents("text", text(block.text));
+      case "thinking":
+        this.hidesReasoning = true; // the text is a summary of it, or empty
+        this.#signatures.set(index, text(block.signature) ?? "");
+        return textEvents("reasoning", text(block.thinking));
+      case "redacted_thinking": {
+        this.hidesReasoning = true;
+        const data = text(block.data) ?? "";
+        return data === "" ? [] : [{ type: "seal", seal: `${REDACTED}${data}` }];
+      }
+      case "tool_use": {
+        const input = isObject(block.input) ? JSON.stringify(block.input) : "{}";
+        this.#inputs.set(index, input);
+        const [id, name] = [text(block.id) || undefined, text(block.name) || undefined];
+        const key = `call${this.#callCount++}`;
+        this.#keys.set(index, key);
+        return [{ type: "call", key, id, name, args: "" }];
+      }
+      default:
+        return [];
+    }
+  }
+
+  /** A block ends: its signature follows now, and the input of a call that came with its start, or that is empty. */
+  endBlock(index: number): ReplyEvent[] {
+    const seal = this.#signatures.get(index);
+    this.#signatures.delete(index);
+    if (seal !== undefined && seal !== "") return [{ type: "seal", seal }];
+    const input = this.#inputs.get(index);
+    this.#inputs.delete(index);
+    const ended = input === undefined ? [] : [this.#call(index, input)];
+    this.#keys.delete(index);
+    return ended;
+  }
+
+  /** A piece of the arguments of the call in a block; one that was never begun has no name, and is none. */
+  #call(index: number, args: string): ReplyEvent {
+    const key = this.#keys.get(index) ?? `unknown${index}`;
+    return { type: "call", key, id: undefined, name: undefined, args };
+  }
+
+  #delta(index: number, delta: JsonObject): ReplyEvent[] {
+    switch (delta.type) {
+      case "text_delta":
+        return textEvents("text", text(delta.text));
+      case "thinking_delta":
+        return textEvents("reasoning", text(delta.thinking));
+      case "signature_delta": {
+        const before = this.#signatures.get(index);
+        const more = text(delta.signature) ?? "";
+        if (before !== undefined) this.#signatures.set(index, before + more);
+        return [];
+      }
+      case "input_json_delta": {
+        const args = text(delta.partial_json) ?? "";
+        if (args === "") return [];
+        this.#inputs.delete(index);
+        return [this.#call(index, args)];
+      }
+      default:
+        return [];
+    }
+  }
+}
+
+/** A `stop_reason` as a neutral event. */
+function finishOf(message: JsonObject): ReplyEvent[] {
+  const reason = text(message.stop_reason);
+  if (reason === undefined) return [];
+  return [{
+    type: "finish",
+    finish: FINISHES[reason] ?? "stop",
+    stopped: text(message.stop_sequence),
+  }];
+}
+
+function textEvents(type: "text" | "reasoning", value: string | undefined): ReplyEvent[] {
+  return value === undefined || value === "" ? [] : [{ type, text: value }];
+}
+
+function indexOf(event: JsonObject): number {
+  return typeof event.index === "number" ? event.index : 0;
+}

@@ -1,0 +1,316 @@
+import { Refusal } from "../../../ground/refusal.ts";
+import {
+  type ReplyContext,
+  type ReplyWriter,
+  type StreamContext,
+  streamContextOf,
+} from "../dialect.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
+import { JsonProgress } from "../neutral/json_progress.ts";
+import { countedUsage, type Usage } from "../usage.ts";
+import { CallIds } from "./call_ids.ts";
+import { writeMessagesUsage } from "./usage.ts";
+
+/** Signs reasoning that was translated: clients drop or reject thinking blocks without a signature. */
+export const SIGNATURE = "sluice.1";
+
+/** Why a reply ended, in the words of messages. */
+function stopReason(
+  finish: Finish,
+  { called, stopped }: { called: boolean; stopped: boolean },
+): string {
+  if (finish === "length") return "max_tokens";
+  if (finish === "refused") return "refusal";
+  if (called) return "tool_use"; // some upstreams finish with "stop" although they called a tool
+  return stopped ? "stop_sequence" : "end_turn";
+}
+
+type BlockKind = "thinking" | "redacted" | "text" | "tool";
+
+/** What waits until the arguments of a call are complete. */
+type HeldEvent = ReplyEvent & { type: "text" | "reasoning" | "seal" };
+
+/** A tool call that is being written. */
+interface Call {
+  readonly key: string;
+  id: string | undefined;
+  name: string | undefined;
+  /** Arguments that wait for their block. */
+  waiting: string;
+  state: "waiting" | "open" | "closed";
+  readonly progress: JsonProgress;
+}
+
+/**
+ * Writes neutral events as a messages reply. A stream is well-formed whatever comes in: one
+ * `message_start`; a block is opened before its deltas and closed after them; a delta's type fits its
+ * block; indices are dense. Of interleaved tool calls one is sent as it arrives; the others,
+ * and text in between, wait until its arguments are complete.
+ */
+export class MessagesWriter implements ReplyWriter {
+  readonly #context: StreamContext;
+  readonly #ids: CallIds;
+  /** Whether the client asked for reasoning, so that it knows blocks of it that it cannot read. */
+  readonly #takesThinking: boolean;
+  #started = false;
+  #index = -1;
+  #open: BlockKind | undefined;
+  readonly #calls: Call[] = [];
+  /** Text that came while a call was open. */
+  readonly #held: HeldEvent[] = [];
+  /** What signs the reasoning that is being written. */
+  #signature = SIGNATURE;
+  #finish: Finish | undefined;
+  #stopped: string | undefined;
+
+  constructor(context: ReplyContext) {
+    this.#context = streamContextOf(context);
+    const { thinking } = context.request.body;
+    this.#ids = new CallIds(context.request.body, "chat");
+    this.#takesThinking = isObject(thinking) && thinking.type !== "disabled";
+  }
+
+  get finished(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  write(event: ReplyEvent): string {
+    switch (event.type) {
+      case "reasoning":
+      case "text":
+        return this.#text(event);
+      case "call":
+        return this.#call(event);
+      case "seal":
+        return this.#seal(event);
+      case "finish":
+        this.#finish = event.finish;
+        this.#stopped = event.stopped;
+        return "";
+    }
+  }
+
+  close(usage: Usage): string {
+    let rest = this.#start() + this.#closeBlock();
+    for (const call of this.#calls) {
+      if (call.state === "waiting" && call.name !== undefined) {
+        rest += this.#openCall(call) + this.#closeBlock();
+      }
+    }
+    for (const held of this.#held.splice(0)) rest += this.#writeHeld(held);
+    rest += this.#closeBlock();
+    const called = this.#calls.some(({ name }) => name !== undefined);
+    const stopped = this.#stopped !== undefined && !called;
+    return rest + event("message_delta", {
+      delta: {
+        stop_reason: stopReason(this.#finish ?? "stop", { called, stopped }),
+        stop_sequence: stopped ? this.#stopped! : null,
+      },
+      usage: writeMessagesUsage(usage),
+    }) + event("message_stop", {});
+  }
+
+  ping(): string {
+    return this.#start() + event("ping", {});
+  }
+
+  whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {
+    const { id, model } = this.#context;
+    const content = this.#content(events);
+    const finish = events.find((event) => event.type === "finish");
+    const called = content.some(({ type }) => type === "tool_use");
+    const stopped = finish?.stopped !== undefined && !called;
+    return (usage) => ({
+      id,
+      type: "message",
+      role: "assistant",
+      model,
+      content,
+      stop_reason: stopReason(finish?.finish ?? "stop", { called, stopped }),
+      stop_sequence: stopped ? finish!.stopped! : null,
+      usage: writeMessagesUsage(usage),
+    });
+  }
+
+  #content(events: readonly ReplyEvent[]): JsonObject[] {
+    const content: JsonObject[] = [];
+    for (const event of events) {
+      if (event.type === "reasoning") {
+        content.push({ type: "thinking", thinking: event.text, signature: SIGNATURE });
+      } else if (event.type === "seal") {
+        const last = content.at(-1);
+        if (last?.signature === SIGNATURE && !event.isOfCall) {
+          last.signature = this.#sealed(event.seal);
+        } else if (event.isOfCall || this.#takesThinking) {
+          content.push({ type: "redacted_thinking", data: this.#sealed(event.seal) });
+        }
+      } else if (event.type === "text") {
+        content.push({ type: "text", text: event.text });
+      } else if (event.type === "call" && event.name !== undefined) {
+        const id = event.id ?? this.#madeId(content.length);
+        const input = toolInput(event.args);
+        content.push({ type: "tool_use", id: this.#ids.unique(id), name: event.name, input });
+      }
+    }
+    return content;
+  }
+
+  /** The id of a call to which its upstream gave none. */
+  #madeId(number: number): string {
+    return `toolu_${this.#context.id.replace(/^msg_/, "")}_${number}`;
+  }
+
+  #start(): string {
+    if (this.#started) return "";
+    this.#started = true;
+    return event("message_start", {
+      message: {
+        id: this.#context.id,
+        type: "message",
+        role: "assistant",
+        model: this.#context.model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: writeMessagesUsage(countedUsage(this.#context.inputTokens, 0)), // some clients read the input only here,
+      },
+    });
+  }
+
+  #text(event: ReplyEvent & { type: "text" | "reasoning" }): string {
+    const text = this.#start() + this.#advance();
+    if (this.#open === "tool") {
+      this.#held.push(event);
+      return text;
+    }
+    return text + this.#writeText(event);
+  }
+
+  #writeText({ type, text }: ReplyEvent & { type: "text" | "reasoning" }): string {
+    const kind = type === "text" ? "text" : "thinking";
+    const opened = this.#open === kind ? "" : this.#closeBlock() + this.#openBlock(
+      kind,
+      kind === "text"
+        ? { type: "text", text: "" }
+        : { type: "thinking", thinking: "", signature: "" },
+    );
+    return opened + this.#delta(
+      kind === "text" ? { type: "text_delta", text } : { type: "thinking_delta", thinking: text },
+    );
+  }
+
+  /** What an upstream wants back is the signature of the reasoning before it, or a block that clients return as it is. */
+  #seal(event: ReplyEvent & { type: "seal" }): string {
+    const text = this.#start() + this.#advance();
+    if (this.#open === "tool") {
+      this.#held.push(event);
+      return text;
+    }
+    return text + this.#writeSeal(event);
+  }
+
+  #writeHeld(held: HeldEvent): string {
+    return held.type === "seal" ? this.#writeSeal(held) : this.#writeText(held);
+  }
+
+  #writeSeal({ seal, isOfCall = false }: ReplyEvent & { type: "seal" }): string {
+    if (this.#open === "thinking" && !isOfCall) {
+      this.#signature = this.#sealed(seal);
+      return this.#closeBlock();
+    }
+    if (!isOfCall && !this.#takesThinking) return "";
+    const block = { type: "redacted_thinking", data: this.#sealed(seal) };
+    return this.#closeBlock() + this.#openBlock("redacted", block) + this.#closeBlock();
+  }
+
+  #sealed(seal: string): string {
+    const { sealer, source } = this.#context;
+    return sealer.seal("reasoning", { ...source, parts: [{ text: "", seal }] });
+  }
+
+  #call(piece: ReplyEvent & { type: "call" }): string {
+    let call = this.#calls.find(({ key }) => key === piece.key);
+    if (call === undefined) {
+      const progress = new JsonProgress();
+      call = {
+        key: piece.key,
+        id: undefined,
+        name: undefined,
+        waiting: "",
+        state: "waiting",
+        progress,
+      };
+      this.#calls.push(call);
+    }
+    call.id ??= piece.id;
+    call.name ??= piece.name;
+    if (call.state === "closed") return ""; // its JSON was complete: what follows does not belong to it
+    call.progress.add(piece.args);
+    if (call.state === "open") return this.#arguments(piece.args);
+    call.waiting += piece.args;
+    return this.#start() + this.#advance();
+  }
+
+  /** Closes a call that is complete, and opens the next one that can be sent. */
+  #advance(): string {
+    let text = "";
+    while (true) {
+      const open = this.#calls.find(({ state }) => state === "open");
+      if (open !== undefined && !open.progress.complete) return text;
+      const next = this.#calls.find(({ state }) => state === "waiting");
+      if (open !== undefined) {
+        text += this.#closeBlock();
+        for (const held of this.#held.splice(0)) text += this.#writeHeld(held);
+      }
+      if (next?.name === undefined) return text;
+      text += this.#openCall(next);
+    }
+  }
+
+  #openCall(call: Call): string {
+    call.id ??= this.#madeId(this.#calls.indexOf(call));
+    const block = { type: "tool_use", id: this.#ids.unique(call.id), name: call.name!, input: {} };
+    const text = this.#closeBlock() + this.#openBlock("tool", block) +
+      this.#arguments(call.waiting);
+    call.state = "open";
+    call.waiting = "";
+    return text;
+  }
+
+  #arguments(args: string): string {
+    return args === "" ? "" : this.#delta({ type: "input_json_delta", partial_json: args });
+  }
+
+  #openBlock(kind: BlockKind, block: JsonObject): string {
+    this.#open = kind;
+    this.#index++;
+    return event("content_block_start", { index: this.#index, content_block: block });
+  }
+
+  #closeBlock(): string {
+    if (this.#open === undefined) return "";
+    const signature = this.#open === "thinking"
+      ? this.#delta({ type: "signature_delta", signature: this.#signature })
+      : "";
+    this.#signature = SIGNATURE;
+    for (const call of this.#calls) if (call.state === "open") call.state = "closed";
+    this.#open = undefined;
+    return signature + event("content_block_stop", { index: this.#index });
+  }
+
+  #delta(delta: JsonObject): string {
+    return event("content_block_delta", { index: this.#index, delta });
+  }
+}
+
+function toolInput(args: string): JsonObject {
+  const input = parseArgs(args);
+  if (input !== undefined) return input;
+  const message = "The upstream called a tool with arguments that are not JSON. Please try again.";
+  throw new Refusal("upstream_unavailable", message);
+}
+
+function event(type: string, fields: JsonObject): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+}

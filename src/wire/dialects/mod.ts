@@ -1,0 +1,88 @@
+/**
+ * The wire formats. Each is a folder with two ends, a front for clients and a back for upstreams, and a row in
+ * `registry.ts`; whatever two different ends meet in is the neutral form.
+ *
+ * Promise: between the same dialect a body goes on as the object that it is; a stream's events
+ * are the same however its bytes are cut; no transcript is kept. Wire names stay in here.
+ * Leaves to others: limits, prices, sockets.
+ *
+ * @module
+ */
+
+export { type ClientTags, clientTags } from "./client_tags.ts";
+export { openAiErrorWords } from "./error_words.ts";
+export { writeChatUsage } from "./chat/mod.ts";
+export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
+export type {
+  AppliedReasoning,
+  Back,
+  Bridge,
+  Dialect,
+  Front,
+  HeaderLookup,
+  ImageView,
+  MeteredPart,
+  MultipleChoices,
+  ParsedRequest,
+  RefusedRequest,
+  Reply,
+  ReplyContext,
+  ReplyState,
+  ReplyStream,
+  Shaping,
+  WriteOptions,
+  WrittenRequest,
+} from "./dialect.ts";
+export { chatDepartures } from "./chat/named_departures.ts";
+export type { ReplyEvent } from "./neutral/conversation.ts";
+export { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
+export { messagesErrorWords, writeMessagesUsage } from "./messages/mod.ts";
+export { type MeteredInput, meterInput, meterInTurns, meterRequest } from "./meter_request.ts";
+export { isOpenEnded } from "./open_ended.ts";
+export { parseDetached } from "./parse_detached.ts";
+export {
+  type Effort,
+  EFFORTS,
+  fitEffort,
+  mayReason,
+  nearestEffort,
+  type Reasoning,
+  type ReasoningRequest,
+  type RouteReasoning,
+} from "./reasoning.ts";
+export {
+  bridgeBetween,
+  DIALECT_NAMES,
+  type DialectName,
+  DIALECTS,
+  frontSpoken,
+  wholeReplyStream,
+} from "./registry.ts";
+export { requestSchemas } from "./request_schemas.ts";
+export {
+  connectionFault,
+  errorFrame,
+  readTurnFrame,
+  turnBody,
+  TurnEvents,
+  type TurnFault,
+  type TurnFrame,
+  writeResponsesUsage,
+} from "./responses/mod.ts";
+export { SEALED_PREFIX, type SealedKind, type Sealer } from "./sealer.ts";
+export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
+export {
+  BrokenOff,
+  brokenOff,
+  isContextError,
+  isModelError,
+  readUpstreamError,
+  ReportedError,
+  tooLongMessage,
+  tooMuch,
+  type UpstreamError,
+  upstreamFault,
+} from "./upstream_error.ts";
+export { countedUsage, firstCount, isSameUsage, NO_USAGE, type Usage } from "./usage.ts";
+export { type InputUsage, type PartialUsage, UsageReports } from "./usage_reports.ts";
+export { validate } from "./validation.ts";

@@ -1,0 +1,163 @@
+/**
+ * What all dialects have in common, in none's words. A translation goes through it: one dialect is read into it,
+ * another is written from it.
+ */
+
+import { parseJson } from "../../json/mod.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import type { ReasoningRequest } from "../reasoning.ts";
+
+/** What a conversation holds that a dialect may have no place for. */
+export type Concept =
+  | "messages"
+  | "documents"
+  | "temperature"
+  | "topP"
+  | "topK"
+  | "stop"
+  | "reasoning"
+  | "earlierReasoning";
+
+/** A piece of a user's message or of a tool's result. */
+export type Part =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly url: string }
+  | { readonly type: "document"; readonly title: string | undefined; readonly url: string };
+
+/** A call of a tool. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text, as the model wrote it. */
+  readonly args: string;
+}
+
+/** A piece of reasoning that only the target which wrote it can verify or read. */
+export interface SealedReasoning {
+  /** The upstream's name, and the model's there. */
+  readonly upstream: string;
+  readonly model: string;
+  /** Empty where the upstream hides it. */
+  readonly text: string;
+  /** A signature of the text or, where `text` is empty, the reasoning itself in a form that only its upstream can read. */
+  readonly seal: string;
+}
+
+/** One message of a conversation. */
+export type Turn =
+  | { readonly role: "user"; readonly parts: readonly Part[] }
+  /** An instruction in the middle of the conversation. */
+  | { readonly role: "system"; readonly text: string }
+  | {
+    readonly role: "assistant";
+    readonly reasoning: string;
+    /** The same reasoning as its upstream sealed it, where the client returned that. */
+    readonly sealed?: readonly SealedReasoning[];
+    readonly text: string;
+    readonly calls: readonly ToolCall[];
+  }
+  | {
+    readonly role: "tool";
+    readonly callId: string;
+    readonly parts: readonly Part[];
+    readonly failed: boolean;
+  };
+
+/** A tool on offer. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly schema: JsonObject;
+  readonly strict: boolean | undefined;
+}
+
+/** A whole request. */
+export interface Conversation {
+  readonly instructions: string;
+  readonly turns: readonly Turn[];
+  readonly tools: readonly Tool[];
+  readonly toolChoice: "auto" | "none" | "required" | { readonly name: string } | undefined;
+  readonly parallelTools: boolean | undefined;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly topK: number | undefined;
+  readonly stop: readonly string[];
+  /** The end user's id, for the provider. */
+  readonly user: string | undefined;
+  /** Names the conversation for the provider's prompt cache, and nothing else. */
+  readonly cacheKey: string | undefined;
+  /** JSON Schema that the reply must satisfy. */
+  readonly schema: JsonObject | undefined;
+  readonly reasoning: ReasoningRequest;
+  /** Fields of the request that have no place here. */
+  readonly dropped: readonly string[];
+  /** Tokens of what the conversation says besides what the client sent; 0 if undefined. */
+  readonly addedTokens?: number | undefined;
+}
+
+/** Why a reply ended. */
+export type Finish = "stop" | "length" | "tools" | "refused";
+
+/** A piece of a reply. */
+export type ReplyEvent =
+  | { readonly type: "reasoning"; readonly text: string }
+  /** Ends a piece of reasoning: what its upstream wants back with it, or instead of a text that it hides. */
+  | {
+    readonly type: "seal";
+    readonly seal: string;
+    /** Whether it belongs to the message or the call that follows, and not to the reasoning before it. */
+    readonly isOfCall?: boolean | undefined;
+  }
+  | { readonly type: "text"; readonly text: string }
+  /** A piece of a tool call; `key` tells calls apart, id and name come with its first pieces. */
+  | {
+    readonly type: "call";
+    readonly key: string;
+    readonly id: string | undefined;
+    readonly name: string | undefined;
+    readonly args: string;
+  }
+  | { readonly type: "finish"; readonly finish: Finish; readonly stopped: string | undefined };
+
+/** JSON text of a call's arguments as an object; undefined when it is not one. */
+export function parseArgs(args: string): JsonObject | undefined {
+  if (args.trim() === "") return {};
+  try {
+    const value = parseJson(args);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An id that is too long to be one holds text. */
+function longId(id: string | undefined): string {
+  return id !== undefined && id.length > 64 ? id : "";
+}
+
+/** Counts an event's text. Returns whether it has any. */
+export function countEvent(counter: { add(text: string): void }, event: ReplyEvent): boolean {
+  const text = event.type === "call"
+    ? `${longId(event.id)}${event.name ?? ""}${event.args}`
+    : event.type === "text" || event.type === "reasoning"
+    ? event.text
+    : "";
+  counter.add(text);
+  return text !== "";
+}
+
+/** Joins the pieces of each tool call into its first one. */
+export function joinCalls(events: readonly ReplyEvent[]): ReplyEvent[] {
+  const pieces = Map.groupBy(
+    events.filter((event) => event.type === "call"),
+    ({ key }) => key,
+  );
+  return events.flatMap((event): ReplyEvent[] => {
+    if (event.type !== "call") return [event];
+    const own = pieces.get(event.key)!;
+    if (own[0] !== event) return [];
+    const id = own.find((piece) => piece.id !== undefined)?.id;
+    const name = own.find((piece) => piece.name !== undefined)?.name;
+    return [{ ...event, id, name, args: own.map(({ args }) => args).join("") }];
+  });
+}

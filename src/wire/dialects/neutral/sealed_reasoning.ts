@@ -1,0 +1,50 @@
+import type { ParsedRequest } from "../dialect.ts";
+import { isObject, items, type JsonObject, objects, text } from "../json.ts";
+import type { SealedReasoning, Turn } from "./conversation.ts";
+
+/** What one upstream's model sealed of a turn: it is returned to that one alone. */
+export function ownSeals(
+  { sealed = [] }: Turn & { role: "assistant" },
+  { upstream, model }: { readonly upstream: string; readonly model: string },
+): readonly SealedReasoning[] {
+  return sealed.filter((piece) => piece.upstream === upstream && piece.model === model);
+}
+
+/** Reasoning that the gateway has sealed and opened again: its texts, and what upstreams sealed in it. */
+export function openedReasoning(
+  { upstream, model, parts }: JsonObject,
+): { readonly texts: string[]; readonly sealed: SealedReasoning[] } {
+  const texts: string[] = [];
+  const sealed: SealedReasoning[] = [];
+  for (const part of items(parts)) {
+    if (!isObject(part)) continue;
+    const own = text(part.text) ?? "";
+    const seal = text(part.seal);
+    if (own !== "") texts.push(own);
+    if (seal !== undefined && typeof upstream === "string" && typeof model === "string") {
+      sealed.push({ upstream, model, text: own, seal });
+    }
+  }
+  return { texts, sealed };
+}
+
+/** What was opened, as another route may use it: its reasoning without the seals, which are for the route that wrote it. */
+export function forRoute(opened: ParsedRequest["opened"], route: string): ParsedRequest["opened"] {
+  if (opened === undefined || [...opened.values()].every((value) => !isForeign(value, route))) {
+    return opened;
+  }
+  return new Map(
+    [...opened].map(([sealed, value]) => [
+      sealed,
+      isForeign(value, route) ? { ...value, parts: objects(value.parts).map(withoutSeal) } : value,
+    ]),
+  );
+}
+
+function isForeign(value: JsonObject, route: string): boolean {
+  return Array.isArray(value.parts) && value.route !== route;
+}
+
+function withoutSeal({ seal: _, ...part }: JsonObject): JsonObject {
+  return part;
+}

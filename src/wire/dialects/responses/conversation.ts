@@ -1,0 +1,155 @@
+import { invalid } from "../../../ground/refusal.ts";
+import { cacheKeyOf } from "../cache_key.ts";
+import type { ParsedRequest } from "../dialect.ts";
+import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import type { Conversation, Tool, Turn } from "../neutral/conversation.ts";
+import { addedBySummary, addedByTools } from "./added_tokens.ts";
+import { isCompaction, summarized } from "./compaction.ts";
+import { INPUT_SCHEMA } from "./custom_input.ts";
+import { droppedFields, userField } from "./dropped.ts";
+import { inputItems, isInstruction, kindOf, SETTING_KINDS } from "./items.ts";
+import { allowedTools, chosenTool, type OfferedTool, offerOf, ToolNames } from "./tools.ts";
+import { instructionOf, turnsOf } from "./turns.ts";
+
+/**
+ * A responses request in neutral form.
+ *
+ * @throws {Refusal} `request_invalid` for what must not be dropped silently: a hosted tool that is forced or the only one,
+ *   content parts that cannot be translated.
+ */
+export function toConversation(request: ParsedRequest): Conversation {
+  const { body, session, opened } = request;
+  const isSummary = isCompaction(request);
+  const offer = offerOf(body);
+  const names = new ToolNames(body, offer);
+  const all = inputItems(body).filter((item) => !SETTING_KINDS.has(kindOf(item) ?? ""));
+  const lead = all.findIndex((item) => !isInstruction(item));
+  const leading = all.slice(0, lead < 0 ? all.length : lead);
+  const turns = turnsOf(all.slice(leading.length), { names, opened });
+  const format = isSummary ? undefined : formatOf(body);
+  const instructions = [text(body.instructions) ?? "", ...leading.map(instructionOf)];
+  if (format?.type === "json_object") {
+    instructions.push("Answer with a single JSON object and nothing else.");
+  }
+  checkContent(body, { turns, isSummary, hasInstructions: instructions.some((one) => one !== "") });
+  if (!isSummary) checkHosted(body, offer.hosted, offer.tools.length);
+  const tools = isSummary ? [] : allowedTools(body, offer.tools);
+  const field = userField(body);
+  return {
+    instructions: instructions.filter((one) => one !== "").join("\n\n"),
+    turns: isSummary ? summarized(turns) : turns,
+    tools: toolsOf(tools, names),
+    toolChoice: isSummary ? undefined : choiceOf(body.tool_choice, tools, names),
+    parallelTools: typeof body.parallel_tool_calls === "boolean"
+      ? body.parallel_tool_calls
+      : undefined,
+    temperature: typeof body.temperature === "number" ? body.temperature : undefined,
+    topP: typeof body.top_p === "number" ? body.top_p : undefined,
+    topK: undefined,
+    cacheKey: session === undefined ? undefined : cacheKeyOf(session),
+    user: field === undefined ? undefined : text(body[field]),
+    stop: [],
+    schema: isObject(format?.schema) ? format.schema : undefined,
+    reasoning: request.reasoning ?? {},
+    dropped: droppedFields(request, offer.hosted),
+    addedTokens: isSummary ? addedBySummary(turns) : addedByTools(tools, names),
+  };
+}
+
+/** The format of the reply's text: the last update of it, else the request's own. */
+function formatOf(body: JsonObject): JsonObject | undefined {
+  const texts = [body, ...inputItems(body).filter((one) => kindOf(one) === "configuration_update")]
+    .map((one) => one.text);
+  return texts.map((one) => isObject(one) ? one.format : undefined).findLast(isObject);
+}
+
+interface Content {
+  readonly turns: readonly Turn[];
+  readonly hasInstructions: boolean;
+  readonly isSummary: boolean;
+}
+
+function checkContent(body: JsonObject, { turns, hasInstructions, isSummary }: Content): void {
+  if (turns.length > 0 || hasInstructions && !isSummary) return;
+  const kinds = [...new Set(inputItems(body).map((item) => kindOf(item) ?? ""))].slice(0, 6);
+  throw invalid(
+    "input",
+    `input holds no content that this model's upstream supports: ${kinds.join(", ")}.`,
+  );
+}
+
+/** A tool that runs on the server may be listed beside others, and is left out then; nothing may depend on it. */
+function checkHosted(
+  { tool_choice: choice }: JsonObject,
+  hosted: readonly string[],
+  toolCount: number,
+): void {
+  if (isObject(choice) && !["function", "custom", "allowed_tools"].includes(text(choice.type)!)) {
+    if (choice.type === "tool_search" && !hosted.includes("tool_search")) return;
+    throw runsOnServer("tool_choice", text(choice.type) ?? "");
+  }
+  const [first] = hosted;
+  if (first !== undefined && toolCount === 0 && choice !== "none") {
+    throw runsOnServer("tools", first);
+  }
+}
+
+function runsOnServer(param: string, type: string) {
+  return invalid(
+    param,
+    `The tool '${type}' runs on the server, which is not supported by this model's upstream. ` +
+      "Leave it out, or offer a function that does the same.",
+  );
+}
+
+function toolsOf(tools: readonly OfferedTool[], names: ToolNames): Tool[] {
+  const described = new Set<string>();
+  return tools.map((tool): Tool => {
+    const { definition, namespace, namespaceDescription } = tool;
+    // what a namespace is about is said once, with its first tool
+    const isFirst = namespace !== undefined && !described.has(namespace);
+    if (isFirst) described.add(namespace);
+    const about = isFirst && namespaceDescription
+      ? `Tools whose names begin with ${namespace}: ${namespaceDescription}`
+      : undefined;
+    const texts = [text(definition.description), grammarOf(definition.format), about];
+    const said = texts.filter((one) => one !== undefined && one !== "");
+    return {
+      name: names.of(tool),
+      description: said.length === 0 ? text(definition.description) : said.join("\n\n"),
+      schema: tool.kind === "custom"
+        ? INPUT_SCHEMA
+        : isObject(definition.parameters)
+        ? definition.parameters
+        : { type: "object", properties: {} },
+      strict: tool.kind === "function" && typeof definition.strict === "boolean"
+        ? definition.strict
+        : undefined,
+    };
+  });
+}
+
+/** The grammar of a custom tool's input, in words. */
+function grammarOf(format: JsonValue | undefined): string | undefined {
+  if (!isObject(format) || format.type !== "grammar") return undefined;
+  const syntax = text(format.syntax);
+  const kind = syntax === undefined ? "" : `${syntax} `;
+  return `The input must match this ${kind}grammar:\n${text(format.definition) ?? ""}`;
+}
+
+function choiceOf(
+  choice: JsonValue | undefined,
+  tools: readonly OfferedTool[],
+  names: ToolNames,
+): Conversation["toolChoice"] {
+  if (choice === "auto" || choice === "none" || choice === "required") return choice;
+  if (!isObject(choice)) return undefined;
+  if (choice.type === "allowed_tools") {
+    if (tools.length === 0) {
+      throw invalid("tool_choice", "tool_choice allows no tool that is in tools.");
+    }
+    return choice.mode === "required" ? "required" : "auto";
+  }
+  const tool = chosenTool(choice, tools);
+  return tool === undefined ? undefined : { name: names.of(tool) };
+}

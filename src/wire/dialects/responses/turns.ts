@@ -1,0 +1,184 @@
+import type { ParsedRequest } from "../dialect.ts";
+import { type JsonObject, objects, text } from "../json.ts";
+import type { Part, SealedReasoning, ToolCall, Turn } from "../neutral/conversation.ts";
+import { openedReasoning } from "../neutral/sealed_reasoning.ts";
+import { summaryTurn } from "./compaction.ts";
+import { isInstruction, kindOf } from "./items.ts";
+import { partsOf, textsOf } from "./parts.ts";
+import { calledTool, type ToolNames } from "./tools.ts";
+
+/** What items are read with. */
+export interface TurnContext {
+  readonly names: ToolNames;
+  /** What the gateway sealed, by the sealed text. */
+  readonly opened: ParsedRequest["opened"];
+}
+
+/**
+ * Reads the items of a conversation as its turns.
+ *
+ * What the model wrote in one reply is one turn: reasoning, texts and calls that nothing interrupts. Each result follows the
+ * turn of its call, wherever it is in the input.
+ *
+ * @throws {Refusal} `request_invalid` for a part of a message or a result that cannot be translated.
+ */
+export function turnsOf(all: readonly JsonObject[], context: TurnContext): Turn[] {
+  const builder = new TurnBuilder(context);
+  for (const item of all) builder.add(item);
+  return builder.turns();
+}
+
+type ToolTurn = Turn & { readonly role: "tool" };
+
+/** A turn of the model's that may still grow, and the results of its calls. */
+interface ModelTurn {
+  readonly reasoning: string[];
+  readonly sealed: SealedReasoning[];
+  readonly texts: string[];
+  readonly calls: ToolCall[];
+  readonly results: ToolTurn[];
+}
+
+class TurnBuilder {
+  readonly #context: TurnContext;
+  readonly #turns: (Turn | ModelTurn)[] = [];
+  /** The turn that the model's next item belongs to. */
+  #open: ModelTurn | undefined;
+  /** By the ids of their calls, the last turn for each. */
+  readonly #callers = new Map<string, ModelTurn>();
+
+  constructor(context: TurnContext) {
+    this.#context = context;
+  }
+
+  turns(): Turn[] {
+    return this.#turns.flatMap((turn) => "role" in turn ? [turn] : closed(turn));
+  }
+
+  add(item: JsonObject): void {
+    const kind = kindOf(item);
+    switch (kind) {
+      case "message":
+        return this.#addMessage(item);
+      case "reasoning":
+        return this.#addReasoning(item);
+      case "compaction": {
+        const summary = text(this.#context.opened?.get(text(item.encrypted_content) ?? "")?.text);
+        return summary === undefined ? undefined : this.#addTurn(summaryTurn(summary));
+      }
+      case "function_call_output":
+      case "custom_tool_call_output":
+        return this.#addResult(item, partsOf(item.output));
+      case "tool_search_output":
+        return this.#addResult(item, [{ type: "text", text: this.#foundTools(item) }]);
+      default:
+        return this.#addCall(item);
+    }
+  }
+
+  #addMessage(item: JsonObject): void {
+    if (item.role === "assistant") {
+      const said = textsOf(item.content).join("");
+      if (said !== "") this.#model().texts.push(said);
+    } else if (isInstruction(item)) {
+      const said = instructionOf(item);
+      if (said !== "") this.#addTurn({ role: "system", text: said });
+    } else {
+      const parts = partsOf(item.content);
+      if (parts.length > 0) this.#addTurn({ role: "user", parts });
+    }
+  }
+
+  #addReasoning(item: JsonObject): void {
+    const own = this.#context.opened?.get(text(item.encrypted_content) ?? "");
+    const { texts, sealed } = own === undefined
+      ? { texts: plainReasoning(item), sealed: [] }
+      : openedReasoning(own);
+    if (texts.length === 0 && sealed.length === 0) return;
+    const turn = this.#model();
+    turn.reasoning.push(...texts);
+    turn.sealed.push(...sealed);
+  }
+
+  #addCall(item: JsonObject): void {
+    const tool = calledTool(item);
+    if (tool === undefined) return; // of a tool that ran on the server, or not known
+    const turn = this.#model();
+    const id = text(item.call_id) ?? "";
+    turn.calls.push({ id, name: this.#context.names.of(tool), args: argsOf(item) });
+    this.#callers.set(id, turn);
+  }
+
+  #addResult(item: JsonObject, parts: readonly Part[]): void {
+    const callId = text(item.call_id) ?? "";
+    if (callId === "" && kindOf(item) === "tool_search_output") return; // a search that the server ran
+    const result: ToolTurn = { role: "tool", callId, parts, failed: false };
+    const turn = this.#callers.get(callId);
+    if (turn === undefined) return this.#addTurn(result);
+    turn.results.push(result);
+    if (turn === this.#open) this.#open = undefined;
+  }
+
+  /** What a search found, by the names under which the tools are offered. */
+  #foundTools({ tools }: JsonObject): string {
+    const names = objects(tools).flatMap((tool) => {
+      const isSpace = tool.type === "namespace";
+      const namespace = isSpace ? text(tool.name) || undefined : undefined;
+      return (isSpace ? objects(tool.tools) : [tool]).flatMap(({ type, name }) =>
+        (type === "function" || type === "custom") && typeof name === "string"
+          ? [this.#context.names.of({ kind: type, name, namespace })]
+          : []
+      );
+    });
+    return names.length === 0
+      ? "No tools were found."
+      : `These tools are now available: ${names.join(", ")}.`;
+  }
+
+  #addTurn(turn: Turn): void {
+    this.#open = undefined;
+    this.#turns.push(turn);
+  }
+
+  #model(): ModelTurn {
+    if (this.#open === undefined) {
+      this.#open = { reasoning: [], sealed: [], texts: [], calls: [], results: [] };
+      this.#turns.push(this.#open);
+    }
+    return this.#open;
+  }
+}
+
+function closed({ reasoning, sealed, texts, calls, results }: ModelTurn): Turn[] {
+  const turn: Turn = {
+    role: "assistant",
+    reasoning: reasoning.join("\n\n"),
+    ...(sealed.length === 0 ? {} : { sealed }),
+    text: texts.join("\n\n"),
+    calls,
+  };
+  return [turn, ...results];
+}
+
+/** The text of an instruction; empty when there is none. */
+export function instructionOf({ content }: JsonObject): string {
+  return textsOf(content).filter((one) => one !== "").join("\n\n");
+}
+
+/** Arguments as JSON text. A custom tool is offered as a function whose one argument is its input. */
+function argsOf(item: JsonObject): string {
+  switch (kindOf(item)) {
+    case "custom_tool_call":
+      return JSON.stringify({ input: text(item.input) ?? "" });
+    case "tool_search_call":
+      return text(item.arguments) ?? JSON.stringify(item.arguments ?? {});
+    default: // many upstreams parse it, and nothing is no JSON
+      return text(item.arguments)?.trim() ? text(item.arguments)! : "{}";
+  }
+}
+
+/** Reasoning as the client can read it: the text itself, or a summary of it. */
+function plainReasoning({ content, summary }: JsonObject): string[] {
+  const own = textsOf(content).filter((one) => one !== "");
+  return own.length > 0 ? own : textsOf(summary).filter((one) => one !== "");
+}

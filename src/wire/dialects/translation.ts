@@ -1,0 +1,211 @@
+import type { Refusal } from "../../ground/refusal.ts";
+import { parseJson } from "../json/mod.ts";
+import type {
+  Back,
+  Bridge,
+  EventReader,
+  Front,
+  ReadOptions,
+  ReadReply,
+  Reply,
+  ReplyContext,
+  ReplyStream,
+  ReplyWriter,
+} from "./dialect.ts";
+import type { JsonObject } from "./json.ts";
+import { joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
+import { EventMeter } from "./event_meter.ts";
+import { NO_CALLS } from "./hosted_calls.ts";
+import { OutputBudget } from "./output_budget.ts";
+import type { SseEvent } from "./sse/mod.ts";
+import { brokenOff } from "./upstream_error.ts";
+import type { Usage } from "./usage.ts";
+import { type PartialUsage, StreamUsage, UsageReports } from "./usage_reports.ts";
+
+/** A front towards the back of another dialect: everything goes through the neutral form. */
+export function translation(front: Front, back: Back): Bridge {
+  const { fields } = front;
+  return {
+    singleChoice: true,
+    request(request, options) {
+      const conversation = front.toConversation(request);
+      const { stream } = request;
+      const written = back.write(conversation, { ...options, stream, fields });
+      const { addedTokens } = conversation;
+      return { ...written, dropped: [...conversation.dropped, ...written.dropped], addedTokens };
+    },
+    reply(body, context) {
+      const { events: read, usage } = back.readReply(body, context.written);
+      const { toolNames } = context.written;
+      const events = joinCalls(read).map((event) => withClientName(event, toolNames));
+      return wholeReply(front, context, { events, usage });
+    },
+    stream: (context) => streamOf(front, back.reader(context.written), context),
+  };
+}
+
+/**
+ * A whole reply, sent to a client that asked for a stream: some small servers know no streams. Its one event is the body.
+ *
+ * @param front The client's dialect.
+ * @param back The upstream's.
+ */
+export function wholeAsStream(front: Front, back: Back, context: ReplyContext): ReplyStream {
+  return streamOf(front, new WholeReader(back, context.written), context);
+}
+
+function streamOf(front: Front, reader: EventReader, context: ReplyContext): ReplyStream {
+  return new TranslatedStream(reader, front.writer(context), context.written.toolNames);
+}
+
+/** Reads a whole reply as a stream of one event. */
+class WholeReader implements EventReader {
+  done = false;
+  readonly reports = new UsageReports();
+  hidesReasoning: boolean | undefined;
+  readonly #back: Back;
+  readonly #options: ReadOptions;
+
+  constructor(back: Back, options: ReadOptions) {
+    this.#back = back;
+    this.#options = options;
+  }
+
+  read(data: string): ReplyEvent[] {
+    const { events, usage } = this.#back.readReply(parseJson(data), this.#options);
+    this.reports.add(usage);
+    if (events.some(({ type }) => type === "reasoning")) this.hidesReasoning = false;
+    this.done = true;
+    return joinCalls(events);
+  }
+}
+
+function wholeReply(front: Front, context: ReplyContext, { events, usage }: ReadReply): Reply {
+  const writer = front.writer(context);
+  const withUsage = writer.whole(events);
+  return {
+    choices: 1,
+    usage,
+    hostedCalls: NO_CALLS,
+    body: usage === undefined ? {} : withUsage(usage),
+    withUsage,
+    outputItems: writer.outputItems,
+    countOutput() {
+      const meter = new EventMeter(writer);
+      for (const event of events) meter.count(event);
+      return meter.tokens;
+    },
+    truncated: (maxTokens) =>
+      wholeReply(front, context, { events: truncatedEvents(events, maxTokens), usage: undefined }),
+  };
+}
+
+/** The events that fit; a call that does not fit is dropped, since its arguments cannot be cut. */
+function truncatedEvents(events: readonly ReplyEvent[], maxTokens: number): ReplyEvent[] {
+  const budget = new OutputBudget(maxTokens);
+  return events.flatMap((event): ReplyEvent[] => {
+    if (event.type === "finish") return [{ ...event, finish: "length", stopped: undefined }];
+    if (event.type === "seal") return []; // it belongs to the whole text
+    if (event.type === "call") return budget.takeWhole(event.args) ? [event] : [];
+    const text = budget.take(event.text);
+    return text === "" ? [] : [{ ...event, text }];
+  });
+}
+
+type ToolNames = ReadonlyMap<string, string> | undefined;
+
+/** A tool call under the name that the client gave to the tool. */
+function withClientName(event: ReplyEvent, names: ToolNames): ReplyEvent {
+  if (event.type !== "call" || event.name === undefined) return event;
+  const name = names?.get(event.name);
+  return name === undefined ? event : { ...event, name };
+}
+
+/** A stream from one dialect to another, through the neutral form; no transcript is kept. */
+class TranslatedStream implements ReplyStream {
+  hasOutput = false;
+  readonly hostedCalls = NO_CALLS;
+  readonly #reader: EventReader;
+  readonly #writer: ReplyWriter;
+  readonly #toolNames: ToolNames;
+  readonly #meter: EventMeter;
+  readonly #usage: StreamUsage;
+  #ended = false;
+
+  constructor(reader: EventReader, writer: ReplyWriter, toolNames: ToolNames) {
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#meter = new EventMeter(writer);
+    this.#usage = new StreamUsage(reader.reports, () => this.#meter.tokens);
+    this.#toolNames = toolNames;
+  }
+
+  get finished(): boolean {
+    return this.#ended || this.#reader.done;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage.usage;
+  }
+
+  get partialUsage(): PartialUsage {
+    return this.#usage.partial;
+  }
+
+  get hidesReasoning(): boolean | undefined {
+    return this.#meter.hasSeal ? false : this.#reader.hidesReasoning;
+  }
+
+  get hiddenTokens(): number {
+    return this.#meter.hiddenTokens;
+  }
+
+  get endedChoices(): number {
+    return this.#writer.finished ? 1 : 0;
+  }
+
+  get hasFinishReason(): boolean {
+    return this.#writer.finished;
+  }
+
+  get countedOutput(): number {
+    return this.#meter.tokens;
+  }
+
+  push({ data }: SseEvent): string {
+    let written = "";
+    for (const event of this.#reader.read(data)) {
+      if (this.#meter.count(event)) this.hasOutput = true;
+      written += this.#writer.write(withClientName(event, this.#toolNames));
+    }
+    this.#usage.note();
+    if (this.#reader.done && !this.#writer.finished) throw brokenOff();
+    return written;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (!this.#writer.finished) throw brokenOff();
+    this.#ended = true; // some upstreams send no last event of their own
+  }
+
+  truncate(): string {
+    return this.#writer.write({ type: "finish", finish: "length", stopped: undefined });
+  }
+
+  close(usage: Usage): string {
+    return this.#writer.close(usage);
+  }
+
+  ping(): string {
+    return this.#writer.ping();
+  }
+
+  fail(refusal: Refusal): string | undefined {
+    return this.#writer.fail?.(refusal);
+  }
+
+  get outputItems(): readonly JsonObject[] | undefined {
+    return this.#writer.outputItems;
+  }
+}

@@ -1,0 +1,137 @@
+import type { Usage } from "./usage.ts";
+
+/** What one report of an upstream says; undefined for what it does not say. */
+export interface UsageReport {
+  /** All input, cached and written to a cache included. */
+  readonly inputTokens: number | undefined;
+  readonly cachedTokens: number | undefined;
+  readonly cacheWrittenTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly reasoningTokens: number | undefined;
+  /** Input and output together, where the dialect has that. */
+  readonly totalTokens?: number | undefined;
+}
+
+/** The input that an upstream reported. */
+export type InputUsage = Pick<Usage, "inputTokens" | "cachedTokens" | "cacheWrittenTokens">;
+
+/**
+ * What an upstream says of one reply, in all of its reports. Upstreams report early, twice, in parts and with zeros after the
+ * real numbers, so that
+ *
+ * - of several reports the largest counts: the one with most input, of equal ones that with most of it from a cache; and the
+ *   most output;
+ * - output that leaves out the reasoning is told by the rest of the report: a total beyond input and output (xAI, Gemini), or,
+ *   without a total, more reasoning than output. What is left out is added;
+ * - a part is never larger than its whole.
+ *
+ * Whether a report can be true is decided elsewhere (`relay/charged_usage.ts`).
+ */
+export class UsageReports {
+  #input: InputUsage | undefined;
+  #outputTokens: number | undefined;
+  #reasoningTokens = 0;
+  /** Reports of output that were the largest so far. */
+  outputReports = 0;
+
+  /** Adds a report; undefined for none. Returns itself. */
+  add(report: UsageReport | undefined): this {
+    if (report === undefined) return this;
+    this.#addInput(report);
+    this.#addOutput(report);
+    return this;
+  }
+
+  /** The input; undefined until it was reported. */
+  get input(): InputUsage | undefined {
+    return this.#input;
+  }
+
+  /** All output; undefined until it was reported. */
+  get outputTokens(): number | undefined {
+    return this.#outputTokens;
+  }
+
+  /** Output that was reasoning. */
+  get reasoningTokens(): number {
+    return Math.min(this.#reasoningTokens, this.#outputTokens ?? 0);
+  }
+
+  /** All of it; undefined until both input and output were reported. */
+  get usage(): Usage | undefined {
+    const { input, outputTokens, reasoningTokens } = this;
+    if (input === undefined || outputTokens === undefined) return undefined;
+    return { ...input, outputTokens, reasoningTokens };
+  }
+
+  #addInput(
+    { inputTokens, cachedTokens: cached = 0, cacheWrittenTokens: written = 0 }: UsageReport,
+  ): void {
+    if (inputTokens === undefined) return;
+    const cachedTokens = Math.min(cached, inputTokens);
+    const known = this.#input;
+    const isMore = known === undefined || inputTokens > known.inputTokens ||
+      inputTokens === known.inputTokens && cachedTokens >= known.cachedTokens;
+    if (!isMore) return;
+    const cacheWrittenTokens = Math.min(written, inputTokens - cachedTokens);
+    this.#input = { inputTokens, cachedTokens, cacheWrittenTokens };
+  }
+
+  #addOutput(
+    { inputTokens = 0, outputTokens, reasoningTokens = 0, totalTokens }: UsageReport,
+  ): void {
+    if (outputTokens === undefined) return;
+    const isLeftOut = totalTokens === undefined && reasoningTokens > outputTokens;
+    const all = isLeftOut
+      ? outputTokens + reasoningTokens
+      : Math.max(outputTokens, (totalTokens ?? 0) - inputTokens);
+    if (all < (this.#outputTokens ?? 0)) return;
+    this.outputReports++;
+    this.#outputTokens = all;
+    this.#reasoningTokens = Math.max(this.#reasoningTokens, reasoningTokens, all - outputTokens);
+  }
+}
+
+/** What is known of a stream's usage before its end. */
+export interface PartialUsage {
+  readonly input: InputUsage | undefined;
+  /** Output as reported so far; undefined if it was not. */
+  readonly outputTokens: number | undefined;
+  /** Output that was counted after that report. */
+  readonly outputAfter: number;
+}
+
+/** Reports of a stream beside what the gateway counts of it: output may follow the last report. */
+export class StreamUsage {
+  readonly #reports: UsageReports;
+  readonly #counted: () => number;
+  #reportCount = 0;
+  #countedAtReport = 0;
+
+  /**
+   * @param reports What the upstream has said.
+   * @param counted Returns the output tokens so far, as counted by the gateway.
+   */
+  constructor(reports: UsageReports, counted: () => number) {
+    this.#reports = reports;
+    this.#counted = counted;
+  }
+
+  /** Call when an event was counted and its report, if it had one, was added. */
+  note(): void {
+    const { outputReports } = this.#reports;
+    if (outputReports === this.#reportCount) return;
+    this.#reportCount = outputReports;
+    this.#countedAtReport = this.#counted();
+  }
+
+  /** As the upstream reported it; undefined until both input and output were. */
+  get usage(): Usage | undefined {
+    return this.#reports.usage;
+  }
+
+  get partial(): PartialUsage {
+    const { input, outputTokens } = this.#reports;
+    return { input, outputTokens, outputAfter: this.#counted() - this.#countedAtReport };
+  }
+}

@@ -1,0 +1,99 @@
+import { Buffer } from "node:buffer";
+import { randomBytes } from "node:crypto";
+import type { Database } from "../../ground/database/mod.ts";
+import { randomText } from "../../ground/platform/mod.ts";
+import { joinPath } from "../../ground/std/mod.ts";
+
+/** Where the key of the seals comes from. */
+export interface SealKeyOptions {
+  /** The setting `secret`; undefined if the gateway keeps a key itself. */
+  readonly secret: string | undefined;
+  /** The data directory. */
+  readonly directory: string;
+  /** A libSQL server, which keeps the key for all gateways that share it; undefined for a database file. */
+  readonly server: Database | undefined;
+  readonly now: () => number;
+}
+
+const KEY_BYTES = 32;
+const FILE = "seal.key";
+const NAME = "seal key";
+
+const INSERT = "insert or ignore into secrets (name, value, created_at_ms) values (?, ?, ?)";
+const READ = "select value from secrets where name = ?";
+
+/**
+ * The key of the seals. Without a setting it is made once: in the data directory, or in the database where several gateways
+ * share a server.
+ *
+ * @throws {Error} If the key's file is damaged, or cannot be read or written.
+ */
+export async function sealKey(
+  { secret, directory, server, now }: SealKeyOptions,
+): Promise<Uint8Array> {
+  if (secret !== undefined) return new TextEncoder().encode(secret);
+  if (server === undefined) return await keyInFile(joinPath(directory, FILE));
+  return await keyInDatabase(server, now());
+}
+
+/** Of several gateways that start at once, one's key is inserted, and all read that one. */
+async function keyInDatabase(database: Database, nowMs: number): Promise<Uint8Array> {
+  const read = async () => (await database.one(READ, [NAME]))?.value;
+  const kept = await read();
+  if (kept !== undefined) return keyOf(kept);
+  const made = randomBytes(KEY_BYTES).toString("base64url");
+  await database.batch([{ sql: INSERT, args: [NAME, made, nowMs] }]);
+  return keyOf(await read());
+}
+
+function keyOf(value: unknown): Uint8Array {
+  const key = Buffer.from(String(value), "base64url");
+  if (key.length === KEY_BYTES) return key;
+  throw new Error("The key of the seals in the database is damaged: delete it from table secrets");
+}
+
+async function keyInFile(path: string): Promise<Uint8Array> {
+  return await keyAt(path) ?? await makeKey(path);
+}
+
+async function keyAt(path: string): Promise<Uint8Array | undefined> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await Deno.readFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+  if (bytes.length === KEY_BYTES) return bytes;
+  throw new Error(
+    `${path} is damaged: it has ${bytes.length} bytes, not ${KEY_BYTES}. Restore it, or delete it to have a new one made: ` +
+      "what clients keep sealed is then unknown",
+  );
+}
+
+/** The file gets its name once it is whole and on the disk, so that nobody reads half a key; the first one stays. */
+async function makeKey(path: string): Promise<Uint8Array> {
+  const key = new Uint8Array(randomBytes(KEY_BYTES));
+  const arriving = `${path}.${randomText(8)}`;
+  try {
+    {
+      using file = await Deno.open(arriving, { write: true, createNew: true, mode: 0o600 });
+      await file.write(key);
+      await file.sync();
+    }
+    await Deno.link(arriving, path);
+    return key;
+  } catch (error) {
+    const kept = await keyAt(path);
+    if (kept !== undefined) return kept;
+    if (!await exists(arriving)) throw error;
+    await Deno.rename(arriving, path); // a file system without links
+    return await keyAt(path) ?? key;
+  } finally {
+    await Deno.remove(arriving).catch(() => {}); // it was renamed
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.lstat(path).then(() => true, () => false);
+}

@@ -1,0 +1,158 @@
+import Driver from "libsql";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
+import { environment, PROGRAM } from "../../fake/command.ts";
+import { sluice } from "../../fake/shell.ts";
+import { tempDir } from "../../fake/temp.ts";
+
+const ADA = ["--account", "ada@example.com"];
+
+/** A data directory with an account, and commands that run on it. */
+async function place() {
+  const dir = await tempDir();
+  const run = (...args: string[]) => sluice(args, { directory: dir.path });
+  const json = async (...args: string[]) => {
+    const { code, out, err } = await run(...args, "--json");
+    assertEquals([code, err], [0, ""], args.join(" "));
+    return JSON.parse(out);
+  };
+  const made = await run("account", "create", "--email", "ada@example.com");
+  assertEquals(made.code, 0);
+  return {
+    path: dir.path,
+    run,
+    json,
+    async [Symbol.asyncDispose]() {
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test("sluice credits grant --reference grants once; an automatic reference is printed", async () => {
+  await using at = await place();
+  const grant = ["credits", "grant", ...ADA, "--credits", "100", "--reference", "INV 7"];
+  const [first, second] = [await at.json(...grant), await at.json(...grant)];
+  assertEquals([first.balance, first.repeated, first.reference], [110, false, "INV 7"]);
+  assertEquals([second.balance, second.repeated, second.lot], [110, true, first.lot]);
+  assertStringIncludes((await at.run(...grant)).out, "Already granted under this reference");
+  const other = await at.run(...grant.with(5, "101"));
+  assertEquals([other.code, other.out], [1, ""]);
+  assertStringIncludes(other.err, "was already used for a grant of 100 credits");
+
+  const plain = await at.run("credits", "grant", ...ADA, "--credits", "5");
+  const [, reference] = /--reference (ref_\w{16})/.exec(plain.out)!;
+  const again = await at.json(
+    ...["credits", "grant", ...ADA, "--credits", "5", "--reference", reference!],
+  );
+  assertEquals([again.balance, again.repeated], [115, true]);
+  const sell = ["credits", "grant", ...ADA, "--package", "starter", "--paid", "--reference", "p1"];
+  await at.json(...sell);
+  assertEquals((await at.json(...sell)).balance, 615);
+});
+
+Deno.test("sluice credits take-back takes a lot back, by an entry with its note", async () => {
+  await using at = await place();
+  const { lot } = await at.json("credits", "grant", ...ADA, "--credits", "100");
+  const take = ["credits", "take-back", ...ADA, "--lot", lot, "--note", "meant 70"];
+  const some = await at.json(...take, "--credits", "30", "--reference", "t1");
+  assertEquals([some.taken, some.balance, some.lot, some.repeated], [30, 80, lot, false]);
+  assertEquals((await at.json(...take, "--credits", "30", "--reference", "t1")).balance, 80);
+  const people = await at.run(...take);
+  assertEquals(people.code, 0);
+  assertStringIncludes(people.out, "Took back 70 credits");
+  assertMatch(people.out, /--reference ref_\w{16}/);
+  const nothing = await at.run(...take);
+  assertEquals([nothing.code, nothing.out], [1, ""]);
+  assertStringIncludes(nothing.err, "has no credits left");
+  assertEquals((await at.run("credits", "take-back", ...ADA, "--lot", lot)).code, 2, "no note");
+  assertEquals((await at.json("credits", "show", ...ADA)).balance, 10);
+  assertEquals((await at.json("credits", "audit")).mismatches, []);
+});
+
+Deno.test("a fault after a grant's commit is told, and the grant is not called failed", async () => {
+  await using at = await place();
+  const raw = new Driver(`${at.path}/data/sluice.db`);
+  raw.exec("pragma busy_timeout = 5000"); // the gateway writes, too
+  // a sum that cannot be read any more, as settings once allowed
+  raw.exec("update lots set granted = 9007199254740991, remaining = 9007199254740991");
+  raw.exec("update balances set balance = 9007199254740991");
+  raw.close();
+  for (const json of [[], ["--json"]]) {
+    const done = await at.run("credits", "grant", ...ADA, "--credits", "7", ...json);
+    assertEquals(done.code, 0, done.err);
+    assertStringIncludes(done.err, "The credits were granted, but the balance could not be read");
+    if (json.length > 0) assertEquals(JSON.parse(done.out).balance, null);
+    else assertStringIncludes(done.out, "Granted 7 credits to ada@example.com");
+  }
+});
+
+Deno.test("a grant that may have failed says how to repeat it safely", async () => {
+  await using at = await place();
+  const raw = new Driver(`${at.path}/data/sluice.db`);
+  raw.exec("pragma busy_timeout = 5000"); // the gateway writes, too
+  raw.exec(
+    "create trigger fails before insert on lots when new.source = 'grant' begin select raise(abort, 'broken'); end",
+  );
+  raw.close();
+  const done = await at.run("credits", "grant", ...ADA, "--credits", "7");
+  assertEquals([done.code, done.out], [1, ""]);
+  assertMatch(done.err, /broken[\s\S]*repeat[\s\S]*--reference "ref_\w{16}"/);
+});
+
+Deno.test("a grant whose output nobody reads was granted all the same", async () => {
+  await using at = await place();
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...PROGRAM, "credits", "grant", ...ADA, "--credits", "7"],
+    cwd: at.path,
+    clearEnv: true,
+    env: environment(),
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await child.stdout.cancel();
+  const { code } = await child.status;
+  assertStringIncludes(await new Response(child.stderr).text(), "The credits were granted");
+  assertEquals(code, 0);
+  assertEquals((await at.json("credits", "show", ...ADA)).balance, 17);
+});
+
+Deno.test("account disable ends sessions and links; key list tells the last use", async () => {
+  await using at = await place();
+  const { link } = await at.json("account", "link", "ada@example.com");
+  assert(link.includes("/console/link/"));
+  await at.json("account", "disable", "ada@example.com");
+  await at.json("account", "enable", "ada@example.com");
+  const { id } = await at.json("key", "create", ...ADA);
+  const raw = new Driver(`${at.path}/data/sluice.db`);
+  raw.exec("pragma busy_timeout = 5000"); // the gateway writes, too
+  assertEquals(raw.prepare("select * from sign_in_links").all(), []);
+  assertEquals((await at.json("key", "list", ...ADA))[0].last_used_at, null);
+  raw.prepare("insert into key_uses values (?, ?)").run(id, Date.UTC(2030, 0, 1));
+  raw.close();
+  assertEquals((await at.json("key", "list", ...ADA))[0].last_used_at, "2030-01-01T00:00:00.000Z");
+  assertStringIncludes((await at.run("key", "list", ...ADA)).out, "2030-01-01 00:00 UTC");
+});
+
+Deno.test("sluice credits audit is the last audit that operators see", async () => {
+  await using at = await place();
+  const last = () => {
+    const file = new Driver(`${at.path}/data/sluice.db`);
+    try {
+      const row = file.prepare("select value from alert_jobs where name = 'last_audit'").get();
+      return row === undefined ? undefined : JSON.parse(String((row as { value: string }).value));
+    } finally {
+      file.close();
+    }
+  };
+  assertEquals(last(), undefined);
+  const beganMs = Date.now();
+  assertEquals((await at.json("credits", "audit")).mismatches, []);
+  const { atMs, ...outcome } = last();
+  assertEquals(outcome, { mismatches: 0, uncollectedCredits: 0 });
+  assert(atMs >= beganMs - 1_000 && atMs <= Date.now() + 1_000);
+
+  const file = new Driver(`${at.path}/data/sluice.db`);
+  file.exec("drop table alert_jobs"); // it cannot be noted
+  file.close();
+  const { code, out } = await at.run("credits", "audit", "--json");
+  assertEquals([code, JSON.parse(out).mismatches.length > 0], [1, true], "the report counts");
+});

@@ -1,0 +1,108 @@
+import { announcedGateway } from "../../../src/ground/database/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { type Finished, startCommand } from "../../fake/command.ts";
+import { sluice } from "../../fake/shell.ts";
+import { tempDir } from "../../fake/temp.ts";
+
+/** The status of a request with the address and the key that `sluice env` printed. */
+async function tried({ out }: Finished): Promise<{ url: string; status: number }> {
+  const [, url = ""] = /OPENAI_BASE_URL='(.*)\/v1'/.exec(out) ?? [];
+  const [, key = ""] = /OPENAI_API_KEY='(.*)'/.exec(out) ?? [];
+  const reply = await fetch(`${url}/user/credits`, { headers: { authorization: `Bearer ${key}` } });
+  await reply.body?.cancel();
+  return { url, status: reply.status };
+}
+
+async function started(directory: string, port = "0") {
+  const process = startCommand(["--port", port], { directory });
+  const [, url = ""] = await process.waitFor(/listening on (\S+)/);
+  await process.waitFor(/console/);
+  return { process, url, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
+}
+
+Deno.test("sluice env of two gateways on one machine: each address with keys of its own database", async () => {
+  await using one = await tempDir();
+  await using other = await tempDir();
+  await using first = await started(one.path);
+  await using second = await started(other.path);
+  for (const [dir, { url }] of [[one, first], [other, second]] as const) {
+    const printed = await sluice(["env"], { directory: dir.path });
+    assertEquals([printed.code, await tried(printed)], [0, { url, status: 200 }], printed.err);
+  }
+});
+
+Deno.test("sluice env beside another's gateway prints neither its address nor a key", async () => {
+  await using one = await tempDir();
+  await using other = await tempDir();
+  await using first = await started(one.path);
+  const env = { SLUICE_PORT: new URL(first.url).port };
+  for (const args of [["env"], ["account", "link"]]) {
+    if (args[0] === "account") await sluice(["key", "create"], { directory: other.path, env });
+    const { code, out, err } = await sluice(args, { directory: other.path, env });
+    assertEquals([code, out], [1, ""]);
+    assertStringIncludes(
+      err,
+      `Another gateway answers at ${first.url}, with another database than ${other.path}/data/sluice.db`,
+    );
+  }
+  // `run` needs no such port
+  const script =
+    'curl -s "$OPENAI_BASE_URL/../user/credits" -H "Authorization: Bearer $OPENAI_API_KEY"';
+  const ran = await sluice(["run", "--", "sh", "-c", script], { directory: other.path, env });
+  assertEquals(ran.code, 0, ran.err);
+  assertStringIncludes(ran.out, '"credits_remaining":1000000');
+  assert(!ran.err.includes(first.url));
+});
+
+Deno.test("sluice env: the port of a killed gateway that is another's by now", async () => {
+  await using one = await tempDir();
+  await using other = await tempDir();
+  let port: string;
+  {
+    await using killed = await started(one.path);
+    port = new URL(killed.url).port;
+    killed.process.signal("SIGKILL");
+    await killed.process.status;
+  }
+  await using second = await started(other.path, port);
+  const left = await Deno.readTextFile(`${one.path}/data/gateway.json`);
+  assertStringIncludes(left, second.url);
+  const env = { SLUICE_PORT: port };
+  const { code, out } = await sluice(["env"], { directory: one.path, env });
+  assertEquals([code, out], [1, ""]);
+  const doctor = await sluice(["doctor", "--running"], { directory: one.path, env });
+  assertEquals(doctor.code, 1);
+});
+
+Deno.test("a data directory that names a gateway of another machine is not followed", async () => {
+  await using dir = await tempDir();
+  await sluice(["key", "create"], { directory: dir.path });
+  for (
+    const url of ["http://192.0.2.7:80", "http://thief.example", "not an address", "file:///x"]
+  ) {
+    const said = { url, pid: 1, settings: null, reload: null, secret: "s".repeat(32) };
+    await Deno.writeTextFile(`${dir.path}/data/gateway.json`, JSON.stringify(said), {
+      mode: 0o600, // one that others can write is not read at all
+    });
+    assertEquals(await announcedGateway(`${dir.path}/data`), undefined);
+    const { code, out, err } = await sluice(["env"], {
+      directory: dir.path,
+      env: { SLUICE_PORT: "9" },
+    });
+    assertEquals(code, 0, err);
+    assertStringIncludes(out, "OPENAI_BASE_URL='http://127.0.0.1:9/v1'");
+    assertStringIncludes(err, "no gateway is running");
+  }
+});
+
+Deno.test("a public address that leads to another gateway is refused", async () => {
+  await using one = await tempDir();
+  await using other = await tempDir();
+  await using first = await started(one.path);
+  await using _second = await started(other.path);
+  const env = { SLUICE_PUBLIC_URL: first.url };
+  const { code, err } = await sluice(["env"], { directory: other.path, env });
+  assertEquals(code, 1);
+  assertStringIncludes(err, `Another gateway answers at ${first.url}`);
+  assertEquals((await sluice(["env"], { directory: one.path, env })).code, 0);
+});

@@ -1,0 +1,166 @@
+/** Whose address counts: what a stranger says of itself never does. */
+
+import { ConfigError, loadConfig, type SettingsInput } from "../../../src/settings/config/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
+import { tempDir } from "../../fake/temp.ts";
+import { PlainBrowser } from "../../fake/visitor.ts";
+
+const OWNER = "owner@localhost";
+const PASSWORD = "a long enough password";
+
+/** A gateway of which anybody may register an account, with the owner's password set. */
+async function start(trustedProxies?: readonly string[]): Promise<TestGateway> {
+  const gateway = await startGateway({
+    settings: {
+      registration: "open",
+      ...(trustedProxies === undefined ? {} : { trustedProxies }),
+    } as SettingsInput,
+  });
+  const owner = await gateway.gateway.accounts.get(OWNER);
+  await gateway.gateway.passwords.set(owner, PASSWORD);
+  return gateway;
+}
+
+/** A wrong password, by way of a proxy. */
+const signIn = ({ url }: TestGateway, forwarded: string, password = "a wrong password") =>
+  statusOf(
+    new PlainBrowser(url).post("/console/sign-in", { email: OWNER, password }, {
+      headers: { "x-forwarded-for": forwarded },
+    }),
+  );
+
+let farmed = 0;
+/** A registration that is counted and comes to nothing, by way of a proxy. */
+const register = ({ url }: TestGateway, forwarded: string) =>
+  statusOf(
+    new PlainBrowser(url).post("/console/register", {
+      email: `farm${farmed++}@example.com`,
+      password: "short", // costs no hashing, and counts all the same
+    }, { headers: { "x-forwarded-for": forwarded } }),
+  );
+
+async function statuses(times: number, ask: (at: number) => Promise<number>): Promise<number[]> {
+  const found = [];
+  for (let at = 0; at < times; at++) found.push(await ask(at));
+  return found;
+}
+
+Deno.test("nobody is trusted by default: forged addresses get no more tries", async () => {
+  await using gateway = await start();
+  assertEquals(
+    await statuses(7, (at) => signIn(gateway, `203.0.113.${at}`)),
+    [401, 401, 401, 401, 401, 429, 429],
+  );
+  assertEquals(await signIn(gateway, "198.51.100.1, 10.0.0.1", PASSWORD), 429);
+  assertEquals(
+    await statuses(12, (at) => register(gateway, `2001:db8:${at}::1`)),
+    [...Array(10).fill(400), 429, 429],
+  );
+});
+
+Deno.test("a peer that is trusted is not trusted by another's name: addresses and ranges are exact", async () => {
+  await using gateway = await start(["10.0.0.0/8", "127.0.0.2", "fd00::/8"]);
+  assertEquals(
+    await statuses(12, (at) => register(gateway, `203.0.113.${at}`)),
+    [...Array(10).fill(400), 429, 429],
+  );
+});
+
+/** What a trusted peer forwards, and the address that counts. */
+const FORWARDED: readonly [forwarded: string, counts: string, why: string][] = [
+  ["203.0.113.7", "203.0.113.7", "one address"],
+  ["6.6.6.6, 203.0.113.7", "203.0.113.7", "the caller says the rest of itself"],
+  ["203.0.113.7, 10.1.2.3", "203.0.113.7", "another trusted proxy on the way"],
+  ["6.6.6.6, 203.0.113.7, 10.1.2.3, 127.0.0.1", "203.0.113.7", "two of them"],
+  ["203.0.113.7,10.1.2.3", "203.0.113.7", "without spaces"],
+  ["::ffff:203.0.113.7", "203.0.113.7", "IPv4 dressed as IPv6"],
+  ["6.6.6.6, 2001:db8:1:2:3:4:5:6", "2001:db8:1:2::1", "the rest of a /64 is its owner's"],
+  ["2001:db8:1:2::ffff, ::ffff:10.1.2.3", "2001:db8:1:2::1", "a trusted one dressed as IPv6"],
+];
+
+for (const [forwarded, counts, why] of FORWARDED) {
+  Deno.test(`a trusted proxy forwards ${forwarded}: ${counts} counts, ${why}`, async () => {
+    await using gateway = await start(["127.0.0.1", "10.0.0.0/8"]);
+    assertEquals(await statuses(10, () => register(gateway, counts)), Array(10).fill(400));
+    assertEquals(await register(gateway, forwarded), 429);
+    for (const other of ["6.6.6.6", "203.0.113.8", "2001:db8:1:3::1", "10.1.2.3"]) {
+      assertEquals(await register(gateway, other), 400, other);
+    }
+  });
+}
+
+Deno.test("behind a trusted proxy one caller's tries are not another's", async () => {
+  await using gateway = await start(["127.0.0.1"]);
+  assertEquals(
+    await statuses(6, () => signIn(gateway, "6.6.6.6, 203.0.113.7")),
+    [401, 401, 401, 401, 401, 429],
+  );
+  assertEquals(await signIn(gateway, "203.0.113.7, 203.0.113.8", PASSWORD), 303);
+});
+
+Deno.test("whether the browser speaks TLS is believed of trusted proxies only", async () => {
+  for (
+    const [trusted, name] of [[undefined, "sluice"], [["127.0.0.1"], "__Host-sluice"]] as const
+  ) {
+    await using gateway = await start(trusted);
+    const { accounts, sessions } = gateway.gateway;
+    const token = await sessions.makeLink(await accounts.get(OWNER));
+    const reply = await new PlainBrowser(gateway.url).get(`/console/link/${token}`, {
+      "x-forwarded-proto": "https",
+    });
+    assertEquals(reply.headers.get("set-cookie")?.split("=")[0], name);
+  }
+});
+
+Deno.test("a flood of empty forms with forged addresses wipes nobody's failures", async () => {
+  await using gateway = await start();
+  const post = async (path: string, peer: string, forwarded: string, fields = {}) => {
+    const request = new Request(`http://gateway.example/console/${path}`, {
+      method: "POST",
+      headers: {
+        "host": "gateway.example",
+        "content-length": "9", // that there is one; the platform sets it for those that come by socket
+        "content-type": "application/x-www-form-urlencoded",
+        "sec-fetch-site": "same-origin",
+        "x-forwarded-for": forwarded,
+      },
+      body: String(new URLSearchParams(fields)),
+    });
+    const remoteAddr = { transport: "tcp", hostname: peer, port: 9 } as const;
+    const reply = await gateway.gateway.app.fetch(request, { remoteAddr });
+    await reply.body?.cancel();
+    return reply.status;
+  };
+  const guess = () =>
+    post("sign-in", "198.51.100.1", "", { email: OWNER, password: "a wrong password" });
+  assertEquals(await statuses(6, guess), [401, 401, 401, 401, 401, 429]);
+  const deadline = performance.now() + 8_000;
+  let sent = 0;
+  while (sent < 60_000 && performance.now() < deadline) {
+    const some = Array.from({ length: 200 }, () => {
+      const forged = `11.${sent >> 16 & 255}.${sent >> 8 & 255}.${sent & 255}`;
+      return post("register", "10.0.0.9", forged, ++sent % 2 === 0 ? {} : { password: "short" });
+    });
+    await Promise.all(some);
+  }
+  assertEquals(await guess(), 429, `after ${sent} forms`);
+});
+
+Deno.test("SLUICE_TRUSTED_PROXIES: addresses and ranges with commas between; others are faults", async () => {
+  await using dir = await tempDir();
+  const load = (env: Record<string, string>) => loadConfig({ env, directory: dir.path });
+  const trusted = async (env: Record<string, string>) =>
+    ((await load(env)).settings as Record<string, unknown>).trustedProxies;
+  assertEquals(await trusted({}), []);
+  assertEquals(await trusted({ SLUICE_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1,fd00::/8" }), [
+    "10.0.0.0/8",
+    "127.0.0.1",
+    "fd00::/8",
+  ]);
+  for (const wrong of ["proxy.example", "10.0.0.0/33", "10.0.0.1/x", "*"]) {
+    const env = { SLUICE_TRUSTED_PROXIES: `127.0.0.1,${wrong}` };
+    const { message } = await assertRejects(() => load(env), ConfigError);
+    assert(message.includes("trustedProxies"), message);
+  }
+});

@@ -1,0 +1,171 @@
+import { Console } from "../../../src/doors/console/mod.ts";
+import { digestOf } from "../../../src/settings/config/mod.ts";
+import { setBudget } from "../../../src/money/ledger/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { contentOf } from "../../fake/admin_client.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
+import { fakeStripe } from "../../money/payments/fake_stripe.ts";
+import { shopSettings } from "../../money/payments/shop.ts";
+import { fakeUpstream } from "../../fake/upstream.ts";
+
+/** Forms that change nothing but what their own visitor sees, or a session. */
+const NOT_LOGGED = [
+  "/console/sign-in",
+  "/console/sign-out",
+  "/console/notices", // which of their own notices somebody has read
+  "/console/operator/audit", // reads only
+  "/console/operator/routes/edit", // reads only
+  "/console/operator/routes/preview", // reads only
+];
+
+/** Forms that carry out two operations: turning top-up on leads to the checkout that saves the payment method. */
+const TWO_OPERATIONS = ["/console/top-up"];
+
+Deno.test("every form that changes something leaves a row in the log", async () => {
+  await using stripe = fakeStripe();
+  await using upstream = fakeUpstream(() => Response.json({ object: "list", data: [] }));
+  await using gateway = await startGateway({
+    lendFrom: 1e9,
+    settings: {
+      payments: shopSettings(stripe).payments,
+      registration: "open",
+      upstreams: { local: { url: upstream.url, key: "x" } },
+      routes: { "svc-k2": { targets: [{ upstream: "local", model: "svc-k2" }] } },
+    },
+  });
+  const { accounts, codes, keys, members, sales, teamKeys, teams, database } = gateway.gateway;
+  const routes = new Console(
+    {
+      ...gateway.gateway,
+      closing: AbortSignal.timeout(60_000),
+    } as unknown as ConstructorParameters<
+      typeof Console
+    >[0],
+  ).routes.filter(({ method, path }) => method === "POST" && !path.endsWith("*"));
+  assert(routes.length > 35, String(routes.length));
+  let browser = await signedIn(gateway, gateway.gateway.owner.email);
+  const content = () => contentOf(database, ["sessions", "sign_in_links", "operation_log"]);
+  const logged = async () =>
+    Number((await database.one("select count(*) as n from operation_log"))!.n);
+
+  const unchanged: string[] = [];
+  for (const [number, { path }] of routes.entries()) {
+    const email = `walk${number}@example.com`;
+    const account = await accounts.create({ email });
+    const team = await teams.create({ name: `Team ${number}`, pool: true });
+    const isNew = /\/members$/.test(path);
+    if (!isNew) await members.add(team, account);
+    if (path.endsWith("/start")) await members.stop(team, account);
+    const key = path.includes("/teams/")
+      ? path.endsWith("/:team/keys") ? undefined : await teamKeys.issue(team, null)
+      : path.includes("/operator/")
+      ? await keys.issue(account)
+      : await keys.issue(gateway.gateway.owner);
+    if (path.endsWith("/enable")) {
+      await accounts.disable(email);
+      await teams.change(team, { disabled: true });
+    }
+    const { lotId } = await sales.grant(account, { credits: 20 });
+    const sale = await sales.sell(account, sales.package("starter"), { paid: true });
+    const [code] = await codes.make({ credits: 3 });
+    const at = path.replace(":team", team.id).replace(":account", account.id)
+      .replace("/accounts/:id", `/accounts/${account.id}`)
+      .replace("/orders/:id", `/orders/${sale.lotId.replace("lot_", "ord_")}`)
+      .replace(":key", key?.id ?? "").replace(":id", key?.id ?? "")
+      .replace(":code", code!.id).replace(":upstream", "local");
+    if (path.endsWith("/:upstream/remove")) {
+      const [column, id] = path.includes("/teams/")
+        ? ["team_id", team.id]
+        : ["account_id", gateway.gateway.owner.id];
+      await database.batch([{
+        sql:
+          `insert or replace into upstream_keys (id, ${column}, upstream, sealed, hint, set_at_ms)
+          values (?, ?, 'local', 'x', '', 1)`,
+        args: [`${id}:local`, id!],
+      }]);
+    }
+    if (/\/budget\/(raise|remove)$/.test(path)) {
+      const owner = path.includes("/keys/")
+        ? { owner: "key", ownerId: key!.id } as const
+        : path.includes("/members/")
+        ? { owner: "member", ownerId: `${team.id}:${account.id}` } as const
+        : path.includes("/teams/")
+        ? { owner: "team", ownerId: team.id } as const
+        : { owner: "account", ownerId: account.id } as const;
+      await setBudget(database, { ...owner, period: "day", credits: 7 }, { nowMs: Date.now() });
+    }
+    const fields = {
+      budget: "9",
+      period: "day",
+      until: "2099-01-01T00:00",
+      email: path === "/console/operator/accounts" || path === "/console/register"
+        ? `new${number}@example.com`
+        : email,
+      name: path.startsWith("/console/operator/upstreams") ? `walk${number}` : `Name ${number}`,
+      key: "sk-own-0123456789abcd",
+      use: "last",
+      provider: "other",
+      url: "http://127.0.0.1:9/v1",
+      role: path.includes("/members") ? "lead" : "finance",
+      password: "correct horse battery staple",
+      credits: "5",
+      lot: lotId,
+      note: "walk",
+      package: path === "/console/operator/codes" ? "" : "starter",
+      code: path === "/console/redeem" ? code!.code : "",
+      turn: "on",
+      below: "5",
+      max: "1",
+      form: `form${number}`,
+      up_to: String(Date.now()),
+      ...(path.startsWith("/console/operator/upstreams/") ? { key: "" } : {}),
+      upstream: "local",
+      route: "svc-k2",
+      "price-input": "7",
+      "price-cached": "7",
+      "price-output": String(number),
+      digest: digestOf(await Deno.readTextFile(`${gateway.directory}/sluice.jsonc`)),
+    };
+    const [before, rows] = [await content(), await logged()];
+    const reply = path === "/console/register"
+      ? await new PlainBrowser(gateway.url).post(at, fields)
+      : await browser.post(at, fields, { from: "/console/account" });
+    await reply.body?.cancel();
+    assert(reply.status < 400 || path.endsWith("/sign-in"), `${path}: ${reply.status}`);
+    const isChanged = await content() !== before;
+    const isExempt = NOT_LOGGED.includes(path);
+    if (!isChanged) unchanged.push(path);
+    const wanted = TWO_OPERATIONS.includes(path) ? 2 : 1;
+    if (isChanged && !isExempt) assertEquals(await logged(), rows + wanted, path);
+    if (isExempt) assertEquals(await logged(), rows, path);
+    if (/sign-out|password/.test(path)) {
+      browser = await signedIn(gateway, gateway.gateway.owner.email);
+    }
+  }
+  // nothing was left out because the form was filled in wrongly
+  assertEquals(unchanged.toSorted(), [
+    "/console/account/sign-out-everywhere", // sessions only, and logged
+    "/console/notices",
+    "/console/operator/accounts/:id/link", // a link only, and logged
+    "/console/operator/alerts",
+    "/console/operator/audit",
+    "/console/operator/backup", // which is logged
+    "/console/operator/orders/:id/dismiss", // there is nothing to look at, and logged
+    "/console/operator/orders/:id/reconcile", // it was paid by hand, and logged
+    "/console/operator/routes/edit", // shows the form again
+    "/console/operator/routes/preview", // shows only
+    "/console/operator/routes/save", // a file only, and logged
+    "/console/operator/upstreams", // asks an upstream only, and logged
+    "/console/operator/upstreams/add", // shows the form again
+    "/console/operator/upstreams/preview", // shows only
+    "/console/operator/upstreams/save", // a file only, and logged
+    "/console/sign-in",
+    "/console/sign-out",
+  ]);
+  const doors = await database.all("select distinct door, address from operation_log");
+  assertEquals(doors.map((row) => ({ ...row })), [{ door: "console", address: "127.0.0.1" }]);
+  const text = JSON.stringify(await database.all("select * from operation_log"));
+  // neither keys nor links nor passwords, nor codes of which more than the beginning is shown
+  assert(!/sk-[A-Za-z0-9]{20}|console\/link|battery|([A-Z2-9]{4}-){3}/.test(text));
+});

@@ -1,0 +1,79 @@
+/** The log and the audit name what they are about, and say values as people write them. */
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { teamOf } from "../../fake/team.ts";
+import { signedIn } from "../../fake/visitor.ts";
+
+const OWNER = "owner@localhost";
+const PATH = "/console/operator";
+
+/** Text of a page without its tags. */
+const words = (html: string) =>
+  html.slice(html.indexOf("<main")).replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+
+Deno.test("the log has names instead of IDs, and values without quotes and brackets", async () => {
+  await using gateway = await startGateway();
+  const { accounts, keys } = gateway.gateway;
+  const ada = await accounts.create({ email: "ada@example.com" });
+  const key = await keys.issue(ada, { name: "laptop" });
+  const { team, members: [bob] } = await teamOf(gateway, { size: 1 });
+  const owner = await signedIn(gateway, OWNER);
+  const about = `${PATH}/accounts/${ada.id}`;
+  await owner.post(`${about}/keys/${key.id}/revoke`, {}, { from: about });
+  await owner.post(`${about}/role`, { role: "finance" }, { from: about });
+  const members = `/console/teams/${team.id}`;
+  await owner.post(`${members}/members/${bob!.account.id}/role`, { role: "lead" }, {
+    from: members,
+  });
+  const log = async (query = "") => await (await owner.get(`${PATH}/log${query}`)).text();
+  const html = await log();
+  assertMatch(html, new RegExp(`<a href="${about}">laptop</a>`));
+  assertStringIncludes(html, `<a href="${about}">ada@example.com</a>`);
+  assertStringIncludes(html, `title="${key.id}"`);
+  const text = words(html);
+  assertMatch(text, /role none → finance/);
+  assertMatch(text, /revoked at none → \d+ \w+ \d{4}, [\d:]+/);
+  assertMatch(text, new RegExp(`${bob!.account.email} in ${team.name}`));
+  assert(!/"[a-z]|\[\]|T\d\d:\d\d:\d\d/.test(text), text);
+  // found by what the page calls it, too
+  for (const name of ["ADA@example.com", ada.id]) {
+    const found = words(await log(`?about=${encodeURIComponent(name)}`));
+    assertStringIncludes(found, "account.role");
+    assert(!found.includes("member.role"), found);
+  }
+  assertStringIncludes(words(await log(`?about=${encodeURIComponent(team.name)}`)), "member.role");
+});
+
+Deno.test("a failed operation in the log says why, and no change", async () => {
+  await using gateway = await startGateway();
+  const { accounts } = gateway.gateway;
+  await accounts.create({ email: "ada@example.com" });
+  const owner = await signedIn(gateway, OWNER);
+  const made = { email: "ada@example.com" };
+  await (await owner.post(`${PATH}/accounts`, made, { from: `${PATH}/accounts` })).text();
+  const text = words(await (await owner.get(`${PATH}/log`)).text());
+  assertMatch(text, /failed Account ada@example\.com already exists/);
+  assert(!/conflict:|→/.test(text), text);
+});
+
+Deno.test("an audit names the account, the key and the time of a row, not its key in the table", async () => {
+  await using gateway = await startGateway();
+  const { accounts, keys, database, sales } = gateway.gateway;
+  const ada = await accounts.create({ email: "ada@example.com" });
+  await sales.grant(ada, { credits: 1_000 });
+  const { secret } = await keys.issue(ada, { name: "laptop" });
+  assertEquals((await gateway.chat("Hi", {}, { key: secret }).then((r) => r.text())) !== "", true);
+  await database.batch([
+    { sql: "update windows set used = used + 1 where span_ms = 60000", args: [] },
+    { sql: "update balances set balance = balance + 5", args: [] },
+  ]);
+  const owner = await signedIn(gateway, OWNER);
+  const reply = await owner.post(`${PATH}/audit`, {}, { from: `${PATH}/audit` });
+  const html = await reply.text();
+  const text = words(html);
+  assertMatch(text, /window: [a-z ]+ laptop , (minute|hour|day) from \d+ \w+ \d{4}, [\d:]+/);
+  assertMatch(text, /balance: balance ada@example\.com/);
+  assert(!/\b(key|acc)_|\d{13}/.test(text), text);
+  assertMatch(html, /title="key_\w+ 3600000 \d{13}"/);
+});

@@ -1,0 +1,564 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
+import { customer } from "../../fake/customer.ts";
+import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
+
+const PASSWORD = "a long enough password";
+const OWNER = "owner@localhost";
+
+const PUBLIC = [
+  "/console/models",
+  "/console/models?q=k2&can=tools&sort=input",
+  "/console/sign-in",
+  "/console/register",
+  "/docs",
+];
+const OWN = [
+  "/console/",
+  "/console/keys",
+  "/console/usage",
+  "/console/usage?by=hour",
+  "/console/usage?by=model",
+  "/console/usage?by=key",
+  "/console/usage?by=member,model&since=2026-01&compare=1&zone=Europe/Berlin&all=1",
+  "/console/usage.csv",
+  "/console/usage/requests.csv",
+  "/console/usage/entries.csv",
+  "/console/requests",
+  "/console/credits",
+  "/console/credits?month=2026-01",
+  "/console/credits?month=2026-13",
+  "/console/credits.csv",
+  "/console/notices",
+  "/console/statement",
+  "/console/statement.csv",
+  "/console/playground",
+  "/console/account",
+];
+const OPERATORS = [
+  "accounts",
+  "alerts",
+  "live",
+  "upstreams",
+  "routes",
+  "invites",
+  "payments",
+  "audit",
+  "log",
+  "settings",
+]
+  .map((name) => `/console/operator/${name}`);
+
+Deno.test("every page, as nobody, a user, another user, an operator", async () => {
+  await using gateway = await startGateway();
+  const [ada, bob] = [await customer(gateway, 100), await customer(gateway, 100)];
+  const asked = await gateway.chat("Hi", {}, { key: ada.keys[0]! });
+  const request = asked.headers.get("request-id");
+  await asked.body?.cancel();
+  const [made] = await gateway.gateway.keys.list(
+    await gateway.gateway.accounts.get(ada.email),
+  );
+  const key = made!.id;
+  const visitors = {
+    nobody: new PlainBrowser(gateway.url),
+    user: await signedIn(gateway, ada.email),
+    other: await signedIn(gateway, bob.email),
+    operator: await signedIn(gateway, OWNER),
+  };
+  const account = `/console/operator/accounts/${ada.accountId}`;
+  type Row = [path: string, nobody: number, user: number, other: number, operator: number];
+  const reads: Row[] = [
+    ...PUBLIC.map((path): Row => [path, 200, 200, 200, 200]),
+    ...OWN.map((path): Row => [path, 303, 200, 200, 200]),
+    [`/console/requests/${request}`, 303, 200, 404, 200],
+    [`/console/requests/req_nothing`, 303, 404, 404, 404],
+    ["/console/orders/ord_nothing", 303, 404, 404, 404],
+    ["/console/orders/ord_nothing/receipt", 303, 404, 404, 404],
+    ...OPERATORS.map((path): Row => [path, 303, 404, 404, 200]),
+    [account, 303, 404, 404, 200],
+    ["/console/operator/accounts/acc_nobody", 303, 404, 404, 404],
+    ["/console/operator", 303, 404, 404, 200],
+    ["/console/operator?range=90d", 303, 404, 404, 200],
+    ["/console/operator/routes/edit?route=svc-k2", 303, 404, 404, 200],
+    ["/console/operator/routes/edit?route=constructor", 303, 404, 404, 400],
+    ["/console/nothing", 404, 404, 404, 404],
+    ["/console/_components", 404, 404, 404, 404], // unless the setting is on
+  ];
+  // signed in already: led to the first page
+  reads.find(([path]) => path === "/console/sign-in")!.splice(2, 3, 303, 303, 303);
+  const statuses = async (ask: (browser: PlainBrowser) => Promise<Response>) => {
+    const found: number[] = [];
+    for (const browser of Object.values(visitors)) found.push(await statusOf(ask(browser)));
+    return found;
+  };
+  for (const [path, ...wanted] of reads) {
+    assertEquals(await statuses((browser) => browser.get(path)), wanted, path);
+  }
+  const token = (browser: PlainBrowser) =>
+    browser === visitors.nobody ? {} : { from: "/console/account" };
+  const writes: Row[] = [
+    [`/console/keys/${key}/revoke`, 303, 303, 404, 404],
+    ["/console/checkout", 303, 400, 400, 400],
+    ["/console/redeem", 303, 400, 400, 400],
+    ["/console/top-up", 303, 400, 400, 400],
+    ["/console/operator/accounts", 303, 404, 404, 400],
+    [`${account}/grant`, 303, 404, 404, 400],
+    [`${account}/package`, 303, 404, 404, 400],
+    [`${account}/link`, 303, 404, 404, 200],
+    [`${account}/keys`, 303, 404, 404, 200],
+    [`${account}/keys/${key}/revoke`, 303, 404, 404, 303],
+    ["/console/operator/audit", 303, 404, 404, 200],
+    ["/console/operator/alerts", 303, 404, 404, 303],
+    ["/console/notices", 303, 303, 303, 303],
+    ["/console/operator/backup", 303, 404, 404, 200],
+    [`${account}/disable`, 303, 404, 404, 303],
+  ];
+  // whoever may is asked last, since some writes end what the others would see
+  for (const [path, ...wanted] of writes) {
+    assertEquals(
+      await statuses((browser) => browser.post(path, {}, token(browser))),
+      wanted,
+      path,
+    );
+  }
+  assertEquals(await statusOf(visitors.user.get("/console/")), 303, "a disabled account's session");
+});
+
+Deno.test("a form of another site, without a token, or with another's is refused", async () => {
+  await using gateway = await startGateway();
+  const ada = await customer(gateway, 10);
+  const browser = await signedIn(gateway, ada.email);
+  const other = await signedIn(gateway, OWNER);
+  const form = { name: "made by a stranger" };
+  const attempts: Promise<Response>[] = [
+    browser.post("/console/keys", form),
+    browser.post("/console/keys", { ...form, csrf: await other.token("/console/keys") }),
+    ...[{ "sec-fetch-site": "cross-site" }, { "sec-fetch-site": "same-site" }].map((headers) =>
+      browser.post("/console/keys", form, { from: "/console/keys", headers })
+    ),
+    fetch(`${gateway.url}/console/keys`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, origin: "https://elsewhere.example" },
+      body: new URLSearchParams({ ...form, csrf: await browser.token("/console/keys") }),
+    }),
+    fetch(`${gateway.url}/console/keys`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, "content-type": "text/plain" },
+      body: "name=x",
+    }),
+    fetch(`${gateway.url}/console/keys`, {
+      method: "POST",
+      headers: { cookie: browser.cookie },
+      body: new URLSearchParams({ name: "x".repeat(70_000) }),
+    }),
+  ];
+  for (const attempt of attempts) assertEquals(await statusOf(attempt), 403);
+  const token = await browser.token("/console/account");
+  const inPieces = async (...pieces: string[]) => {
+    const reply = await fetch(`${gateway.url}/console/sign-in`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, "content-type": "application/x-www-form-urlencoded" },
+      body: ReadableStream.from(pieces).pipeThrough(new TextEncoderStream()),
+    });
+    return [reply.status, /<p>(The form [^<]+)/.exec(await reply.text())?.[1]];
+  };
+  const many = Array.from({ length: 64 }, () => "x".repeat(1_024));
+  assertEquals(await inPieces(`csrf=${token}&email=`, ...many.slice(1)), [401, undefined]);
+  assertEquals(await inPieces(`csrf=${token}&email=`, ...many), [
+    403,
+    "The form data could not be read.",
+  ]);
+  assertEquals(await statusOf(browser.post("/console/keys", form, { from: "/console/keys" })), 200);
+  const account = await gateway.gateway.accounts.get(ada.email);
+  assertEquals((await gateway.gateway.keys.list(account)).length, 2);
+});
+
+Deno.test("register, sign in, change the password, sign out everywhere: without scripts", async () => {
+  await using gateway = await startGateway({ settings: { registration: "open" } });
+  const browser = new PlainBrowser(gateway.url);
+  const registered = await browser.post("/console/register", {
+    email: "Ada@example.com",
+    name: "Ada",
+    password: PASSWORD,
+  });
+  assertEquals(registered.headers.get("location"), "/console/sign-in?done=registered");
+  const again = await browser.post("/console/register", {
+    email: "ada@example.com",
+    password: "quite another password",
+  });
+  const { url } = gateway;
+  for (const email of ["ada@example.com", "nobody@example.com"]) {
+    const fields = { email, password: PASSWORD, code: "nonsense" };
+    assertEquals(await statusOf(new PlainBrowser(url).post("/console/register", fields)), 400);
+  }
+  // nothing tells whether an address was used before
+  assertEquals(again.headers.get("location"), registered.headers.get("location"));
+  const sign = (who: PlainBrowser, password: string, email = "ada@example.com") =>
+    who.post("/console/sign-in", { email, password });
+  const wrong = await sign(browser, "quite another password");
+  const unknown = await sign(new PlainBrowser(gateway.url), PASSWORD, "nobody@example.com");
+  assertEquals([wrong.status, unknown.status], [401, 401]);
+  const said = async (reply: Response) => /role="status">([^<]+)/.exec(await reply.text())?.[1];
+  assertEquals(await said(wrong), await said(unknown));
+
+  const right = await sign(browser, PASSWORD);
+  assertEquals([right.status, right.headers.get("location")], [303, "/console/"]);
+  assertMatch(
+    right.headers.get("set-cookie")!,
+    /^sluice=\w{32}; HttpOnly; Max-Age=\d+; SameSite=Lax; Path=\/$/,
+  );
+  const before = browser.cookie;
+  await sign(browser, PASSWORD);
+  assert(browser.cookie !== before, "signing in makes a new session");
+  const old = new PlainBrowser(gateway.url);
+  old.cookie = before;
+  assertEquals(await statusOf(old.get("/console/")), 303, "the one before has ended");
+
+  const elsewhere = new PlainBrowser(gateway.url);
+  await sign(elsewhere, PASSWORD);
+  const change = (current: string, password: string) =>
+    browser.post("/console/account/password", { current, password }, { from: "/console/account" });
+  assertEquals(await statusOf(change("wrong", "another password")), 400);
+  assertEquals(await statusOf(change(PASSWORD, "short")), 400);
+  assertEquals(await statusOf(change(PASSWORD, "another password")), 303);
+  assertEquals(await statusOf(elsewhere.get("/console/")), 303, "other sessions have ended");
+  assertEquals(await statusOf(browser.get("/console/")), 200);
+  assertEquals(await statusOf(sign(elsewhere, PASSWORD)), 401);
+  assertEquals(await statusOf(sign(elsewhere, "another password")), 303);
+  await browser.post("/console/account/sign-out-everywhere", {}, { from: "/console/account" });
+  assertEquals(await statusOf(elsewhere.get("/console/")), 303);
+});
+
+Deno.test("a session is found beside other cookies; a header of empty ones has none", async () => {
+  await using gateway = await startGateway();
+  const { cookie } = await signedIn(gateway, OWNER);
+  const home = (cookie: string) => {
+    const browser = new PlainBrowser(gateway.url);
+    browser.cookie = cookie;
+    return statusOf(browser.get("/console/"));
+  };
+  for (const one of [`theme=dark; ${cookie}`, `${cookie}; __proto__=1; last=a=b`, `x;${cookie}`]) {
+    assertEquals(await home(one), 200, one);
+  }
+  for (const one of ["", "=", `=x; ${cookie}`, `${cookie};`, `x${cookie}`, `${cookie}x`]) {
+    assertEquals(await home(one), 303, one);
+  }
+});
+
+Deno.test("a sign-in link works once; it lets a forgotten password be replaced", async () => {
+  await using gateway = await startGateway();
+  const { sessions, accounts, passwords } = gateway.gateway;
+  const owner = await accounts.get(OWNER);
+  await passwords.set(owner, PASSWORD);
+  const token = await sessions.makeLink(owner);
+  const [one, two] = [new PlainBrowser(gateway.url), new PlainBrowser(gateway.url)];
+  const looked = await fetch(`${gateway.url}/console/link/${token}`, { method: "HEAD" });
+  await looked.body?.cancel();
+  const both = await Promise.all(
+    [one, two].map((who) => statusOf(who.get(`/console/link/${token}`))),
+  );
+  assertEquals(both.toSorted(), [303, 404]);
+  const inside = both[0] === 303 ? one : two;
+  assertEquals(
+    await statusOf(
+      inside.post("/console/account/password", { password: "the new password" }, {
+        from: "/console/account",
+      }),
+    ),
+    303,
+  );
+  assert(await passwords.matches(owner, "the new password"));
+});
+
+Deno.test("an expiry that no calendar has is refused, and spoils no page", async () => {
+  await using gateway = await startGateway();
+  const browser = await signedIn(gateway, OWNER);
+  for (const expires of ["100000000", "999999999999999"]) {
+    const made = browser.post("/console/keys", { expires }, { from: "/console/keys" });
+    assertEquals(await statusOf(made), 400);
+    const account = `/console/operator/accounts/${gateway.gateway.owner.id}`;
+    const granted = browser.post(`${account}/grant`, { credits: "1", days: expires }, {
+      from: account,
+    });
+    assertEquals(await statusOf(granted), 400);
+  }
+  assertEquals(await statusOf(browser.get("/console/keys")), 200);
+});
+
+Deno.test("links and sessions end with time", async () => {
+  let skewMs = 0;
+  await using gateway = await startGateway({ now: () => Date.now() + skewMs });
+  const browser = await signedIn(gateway, OWNER);
+  const token = await gateway.gateway.sessions.makeLink(await gateway.gateway.accounts.get(OWNER));
+  skewMs = 25 * 3_600_000;
+  assertEquals(await statusOf(browser.get(`/console/link/${token}`)), 404);
+  assertEquals(await statusOf(browser.get("/console/")), 200);
+  skewMs = 31 * 86_400_000;
+  assertEquals(await statusOf(browser.get("/console/")), 303);
+});
+
+Deno.test("wrong passwords are bounded per address and account; the owner is not locked out", async () => {
+  let skewMs = 0;
+  await using gateway = await startGateway({
+    now: () => Date.now() + skewMs,
+    settings: { trustedProxies: ["127.0.0.1"] },
+  });
+  const owner = await gateway.gateway.accounts.get(OWNER);
+  await gateway.gateway.passwords.set(owner, PASSWORD);
+  const from = (address: string, password: string) =>
+    statusOf(
+      new PlainBrowser(gateway.url).post("/console/sign-in", { email: OWNER, password }, {
+        headers: { "x-forwarded-for": `6.6.6.6, ${address}` },
+      }),
+    );
+  const tries = await Promise.all(
+    Array.from({ length: 8 }, () => from("203.0.113.7", "wrong password")),
+  );
+  assertEquals(tries.filter((status) => status === 401).length, 5, "at once or one by one");
+  assertEquals(await from("203.0.113.7", PASSWORD), 429, "even the right one");
+  assertEquals(await from("203.0.113.8", PASSWORD), 303, "elsewhere it works");
+  await signedIn(gateway, OWNER);
+  skewMs = 11 * 60_000;
+  assertEquals(await from("203.0.113.7", PASSWORD), 303);
+});
+
+Deno.test("registration: closed, by invite, open", async () => {
+  const register = (url: string, fields: Record<string, string>) =>
+    new PlainBrowser(url).post("/console/register", {
+      email: "ada@example.com",
+      password: PASSWORD,
+      ...fields,
+    });
+  {
+    await using closed = await startGateway({ settings: { registration: "closed" } });
+    assertEquals(await statusOf(register(closed.url, {})), 404);
+    assertEquals(await statusOf(new PlainBrowser(closed.url).get("/console/register")), 404);
+  }
+  await using gateway = await startGateway();
+  assertEquals(await statusOf(register(gateway.url, {})), 400);
+  assertEquals(await statusOf(register(gateway.url, { code: "nonsense" })), 400);
+  const owner = await gateway.gateway.accounts.get(OWNER);
+  const code = await gateway.gateway.accounts.inviteCode(owner);
+  assertEquals(await statusOf(register(gateway.url, { code })), 303);
+  const credits = await (await signedIn(gateway, OWNER)).get("/console/credits");
+  const text = await credits.text();
+  assertStringIncludes(text, "ada@example.com");
+  assertStringIncludes(text, "1,000,050");
+});
+
+Deno.test("registering is bounded per address: every account begins with credits", async () => {
+  await using gateway = await startGateway({
+    settings: { registration: "open", trustedProxies: ["127.0.0.1"] },
+  });
+  const from = (address: string, index: number) =>
+    statusOf(
+      new PlainBrowser(gateway.url).post("/console/register", {
+        email: `farm${index}@example.com`,
+        password: "short", // costs no hashing, and counts all the same
+      }, { headers: { "x-forwarded-for": address } }),
+    );
+  const statuses = [];
+  for (let index = 0; index < 12; index++) statuses.push(await from("203.0.113.9", index));
+  assertEquals(statuses, [...Array(10).fill(400), 429, 429]);
+  assertEquals(await from("203.0.113.10", 99), 400);
+});
+
+Deno.test("names cannot script, and pages are never kept by caches", async () => {
+  await using gateway = await startGateway();
+  const nasty = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`;
+  const account = await gateway.gateway.accounts.create({ email: "x@example.com", name: nasty });
+  await gateway.gateway.keys.issue(account, { name: nasty });
+  await gateway.gateway.sales.grant(account, { credits: 5, note: nasty });
+  const [user, operator] = [
+    await signedIn(gateway, "x@example.com"),
+    await signedIn(gateway, OWNER),
+  ];
+  const pages: [PlainBrowser, string][] = [
+    ...["/console/", "/console/keys", "/console/credits", "/console/account"]
+      .map((path): [PlainBrowser, string] => [user, path]),
+    [operator, "/console/operator/accounts"],
+    [operator, `/console/operator/accounts/${account.id}`],
+    [operator, `/console/operator/accounts?q=${encodeURIComponent(nasty)}`],
+    [user, `/console/requests?model=${encodeURIComponent(nasty)}`],
+    [user, `/console/register?code=${encodeURIComponent(nasty)}`],
+    [user, `/console/${encodeURIComponent(nasty)}`],
+  ];
+  for (const [browser, path] of pages) {
+    const reply = await browser.get(path);
+    const text = await reply.text();
+    assert(!text.includes("<img src=x") && !text.includes("<script>"), path);
+    assertStringIncludes(reply.headers.get("content-security-policy")!, "default-src 'none'");
+    assert(!/unsafe/.test(reply.headers.get("content-security-policy")!));
+    assertEquals(reply.headers.get("cache-control"), "no-store");
+    assertEquals(reply.headers.get("access-control-allow-origin"), null);
+  }
+});
+
+Deno.test("behind a proxy with TLS the cookie is bound to the host", async () => {
+  await using gateway = await startGateway({ settings: { trustedProxies: ["127.0.0.1"] } });
+  const token = await gateway.gateway.sessions.makeLink(await gateway.gateway.accounts.get(OWNER));
+  const reply = await fetch(`${gateway.url}/console/link/${token}`, {
+    headers: { "x-forwarded-proto": "https" },
+    redirect: "manual",
+  });
+  await reply.body?.cancel();
+  assertMatch(
+    reply.headers.get("set-cookie")!,
+    /^__Host-sluice=\w{32}; Secure; HttpOnly; .*; Path=\/$/,
+  );
+});
+
+Deno.test("a request's page explains its price; a backup downloads whole", async () => {
+  await using gateway = await startGateway();
+  const reply = await gateway.post("/v1/messages", {
+    model: "svc-k3",
+    max_tokens: 400,
+    top_k: 5,
+    messages: [{ role: "user", content: "Hello [[tokens 300]]" }],
+  });
+  const { usage } = await reply.json();
+  const browser = await signedIn(gateway, OWNER);
+  const page = await browser.get(`/console/requests/${reply.headers.get("request-id")}`);
+  const text = await page.text();
+  assertStringIncludes(text, reply.headers.get("x-sluice-ignored")!);
+  const exact = (usage.input_tokens * 500 + usage.output_tokens * 2_500) / 1e6;
+  const priceOf = (page: string) =>
+    [
+      ...page.slice(page.indexOf("<h2>Price"), page.indexOf("<h2>Ledger"))
+        .matchAll(/data-name="credits">(?:<[^>]+>)?([^<]+)/g),
+    ]
+      .map(([, credits]) => Number(credits!.replaceAll(",", "")));
+  const whole = Math.max(3, Math.ceil(exact));
+  assertStringIncludes(text, "up to the minimum of 3");
+  assertEquals(priceOf(text).at(-1), whole);
+  const micro = (credits: number) => Math.round(credits * 1e6);
+  assertEquals(
+    priceOf(text).slice(0, -1).reduce((sum, credits) => sum + micro(credits), 0),
+    micro(whole),
+  );
+  assert(!text.includes("Hello"), "what was said is not there");
+
+  // the prices that it was charged by, whatever the route costs now
+  const { database } = gateway.gateway;
+  const priced = async (sql: string) => {
+    await database.batch([{ sql: `update usage_records set ${sql}` }]);
+    return await (await browser.get(`/console/requests/${reply.headers.get("request-id")}`)).text();
+  };
+  const before = await priced("input_price = 1000000, output_price = 0, minimum_credits = 2");
+  assertEquals(priceOf(before)[0], usage.input_tokens);
+  assert(!before.includes("current prices"));
+  assertStringIncludes(await priced("input_price = null"), "current prices are shown");
+
+  const backup = await browser.post("/console/operator/backup", {}, {
+    from: "/console/operator/audit",
+  });
+  const bytes = new Uint8Array(await backup.arrayBuffer());
+  assertEquals(new TextDecoder().decode(bytes.subarray(0, 15)), "SQLite format 3");
+  assertEquals(bytes.length, Number(backup.headers.get("content-length")));
+  const left = await Array.fromAsync(Deno.readDir(`${gateway.directory}/data`), ({ name }) => name);
+  assertEquals(left.filter((name) => name.includes("download")), []);
+});
+
+Deno.test("older requests: every one of them once, those of one moment too", async () => {
+  const atMs = Date.now();
+  await using gateway = await startGateway({ now: () => atMs }); // all at the same millisecond
+  await Promise.all(Array.from({ length: 120 }, () => statusOf(gateway.chat("Hi"))));
+  const browser = await signedIn(gateway, OWNER);
+  const seen: string[] = [];
+  let path: string | undefined = "/console/requests";
+  while (path !== undefined) {
+    const text: string = await (await browser.get(path)).text();
+    seen.push(
+      ...[...text.matchAll(/"\/console\/requests\/(req_\w+)"/g)].map(([, id]) => id!),
+    );
+    const more = /href="([^"]+)">Older/.exec(text)?.[1];
+    path = more?.replaceAll("&amp;", "&");
+  }
+  assertEquals([seen.length, new Set(seen).size], [120, 120]);
+});
+
+Deno.test("usage as CSV cannot make a spreadsheet compute", async () => {
+  await using gateway = await startGateway();
+  const account = await gateway.gateway.accounts.get(OWNER);
+  const { id, secret } = await gateway.gateway.keys.issue(account, { name: `=cmd("x"),1` });
+  await statusOf(gateway.chat("Hi", {}, { key: secret }));
+  const csv = await (await (await signedIn(gateway, OWNER)).get("/console/usage.csv?by=key"))
+    .text();
+  const [head, row] = csv.split("\r\n");
+  assertEquals(
+    head,
+    "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,saved_credits,credits," +
+      "cache_hit_rate,average_ms",
+  );
+  assertStringIncludes(row!, `"'=cmd(""x""),1",${id},1,0,`);
+});
+
+/** The hidden fields of the form of a page that is sent to a path ending so. */
+async function hiddenFields(
+  browser: PlainBrowser,
+  page: string,
+  action: string,
+): Promise<Record<string, string>> {
+  const text = await (await browser.get(page)).text();
+  const [form] = new RegExp(`<form[^>]*action="[^"]*${action}"[\\s\\S]*?</form>`).exec(text)!;
+  return Object.fromEntries(
+    [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)]
+      .map(([, name, value]) => [name!, value!]),
+  );
+}
+
+Deno.test("a form that moves credits moves them once, however often it is posted", async () => {
+  await using gateway = await startGateway();
+  const ada = await customer(gateway, 10);
+  const operator = await signedIn(gateway, OWNER);
+  const path = `/console/operator/accounts/${ada.accountId}`;
+  const post = async (form: string, fields: Record<string, string>) => {
+    const hidden = await hiddenFields(operator, path, `/${form}`);
+    const statuses: number[] = [];
+    for (let times = 0; times < 3; times++) {
+      statuses.push(await statusOf(operator.post(`${path}/${form}`, { ...hidden, ...fields })));
+    }
+    return { hidden, statuses };
+  };
+  const granted = await post("grant", { credits: "100" });
+  assertEquals([granted.statuses, await ada.balance()], [[303, 303, 303], 110]);
+  const changed = await operator.post(`${path}/grant`, { ...granted.hidden, credits: "200" });
+  assertEquals(changed.status, 400);
+  assertStringIncludes(await changed.text(), "was already used for a grant of 100 credits");
+  const again = await post("grant", { credits: "100" }); // the page was loaded anew
+  assertEquals([again.statuses, await ada.balance()], [[303, 303, 303], 210]);
+  await post("package", { package: "starter", paid: "yes" });
+  assertEquals(await ada.balance(), 710);
+  const bare = operator.post(`${path}/grant`, { credits: "100" }, { from: path });
+  assertEquals([await statusOf(bare), await ada.balance()], [400, 710], "a form without its id");
+
+  const taken = await post("take-back", { credits: "4", note: "granted too much" });
+  assertEquals([taken.statuses, await ada.balance()], [[303, 303, 303], 706]);
+  const page = await (await operator.get(path)).text();
+  assertStringIncludes(page, "Taken back: Grant (granted too much)");
+  const own = await (await (await signedIn(gateway, ada.email)).get("/console/credits")).text();
+  assertStringIncludes(own, "Taken back: Grant (granted too much)");
+  const wordless = operator.post(`${path}/take-back`, {
+    ...await hiddenFields(operator, path, "/take-back"),
+    note: "",
+  });
+  assertEquals([await statusOf(wordless), await ada.balance()], [400, 706]);
+});
+
+Deno.test("a disabled account's sessions and links do not come back, and it gets no new link", async () => {
+  await using gateway = await startGateway();
+  const ada = await customer(gateway, 10);
+  const [browser, operator] = [
+    await signedIn(gateway, ada.email),
+    await signedIn(gateway, OWNER),
+  ];
+  const { sessions, accounts } = gateway.gateway;
+  const link = await sessions.makeLink(await accounts.get(ada.email));
+  const path = `/console/operator/accounts/${ada.accountId}`;
+  const post = (form: string) => operator.post(`${path}/${form}`, {}, { from: path });
+  assertEquals(await statusOf(post("disable")), 303);
+  assertEquals(await statusOf(post("link")), 400);
+  assertEquals(await statusOf(post("enable")), 303);
+  assertEquals(await statusOf(browser.get("/console/")), 303);
+  assertEquals(await statusOf(browser.get(`/console/link/${link}`)), 404);
+});

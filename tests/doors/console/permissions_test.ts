@@ -1,0 +1,162 @@
+import {
+  type Account,
+  ACTIONS,
+  can,
+  type Holder,
+  HOLDERS,
+  PERMISSIONS,
+  permissionsMarkdown,
+  type Role,
+  type TeamRole,
+} from "../../../src/people/accounts/mod.ts";
+import { Console } from "../../../src/doors/console/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
+import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
+
+/** Pages that everybody may see, and the forms by which people sign in. */
+const PUBLIC = [
+  "GET /console/assets/:name",
+  "GET /",
+  "GET /docs",
+  "GET /console/models",
+  "GET /console/sign-in",
+  "POST /console/sign-in",
+  "GET /console/link/:token",
+  "GET /console/register",
+  "POST /console/register",
+];
+
+/** All pages and forms of a gateway's console. */
+function routesOf({ gateway }: TestGateway) {
+  return new Console(
+    {
+      ...gateway,
+      catalog: () => gateway.catalog,
+      upstreamStates: () => Promise.resolve([]),
+      reloads: () => undefined,
+      liveRequests: () => Promise.resolve([]),
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      now: Date.now,
+      aside: (work: (database: unknown) => unknown) => work(gateway.database),
+      closing: AbortSignal.timeout(60_000),
+      openApi: {},
+    } as unknown as ConstructorParameters<typeof Console>[0],
+  ).routes
+    .filter(({ path }) => !path.endsWith("*"));
+}
+
+interface Visitor {
+  readonly account: Account;
+  browser: PlainBrowser;
+  /** Its role in the team that a page is about. */
+  readonly inTeam?: TeamRole;
+  readonly isStopped?: boolean;
+}
+
+let made = 0;
+
+/** What a page is about, made for one request. */
+async function target({ gateway }: TestGateway, { account, inTeam, isStopped }: Visitor) {
+  const { accounts, keys, members, sales, teamKeys, teams } = gateway;
+  const number = ++made;
+  const other = await accounts.create({ email: `target${number}@example.com` });
+  const othersKey = await keys.issue(other);
+  const ownKey = await keys.issue(account);
+  const team = await teams.create({ name: `Team ${number}`, pool: true });
+  await members.add(team, other);
+  if (inTeam !== undefined) await members.add(team, account, inTeam);
+  const key = await teamKeys.issue(team, inTeam === undefined ? other : account);
+  if (isStopped) await members.stop(team, account);
+  const sale = await sales.sell(other, sales.package("starter"), { paid: true });
+  const orderId = sale.lotId.replace("lot_", "ord_");
+  return (path: string) =>
+    path.replace(":team", team.id).replace(":account", other.id)
+      .replace("/operator/orders/:id", `/operator/orders/${orderId}`)
+      .replace("/keys/:id/", `/keys/${ownKey.id}/`).replace(
+        "/accounts/:id",
+        `/accounts/${other.id}`,
+      )
+      .replace(":key", path.includes("/teams/") ? key.id : othersKey.id);
+}
+
+Deno.test("every page and form, as every role, is as the table of permissions says", async () => {
+  await using gateway = await startGateway();
+  const { accounts } = gateway.gateway;
+  const visitor = async (
+    name: string,
+    role: Role,
+    more: Pick<Visitor, "inTeam" | "isStopped"> = {},
+  ): Promise<Visitor> => {
+    const made = await accounts.create({ email: `${name}@example.com`, role });
+    return { account: made, browser: await signedIn(gateway, made.email), ...more };
+  };
+  const visitors: Readonly<Record<string, Visitor>> = {
+    owner: await visitor("owner", "owner"),
+    operator: await visitor("operator", "operator"),
+    finance: await visitor("finance", "finance"),
+    lead: await visitor("lead", "none", { inTeam: "lead" }),
+    member: await visitor("member", "none", { inTeam: "member" }),
+    "stopped lead": await visitor("stopped", "none", { inTeam: "lead", isStopped: true }),
+    user: await visitor("user", "none"),
+  };
+  const routes = routesOf(gateway);
+  const guarded = routes.filter(({ action }) => action !== undefined);
+  assert(guarded.length > 50, String(guarded.length));
+  const open = routes.filter(({ action }) => action === undefined);
+  assertEquals(open.map(({ method, path }) => `${method} ${path}`).toSorted(), PUBLIC.toSorted());
+
+  const nobody = new PlainBrowser(gateway.url);
+  for (const { method, path, action } of guarded) {
+    // the visitor's own objects: tests/doors/console/pages_test.ts, tests/money/payments/console_test.ts
+    if (/^\/console\/(requests|orders)\/:id/.test(path)) continue;
+    for (const [name, one] of Object.entries(visitors)) {
+      const { account, inTeam, isStopped = false } = one;
+      const at = (await target(gateway, one))(path);
+      const teams = new Map(inTeam !== undefined && !isStopped ? [["here", inTeam]] : []);
+      const about = path.includes(":team") ? { teamId: "here" } : {};
+      const expected = can({ account, teams }, action!, { ...about, accountId: account.id });
+      const endsSession = /sign-out|password/.test(path);
+      const { browser } = one;
+      const status = await statusOf(
+        method === "GET" ? browser.get(at) : browser.post(at, {}, { from: "/console/account" }),
+      );
+      assertEquals(status !== 404, expected, `${method} ${path} as ${name}: ${status}`);
+      if (endsSession) one.browser = await signedIn(gateway, account.email);
+      assert(status < 500, `${method} ${path} as ${name}: ${status}`);
+      const reply = await (method === "GET" ? nobody.get(at) : nobody.post(at, {}));
+      assertEquals([reply.status, reply.headers.get("location")], [303, "/console/sign-in"], at);
+      await reply.body?.cancel();
+    }
+  }
+});
+
+Deno.test("docs/permissions.md has the table", async () => {
+  const text = await Deno.readTextFile(new URL("../../../docs/permissions.md", import.meta.url));
+  assertStringIncludes(text, permissionsMarkdown());
+});
+
+Deno.test("the owner may do everything that is not another's own; who has no role may use what is theirs", () => {
+  const account = (role: Role): Account => ({
+    id: `acc_${role}`,
+    email: "x@example.com",
+    name: "",
+    kind: "person",
+    role,
+    createdAtMs: 0,
+    disabledAtMs: null,
+  });
+  const none = new Map<string, TeamRole>();
+  for (const action of ACTIONS) {
+    const allowed: readonly Holder[] = PERMISSIONS[action].allowed;
+    assert(allowed.includes("owner") || allowed.includes("self"), action);
+    assertEquals(can({ account: account("none"), teams: none }, action), false, action);
+    assertEquals(allowed.toSorted(), HOLDERS.filter((one) => allowed.includes(one)).toSorted());
+    const elsewhere = new Map<string, TeamRole>([["team_other", "lead"]]);
+    assertEquals(
+      can({ account: account("none"), teams: elsewhere }, action, { teamId: "team_here" }),
+      false,
+      action,
+    );
+  }
+});

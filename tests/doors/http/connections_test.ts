@@ -1,0 +1,206 @@
+import net from "node:net";
+import fc from "fast-check";
+import { Connections } from "../../../src/doors/http/connections.ts";
+import { peerFrom, Sockets } from "../../../src/doors/http/sockets.ts";
+import { CoarseTimers } from "../../../src/ground/platform/mod.ts";
+import { assertEquals } from "../../assert.ts";
+import { connectTo, readReply, writeAll } from "../../fake/raw_http.ts";
+import { sleep, until } from "../../fake/temp.ts";
+
+const IDLE_MS = 50;
+const REQUEST = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+/** Deno 2.4 ignores the port that a connection is to be made from. */
+const canBindOwnPort = !Deno.version.deno.startsWith("2.4.");
+
+function portOf({ addr }: Deno.Listener): number {
+  return (addr as Deno.NetAddr).port;
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  return portOf(listener);
+}
+
+/** Connects from a port that other connections may use as well. */
+async function connectFrom(localPort: number, to: Deno.TcpListener) {
+  const client = net.connect({ port: portOf(to), host: "127.0.0.1", localPort });
+  return { client, server: await to.accept() };
+}
+
+/** Keeps the process busy. */
+function block(ms: number): void {
+  const untilTick = performance.now() + ms;
+  while (performance.now() < untilTick);
+}
+
+Deno.test("a connection is not idle once its next request has come, whether or not it was read", async () => {
+  const sockets = Sockets.open()!;
+  const timers = new CoarseTimers();
+  const connections = new Connections({ sockets, timers, idleMs: IDLE_MS });
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (_request, { remoteAddr }) => {
+      const free = connections.occupy(remoteAddr);
+      await sleep(5);
+      free();
+      return new Response("done");
+    },
+  );
+  const { port } = server.addr as Deno.NetAddr;
+  try {
+    for (let turn = 0; turn < 24; turn++) {
+      using connection = await connectTo(`http://127.0.0.1:${port}`);
+      await writeAll(connection, REQUEST);
+      assertEquals((await readReply(connection)).status, 200);
+      await sleep(2 * IDLE_MS);
+      await writeAll(connection, REQUEST);
+      // as when a sweep is due while requests wait for their handlers
+      for (let tick = 0; tick < turn % 8; tick++) await Promise.resolve();
+      connections.makeRoom(port);
+      if (turn % 2 === 0) block(30);
+      assertEquals((await readReply(connection)).status, 200, `turn ${turn}`);
+      await sleep(2.5 * IDLE_MS); // what was begun is over, and has left it open: it was used meanwhile
+      await writeAll(connection, REQUEST);
+      assertEquals((await readReply(connection)).status, 200, `turn ${turn}, once more`);
+    }
+    using idle = await connectTo(`http://127.0.0.1:${port}`);
+    await writeAll(idle, REQUEST);
+    await readReply(idle);
+    await sleep(2 * IDLE_MS);
+    await sleep(4 * IDLE_MS); // what the last turn has begun is over
+    connections.makeRoom(port);
+    assertEquals(await idle.read(new Uint8Array(1)), null, "an idle one is closed");
+  } finally {
+    connections.close();
+    timers.close();
+    sockets.close();
+  }
+});
+
+Deno.test({
+  name:
+    "a client that leaves another port of the process, from the same port of its own, has not left",
+  ignore: !canBindOwnPort,
+  async fn() {
+    const sockets = Sockets.open()!;
+    const timers = new CoarseTimers();
+    const connections = new Connections({ sockets, timers, idleMs: 60_000 });
+    using one = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    using other = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    connections.sweep(portOf(one), { count: 1, lost: () => {} });
+    try {
+      // whichever descriptor comes first
+      for (const [first, second] of [[one, other], [other, one]] as const) {
+        const port = freePort();
+        const mine = await connectFrom(port, first);
+        const same = await connectFrom(port, second);
+        const [client, stranger] = first === one ? [mine, same] : [same, mine];
+        const { remoteAddr } = client.server;
+        let left = 0;
+        connections.watch(peerFrom(remoteAddr)!, () => left++);
+        await sleep(300); // it is found
+        stranger.client.destroy();
+        stranger.server.close();
+        await sleep(600);
+        assertEquals(left, 0);
+        client.client.destroy();
+        await until(() => left === 1, { what: "be noticed" });
+        client.server.close();
+      }
+    } finally {
+      connections.close();
+      timers.close();
+      sockets.close();
+    }
+  },
+});
+
+Deno.test(
+  "a sweep that runs when connections are closed ends with them",
+  { sanitizeOps: true },
+  async () => {
+    const sockets = Sockets.open()!;
+    const timers = new CoarseTimers();
+    const connections = new Connections({ sockets, timers, idleMs: 0 });
+    using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const { port } = listener.addr as Deno.NetAddr;
+    using _client = await connectTo(`http://127.0.0.1:${port}`);
+    using _connection = await listener.accept();
+    await sleep(10);
+    connections.makeRoom(port);
+    await sleep(30); // now it waits for what may have come
+    connections.close(); // timers that are left are reported as leaks
+    timers.close();
+    sockets.close();
+  },
+);
+
+Deno.test("a listener that ends is noticed, whether or not it was ever seen that descriptors were scarce", async () => {
+  const sockets = Sockets.open()!;
+  const timers = new CoarseTimers();
+  const { limit } = sockets;
+  let shownLimit = limit;
+  Object.defineProperty(sockets, "limit", { get: () => shownLimit });
+  let looks = 0;
+  const { get } = Object.getOwnPropertyDescriptor(Sockets.prototype, "used")!;
+  Object.defineProperty(sockets, "used", {
+    get() {
+      looks++;
+      return get!.call(sockets);
+    },
+  });
+  /** Waits until all were looked at since now. */
+  const looked = async () => {
+    const from = looks;
+    await until(() => looks >= from + 2, { withinMs: 30_000 });
+  };
+  const { port } = freed();
+  const open = () => Deno.listen({ port, hostname: "127.0.0.1", reusePort: true });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 3 }),
+      fc.array(fc.constantFrom("end", "begin", "replace"), { minLength: 1, maxLength: 5 }),
+      async (count, steps) => {
+        const connections = new Connections({ sockets, timers, idleMs: 60_000 });
+        const listeners = Array.from({ length: count }, open);
+        let lost = 0;
+        shownLimit = 1_000; // with few descriptors it looks often
+        connections.sweep(port, { count, lost: () => lost++ });
+        shownLimit = limit; // the other tests of this process have many
+        try {
+          await looked();
+          assertEquals(lost, 0);
+          for (const step of steps) {
+            if (step !== "end") listeners.push(open());
+            if (step !== "begin") listeners.shift()?.close();
+            await looked();
+            const before = lost;
+            await looked();
+            assertEquals(lost > before, listeners.length < count, step);
+          }
+        } finally {
+          connections.close();
+          for (const listener of listeners) listener.close();
+        }
+      },
+    ),
+    { numRuns: 8, endOnFailure: true },
+  );
+  timers.close();
+  sockets.close();
+});
+
+/** A port that nobody listens on, and that the system gives to no other test of this process meanwhile. */
+function freed(): Deno.NetAddr {
+  const [lowest, count] = [20_000, 10_000]; // below those that it chooses from
+  while (true) {
+    const port = lowest + Math.floor(count * Math.random());
+    try {
+      using listener = Deno.listen({ port, hostname: "127.0.0.1" });
+      return listener.addr as Deno.NetAddr;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+}

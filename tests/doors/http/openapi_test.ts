@@ -1,0 +1,239 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import openapiTS, { astToString } from "openapi-typescript";
+import type { z } from "zod";
+import { routeOf } from "../../../src/doors/http/admin.ts";
+import { SCHEMAS } from "../../../src/doors/http/openapi/schemas.ts";
+import { OPERATIONS } from "../../../src/operating/operations/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { checkResponseObject, checkResponsesStream } from "../../wire/dialects/legal_responses.ts";
+import { environment, exampleArgs } from "../../fake/command.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { tempDir } from "../../fake/temp.ts";
+
+/** A route for embeddings, which no gateway has by itself. */
+const EMBEDDINGS = { e: { kind: "embeddings" as const } };
+
+Deno.test("openapi.json passes a linter", async () => {
+  await using gateway = await startGateway();
+  const source = await (await fetch(`${gateway.url}/openapi.json`)).text();
+  const config = await createConfig({
+    extends: ["recommended"],
+    rules: {
+      "no-server-example.com": "off",
+      "operation-2xx-response": "off", // a handshake succeeds with 101
+      "no-unused-components": "off", // OpenAPI 3.1 cannot refer to the shape of one event
+    },
+  });
+  const problems = await lintFromString({ source, config });
+  assertEquals(
+    problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+    [],
+  );
+});
+
+Deno.test("openapi.json names every endpoint, with each error that it can answer", async () => {
+  await using gateway = await startGateway();
+  const { paths, components } = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  const admin = OPERATIONS.map((one) => ({ method: one.method, path: routeOf(one) }));
+  const served = [...gateway.gateway.app.endpoints, ...admin].map(({ method, path }) =>
+    `${method.toLowerCase()} ${path.replace(/:(\w+)(\{.*\})?/g, "{$1}")}`
+  );
+  const described = Object.entries(paths as Record<string, Record<string, unknown>>)
+    .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
+  assertEquals(new Set(served), new Set(described));
+  const models = await fetch(`${gateway.url}/v1/models`);
+  await models.body?.cancel();
+  const exposed = models.headers.get("access-control-expose-headers")!.split(", ");
+  assertEquals(new Set(exposed), new Set(Object.keys(components.headers)));
+  const chat = paths["/v1/chat/completions"].post.responses;
+  assertEquals(Object.keys(chat), ["200", "400", "401", "403", "404", "429", "500", "503"]);
+  assert(chat["400"].description.includes("`encoded_image_too_large`"));
+  const { post, get } = paths["/v1/responses"];
+  assertEquals(Object.keys(post.responses), Object.keys(chat));
+  assertEquals(Object.keys(get.responses), ["101", "400", "401", "403", "426", "500", "503"]);
+});
+
+Deno.test("what the gateway answers has the shapes that openapi.json says", async () => {
+  await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });
+  const { url } = gateway;
+  const messages = [{ role: "user", content: "Hi" }];
+  const held = async (name: keyof typeof SCHEMAS, reply: Promise<Response>) => {
+    const { success, error } = (SCHEMAS[name] as z.ZodType).safeParse(await (await reply).json());
+    assert(success, `${name}: ${error?.message}`);
+  };
+  const get = (path: string) => fetch(`${url}${path}`, { headers: { "x-api-key": gateway.key } });
+  const body = { model: "svc-k2", max_tokens: 50, messages };
+  await held("ChatCompletion", gateway.post("/v1/chat/completions", body));
+  await held("Message", gateway.post("/v1/messages", body));
+  await held("CountTokens", gateway.post("/v1/messages/count_tokens", body));
+  const ask = { model: "svc-k2", input: "Hi" };
+  await held("Response", gateway.post("/v1/responses", ask));
+  await held("Response", gateway.post("/v1/responses", { ...ask, max_output_tokens: 3 }));
+  await held("Compaction", gateway.post("/v1/responses/compact", ask));
+  await held("ModelList", get("/v1/models"));
+  await held("Model", get("/v1/models/svc-k3"));
+  const input = { model: "e", input: ["Hello", "Bye"], dimensions: 8 };
+  for (const encoding_format of ["float", "base64"]) {
+    await held("Embeddings", gateway.post("/v1/embeddings", { ...input, encoding_format }));
+  }
+  await held("Model", get("/v1/models/e"));
+  await held("CreditUsage", get("/user/credits"));
+  await held("Health", get("/healthz"));
+  await held("Readiness", get("/readyz"));
+  await held("ChatError", get("/v1/nothing"));
+  await held("MessagesError", gateway.post("/v1/messages", {}));
+  await held("ChatError", gateway.post("/v1/responses", {}));
+  await held("ChatError", get("/v1/responses"));
+  await held("ChatError", get("/v1/responses/resp_1"));
+  const tool = { type: "function", name: "get_weather", parameters: { type: "object" } };
+  for (
+    const [path, name, sent] of [
+      ["/v1/chat/completions", "ChatCompletionChunk", body],
+      ["/v1/messages", "MessageEvent", body],
+      ["/v1/responses", "ResponseEvent", ask],
+      ["/v1/responses", "ResponseEvent", { ...ask, tools: [tool], tool_choice: "required" }],
+      ["/v1/responses", "ResponseEvent", { ...ask, input: "[[cut after 3]]" }],
+    ] as const
+  ) {
+    const text = await (await gateway.post(path, { ...sent, stream: true })).text();
+    const events = [...text.matchAll(/^data: (\{.*\})$/gm)];
+    assert(events.length > 2);
+    for (const [, data] of events) SCHEMAS[name].parse(JSON.parse(data!));
+  }
+});
+
+Deno.test("the examples of responses are legal: a request that succeeds, a response, a stream", async () => {
+  await using gateway = await startGateway();
+  const { paths } = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  for (const path of ["/v1/responses", "/v1/responses/compact"]) {
+    const { requestBody, responses } = paths[path].post;
+    const reply = await gateway.post(path, requestBody.content["application/json"].example);
+    assertEquals(reply.status, 200);
+    const real = await reply.json();
+    const { example } = responses["200"].content["application/json"];
+    assertEquals(Object.keys(example).toSorted(), Object.keys(real).toSorted());
+    assertEquals(Object.keys(example.output[0]), Object.keys(real.output[0]));
+  }
+  const { content } = paths["/v1/responses"].post.responses["200"];
+  checkResponseObject(content["application/json"].example);
+  const { response } = checkResponsesStream(content["text/event-stream"].example);
+  assertEquals(response, content["application/json"].example);
+});
+
+Deno.test("an error has the shape that openapi.json says, at each endpoint and below", async () => {
+  await using gateway = await startGateway();
+  const { paths } = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  const shapeAt = async (path: string, init: RequestInit) => {
+    const { type, error } = await (await fetch(`${gateway.url}${path}`, init)).json();
+    return type === "error" ? "MessagesError" : "code" in error ? "ChatError" : "another";
+  };
+  for (const [template, operations] of Object.entries(paths as Record<string, object>)) {
+    const path = template.replace("{id}", "svc-k2");
+    const [responses] = Object.values(operations).map(({ responses }) => responses);
+    const documented = new Set(
+      Object.entries(responses as Record<string, Documented>)
+        .filter(([status]) => Number(status) >= 400)
+        .flatMap(([, { content }]) =>
+          /\w+Error$/.exec(content["application/json"].schema.$ref)?.[0] ?? []
+        ),
+    );
+    const shapes = [
+      await shapeAt(path, { method: "DELETE" }),
+      await shapeAt(`${path}/nothing/here`, { method: "POST" }),
+    ];
+    assertEquals(new Set(shapes), documented, path);
+  }
+});
+
+/** An error in the document. */
+interface Documented {
+  readonly content: { readonly "application/json": { readonly schema: { readonly $ref: string } } };
+}
+
+/** A program over a client that was generated from the document. */
+const PROGRAM = `
+import createClient from "openapi-fetch";
+import type { paths } from "./schema.d.ts";
+
+const [baseUrl = "", key] = Deno.args;
+/** An answer that was not asked for as a stream is not one. */
+function whole<T>(data: T | string | undefined): T {
+  if (data === undefined || typeof data === "string") throw new Error("an answer was expected");
+  return data;
+}
+const client = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${key}\` } });
+const { data: list } = await client.GET("/v1/models");
+const model = list!.data[0]!.id;
+const { data: chat } = await client.POST("/v1/chat/completions", {
+  body: { model, messages: [{ role: "user", content: "Hello" }], temperature: 0.2 },
+});
+const { data: message, response } = await client.POST("/v1/messages", {
+  body: { model, max_tokens: 100, messages: [{ role: "user", content: "Hello" }] },
+});
+const { data: counted } = await client.POST("/v1/messages/count_tokens", {
+  body: { model, messages: [{ role: "user", content: "Hello" }] },
+});
+const { data: embeddings } = await client.POST("/v1/embeddings", {
+  body: { model: "e", input: ["Hello", "Bye"], dimensions: 8 },
+});
+const { data: stream } = await client.POST("/v1/chat/completions", {
+  body: { model, messages: [{ role: "user", content: "Hello" }], stream: true },
+  parseAs: "text",
+});
+const { data: created } = await client.POST("/v1/responses", { body: { model, input: "Hello" } });
+const { data: summary } = await client.POST("/v1/responses/compact", {
+  body: { model, input: [{ role: "user", content: "Hello" }] },
+});
+const { data: credits } = await client.GET("/user/credits", { params: { query: { days: 7 } } });
+const { error } = await client.GET("/v1/models/{id}", { params: { path: { id: "nope" } } });
+const { data: ready } = await client.GET("/readyz");
+console.log(JSON.stringify({
+  chat: whole(chat).choices[0]!.message.content,
+  message: whole(message).content[0]!.text,
+  created: whole(created).output[0]!.content![0]!.text,
+  summary: summary!.output[0]!.encrypted_content,
+  remaining: Number(response.headers.get("x-credits-remaining")),
+  input: counted!.input_tokens,
+  done: String(stream).endsWith("data: [DONE]\\n\\n"),
+  vectors: embeddings!.data.map(({ embedding }) => embedding.length),
+  days: credits!.usage_by_day.length,
+  code: error!.error.code,
+  ready: ready!.status,
+}));
+`;
+
+Deno.test("a generated TypeScript client drives the gateway", async () => {
+  await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });
+  await using dir = await tempDir();
+  const document = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  await Deno.writeTextFile(
+    `${dir.path}/schema.d.ts`,
+    astToString(await openapiTS(document)),
+  );
+  await Deno.writeTextFile(`${dir.path}/client.ts`, PROGRAM);
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...await exampleArgs(dir.path),
+      "--check", // the types that were generated are part of what is tested
+      "client.ts",
+      gateway.url,
+      gateway.key,
+    ],
+    cwd: dir.path,
+    clearEnv: true,
+    env: environment(),
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  const said = JSON.parse(new TextDecoder().decode(stdout));
+  assert(said.chat.includes("Hello") && said.message.includes("Hello"));
+  assert(said.created.includes("Hello") && said.summary.length > 50);
+  assert(said.input > 0);
+  assertEquals(said.vectors, [8, 8]);
+  assertEquals([said.done, said.days, said.code, said.ready, said.remaining], [
+    true,
+    1,
+    "model_not_found",
+    "ready",
+    999_998,
+  ]);
+});

@@ -1,0 +1,28 @@
+import type { Report } from "./script.ts";
+
+/** A report, and how many words the upstream had sent before it. */
+export interface SentReport {
+  readonly report: Report;
+  readonly atWords: number;
+}
+
+/** What an upstream generated and sent for one request. */
+export interface Exchange {
+  /** Output limit of one choice, as the upstream was sent it. */
+  readonly limit: number;
+  /** Choices that it was asked for. */
+  readonly asked: number;
+  /** Choices that it gives. */
+  readonly choices: number;
+  /** Words of the whole reply that a caller can be shown. */
+  readonly words: number;
+  /** Output tokens that nothing shows. */
+  readonly hidden: number;
+  readonly streamed: boolean;
+  wordsSent: number;
+  readonly reports: SentReport[];
+  isFinishSent: boolean;
+  isEndSent: boolean;
+  /** `performance.now()` when it broke off; undefined if it did not. */
+  brokeTick: number | undefined;
+}

@@ -1,0 +1,162 @@
+/** No departure of an upstream loses text, reasoning or a call through any front, or changes what is charged. */
+
+import { assert, assertEquals } from "../assert.ts";
+import { startGateway } from "../fake/gateway.ts";
+import { fakeUpstream } from "../fake/upstream.ts";
+import { DEPARTURES, REASONING, TEXT } from "./departures.ts";
+
+/** What a client was told. */
+interface Said {
+  readonly reasoning: string;
+  readonly text: string;
+  readonly calls: readonly string[];
+  readonly finish: string;
+}
+
+// deno-lint-ignore no-explicit-any -- bodies of three dialects
+type Json = any;
+
+const TOOL = { name: "weather", parameters: { type: "object" } };
+
+const FRONTS: Record<
+  string,
+  { path: string; body: object; whole: (body: Json) => Said; events: (all: Json[]) => Said }
+> = {
+  chat: {
+    path: "/v1/chat/completions",
+    body: {
+      messages: [{ role: "user", content: "Weather?" }],
+      tools: [{ type: "function", function: TOOL }],
+    },
+    whole: ({ choices: [{ message, finish_reason: finish }] }) => ({
+      reasoning: message.reasoning_content,
+      text: message.content,
+      calls: (message.tool_calls ?? []).map((one: Json) =>
+        one.function.name + one.function.arguments
+      ),
+      finish,
+    }),
+    events: (all) => {
+      const choices = all.flatMap(({ choices }) => choices);
+      const join = (of: (delta: Json) => string | null | undefined) =>
+        choices.map(({ delta }) => of(delta) ?? "").join("");
+      for (const { delta } of choices) assert(!Array.isArray(delta.content), "SDKs join texts");
+      const calls = choices.flatMap(({ delta }) => delta.tool_calls ?? []);
+      const call = calls.map((one: Json) =>
+        (one.function.name ?? "") + (one.function.arguments ?? "")
+      );
+      return {
+        reasoning: join((delta) => delta.reasoning_content),
+        text: join((delta) => delta.content),
+        calls: calls.length === 0 ? [] : [call.join("")],
+        finish: choices.map((one) => one.finish_reason).find(Boolean),
+      };
+    },
+  },
+  messages: {
+    path: "/v1/messages",
+    body: {
+      max_tokens: 1_000,
+      messages: [{ role: "user", content: "Weather?" }],
+      tools: [{ name: TOOL.name, input_schema: TOOL.parameters }],
+      thinking: { type: "enabled", budget_tokens: 1_024 },
+    },
+    whole: ({ content, stop_reason: finish }) => ({
+      reasoning: content.map((one: Json) => one.thinking ?? "").join(""),
+      text: content.map((one: Json) => one.text ?? "").join(""),
+      calls: content.filter((one: Json) => one.type === "tool_use")
+        .map((one: Json) => one.name + JSON.stringify(one.input)),
+      finish,
+    }),
+    events: (all) => {
+      const deltas = all.flatMap(({ delta }) => delta === undefined ? [] : [delta]);
+      const join = (name: string) => deltas.map((delta) => delta[name] ?? "").join("");
+      const begun = all.find((one) => one.content_block?.type === "tool_use");
+      return {
+        reasoning: join("thinking"),
+        text: join("text"),
+        calls: begun === undefined ? [] : [begun.content_block.name + join("partial_json")],
+        finish: join("stop_reason"),
+      };
+    },
+  },
+  responses: {
+    path: "/v1/responses",
+    body: {
+      input: "Weather?",
+      tools: [{ type: "function", ...TOOL }],
+      reasoning: { effort: "low", summary: "auto" },
+    },
+    whole: ({ output, status }) => ({
+      reasoning: output.filter((one: Json) => one.type === "reasoning")
+        .flatMap((one: Json) => [...one.summary, ...one.content ?? []]).map((one: Json) =>
+          one.text
+        )[0] ?? "",
+      text: output.filter((one: Json) => one.type === "message")
+        .flatMap((one: Json) => one.content).map((one: Json) => one.text).join(""),
+      calls: output.filter((one: Json) => one.type === "function_call")
+        .map((one: Json) => one.name + one.arguments),
+      finish: status,
+    }),
+    events: (all) => FRONTS.responses!.whole(all.at(-1).response),
+  },
+};
+
+const FINISHES: Record<string, readonly [string, string]> = {
+  chat: ["stop", "tool_calls"],
+  messages: ["end_turn", "tool_use"],
+  responses: ["completed", "completed"],
+};
+
+Deno.test("docs/departures.md has a row for each", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/departures.md", import.meta.url));
+  const rows = [...page.matchAll(/^\| (.*?) +\|/gm)].map(([, name]) => name!);
+  assertEquals(new Set(rows.slice(2)), new Set(DEPARTURES.map(({ name }) => name)));
+});
+
+for (const { name, detail = "", quirks, calls = false, whole, stream } of DEPARTURES) {
+  Deno.test(`departure: ${name} ${detail}`.trim(), async () => {
+    await using upstream = fakeUpstream(({ body }) => body.stream ? stream() : whole());
+    await using gateway = await startGateway({
+      settings: {
+        upstreams: { a: { url: upstream.url, quirks: quirks ?? "none" } },
+        routes: {
+          house: {
+            targets: [{ upstream: "a", model: "m" }],
+            context: 100_000,
+            maxOutput: 4_000,
+            reasoning: "effort",
+            prices: { input: 100_000, cached: 100_000, output: 1_000_000 },
+          },
+        },
+      },
+    });
+    for (const [front, { path, body, whole: read, events }] of Object.entries(FRONTS)) {
+      for (const isStream of [false, true]) {
+        const response = await gateway.post(path, { model: "house", stream: isStream, ...body });
+        const text = await response.text();
+        const what = `${front} ${isStream ? "streamed" : "whole"}: ${text}`;
+        assertEquals(response.status, 200, what);
+        const datas = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!));
+        const said = isStream ? events(datas) : read(JSON.parse(text));
+        assertEquals(said.reasoning.trim(), REASONING, what);
+        assertEquals(said.text, TEXT, what);
+        assertEquals(said.calls, calls ? ['weather{"city":"Bonn"}'] : [], what);
+        assertEquals(said.finish, FINISHES[front]![calls ? 1 : 0], what);
+      }
+    }
+    const records = await gateway.gateway.database.all(
+      `select charged_credits as credits, usage_source, input_tokens, output_tokens from usage_records
+        order by request_id`,
+    );
+    assertEquals(records.length, 6);
+    for (const one of records) {
+      assertEquals({ ...one }, {
+        credits: 64, // 40 tokens at 0.1, and 60 at 1
+        usage_source: "upstream",
+        input_tokens: 40,
+        output_tokens: 60,
+      });
+    }
+  });
+}

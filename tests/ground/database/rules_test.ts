@@ -1,0 +1,320 @@
+/** Rules are installed whole, once, by the program that has the newest ones, and never by a reader. */
+
+import {
+  backUp,
+  type Database,
+  DatabaseError,
+  migrate,
+  MIGRATIONS,
+  restoreFile,
+  type RuleSet,
+} from "../../../src/ground/database/mod.ts";
+import { EmbeddedDatabase } from "../../../src/ground/database/embedded.ts";
+import { hashOfRules, objectsOfRules } from "../../../src/ground/database/rules.ts";
+import { gatewayIdentity } from "../../../src/ground/database/gateway_identity.ts";
+import { newRequestId } from "../../../src/ground/platform/ids.ts";
+import {
+  admit,
+  audit,
+  growHold,
+  RULES,
+  takeBack,
+  TierList,
+} from "../../../src/money/ledger/mod.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
+import { sluice } from "../../fake/shell.ts";
+import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { tempDir } from "../../fake/temp.ts";
+import { unpack } from "./released.ts";
+
+const NOW = Date.UTC(2030, 0, 1);
+const now = () => NOW;
+
+/** The rules of a later program: admissions take another column, keys are no longer revised, one rule is new. */
+const NEWER: RuleSet = {
+  revision: RULES.revision + 1,
+  rules: [
+    ...RULES.rules.filter(({ name }) => name !== "revise_keys").map((rule) =>
+      rule.name !== "admit" ? rule : {
+        ...rule,
+        sql: rule.sql.map((sql) =>
+          sql.replace("null as tier_list", "null as tier_list, null as reserve")
+            .replace("when free < new.least", "when free < new.least + coalesce(new.reserve, 0)")
+        ),
+      }
+    ),
+    {
+      name: "later",
+      sql: ["create view later_things as select 1 as one where false"],
+    },
+  ],
+};
+const UNRELEASED: RuleSet = {
+  ...NEWER,
+  revision: RULES.revision,
+};
+
+async function installed(database: Database) {
+  const row = await database.one("select revision, hash, installed_at_ms from installed_rules");
+  const objects = await database.all(
+    "select type || ' ' || name as object from sqlite_master where type in ('trigger', 'view')",
+  );
+  return {
+    revision: row!.revision,
+    hash: row!.hash,
+    atMs: row!.installed_at_ms,
+    objects: objects.map(({ object }) => String(object)).toSorted(),
+  };
+}
+
+function expected(rules: RuleSet, atMs: number) {
+  return {
+    revision: rules.revision,
+    hash: hashOfRules(rules),
+    atMs,
+    objects: objectsOfRules(rules).toSorted(),
+  };
+}
+
+/** The same promises for the embedded file and for a server. */
+for (const kind of ["file", "server"] as const) {
+  Deno.test(`rules (${kind}): those of before are dropped, the new ones are all there is`, async () => {
+    await using bench = await ledgerBench(kind);
+    const { database } = bench;
+    assertEquals(await installed(database), expected(RULES, 1));
+    assertEquals((await migrate(database, { now, rules: RULES })).installedRules, false);
+    await database.batch([{ sql: "drop trigger admissions_decide" }]); // by hand
+    assertEquals((await migrate(database, { now, rules: NEWER })).installedRules, true);
+    assertEquals(await installed(database), expected(NEWER, NOW));
+    const schema = (await audit(database)).mismatches.filter(({ noun }) => noun === "schema");
+    assertEquals(schema.map(({ id }) => id).includes("rules"), true);
+  });
+
+  Deno.test(`rules (${kind}): of several programs one installs, and the newest ones stay`, async () => {
+    await using bench = await ledgerBench(kind);
+    const { database } = bench;
+    for (let round = 1; round <= 3; round++) {
+      const [lower, higher] = [2 * round, 2 * round + 1].map((later) => ({
+        ...NEWER,
+        revision: RULES.revision + later,
+      }));
+      // each program has a connection of its own
+      const programs = await Promise.all(
+        Array.from({ length: 6 }, (_, at) => bench.connect().then((one) => [at, one] as const)),
+      );
+      try {
+        const migrated = await Promise.all(programs.map(async ([at, one]) => {
+          const rules = at % 2 === 0 ? higher! : { ...RULES, revision: lower!.revision };
+          const { installedRules } = await migrate(one, { now, rules });
+          return { installedRules, isHigher: at % 2 === 0 };
+        }));
+        const count = (isHigher: boolean) =>
+          migrated.filter((one) => one.installedRules && one.isHigher === isHigher).length;
+        assertEquals(count(true), 1);
+        assert(count(false) <= 1);
+      } finally {
+        await Promise.all(programs.map(([, one]) => one.close()));
+      }
+      assertEquals(await installed(database), expected(higher!, NOW));
+    }
+  });
+
+  Deno.test(`rules (${kind}): those that cannot be installed leave everything as it was`, async () => {
+    await using bench = await ledgerBench(kind);
+    const { database } = bench;
+    const broken = {
+      revision: RULES.revision + 1,
+      rules: [...RULES.rules, {
+        name: "broken",
+        sql: ["create trigger broken after insert on nothing begin select 1; end"],
+      }],
+    };
+    await assertRejects(() => migrate(database, { now, rules: broken }), DatabaseError);
+    assertEquals(await installed(database), expected(RULES, 1));
+    const table = {
+      revision: RULES.revision + 1,
+      rules: [{ name: "table", sql: ["create table t (id integer)"] }],
+    };
+    await assertRejects(() => migrate(database, { now, rules: table }), TypeError);
+    assertEquals((await audit(database)).mismatches, []);
+  });
+
+  Deno.test(`rules (${kind}): an older program keeps newer rules and works with them`, async () => {
+    await using bench = await ledgerBench(kind);
+    const caller = await bench.account();
+    const lotId = await bench.grant(caller.accountId, 100);
+    const tierList = new TierList([{ above: 0, minute: 99, hour: 99, day: 99 }]);
+    await bench.database.batch(tierList.statements);
+    const work = async () => {
+      const requestId = newRequestId(NOW);
+      const holder = { ...caller, requestId, gatewayId: "gw", nowMs: NOW, leaseMs: 60_000 };
+      const asked = { ...holder, least: 1, wanted: 2, tierListId: tierList.id };
+      assertEquals((await admit(bench.database, asked)).verdict, "admitted");
+      const held = await growHold(bench.database, { ...holder, wanted: 5, admittedAtMs: NOW });
+      assertEquals(held, 5);
+      const { charged } = await settlePrice(bench.database, { ...holder, price: 3 });
+      assertEquals(charged, 3);
+    };
+    await work();
+    // while it runs
+    const newer = await bench.connect();
+    await migrate(newer, { now, rules: NEWER });
+    await work();
+    // and after a restart
+    await bench.reopen();
+    assertEquals(await installed(bench.database), expected(NEWER, NOW));
+    await work();
+    const taken = await takeBack(bench.database, {
+      id: "take_back_1",
+      accountId: caller.accountId,
+      lotId,
+      credits: 1,
+      note: "why",
+      atMs: NOW,
+    });
+    assertEquals(taken?.credits, 1);
+    assertEquals(
+      (await migrate(newer, { now: () => NOW + 1, rules: NEWER })).installedRules,
+      false,
+    );
+    await newer.close();
+    const { mismatches } = await audit(bench.database);
+    assertEquals(mismatches.filter(({ noun }) => noun !== "schema"), []);
+  });
+}
+
+Deno.test("rules: a database without any is given them with its migrations, whichever program comes first", async () => {
+  for (const version of [1, 7]) {
+    await using dir = await tempDir();
+    const file = await unpack(version, dir.path);
+    const open = async (rules: RuleSet) => {
+      const database = await EmbeddedDatabase.open(file, { durability: "normal" });
+      await migrate(database, { now, rules });
+      return database;
+    };
+    const all = await Promise.all([RULES, NEWER, RULES, NEWER].map(open));
+    assertEquals(await installed(all[0]!), expected(NEWER, NOW));
+    await Promise.all(all.map((one) => one.close()));
+  }
+});
+
+Deno.test("rules: migrations alone leave no trigger and no view", async () => {
+  await using dir = await tempDir();
+  const database = await EmbeddedDatabase.open(`${dir.path}/sluice.db`, { durability: "normal" });
+  const migrated = await migrate(database, { now });
+  assertEquals(migrated, { from: 0, to: MIGRATIONS.at(-1)!.version, installedRules: false });
+  assertEquals((await installed(database)).objects, []);
+  await database.close();
+});
+
+Deno.test("rules: of one revision the program's own are installed, as nobody released the others", async () => {
+  await using bench = await ledgerBench("file");
+  await migrate(bench.database, { now, rules: UNRELEASED });
+  assertEquals(await installed(bench.database), expected(UNRELEASED, NOW));
+  await bench.reopen();
+  assertEquals(await installed(bench.database), expected(RULES, 1));
+});
+
+Deno.test("rules: neither a backup nor a restore installs any", async () => {
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.db`;
+  const older = { ...NEWER, revision: 0 };
+  const database = await EmbeddedDatabase.open(file, { durability: "normal" });
+  await migrate(database, { now, rules: older });
+  await backUp(database, `${dir.path}/backup.db`);
+  await database.close();
+  await restoreFile(`${dir.path}/backup.db`, file, { nowMs: NOW });
+  const restored = await EmbeddedDatabase.open(file, { durability: "normal" });
+  assertEquals(await installed(restored), expected(older, NOW));
+  await restored.close();
+});
+
+Deno.test("a command of a newer program leaves the rules of a running gateway as they are", async () => {
+  await using dir = await tempDir();
+  await Deno.mkdir(`${dir.path}/data`);
+  const file = `${dir.path}/data/sluice.db`;
+  const older = { ...NEWER, revision: 0 };
+  const open = () => EmbeddedDatabase.open(file, { durability: "normal" });
+  const database = await open();
+  await migrate(database, { now, rules: older });
+  await database.close();
+  const read = async () => {
+    const one = await open();
+    const found = await installed(one);
+    await one.close();
+    return found;
+  };
+  {
+    using _gateway = await gatewayIdentity(`${dir.path}/data`); // as a gateway holds it
+    const { code, err } = await sluice(["account", "list"], { directory: dir.path });
+    assertEquals(code, 1);
+    assertStringIncludes(err, "restart the gateway");
+  }
+  assertEquals(await read(), expected(older, NOW));
+  assertEquals((await sluice(["account", "list"], { directory: dir.path })).code, 0);
+  assertEquals((await read()).hash, hashOfRules(RULES));
+});
+
+/** What a gateway of schema 7 sends: columns by name, values by their position in an array. */
+const SCHEMA_7 = {
+  admit: `insert into admissions (request_id, account_id, key_id, gateway_id, least, wanted, at_ms,
+      lease_ms, tier_list)
+    with items (item) as materialized (select jsonb(value) from json_each(?1))
+    select item ->> 0, item ->> 1, item ->> 2, item ->> 3, item ->> 4, item ->> 5, item ->> 6,
+      item ->> 7, item ->> 8 from items where true`,
+  decided: `select json_group_array(json_array(request_id, verdict, credits, balance, day_used,
+      account_day_used)) as rows from json_each(?1) join decisions on request_id = value ->> 0`,
+  grow: `insert into growths (request_id, account_id, key_id, gateway_id, wanted, at_ms, lease_ms,
+      admitted_at_ms)
+    with items (item) as materialized (select jsonb(value) from json_each(?1))
+    select item ->> 0, item ->> 1, item ->> 2, item ->> 3, item ->> 4, item ->> 5, item ->> 6,
+      item ->> 7 from items where true`,
+  settle: `insert into settlements (request_id, account_id, key_id, dialect, route, upstream,
+      upstream_model, attempts, status, ending, streamed, usage_source, input_tokens, cached_tokens,
+      output_tokens, reasoning_tokens, started_at_ms, first_token_ms, duration_ms, price_credits,
+      ignored, input_price, cached_price, output_price, minimum_credits, admitted_at_ms,
+      settled_at_ms)
+    with items (item) as materialized (select jsonb(value) from json_each(?1))
+    select item ->> 0, item ->> 1, item ->> 2, item ->> 3, item ->> 4, item ->> 5, item ->> 6,
+      item ->> 7, item ->> 8, item ->> 9, item ->> 10, item ->> 11, item ->> 12, item ->> 13,
+      item ->> 14, item ->> 15, item ->> 16, item ->> 17, item ->> 18, item ->> 19, item ->> 20,
+      item ->> 21, item ->> 22, item ->> 23, item ->> 24, item ->> 25, item ->> 26
+    from items where true`,
+};
+
+Deno.test("rules: a gateway of schema 7 that is running when they are installed goes on", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, keyId } = await bench.account();
+  await bench.grant(accountId, 100);
+  const tierList = new TierList([{ above: 0, minute: 99, hour: 99, day: 99 }]);
+  await bench.database.batch(tierList.statements);
+  const requestId = newRequestId(NOW);
+  const send = async (sql: string, item: readonly unknown[], read?: string) => {
+    const args = [JSON.stringify([item])];
+    const statements = [{ sql, args }, ...(read === undefined ? [] : [{ sql: read, args }])];
+    return (await bench.database.batch(statements)).at(-1)![0];
+  };
+  const holder = [requestId, accountId, keyId, "gw"];
+  const admitted = await send(
+    SCHEMA_7.admit,
+    [...holder, 1, 2, NOW, 60_000, tierList.id],
+    SCHEMA_7.decided,
+  );
+  assertEquals(JSON.parse(String(admitted!.rows)), [[requestId, "admitted", 2, 100, 0, 0]]);
+  await bench.database.batch([{ sql: "delete from decisions" }]);
+  await send(SCHEMA_7.grow, [...holder, 9, NOW, 60_000, NOW]);
+  assertEquals(await bench.database.one("select credits from holds"), { credits: 9 });
+  const record = ["chat", "svc-k2", "one", "m", 1, 200, "complete", 0, "upstream", 10, 0, 5, 0];
+  const prices = [0, 0, 0, 7];
+  await send(SCHEMA_7.settle, [
+    ...holder.slice(0, 3),
+    ...record,
+    ...[NOW, 1, 2, 7, ""],
+    ...prices,
+    NOW,
+    NOW,
+  ]);
+  const { mismatches, holds, records } = await audit(bench.database);
+  assertEquals([mismatches, holds, records], [[], 0, 1]);
+  assertEquals(await bench.database.one("select balance from balances"), { balance: 93 });
+});

@@ -1,0 +1,134 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
+import { DatabaseError, openDatabase } from "../../../src/ground/database/mod.ts";
+import { ServerDatabase } from "../../../src/ground/database/server.ts";
+import { audit, RULES } from "../../../src/money/ledger/mod.ts";
+import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { sqldServer } from "../../fake/sqld.ts";
+import { sleep, tempDir } from "../../fake/temp.ts";
+
+const WRITE = [{ sql: "create table if not exists marks (mark integer) strict" }];
+
+Deno.test("a server that does not wait for the disk is not charged on, unless that is wanted", async () => {
+  await using dir = await tempDir();
+  await using server = await sqldServer(dir.path, { durable: false });
+  const open = (durability: "full" | "normal") =>
+    openDatabase({
+      file: undefined,
+      server: { url: server.url, token: undefined },
+      durability,
+      rules: RULES,
+      now: () => 1,
+    });
+  const error = await assertRejects(() => open("full"), DatabaseError);
+  assertEquals(error.code, "SLUICE_NOT_DURABLE");
+  assertStringIncludes(error.message, `durability_mode to "strong"`);
+  assertStringIncludes(error.message, `"durability": "normal"`);
+  await (await open("normal")).close();
+});
+
+Deno.test("a server that comes back less durable is noticed by the next write", async () => {
+  await using dir = await tempDir();
+  const before = await sqldServer(dir.path);
+  const database = await ServerDatabase.connect({
+    url: before.url,
+    token: undefined,
+    durability: "full",
+  });
+  try {
+    await database.batch(WRITE);
+    await before[Symbol.asyncDispose]();
+    await using _after = await sqldServer(dir.path, { durable: false, port: before.port });
+    const error = await assertRejects(
+      () => database.batch([{ sql: "insert into marks (mark) values (1)" }]),
+      DatabaseError,
+    );
+    assertEquals(error.code, "SLUICE_NOT_DURABLE");
+    assertEquals(await database.all("select mark from marks"), [], "nothing was written");
+  } finally {
+    await database.close();
+  }
+});
+
+Deno.test("a server that says nothing is not waited for longer than its patience", async () => {
+  await using dir = await tempDir();
+  await using server = await sqldServer(dir.path);
+  const database = await ServerDatabase.connect({
+    url: server.url,
+    token: undefined,
+    durability: "full",
+    patienceMs: 500,
+  });
+  try {
+    await database.batch(WRITE);
+    server.signal("SIGSTOP");
+    await sleep(100); // a process that is running just now stops a moment later
+    const startedTick = performance.now();
+    const error = await assertRejects(() => database.batch(WRITE), DatabaseError);
+    assert(error.outcomeUnknown, error.message);
+    assert(performance.now() - startedTick < 20_000);
+    server.signal("SIGCONT");
+    await database.batch(WRITE);
+  } finally {
+    await database.close();
+  }
+});
+
+Deno.test("a settlement whose answer is lost is charged once", async () => {
+  await using bench = await ledgerBench("server");
+  const { accountId, keyId } = await bench.account();
+  await bench.grant(accountId, 100);
+  await using proxy = losingProxy(bench.serverUrl!);
+  const database = await ServerDatabase.connect({
+    url: proxy.url,
+    token: undefined,
+    durability: "full",
+  });
+  try {
+    proxy.loseNext();
+    const settled = await settlePrice(database, {
+      requestId: "req_1",
+      accountId,
+      keyId,
+      price: 7,
+      nowMs: 1,
+    });
+    assertEquals(proxy.lost, 1);
+    assertEquals(settled, { charged: 7, balance: 93 });
+  } finally {
+    await database.close();
+  }
+  const { mismatches, records } = await audit(bench.database);
+  assertEquals([mismatches, records], [[], 1]);
+});
+
+/** Passes requests on, and the answers back, but for one. */
+function losingProxy(target: string) {
+  let losing = false;
+  let lost = 0;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const { pathname } = new URL(request.url);
+    const reply = await fetch(`${target}${pathname}`, {
+      method: request.method,
+      headers: { "content-type": request.headers.get("content-type") ?? "" },
+      body: request.method === "POST" ? await request.arrayBuffer() : null,
+    });
+    const body = await reply.arrayBuffer();
+    if (losing && request.method === "POST") {
+      losing = false;
+      lost++;
+      return new Response("the way back is gone", { status: 502 });
+    }
+    return new Response(body, {
+      status: reply.status,
+      headers: { "content-type": reply.headers.get("content-type") ?? "" },
+    });
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}`,
+    loseNext: () => void (losing = true),
+    get lost() {
+      return lost;
+    },
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}

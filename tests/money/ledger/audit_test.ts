@@ -1,0 +1,177 @@
+import { newRequestId } from "../../../src/ground/platform/ids.ts";
+import { admit, audit, growHold, TierList } from "../../../src/money/ledger/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+
+const NOW = Date.UTC(2030, 0, 1);
+
+async function usedLedger() {
+  const bench = await ledgerBench("file");
+  const caller = await bench.account({ budget: 90 });
+  const lotId = await bench.grant(caller.accountId, 100);
+  const requestId = newRequestId(NOW);
+  await settlePrice(bench.database, { ...caller, requestId, price: 30, nowMs: NOW });
+  return { bench, ...caller, lotId, requestId };
+}
+
+/** What somebody could do to the file by hand, and the kinds of rows that are then off. */
+const DAMAGES: Readonly<Record<string, readonly string[]>> = {
+  "update balances set balance = balance + 5": ["balance"],
+  "update balances set consumed = consumed + 1": ["consumed", "hours"],
+  "update lots set remaining = remaining + 1": ["lot", "balance"],
+  "update lots set granted = granted + 1": ["granted"],
+  "update balances set held = 3": ["held"],
+  "update usage_hours set credits = credits + 1": ["hours", "spent"],
+  "update usage_records set charged_credits = 29": ["record"],
+  "delete from usage_hours": ["hours", "requests", "spent"],
+  "update budget_periods set spent = 0": ["spent"],
+  "update budget_periods set held = held + 1": ["budget_held"],
+  // the key follows, as it does when a budget is changed
+  "update keys set budget_credits = budget_credits + 1": ["allowed"],
+  "update balances set requests = requests + 1": ["requests"],
+  "insert into holds select request_id, account_id, key_id, 'gw', 5, 0, 9e15, 0, 0 from usage_records":
+    [
+      "ended",
+    ],
+  "insert into entries select account_id, 'expiry_1', id, 'expire', -5, 1 from lots": ["expired"],
+};
+
+for (const [damage, kinds] of Object.entries(DAMAGES)) {
+  Deno.test(`audit: finds what was done by ${damage}`, async () => {
+    const ledger = await usedLedger();
+    await using bench = ledger.bench;
+    assertEquals((await audit(bench.database)).mismatches, []);
+    await bench.database.batch([{ sql: damage }]);
+    const { mismatches } = await audit(bench.database);
+    const found = new Set(mismatches.map(({ kind }) => kind));
+    assertEquals(kinds.filter((kind) => !found.has(kind)), []);
+    const ids = [
+      ledger.accountId,
+      ledger.keyId,
+      ledger.lotId,
+      ledger.requestId,
+      "pruned_records",
+      " svc-k2",
+    ];
+    assert(
+      mismatches.every(({ id }) => ids.some((one) => id.includes(one))),
+      "the row is named",
+    );
+  });
+}
+
+Deno.test("audit: an entry without its triggers is found", async () => {
+  const { bench, accountId, lotId } = await usedLedger();
+  await using _bench = bench;
+  await bench.database.batch([
+    { sql: "drop trigger entries_insert_moves_credits" },
+    {
+      sql: "insert into entries values (?, 'req_x', ?, 'charge', -5, 1)",
+      args: [accountId, lotId],
+    },
+  ]);
+  const found = (await audit(bench.database)).mismatches.map(({ kind, id }) => `${kind} ${id}`);
+  for (const one of [`consumed ${accountId}`, `lot ${lotId}`, "not_pruned req_x"]) {
+    assert(found.includes(one), one);
+  }
+  assert(found.includes("schema trigger entries_insert_moves_credits"));
+});
+
+Deno.test("audit: of a libSQL server finds rows and schema alike", async () => {
+  await using bench = await ledgerBench("server");
+  const caller = await bench.account({ budget: 90 });
+  await bench.grant(caller.accountId, 100);
+  const requestId = newRequestId(NOW);
+  await settlePrice(bench.database, { ...caller, requestId, price: 30, nowMs: NOW });
+  assertEquals((await audit(bench.database)).mismatches, []);
+  await bench.database.batch([
+    { sql: "drop trigger entries_delete_is_refused" },
+    { sql: "drop index lots_by_expiry" },
+    { sql: "update usage_hours set route = 'svc-k3'" },
+    { sql: "delete from budget_periods" },
+  ]);
+  const { mismatches } = await audit(bench.database);
+  const found = new Set(mismatches.map(({ noun, id }) => `${noun} ${id}`));
+  const hour = `hour ${caller.accountId} ${NOW} ${caller.keyId}`;
+  const day = `day ${NOW} ${caller.accountId} ${caller.keyId}`;
+  assertEquals([...found].toSorted(), [
+    `budget key:${caller.keyId}:life 0`,
+    `${day} svc-k2`,
+    `${day} svc-k3`,
+    `hour ${NOW} svc-k2`,
+    `hour ${NOW} svc-k3`,
+    `${hour} svc-k2`,
+    `${hour} svc-k3`,
+    "schema index lots_by_expiry",
+    "schema trigger entries_delete_is_refused",
+  ]);
+});
+
+Deno.test("audit: a price that a record was not charged by is found", async () => {
+  const { bench, requestId } = await usedLedger();
+  await using _bench = bench;
+  await bench.database.batch([{ sql: "update usage_records set minimum_credits = 20" }]);
+  const { mismatches } = await audit(bench.database);
+  assertEquals(mismatches, [
+    { noun: "record", kind: "price", id: requestId, found: 30, expected: 20 },
+  ]);
+});
+
+Deno.test("audit: what could not be collected is not forgotten with its record", async () => {
+  const { bench, accountId, keyId } = await usedLedger();
+  await using _bench = bench;
+  const requestId = newRequestId(NOW);
+  await settlePrice(bench.database, { accountId, keyId, requestId, price: 100, nowMs: NOW });
+  const before = (await audit(bench.database)).uncollected;
+  assertEquals(before, { requests: 1, credits: 30 }); // the balance has 70 left
+  await bench.database.batch([{ sql: "delete from usage_records" }]);
+  const { uncollected, mismatches } = await audit(bench.database);
+  assertEquals([uncollected, mismatches], [before, []]);
+});
+
+Deno.test("a charge whose record was pruned is not taken again", async () => {
+  const { bench, accountId, keyId, requestId } = await usedLedger();
+  await using _bench = bench;
+  await bench.database.batch([{ sql: "delete from usage_records" }]);
+  await assertRejects(
+    () => settlePrice(bench.database, { accountId, keyId, requestId, price: 30, nowMs: NOW }),
+    TypeError,
+    "not settled",
+  );
+  const { mismatches, entries } = await audit(bench.database);
+  assertEquals([mismatches, entries], [[], 2]);
+});
+
+Deno.test("what is delivered late, after its request has ended, holds nothing", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, keyId } = await bench.account();
+  await bench.grant(accountId, 100);
+  const tierList = new TierList([{ above: 0, minute: 9, hour: 9, day: 9 }]);
+  await bench.database.batch(tierList.statements);
+  const requestId = newRequestId(NOW);
+  const holder = { requestId, accountId, keyId, gatewayId: "gw", nowMs: NOW, leaseMs: 60_000 };
+  const ask = { ...holder, least: 1, wanted: 40, tierListId: tierList.id };
+  await admit(bench.database, ask);
+  // in one commit: what ends the request, and what it asked for before
+  await Promise.all([
+    settlePrice(bench.database, { accountId, keyId, requestId, price: 7, nowMs: NOW }),
+    growHold(bench.database, { ...holder, wanted: 90, admittedAtMs: NOW }),
+  ]);
+  await assertRejects(() => admit(bench.database, ask), TypeError, "not decided");
+  const { holds, mismatches } = await audit(bench.database);
+  assertEquals([holds, mismatches], [0, []]);
+  const used = await bench.database.one("select max(used) as used from windows");
+  assertEquals(used, { used: 1 });
+});
+
+Deno.test("entries are only ever added", async () => {
+  const { bench } = await usedLedger();
+  await using _bench = bench;
+  for (const sql of ["update entries set credits = -1", "delete from entries"]) {
+    await assertRejects(
+      () => bench.database.batch([{ sql }]),
+      Error,
+      "entries are only ever added",
+    );
+  }
+});

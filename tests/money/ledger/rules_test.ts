@@ -1,0 +1,57 @@
+import { hashOfRules, objectsOfRules } from "../../../src/ground/database/mod.ts";
+import { RULES } from "../../../src/money/ledger/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+
+/**
+ * The hash of each revision. A change of a rule gets the next number and a line here; the line of a revision
+ * that was released is never edited.
+ */
+const REVISIONS: Readonly<Record<number, string>> = {
+  1: "97a1b021726a39796c904aa488b153ff675fc34e540b3f686775e0fdbe87d9a5",
+  2: "772122e8b2fdde90ed1cd9da9dd30fe4e9757d44c0dab8a44ae1bb8520977a6b",
+  3: "1f6766f70e300c4fa9bf690317b8aafcb1a2c990f3adb8c67b122e143511c25a",
+  4: "6afcb2a4373c84fababbc1c0353fd7583695a136ce013db36b2235fc8f80928c",
+  5: "4828e030f844db1d92a7943803d77f73d92349def5cce5281bfa540e846b524a",
+  6: "4d25161d5938a663990a47ca171ae518beaddc5f2f7c97221bd710288d755db1",
+  7: "7747dc811d95c8ef042937e2cabca3d234fd69d19c526472bffb655833d02862",
+  8: "7ef5a20b7aae9a082cf159cbc121193f27996a833f7e611e0d98bc9853d86c37",
+  9: "88571e4b820c261872175d7c7fa3d6d4ab1c522db6c494fb29218da274192daf",
+  10: "7e80ea35e21a515c244cac2820b640cc0688c37c5b5a7ff3da25a7a6225ff3fe",
+  11: "ef2a459eed66910f2a3e8fd7d9ec9ef0d201faf37c26867d49891c663293c309",
+  12: "8d93c05efcb66c0d72e9e14f8028754d31fda352acda96e23619b28ab6616ff7",
+  13: "a7d587d0bb1aaadf4fa19cff511b618b2176d8a4f8b704df3f5e0c6c194e6712",
+  14: "60ae11945b783dd44f7a4ece10a057b730b9fe152502ebe3f0b8bda9a7efb623",
+  15: "28cc85e95606df59bcb2bc88a257bfd2516ef2de054047fdfe4104821a3d33d4",
+  16: "f8789c1a3ecdb4b6325ac7fff80b7133cb578125fb4ad5cc5725068a380ccef3",
+};
+
+Deno.test("rules that change get the next revision", () => {
+  assertEquals(
+    REVISIONS[RULES.revision],
+    hashOfRules(RULES),
+    "raise `revision` in src/money/ledger/rules/mod.ts and add its hash here",
+  );
+  assertEquals(Object.keys(REVISIONS).length, RULES.revision, "every revision has its line");
+});
+
+Deno.test("each rule is a file of its own, by its name, and states itself", async () => {
+  const folder = new URL("../../../src/money/ledger/rules/", import.meta.url);
+  const files = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+  const shared = ["fragments.ts", "intake.ts", "mod.ts"];
+  assertEquals(
+    files.filter((file) => !shared.includes(file)).toSorted(),
+    RULES.rules.map(({ name }) => `${name}.ts`).toSorted(),
+  );
+  for (const { name } of RULES.rules) {
+    const text = await Deno.readTextFile(new URL(`${name}.ts`, folder));
+    assert(
+      new RegExp(`\\*/\\nexport const ${name.toUpperCase()}: Rule = \\{`).test(text),
+      `${name}.ts has no doc comment`,
+    );
+  }
+});
+
+Deno.test("no two rules create the same object", () => {
+  const objects = objectsOfRules(RULES);
+  assertEquals(objects.filter((object, at) => objects.indexOf(object) !== at), []);
+});

@@ -1,0 +1,100 @@
+/** What a settled request is remembered by: of texts that upstreams choose no more than is shown, and never half a character. */
+
+import { settle, type UsageRecord } from "../../../src/money/ledger/mod.ts";
+import { assertEquals } from "../../assert.ts";
+import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
+
+const NOW = Date.UTC(2030, 0, 1);
+
+/** Settles a request without a price, and returns its row. */
+async function settled(bench: LedgerBench, more: Partial<UsageRecord>) {
+  const caller = await bench.account();
+  const requestId = `req_${crypto.randomUUID()}`;
+  await settle(bench.database, {
+    ...caller,
+    requestId,
+    dialect: "chat",
+    route: "svc-k2",
+    upstream: "one",
+    upstreamModel: "m",
+    attempts: 1,
+    status: 200,
+    ending: "complete",
+    streamed: false,
+    usageSource: null,
+    inputTokens: 0,
+    cachedTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    startedAtMs: NOW,
+    firstTokenMs: null,
+    durationMs: 2,
+    priceCredits: 0,
+    prices: null,
+    admittedAtMs: null,
+    ignored: "",
+    settledAtMs: NOW,
+    ...more,
+  });
+  const row = await bench.database.one(
+    `select streamed, reason, message, attempt_list, tags from usage_records where request_id = ?`,
+    [requestId],
+  );
+  return row!;
+}
+
+Deno.test("a request without a failure, attempts or tags has none, and one with them has them", async () => {
+  await using bench = await ledgerBench("file");
+  assertEquals({ ...await settled(bench, {}) }, {
+    streamed: 0,
+    reason: null,
+    message: null,
+    attempt_list: null,
+    tags: null,
+  });
+  const attempt = { upstream: "one", model: "m", outcome: "status 500", durationMs: 7 };
+  const whole = await settled(bench, {
+    streamed: true,
+    ending: "refused",
+    failure: { reason: "upstream_unavailable", message: "It said: no" },
+    attemptList: [attempt, { ...attempt, key: "second" }],
+    tags: { "team \ud83d": "red \ud83d" },
+  });
+  const listed = { upstream: "one", model: "m", outcome: "status 500", ms: 7 };
+  assertEquals({ ...whole, attempt_list: JSON.parse(String(whole.attempt_list)) }, {
+    streamed: 1,
+    reason: "upstream_unavailable",
+    message: "It said: no",
+    attempt_list: [listed, { ...listed, key: "second" }],
+    tags: '{"team \ufffd":"red \ufffd"}',
+  });
+});
+
+Deno.test("a long message is cut where it says so, also if what is shown of it is longer than it is", async () => {
+  await using bench = await ledgerBench("file");
+  const remembered = async (message: string) =>
+    String(
+      (await settled(bench, { ending: "refused", failure: { reason: "x", message } })).message,
+    );
+  assertEquals(await remembered("x".repeat(700)), "x".repeat(700));
+  assertEquals(await remembered("x".repeat(701)), `${"x".repeat(699)}…`);
+  // shown as \u202e
+  assertEquals(await remembered("\u202e".repeat(116)), "\\u202e".repeat(116));
+  assertEquals(await remembered("\u202e".repeat(117)), `${"\\u202e".repeat(117).slice(0, 699)}…`);
+  assertEquals(await remembered(`${"x".repeat(699)}\ud83d\ude00`), `${"x".repeat(699)}…`);
+});
+
+Deno.test("of many attempts the last twenty are listed", async () => {
+  await using bench = await ledgerBench("file");
+  const list = async (count: number) => {
+    const attemptList = Array.from({ length: count }, (_, at) => (
+      { upstream: `u${at}`, model: "m".repeat(200), outcome: "timed out", durationMs: at }
+    ));
+    const { attempt_list } = await settled(bench, { ending: "upstream_failed", attemptList });
+    return JSON.parse(String(attempt_list)) as { upstream: string; model: string }[];
+  };
+  assertEquals((await list(20)).map(({ upstream }) => upstream)[0], "u0");
+  const many = await list(21);
+  assertEquals([many.length, many[0]!.upstream, many[19]!.upstream], [20, "u1", "u20"]);
+  assertEquals(many[0]!.model, `${"m".repeat(127)}…`);
+});

@@ -1,0 +1,110 @@
+/** What was counted, reported and billed, side by side: a meter that lies shows within a day. */
+
+import { readBilled, reconcile, ReportError } from "../../../src/money/usage/mod.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "../../assert.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { sluice } from "../../fake/shell.ts";
+import { completion, fakeUpstream } from "../../fake/upstream.ts";
+
+const DAY_MS = 86_400_000;
+
+Deno.test("an upstream that reports twice of what was counted is told apart from one that does not", async () => {
+  let nowMs = Date.UTC(2030, 0, 2, 12);
+  const words = "word ".repeat(500);
+  const replies = { honest: 1, lying: 2 };
+  const upstreams = Object.entries(replies).map(([name, factor]) => ({
+    name,
+    server: fakeUpstream(() =>
+      completion(words, {
+        usage: {
+          prompt_tokens: 512,
+          completion_tokens: factor * 500,
+          total_tokens: 512 + factor * 500,
+        },
+      })
+    ),
+  }));
+  await using stack = new AsyncDisposableStack();
+  for (const { server } of upstreams) stack.use(server);
+  await using gateway = await startGateway({
+    now: () => nowMs,
+    settings: {
+      upstreams: Object.fromEntries(
+        upstreams.map(({ name, server }) => [name, { url: server.url, discover: false }]),
+      ),
+      routes: Object.fromEntries(
+        upstreams.map(({ name }) => [name, { targets: [{ upstream: name, model: "m" }] }]),
+      ),
+    },
+  });
+  for (let day = 0; day < 2; day++) {
+    for (const { name } of upstreams) {
+      const reply = await gateway.chat(words, { model: name, max_tokens: 1_000 });
+      assertEquals(reply.status, 200);
+      await reply.text();
+    }
+    nowMs += DAY_MS;
+  }
+  const range = { sinceMs: Date.UTC(2030, 0, 1), untilMs: nowMs, isRounded: false };
+  const billed = readBilled(
+    "Date,Provider,Prompt tokens,Completion tokens\n" +
+      "2030-01-02,honest,300,250\n2030-01-02,honest,212,250\n2030-01-03,honest,5120,5000\n" +
+      "2030-01-01,honest,7,9\n",
+  );
+  const days = await reconcile(gateway.gateway.database, range, billed);
+  assertEquals(days.map(({ day, upstream, requests }) => [day, upstream, requests]), [
+    ["2030-01-01", "honest", 0],
+    ["2030-01-02", "honest", 1],
+    ["2030-01-02", "lying", 1],
+    ["2030-01-03", "honest", 1],
+    ["2030-01-03", "lying", 1],
+  ]);
+  assertEquals(days.map((one) => one.reported.output), [0, 500, 1_000, 500, 1_000]);
+  assertEquals(days[1]!.billed, { input: 512, output: 500 });
+  assertEquals(days[2]!.billed, undefined);
+
+  await Deno.writeTextFile(`${gateway.directory}/billed.csv`, "day,input_tokens,output_tokens\n");
+  const file = `${gateway.directory}/sluice.jsonc`;
+  const since = ["--since", "2030-01-01", "--until", "2030-01-05"];
+  const run = (...args: string[]) =>
+    sluice(["usage", "reconcile", ...args, ...since, "--config", file], {
+      directory: gateway.directory,
+    });
+  const all = await run("billed.csv");
+  assertEquals(all.code, 1);
+  assertStringIncludes(all.out, "output reported +");
+  const honest = await run("--upstream", "honest", "--tolerance", "20");
+  assertEquals([honest.code, honest.err], [0, ""]);
+  const missing = await run("nowhere.csv");
+  assertEquals(missing.code, 1);
+});
+
+const WRONG = [
+  ["", "is empty"],
+  ["day,input_tokens\n2030-01-01,5", "no column 'output_tokens'"],
+  ["day,input_tokens,output_tokens\n2030-01-01,five,5", "Line 2: 'five' is not a number of tokens"],
+  ["day,input_tokens,output_tokens\n2030-01-01,-5,5", "Line 2: '-5'"],
+  ["day,input_tokens,output_tokens\nyesterday,5,5", "Line 2: 'yesterday' is not a day"],
+  ['day,input_tokens,output_tokens\n"2030', "is not CSV"],
+] as const;
+
+for (const [text, message] of WRONG) {
+  Deno.test(`a list of billed tokens is rejected: ${message}`, () => {
+    const error = assertThrows(() => readBilled(text), ReportError);
+    assertStringIncludes(error.message, message);
+  });
+}
+
+Deno.test("lists of billed tokens are read as providers write them", () => {
+  assertEquals(
+    readBilled(
+      "\uFEFFusage_date_utc;x".replace(";", ",") +
+        ",usage_input_tokens,usage_input_tokens_cache_read,usage_output_tokens\r\n" +
+        '2030-01-02T00:00:00Z,a,"1,000",50,7\r\n1893542400,b,5,,1\r\n\r\n',
+    ),
+    [
+      { day: "2030-01-02", upstream: undefined, input: 1_050, output: 7 },
+      { day: "2030-01-02", upstream: undefined, input: 5, output: 1 },
+    ],
+  );
+});

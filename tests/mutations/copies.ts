@@ -1,0 +1,155 @@
+import { dirname, fromFileUrl, joinPath } from "../../src/ground/std/mod.ts";
+import type { TestRun } from "./mutation.ts";
+
+/** The root of the repository. */
+export const ROOT = fromFileUrl(new URL("../..", import.meta.url));
+/** A test that a mutation keeps from ending has failed. */
+const RUN_MS = 120_000;
+
+/** What came of a run of tests. */
+export interface Outcome {
+  readonly failed: boolean;
+  /** Which test failed, or what else went wrong. */
+  readonly what: string;
+}
+
+/** A copy of the repository, and the tests that are run in it. */
+export class Copy {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  static async make(files: readonly string[]): Promise<Copy> {
+    const root = await Deno.makeTempDir({ prefix: "sluice-mutate-" });
+    for (const file of files) {
+      await Deno.mkdir(dirname(joinPath(root, file)), { recursive: true });
+      await Deno.copyFile(joinPath(ROOT, file), joinPath(root, file));
+    }
+    return new Copy(root);
+  }
+
+  /** Runs tests with another text of a file in place; of several runs, those after the first failure are left out. */
+  async tryOut(
+    file: string,
+    change: (source: string) => string,
+    tests: readonly TestRun[],
+  ): Promise<Outcome> {
+    const path = joinPath(this.#root, file);
+    const source = await Deno.readTextFile(path);
+    await Deno.writeTextFile(path, change(source));
+    try {
+      for (const run of tests) {
+        const outcome = await this.run(run);
+        if (outcome.failed) return outcome;
+      }
+      return { failed: false, what: tests.map(nameOf).join(", ") };
+    } finally {
+      await Deno.writeTextFile(path, source);
+    }
+  }
+
+  async run({ file, filter }: TestRun): Promise<Outcome> {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        "test",
+        "--lock=tests/deno.lock",
+        "--no-check",
+        "--quiet",
+        "--fail-fast",
+        "--allow-all",
+        ...(filter === undefined ? [] : ["--filter", filter]),
+        file,
+      ],
+      cwd: this.#root,
+      env: { NO_COLOR: "1" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    let isLate = false;
+    const limit = setTimeout(() => {
+      isLate = true;
+      child.kill();
+    }, RUN_MS);
+    const { code, stdout, stderr } = await child.output().finally(() => clearTimeout(limit));
+    if (isLate) return { failed: true, what: `not over in ${RUN_MS / 1_000} s` };
+    const decoder = new TextDecoder();
+    const said = decoder.decode(stdout) + decoder.decode(stderr);
+    if (code !== 0) return { failed: true, what: failureIn(said) };
+    const [, passed = "0"] = /\| (\d+) passed/.exec(said) ?? [];
+    return passed === "0"
+      ? { failed: true, what: `no test of ${nameOf({ file, ...(filter && { filter }) })} was run` }
+      : { failed: false, what: `${passed} passed` };
+  }
+
+  async remove(): Promise<void> {
+    await Deno.remove(this.#root, { recursive: true });
+  }
+}
+
+export function nameOf({ file, filter }: TestRun): string {
+  return filter === undefined ? file : `${file} (${filter})`;
+}
+
+/** The first test that failed, with its error. */
+function failureIn(said: string): string {
+  const [, name, error] = /^ ERRORS $\s*^(.*) => .*$\s*^error: (.*)$/m.exec(said) ??
+    /^(\S.*) \(uncaught error\)$\s*^error: (.*)$/m.exec(said) ?? [];
+  return name === undefined
+    ? said.trim().split("\n").at(-1)!.slice(0, 200)
+    : `${name}: ${error!.slice(0, 160)}`;
+}
+
+/** The files of the working tree that are not ignored. @throws {Error} If it is no git repository. */
+export async function filesOfRepository(): Promise<string[]> {
+  const names = await git("ls-files", "-z", "--cached", "--others", "--exclude-standard");
+  const isFile = await Promise.all(
+    // deleted, not committed
+    names.map((name) => Deno.stat(joinPath(ROOT, name)).then((one) => one.isFile, () => false)),
+  );
+  return names.filter((_, at) => isFile[at]);
+}
+
+/** Files that differ from a commit. */
+export function changedSince(commit: string): Promise<string[]> {
+  return git("diff", "-z", "--name-only", "--diff-filter=d", commit);
+}
+
+async function git(...args: string[]): Promise<string[]> {
+  const { success, stdout } = await new Deno.Command("git", { args, cwd: ROOT }).output();
+  if (!success) throw new Error(`git ${args[0]} failed: is this a git repository?`);
+  return new TextDecoder().decode(stdout).split("\0").filter((name) => name !== "");
+}
+
+/** Works off a list in all copies at once. */
+export async function share<Item>(
+  copies: readonly Copy[],
+  items: readonly Item[],
+  work: (copy: Copy, item: Item) => Promise<void>,
+): Promise<void> {
+  const rest = items.values();
+  await Promise.all(copies.map(async (copy) => {
+    for (const item of rest) await work(copy, item);
+  }));
+}
+
+/** Makes copies for the time of some work. */
+export async function inCopies(
+  workers: number,
+  files: readonly string[],
+  work: (copies: readonly Copy[]) => Promise<void>,
+): Promise<void> {
+  const copies = await Promise.all(Array.from({ length: workers }, () => Copy.make(files)));
+  try {
+    await work(copies);
+  } finally {
+    await Promise.all(copies.map((copy) => copy.remove()));
+  }
+}
+
+export async function timed<T>(work: Promise<T>): Promise<[T, string]> {
+  const startedTick = performance.now();
+  return [await work, `${((performance.now() - startedTick) / 1_000).toFixed(1)} s`];
+}

@@ -1,0 +1,82 @@
+import type { Fault } from "./faults.ts";
+
+/** Faults made by rule that nothing can notice, and why. A line is named by its text, so that it is found after other lines have moved. */
+export const EQUIVALENT: readonly {
+  readonly file: string;
+  /** The line without the spaces around it. */
+  readonly line: string;
+  readonly kind: string;
+  /** What stood there, without the spaces around it, of a line with several faults of the kind. */
+  readonly was?: string;
+  readonly because: string;
+}[] = [
+  {
+    file: "src/money/ledger/rules/fragments.ts",
+    line: "where account_id in ${accounts} and key_id in ${keys}",
+    kind: "a clause is left out",
+    was: "and started_at_ms between ${fromMs} - ${DAY_MS}",
+    because:
+      "A request waits for less than a day, as the audit checks: the clause only has an index read less.",
+  },
+  {
+    file: "src/money/ledger/rules/fragments.ts",
+    line:
+      "where key_id in ${keys} and hour_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}",
+    kind: "a clause is left out",
+    was: "and hour_at_ms between ${fromMs} - ${DAY_MS}",
+    because:
+      "A request waits for less than a day, as the audit checks: the clause only has an index read less.",
+  },
+  {
+    file: "src/money/ledger/rules/lend.ts",
+    line: "where keys.account_id = new.account_id and keys.budgets > 0 and budgets.owner <> 'key'",
+    kind: "a clause is left out",
+    was: "and keys.budgets > 0",
+    because:
+      "The number is that of the rows that are joined: the clause only has fewer keys joined.",
+  },
+  {
+    file: "src/money/ledger/credits.ts",
+    line: "where remaining > 0 and expires_at_ms < ${NEVER} and expires_at_ms <= ?`,",
+    kind: "a clause is left out",
+    because:
+      "The rule of expiries takes only what has expired; the first clause is what the partial index asks for, the second has fewer accounts looked at.",
+  },
+  {
+    file: "src/money/ledger/settle.ts",
+    line: 'if (row === undefined) throw new TypeError("a request was not settled");',
+    kind: "the condition never holds",
+    because: "Reading the row throws a TypeError as well, which only says less.",
+  },
+  {
+    file: "src/doors/http/cross_origin.ts",
+    line: 'if (origin === null || !origins.includes(origin)) return { vary: "Origin" };',
+    kind: "only the right part",
+    because: "No list of origins has null: the left part is for the type.",
+  },
+  {
+    file: "src/requests/upstreams/verdict.ts",
+    line: 'const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");',
+    kind: "only the right part",
+    because: "Without a failure there is none to choose, whatever the condition says.",
+  },
+  {
+    file: "src/requests/upstreams/verdict.ts",
+    line: 'const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");',
+    kind: "flipped",
+    was: ">",
+    because: "Without a failure there is none to choose, whatever the condition says.",
+  },
+];
+
+/** Whether a fault is noted. */
+export function isEquivalent(
+  file: string,
+  { kind, line, was }: Pick<Fault, "kind" | "line" | "was">,
+  lines: readonly string[],
+): boolean {
+  return EQUIVALENT.some((one) =>
+    one.file === file && one.line === lines[line - 1]?.trim() && one.kind === kind &&
+    (one.was === undefined || one.was === was.trim())
+  );
+}

@@ -1,0 +1,106 @@
+import ts from "typescript";
+
+/** A small fault, made by rule: a part of a source text, and what stands there instead. */
+export interface Fault {
+  /** What was done, such as `the guard never holds`. */
+  readonly kind: string;
+  readonly start: number;
+  readonly end: number;
+  readonly replacement: string;
+  /** From 1. */
+  readonly line: number;
+  /** What stood there. */
+  readonly was: string;
+}
+
+const FLIPPED: ReadonlyMap<ts.SyntaxKind, string> = new Map([
+  [ts.SyntaxKind.LessThanToken, "<="],
+  [ts.SyntaxKind.LessThanEqualsToken, "<"],
+  [ts.SyntaxKind.GreaterThanToken, ">="],
+  [ts.SyntaxKind.GreaterThanEqualsToken, ">"],
+  [ts.SyntaxKind.EqualsEqualsEqualsToken, "!=="],
+  [ts.SyntaxKind.ExclamationEqualsEqualsToken, "==="],
+]);
+
+const IS_SQL = /\b(select|insert into|update|delete from|create trigger|create view)\b/i;
+
+/** All faults that a source text can be given, in the order of the text. */
+export function faultsIn(file: string, source: string): Fault[] {
+  const kind = file.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true, kind);
+  const faults: Fault[] = [];
+  const add = (kind: string, start: number, end: number, replacement: string) => {
+    const line = tree.getLineAndCharacterOfPosition(start).line + 1;
+    faults.push({ kind, start, end, replacement, line, was: source.slice(start, end) });
+  };
+  const replace = (kind: string, node: ts.Node, replacement: string) =>
+    add(kind, node.getStart(), node.getEnd(), replacement);
+  const visit = (node: ts.Node): void => {
+    if (ts.isIfStatement(node)) {
+      replace("the condition never holds", node.expression, "false");
+      if (node.elseStatement === undefined && !isEscape(node.thenStatement)) {
+        replace("the condition always holds", node.expression, "true");
+      }
+    } else if (ts.isConditionalExpression(node)) {
+      replace("negated", node.condition, `!(${node.condition.getText()})`);
+    } else if (ts.isBinaryExpression(node)) {
+      const { operatorToken, left, right } = node;
+      const flipped = FLIPPED.get(operatorToken.kind);
+      if (flipped !== undefined) replace("flipped", operatorToken, flipped);
+      const isBoth = operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
+      if (isBoth || operatorToken.kind === ts.SyntaxKind.BarBarToken) {
+        replace("only the left part", node, left.getText());
+        replace("only the right part", node, right.getText());
+      }
+    } else if (ts.isCallExpression(node) && /^Math\.(min|max)$/.test(node.expression.getText())) {
+      const other = node.expression.getText() === "Math.min" ? "Math.max" : "Math.min";
+      replace(`${other} instead`, node.expression, other);
+    } else if (isText(node) && IS_SQL.test(node.getText())) {
+      for (const [start, end] of clausesIn(node.getText())) {
+        add("a clause is left out", node.getStart() + start, node.getStart() + end, "");
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return faults;
+}
+
+function isText(node: ts.Node): boolean {
+  return ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
+}
+
+/** Whether a statement does nothing but leave: without its condition everything behind it would be dead. */
+function isEscape(node: ts.Statement): boolean {
+  const only = ts.isBlock(node) && node.statements.length === 1 ? node.statements[0]! : node;
+  return ts.isReturnStatement(only) || ts.isThrowStatement(only) || ts.isContinueStatement(only) ||
+    ts.isBreakStatement(only);
+}
+
+/** Where a statement of SQL has ` and …`, up to what ends the clause. */
+function clausesIn(text: string): [start: number, end: number][] {
+  const found: [number, number][] = [];
+  for (const { index, 0: word } of text.matchAll(/\s+and\s/gi)) {
+    const from = index + word.length;
+    if (/\bbetween\s+[^\s]+$/i.test(text.slice(0, index))) continue;
+    let depth = 0;
+    let at = from;
+    for (; at < text.length; at++) {
+      const rest = text.slice(at);
+      if (
+        depth === 0 &&
+        /^\s+(and|or|then|when|order|group|limit|returning|begin|on|union|where)\b/i.test(rest)
+      ) break;
+      if (depth === 0 && /^[;,`"']/.test(rest)) break;
+      if (text[at] === "(" || text[at] === "{") depth++;
+      if ((text[at] === ")" || text[at] === "}") && --depth < 0) break;
+    }
+    if (text.slice(from, at).trim() !== "") found.push([index, at]);
+  }
+  return found;
+}
+
+/** The source text with a fault in it. */
+export function withFault(source: string, { start, end, replacement }: Fault): string {
+  return source.slice(0, start) + replacement + source.slice(end);
+}

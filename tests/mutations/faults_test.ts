@@ -1,0 +1,89 @@
+import ts from "typescript";
+import { joinPath } from "../../src/ground/std/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { filesOfRepository, ROOT } from "./copies.ts";
+import { EQUIVALENT, isEquivalent } from "./equivalent.ts";
+import { faultsIn, withFault } from "./faults.ts";
+import { nearestTests, readImports } from "./nearest.ts";
+
+/** Each fault of a text, as the text that it leaves. */
+function variants(source: string): string[] {
+  return faultsIn("a.ts", source).map((fault) => withFault(source, fault));
+}
+
+Deno.test("a guard is dropped, a branch is always or never taken", () => {
+  assertEquals(variants("if (a) throw b;"), ["if (false) throw b;"]);
+  assertEquals(variants("if (a) b();"), ["if (false) b();", "if (true) b();"]);
+  assertEquals(variants("c(a ? 1 : 2);"), ["c(!(a) ? 1 : 2);"]);
+});
+
+Deno.test("comparisons are flipped at their bound, sides of conditions are left out", () => {
+  assertEquals(variants("c(a <= b);"), ["c(a < b);"]);
+  assertEquals(variants("c(a === b);"), ["c(a !== b);"]);
+  assertEquals(variants("c(a && b);"), ["c(a);", "c(b);"]);
+  assertEquals(variants("c(a || b);"), ["c(a);", "c(b);"]);
+  assertEquals(variants("c(Math.min(a, b));"), ["c(Math.max(a, b));"]);
+});
+
+Deno.test("each clause of a statement is left out by itself", () => {
+  assertEquals(variants('run("select 1 from t where a = 1 and (b or c) and d = 2 order by e");'), [
+    'run("select 1 from t where a = 1 and d = 2 order by e");',
+    'run("select 1 from t where a = 1 and (b or c) order by e");',
+  ]);
+  assertEquals(variants("run(`delete from t where (a = ${x} and b in (1, 2))`);"), [
+    "run(`delete from t where (a = ${x})`);",
+  ]);
+  assertEquals(variants('run("select 1 from t where a between 1 and 2");'), []);
+  assertEquals(variants('say("select one and the other from it");').length, 1);
+});
+
+Deno.test("every fault of the program leaves a text that parses", async () => {
+  const wrong: string[] = [];
+  let count = 0;
+  for (const file of await filesOfRepository()) {
+    if (!/^src\/(money|requests)\/(ledger|relay)\/.*\.tsx?$/.test(file)) continue;
+    const source = await Deno.readTextFile(joinPath(ROOT, file));
+    const faults = faultsIn(file, source);
+    count += faults.length;
+    for (const fault of faults.filter((_, at) => at % 50 === 0)) {
+      const { diagnostics = [] } = ts.transpileModule(withFault(source, fault), {
+        reportDiagnostics: true,
+        compilerOptions: { target: ts.ScriptTarget.ESNext },
+      });
+      for (const { messageText } of diagnostics) {
+        wrong.push(`${file}: ${fault.kind}: ${messageText}`);
+      }
+    }
+  }
+  assertEquals(wrong, []);
+  assert(count > 500, String(count));
+});
+
+Deno.test("the nearest tests are those of the file, then of its room, then of the whole", async () => {
+  const files = await filesOfRepository();
+  const imports = await readImports(
+    files,
+    (file) => Deno.readTextFile(joinPath(ROOT, file)),
+  );
+  const of = (file: string) => nearestTests(file, imports, 5).map((run) => run.file);
+  const hold = of("src/requests/admission/hold.ts");
+  assertEquals(hold[0], "tests/requests/admission/hold_test.ts");
+  assert(hold.includes("tests/flow/money_test.ts"), hold.join(" "));
+  const sources = files.filter((file) => /^src\/[a-z]+\/[a-z_]+\/.*\.tsx?$/.test(file));
+  for (const file of sources.filter((_, at) => at % 40 === 0)) {
+    for (const test of of(file)) assert(files.includes(test), `${file}: ${test}`);
+  }
+});
+
+Deno.test("faults that are noted as equivalent are there, and have a reason", async () => {
+  for (const { file, line, kind, was = "", because } of EQUIVALENT) {
+    const source = await Deno.readTextFile(joinPath(ROOT, file));
+    const lines = source.split("\n");
+    const found = faultsIn(file, source).filter((fault) => isEquivalent(file, fault, lines))
+      .some((fault) =>
+        fault.kind === kind && lines[fault.line - 1]!.trim() === line && fault.was.includes(was)
+      );
+    assert(found, `${file}: ${line}`);
+    assert(because.endsWith("."), because);
+  }
+});

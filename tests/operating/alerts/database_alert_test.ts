@@ -1,0 +1,45 @@
+import { assert, assertEquals } from "../../assert.ts";
+import { alertReceiver } from "../../fake/alert_receiver.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { inTime, sleep } from "../../fake/temp.ts";
+
+Deno.test({
+  name:
+    "a database that cannot be used is an alert, without the database, and its return is another",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await using receiver = alertReceiver();
+    await using gateway = await startGateway({
+      looksInside: true,
+      settings: {
+        alerts: {
+          allowPrivateHosts: [receiver.host],
+          receivers: { ops: { url: receiver.url, secret: "s".repeat(20) } },
+        },
+      },
+    });
+    const file = gateway.gateway.database.place;
+    const statusOf = async (response: Promise<Response>) => {
+      const { status, body } = await response;
+      await body?.cancel();
+      return status;
+    };
+    const ready = () => statusOf(fetch(`${gateway.url}/readyz`));
+    assertEquals(await statusOf(gateway.chat("Hi")), 200);
+    assertEquals(await ready(), 200);
+    await Deno.rename(file, `${file}.away`);
+    assertEquals(await statusOf(gateway.chat("Hi")), 503);
+    assertEquals(await ready(), 503);
+    await receiver.waitFor(1, 15_000);
+    assert(receiver.marks[0]!.startsWith("database_down:"), receiver.marks[0]);
+    assert(receiver.received[0]!.body.includes("was moved or deleted"));
+    await Deno.rename(`${file}.away`, file);
+    const untilReady = async () => {
+      while (await ready() !== 200) await sleep(50);
+    };
+    assertEquals(await inTime(untilReady(), 5_000, "late"), undefined);
+    assertEquals(await statusOf(gateway.chat("Hi")), 200);
+    await receiver.waitFor(2, 5_000);
+    assert(receiver.marks[1]!.startsWith("database_up:"), receiver.marks[1]);
+  },
+});

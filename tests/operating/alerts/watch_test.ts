@@ -1,0 +1,284 @@
+import type { AlertTimes } from "../../../src/operating/alerts/mod.ts";
+import { notices, noticesOf } from "../../../src/operating/alerts/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { alertReceiver } from "../../fake/alert_receiver.ts";
+import { customer } from "../../fake/customer.ts";
+import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { fakeUpstream } from "../../fake/upstream.ts";
+
+const DAY = 86_400_000;
+const ROOMY = { freeBytes: 1e12, allBytes: 1e12 };
+/** Passes are the test's to make. */
+const TIMES: AlertTimes = {
+  watch: { seeEveryMs: 1e9, passEveryMs: 1e8, circuitMs: 30_000, circuitQuietMs: 60_000 },
+  diskSpace: () => Promise.resolve(ROOMY),
+};
+
+async function pass({ gateway: { alerts, database } }: TestGateway): Promise<string[]> {
+  await alerts.watch.see();
+  assert(await alerts.watch.pass());
+  return (await notices(database, { limit: 1_000 })).map(({ mark }) => mark).toReversed();
+}
+
+Deno.test("low credits, budgets and expiries are told once for each mark, whatever the clock does", async () => {
+  let nowMs = Date.now();
+  await using gateway = await startGateway({
+    settings: { alerts: { dailyAudit: false } }, // the test spends past the ledger
+    now: () => nowMs,
+    alertTimes: TIMES,
+  });
+  const { sales, accounts, keys, database } = gateway.gateway;
+  const ada = await customer(gateway, 1_000, { budget: 100 });
+  const bob = await customer(gateway, 1_000);
+  const seen = new Set<string>();
+  /** Marks that this pass has reached. */
+  const fresh = async () => {
+    const marks = (await pass(gateway)).filter((mark) => !seen.has(mark)).toSorted();
+    for (const mark of marks) seen.add(mark);
+    return marks;
+  };
+  assertEquals(await fresh(), []);
+
+  const account = await accounts.get(ada.email);
+  const [key] = await keys.list(account);
+  // what requests would have done
+  const spend = (credits: number, budget: number) =>
+    database.batch([
+      {
+        sql: `update balances set balance = ? where account_id = ?`,
+        args: [credits, ada.accountId],
+      },
+      {
+        sql: "update budget_periods set spent = ? where budget_id = ?",
+        args: [budget, `key:${key!.id}:life`],
+      },
+    ]);
+  await spend(201, 49);
+  assertEquals(await fresh(), []);
+  await spend(200, 85);
+  const [budget, low] = await fresh();
+  assert(low!.startsWith(`low_credits:${ada.accountId}:lot_`), low);
+  assertEquals(budget, `budget_mark:key:${key!.id}:life:0:80`);
+  await spend(0, 100);
+  assertEquals(await fresh(), [`budget_mark:key:${key!.id}:life:0:100`]);
+
+  // a new grant is a new mark
+  nowMs += 1_000;
+  const { lotId: lot } = await sales.grant(account, {
+    credits: 500,
+    expiresAtMs: nowMs + 30 * DAY,
+  });
+  await sales.grant(account, { credits: 500, expiresAtMs: nowMs + 3 * DAY });
+  await spend(100, 100);
+  const [again, ...others] = await fresh();
+  assertEquals([again?.split(":")[0], others], ["low_credits", []]);
+  nowMs += 24 * DAY;
+  assertEquals(await fresh(), [`lot_expiring:${lot}:7d`]);
+  nowMs -= 40 * DAY;
+  assertEquals(await fresh(), []);
+  nowMs += 40 * DAY + 5.5 * DAY;
+  assertEquals(await fresh(), [`lot_expiring:${lot}:1d`]);
+
+  await keys.issue(await accounts.get(bob.email), { name: "ci", expiresAtMs: nowMs + 8 * DAY });
+  await keys.issue(await accounts.get(bob.email), { name: "hour", expiresAtMs: nowMs + 3_600_000 });
+  assertEquals(await fresh(), []);
+  nowMs += 7.5 * DAY;
+  const [expiring] = await fresh();
+  assert(expiring!.startsWith("key_expiring:key_") && expiring!.endsWith(":1d"), expiring);
+
+  // each account sees its own
+  const own = await noticesOf(database, { accountId: bob.accountId, leads: [] }, 10);
+  assertEquals(own.map(({ mark }) => mark), [expiring]);
+  assertStringIncludes(own[0]!.text, "The key ci of");
+  // a disabled account is left alone
+  await accounts.disable(ada.email);
+  await sales.grant(account, { credits: 400 });
+  await spend(10, 100);
+  assertEquals(await fresh(), []);
+});
+
+Deno.test("thresholds are set in the settings, for all and for single accounts", async () => {
+  await using gateway = await startGateway({
+    settings: {
+      alerts: {
+        lowCredits: { percent: 0, credits: 100, accounts: { "big@example.com": 5_000 } },
+      },
+    },
+    alertTimes: TIMES,
+  });
+  const { sales, accounts } = gateway.gateway;
+  const of = async (email: string, credits: number) => {
+    const account = await accounts.create({ email });
+    await sales.grant(account, { credits });
+    return account.id;
+  };
+  const low = await of("low@example.com", 100);
+  await of("enough@example.com", 101);
+  const big = await of("big@example.com", 5_000);
+  const found = (await pass(gateway)).map((mark) => mark.split(":")[1]);
+  assertEquals(found.toSorted(), [low, big].toSorted());
+});
+
+Deno.test("thousands of accounts are walked in pages, and the next pass goes on", async () => {
+  await using receiver = alertReceiver();
+  await using gateway = await startGateway({
+    settings: {
+      alerts: {
+        lowCredits: { credits: 1_000 },
+        receivers: { ops: { url: receiver.url, secret: "secret" } },
+        allowPrivateHosts: [receiver.host],
+      },
+    },
+    alertTimes: TIMES,
+  });
+  const { database } = gateway.gateway;
+  const rows = JSON.stringify(Array.from({ length: 1_200 }, (_, at) => `acc_${at}`));
+  await database.batch([
+    {
+      sql: `insert into accounts (id, email, name, role, created_at_ms)
+        select value, value || '@example.com', '', 'none', 1 from json_each(?)`,
+      args: [rows],
+    },
+    {
+      sql: `insert into lots (id, account_id, source, granted, remaining, created_at_ms)
+        select 'lot_' || value, value, 'grant', 10, 10, 1 from json_each(?)`,
+      args: [rows],
+    },
+  ]);
+  const marks = await pass(gateway);
+  assertEquals(marks.length, 1_000, "the page of notices");
+  await receiver.waitFor(1_200);
+  assert(receiver.received.length <= 30, `${receiver.received.length} deliveries`);
+  assertEquals(new Set(receiver.marks).size, 1_200);
+});
+
+Deno.test("a circuit that stays open is told once, and when it is closed", async () => {
+  let nowMs = Date.now();
+  let works = false;
+  await using upstream = fakeUpstream(() =>
+    works
+      ? Response.json({
+        id: "1",
+        object: "chat.completion",
+        model: "m",
+        choices: [{
+          index: 0,
+          message: { role: "assistant", content: "Hi" },
+          finish_reason: "stop",
+        }],
+        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      })
+      : new Response("broken", { status: 500 })
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url, model: "m" } },
+    now: () => nowMs,
+    alertTimes: TIMES,
+  });
+  const ask = async () => await (await gateway.chat("Hi")).body?.cancel();
+  for (let times = 0; times < 6; times++) await ask();
+  assertEquals(await pass(gateway), [], "it may be over in a moment");
+  nowMs += 30_000;
+  const [opened, ...rest] = await pass(gateway);
+  assert(/^circuit_opened:[^/]+\/m:\d+$/.test(opened!), opened);
+  assertEquals(rest, []);
+  // it flaps
+  for (let times = 0; times < 3; times++) {
+    nowMs += 20_000;
+    await ask();
+    assertEquals((await pass(gateway)).length, 1);
+  }
+  works = true;
+  nowMs += 61_000;
+  await ask();
+  await ask();
+  const since = opened!.split(":").at(-1);
+  const all = await pass(gateway);
+  assertEquals(all.slice(1).map((mark) => mark.split(":")[0]), ["circuit_closed"]);
+  assert(all[1]!.endsWith(`:${since}`));
+  assertEquals((await pass(gateway)).length, 2);
+});
+
+Deno.test("a disk that is nearly full is told once until it has had room for an hour", async () => {
+  let nowMs = Date.now();
+  let space = { freeBytes: 9e8, allBytes: 1e10 };
+  await using gateway = await startGateway({
+    now: () => nowMs,
+    alertTimes: { ...TIMES, diskSpace: () => Promise.resolve(space) },
+  });
+  assertEquals((await pass(gateway)).map((mark) => mark.split(":")[0]), ["disk_low"]);
+  space = ROOMY;
+  nowMs += 600_000;
+  await pass(gateway);
+  space = { freeBytes: 4e11, allBytes: 1e13 };
+  assertEquals((await pass(gateway)).length, 1);
+  space = ROOMY;
+  nowMs += 3_600_000;
+  await pass(gateway);
+  space = { freeBytes: 0, allBytes: 1e10 };
+  assertEquals((await pass(gateway)).length, 2);
+});
+
+Deno.test("an audit that is not clean is told once for the same mismatches", async () => {
+  let nowMs = Date.now();
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: TIMES });
+  const ada = await customer(gateway, 1_000);
+  await pass(gateway);
+  const audited = async () => {
+    nowMs += DAY + 1;
+    await pass(gateway);
+    for (let tries = 0; tries < 100; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const found = (await pass(gateway)).filter((mark) => mark.startsWith("audit"));
+      if (found.length > 0 && tries > 20) return found;
+    }
+    return [];
+  };
+  await gateway.gateway.database.batch([{
+    sql: "update balances set consumed = 5 where account_id = ?",
+    args: [ada.accountId],
+  }]);
+  const [first] = await audited();
+  assert(/^audit_failed:[0-9a-f]{32}$/.test(first!), first);
+  assertEquals(await audited(), [first]);
+});
+
+Deno.test("changed prices of listed models are told, changes of the settings are not", async () => {
+  let models: unknown[] = [{ id: "m1", pricing: { prompt: "0.000001", completion: "0.000002" } }];
+  await using upstream = fakeUpstream(() => Response.json({ object: "list", data: models }));
+  const settings = { upstream: { url: upstream.url, discover: true } };
+  await using gateway = await startGateway({ settings, alertTimes: TIMES });
+  assertEquals(await pass(gateway), []);
+  models = [...models, { id: "m2" }];
+  // a reload asks the upstreams again, with the same settings
+  await gateway.reload(settings);
+  const marks = await pass(gateway);
+  assertEquals(marks.map((mark) => mark.split(":")[0]), ["catalog_changed"]);
+  const [one] = await notices(gateway.gateway.database, { limit: 1 });
+  assertEquals(one!.data.changes, ["m2 was added"]);
+  models = [{ id: "m1", pricing: { prompt: "0.000001", completion: "0.000002" } }];
+  await gateway.reload({ ...settings, credits: { perUsd: 7 } });
+  assertEquals(await pass(gateway), marks);
+});
+
+Deno.test("old alerts are deleted, but for those whose marks could be reached again", async () => {
+  let nowMs = Date.now();
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: TIMES });
+  const { alerts, database } = gateway.gateway;
+  const of = (kind: "disk_low" | "low_credits", at: number) => ({
+    mark: `${kind}:${at}`,
+    kind,
+    accountId: null,
+    title: "",
+    text: "",
+    data: {},
+  });
+  await alerts.outbox.raise(
+    Array.from({ length: 450 }, (_, at) => of("disk_low", at)),
+    gateway.gateway.config.settings.alerts.receivers,
+  );
+  await alerts.outbox.raise([of("low_credits", 1)], {});
+  nowMs += 91 * DAY;
+  assertEquals(await pass(gateway), ["low_credits:1"]);
+  assertEquals((await database.all("select * from alert_deliveries")).length, 0);
+});

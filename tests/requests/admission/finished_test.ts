@@ -1,0 +1,106 @@
+/** Leases are renewed for requests that run, and for no others. */
+
+import { Admission } from "../../../src/requests/admission/mod.ts";
+import type { Caller } from "../../../src/people/accounts/mod.ts";
+import { Catalog } from "../../../src/settings/catalog/mod.ts";
+import { loadConfig } from "../../../src/settings/config/mod.ts";
+import type { Database } from "../../../src/ground/database/mod.ts";
+import { newRequestId } from "../../../src/ground/platform/ids.ts";
+import { audit, TierList } from "../../../src/money/ledger/mod.ts";
+import { SILENT } from "../../../src/ground/telemetry/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { ledgerBench } from "../../fake/ledger.ts";
+import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { completion, fakeUpstream } from "../../fake/upstream.ts";
+
+const LEASE_MS = 2_000;
+
+Deno.test("the lease of a request that has ended is not renewed", async () => {
+  await using bench = await ledgerBench("file");
+  await using dir = await tempDir();
+  const { settings } = await loadConfig({ env: {}, directory: dir.path });
+  const route = new Catalog(settings).resolve("svc-k2");
+  const { accountId, keyId } = await bench.account();
+  await bench.grant(accountId, 100);
+  const admission = new Admission({
+    database: bench.database,
+    tierList: new TierList([{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }]),
+    gatewayId: "gw",
+    leaseMs: LEASE_MS,
+    log: SILENT,
+    now: Date.now,
+  });
+  await admission.start();
+  try {
+    const caller = { accountId, keyId, models: null } as unknown as Caller; // what admission looks at
+    const admit = () =>
+      admission.admit({
+        requestId: newRequestId(Date.now()),
+        caller,
+        route,
+        stream: true,
+        inputTokens: 10,
+        permittedOutput: 100,
+        choices: 1,
+      }, () => {});
+    const holds = async () => (await audit(bench.database)).holds;
+    const running = await admit();
+    const ended = await admit();
+    ended.hold.end(); // and its settlement never reached the database
+    await sleep(2 * LEASE_MS);
+    await until(async () => await holds() === 1, { withinMs: 10 * LEASE_MS, what: "one hold" });
+    await sleep(2 * LEASE_MS);
+    assertEquals(await holds(), 1, "the one that runs keeps its hold");
+    running.hold.end();
+    await until(async () => await holds() === 0, { withinMs: 10 * LEASE_MS, what: "no hold" });
+  } finally {
+    await admission.close();
+  }
+});
+
+Deno.test("a gateway forgets the ids of requests, however they end", async () => {
+  let renewed: string[] = [];
+  const watched = (database: Database): Database => ({
+    place: database.place,
+    waiting: 0,
+    all: (...args) => database.all(...args),
+    one: (...args) => database.one(...args),
+    batch: (statements, ...more) => {
+      for (const { sql, args: [, ids] = [] } of statements) {
+        if (sql.startsWith("update holds set lease")) renewed = JSON.parse(String(ids));
+      }
+      return database.batch(statements, ...more);
+    },
+    write: (write, item) => database.write(write, item),
+    close: () => database.close(),
+  });
+  let status = 200;
+  const answered = Promise.withResolvers<void>();
+  await using upstream = fakeUpstream(async ({ body }) => {
+    if (body.messages[0].content === "slow") await answered.promise;
+    return status === 200 ? completion("ok") : new Response("{}", { status });
+  });
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, limits: { holdLeaseMs: 400 } },
+    wrapDatabase: watched,
+  });
+  const slow = statusOf(gateway.chat("slow"));
+  await until(() => renewed.length === 1, { what: "the renewal of the one that runs" });
+  const [id] = renewed;
+  for (const stream of [false, true]) {
+    status = 200;
+    await (await gateway.chat("Hi [[tokens 5]]", { stream })).text();
+    status = 400;
+    await (await gateway.chat("Hi", { stream })).text();
+    status = 500;
+    await (await gateway.chat("Hi", { stream })).text();
+  }
+  renewed = [];
+  await until(() => renewed.length > 0, { what: "the next renewal" });
+  const still = renewed;
+  status = 200;
+  answered.resolve();
+  assertEquals(await slow, 200);
+  assert(still.length === 1 && still[0] === id, `${still.length} are renewed`);
+});

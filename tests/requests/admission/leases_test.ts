@@ -1,0 +1,123 @@
+import { Admission } from "../../../src/requests/admission/mod.ts";
+import type { Caller } from "../../../src/people/accounts/mod.ts";
+import { Catalog } from "../../../src/settings/catalog/mod.ts";
+import { loadConfig } from "../../../src/settings/config/mod.ts";
+import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { newRequestId } from "../../../src/ground/platform/ids.ts";
+import { audit, TierList } from "../../../src/money/ledger/mod.ts";
+import { SILENT } from "../../../src/ground/telemetry/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
+import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
+import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { Refusal } from "../../../src/ground/refusal.ts";
+
+const LEASE_MS = 2_400;
+
+const ROUTES = {
+  token: {
+    context: 100_000,
+    maxOutput: 50_000,
+    minimum: 1,
+    prices: { input: 0, cached: 0, output: 1_000_000 },
+  },
+};
+
+/** Gateways that share a server, as far as admission goes. */
+async function gateways(bench: LedgerBench) {
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.jsonc`;
+  await Deno.writeTextFile(file, JSON.stringify({ routes: ROUTES }));
+  const { settings } = await loadConfig({ env: {}, directory: dir.path, file });
+  const route = new Catalog(settings).resolve("token");
+  const tierList = new TierList([{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }]);
+  const made = await bench.account();
+  const caller = { ...made, models: null } as unknown as Caller; // what admission looks at
+  const start = async (gatewayId: string, clockMs = 0) => {
+    const way = { open: true };
+    const admission = new Admission({
+      database: guardedDatabase(bench.database, () => {
+        if (!way.open) throw new DatabaseError("SLUICE_SERVER", "away", { outcomeUnknown: true });
+      }),
+      tierList,
+      gatewayId,
+      leaseMs: LEASE_MS,
+      log: SILENT,
+      now: () => Date.now() + clockMs,
+    });
+    await admission.start();
+    const admit = (permittedOutput: number) =>
+      admission.admit({
+        requestId: newRequestId(Date.now()),
+        caller,
+        route,
+        stream: true,
+        inputTokens: 0,
+        permittedOutput,
+        choices: 1,
+      }, () => {});
+    return { way, admit, [Symbol.asyncDispose]: () => admission.close() };
+  };
+  return { ...made, start };
+}
+
+Deno.test("a database that was away: who comes back first leaves the others time to renew their leases", async () => {
+  await using bench = await ledgerBench("server");
+  const { accountId, start } = await gateways(bench);
+  await bench.grant(accountId, 100);
+  await using first = await start("gw_first");
+  await using second = await start("gw_second");
+  const { hold } = await second.admit(100);
+  first.way.open = second.way.open = false;
+  await sleep(1.5 * LEASE_MS);
+  first.way.open = true;
+  await sleep(LEASE_MS / 3);
+  second.way.open = true;
+  for (let times = 0; times < 6; times++) {
+    await assertRejects(() => first.admit(10), Refusal, "other requests hold part of it");
+    await sleep(LEASE_MS / 4);
+  }
+  assertEquals(hold.credits, 100);
+  // one that does not come back is not waited for
+  second.way.open = false;
+  await until(() => first.admit(10).then(() => true, () => false));
+});
+
+Deno.test("leases go by the database's clock: gateways' own may differ by more than a lease", async () => {
+  await using bench = await ledgerBench("server");
+  const { accountId, start } = await gateways(bench);
+  await bench.grant(accountId, 100);
+  await using _ahead = await start("gw_ahead", 600_000);
+  await using behind = await start("gw_behind");
+  await behind.admit(100);
+  await sleep(1.5 * LEASE_MS);
+  assertEquals((await audit(bench.database)).holds, 1);
+});
+
+Deno.test("a running request whose lease has ended holds anew what there is", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, start } = await gateways(bench);
+  await bench.grant(accountId, 10_000);
+  await using one = await start("gw_one");
+  const { hold } = await one.admit(20_000);
+  assertEquals(hold.credits, 4_096);
+  await bench.database.batch([{ sql: "delete from holds" }]);
+  await hold.extend(4_096);
+  assertEquals([hold.credits, (await audit(bench.database)).holds], [8_192, 1]);
+  await hold.extend(8_192);
+  assertEquals(hold.credits, 10_000);
+});
+
+Deno.test("a growing hold takes nothing of what has expired", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, start } = await gateways(bench);
+  await bench.grant(accountId, 5_000, Date.now() + 1_000);
+  await bench.grant(accountId, 1_000);
+  await using one = await start("gw_one");
+  const { hold } = await one.admit(20_000);
+  await sleep(1_100);
+  await hold.extend(4_096);
+  // 4,096 were held, so they did not expire, and 904 of the expiring lot did
+  assert(hold.credits <= 5_096, `${hold.credits}`);
+  assertEquals((await audit(bench.database)).mismatches, []);
+});

@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { ChargedUsage } from "../../../src/requests/relay/charged_usage.ts";
+import { assert, assertEquals } from "../../assert.ts";
+
+const INPUT = 100;
+
+/** What is charged of a complete reply to `n` choices, of at most `limit` tokens each, in several parts. */
+function settled(choices: number, limit: number, reports: readonly number[]) {
+  const usage = new ChargedUsage({
+    inputTokens: INPUT,
+    openInput: () => 0,
+    choices,
+    maxTokens: 1_000_000,
+    maxOutput: () => choices * limit,
+    onSettled() {},
+  });
+  const parts = reports.map((outputTokens) => ({
+    usage: {
+      inputTokens: INPUT,
+      cachedTokens: 0,
+      cacheWrittenTokens: 0,
+      outputTokens,
+      reasoningTokens: 0,
+    },
+    countedOutput: 10,
+  }));
+  return usage.settled({
+    usage: undefined,
+    parts,
+    countedOutput: 10 * parts.length,
+    requests: parts.length,
+  }).usage.outputTokens;
+}
+
+Deno.test("each of several replies is bounded by what its own choices may have", () => {
+  fc.assert(fc.property(
+    fc.integer({ min: 2, max: 8 }),
+    fc.integer({ min: 20, max: 5_000 }),
+    fc.array(fc.double({ min: 0.01, max: 4, noNaN: true }), { minLength: 2, maxLength: 8 }),
+    (choices, limit, factors) => {
+      const parts = factors.slice(0, choices);
+      const first = choices - parts.length + 1;
+      const reports = parts.map((factor) => Math.ceil(factor * limit));
+      const believed = reports.map((tokens, at) => tokens <= limit * (at === 0 ? first : 1));
+      const expected = reports.reduce((sum, tokens, at) => sum + (believed[at] ? tokens : 10), 0);
+      assertEquals(settled(choices, limit, reports), expected);
+    },
+  ));
+});
+
+Deno.test("what is believed of all together is no more than was asked for", () => {
+  assert(settled(2, 100, [100, 101]) <= 200);
+  assertEquals(settled(3, 100, [200, 100]), 300);
+});

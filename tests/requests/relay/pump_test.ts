@@ -1,0 +1,268 @@
+/** The pump in memory: how each end is charged, and what its client gets, without sockets and databases. */
+
+import fc from "fast-check";
+import { countedUsage, type ReplyState, type Usage } from "../../../src/wire/dialects/mod.ts";
+import { Refusal } from "../../../src/ground/refusal.ts";
+import { ChargedUsage } from "../../../src/requests/relay/charged_usage.ts";
+import { type PumpOptions, StreamPump } from "../../../src/requests/relay/pump.ts";
+import type { End } from "../../../src/requests/relay/end.ts";
+import type { TextReader } from "../../../src/requests/relay/text_reader.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { until } from "../../fake/temp.ts";
+
+/** A reply in memory: each text is one piece of one output token; an error fails it there. */
+class ScriptedReader implements TextReader {
+  readonly requests = 1;
+  outputLimit = Infinity;
+  tokens = 0;
+  readonly #steps: (string | Error)[];
+  readonly #usage: Usage | undefined;
+
+  constructor(steps: readonly (string | Error)[], usage?: Usage) {
+    this.#steps = [...steps];
+    this.#usage = usage;
+  }
+
+  get reply(): ReplyState {
+    return {
+      finished: this.finished,
+      hasOutput: this.tokens > 0,
+      endedChoices: this.finished ? 1 : 0,
+      usage: this.finished ? this.#usage : undefined,
+      countedOutput: this.tokens,
+      truncate: () => "<cut>",
+      close: ({ outputTokens }) => `<end ${outputTokens}>`,
+    };
+  }
+
+  get atLimit(): boolean {
+    return !this.finished && this.tokens >= this.outputLimit;
+  }
+
+  get finished(): boolean {
+    return this.#steps.length === 0;
+  }
+
+  async next(): Promise<string> {
+    await Promise.resolve();
+    const step = this.#steps.shift()!;
+    if (step instanceof Error) {
+      this.#steps.length = 0;
+      throw step;
+    }
+    if (step !== "") this.tokens++;
+    return step;
+  }
+
+  close(): void {}
+}
+
+interface Run {
+  readonly pump: StreamPump;
+  readonly ends: End[];
+  readonly events: string[];
+}
+
+/**
+ * A pump over a scripted reply.
+ *
+ * @param affordable Output tokens that the balance pays for.
+ * @param onSettle May throw, as a settlement does without a database.
+ */
+function run(
+  reader: TextReader,
+  affordable = Infinity,
+  more: Partial<PumpOptions> = {},
+  onSettle: () => void = () => {},
+): Run {
+  const ends: End[] = [];
+  const events: string[] = [];
+  const note = (event: string) => () => void events.push(event);
+  reader.outputLimit = Math.min(2, affordable);
+  let granted = reader.outputLimit;
+  const pump = new StreamPump({
+    keepItems: () => Promise.resolve(),
+    opened: { reader, discard: note("discard"), drain: note("drain") },
+    life: {
+      signal: new AbortController().signal,
+      cutOff: new AbortController().signal,
+      outputBegan() {},
+      abort: note("abort"),
+      end: note("end"),
+      settle: async (end) => {
+        await Promise.resolve();
+        ends.push(end);
+        onSettle();
+        return { charged: 1, balance: 1, uncollected: 0 };
+      },
+      hold: {
+        get outputTokens() {
+          return granted;
+        },
+        extend: async (used) => {
+          await Promise.resolve();
+          granted = Math.min(affordable, used + 2);
+          return granted;
+        },
+        get maxDelivered() {
+          return granted;
+        },
+        lookAhead() {},
+      },
+    },
+    usage: new ChargedUsage({
+      inputTokens: 5,
+      openInput: () => 0,
+      choices: 1,
+      maxTokens: 1_000,
+      maxOutput: () => 500,
+      onSettled() {},
+    }),
+    onClientDisconnect: "abort",
+    followMs: 1_000,
+    follow: () => () => {},
+    errorEvent: ({ reason }) => `<error ${reason}>`,
+    onFault: note("fault"),
+    onEnd: note("over"),
+    ...more,
+  });
+  return { pump, ends, events };
+}
+
+const charged = ({ ending, usage, usageSource }: End) => [
+  ending,
+  usage?.outputTokens,
+  usageSource,
+];
+
+Deno.test("complete: charged as counted, then the last text", async () => {
+  const { pump, ends, events } = run(new ScriptedReader(["a", "b", "c"]));
+  assertEquals(await new Response(pump.stream()).text(), "abc<end 3>");
+  assertEquals(ends.map(charged), [["complete", 3, "counted"]]);
+  assertEquals(events, ["drain", "over", "end"]);
+});
+
+Deno.test("complete: charged as reported, unless the report cannot be true", async () => {
+  const reported = run(new ScriptedReader(["a"], countedUsage(5, 9)));
+  assertEquals(await new Response(reported.pump.stream()).text(), "a<end 9>");
+  assertEquals(reported.ends.map(charged), [["complete", 9, "upstream"]]);
+  const lying = run(new ScriptedReader(["a"], countedUsage(5, 501)));
+  await new Response(lying.pump.stream()).text();
+  assertEquals(lying.ends.map(charged), [["complete", 1, "counted"]]);
+});
+
+Deno.test("the balance pays for no more: cut off as at a limit", async () => {
+  const { pump, ends, events } = run(new ScriptedReader(["a", "b", "c", "d", "e"]), 3);
+  assertEquals(await new Response(pump.stream()).text(), "abc<cut><end 3>");
+  assertEquals(ends.map(charged), [["complete", 3, "counted"]]);
+  assertEquals(events, ["discard", "over", "end"]);
+});
+
+Deno.test("a client that is found gone when it is given the last text", async () => {
+  const { pump, ends, events } = run(new ScriptedReader(["a"]));
+  const given: string[] = [];
+  let over = false;
+  pump.start({
+    desiredSize: 1,
+    enqueue(bytes) {
+      given.push(new TextDecoder().decode(bytes));
+      over = true;
+      void pump.cancel();
+    },
+    close() {
+      if (over) throw new TypeError("The stream controller cannot close or enqueue");
+    },
+    error: () => events.push("error"),
+  });
+  pump.pull();
+  await until(() => events.length >= 3);
+  assertEquals(given, ["a<end 1>"]);
+  assertEquals(ends.map(charged), [["complete", 1, "counted"]]);
+  assertEquals(events, ["drain", "over", "end"]);
+});
+
+Deno.test("failed: what came before is delivered, an error event ends it, nothing is charged", async () => {
+  const broken = new Refusal("upstream_unavailable", "broken");
+  const { pump, ends, events } = run(new ScriptedReader(["a", broken, "b"]));
+  assertEquals(await new Response(pump.stream()).text(), "a<error upstream_unavailable>");
+  assertEquals(ends.map(charged), [["upstream_failed", undefined, undefined]]);
+  assertEquals(events, ["discard", "over", "end"]);
+});
+
+Deno.test("an error that nobody expects is logged and does not leak", async () => {
+  const { pump, ends, events } = run(new ScriptedReader([new Error("secret")]));
+  assertEquals(await new Response(pump.stream()).text(), "<error internal>");
+  assertEquals([ends[0]!.status, events], [500, ["fault", "discard", "over", "end"]]);
+});
+
+Deno.test("a settlement that fails: an error event in the place of the end", async () => {
+  const { pump, events } = run(new ScriptedReader(["a"]), Infinity, {}, () => {
+    throw new Refusal("gateway_unavailable", "no database");
+  });
+  assertEquals(await new Response(pump.stream()).text(), "a<error gateway_unavailable>");
+  assertEquals(events, ["discard", "over", "end"]);
+});
+
+/** Reads some pieces, then cancels. */
+async function leaveAfter({ pump }: Run, pieces: number): Promise<void> {
+  const reader = pump.stream().getReader();
+  for (let count = 0; count < pieces; count++) await reader.read();
+  await reader.cancel();
+}
+
+Deno.test("disconnected: charged for what was delivered, nothing before any output", async () => {
+  const some = run(new ScriptedReader(["a", "b", "c"]));
+  await leaveAfter(some, 2);
+  assertEquals(some.ends.map(charged), [["client_left", 2, "counted"]]);
+  assertEquals(some.events, ["discard", "abort", "over", "end"]);
+  const none = run(new ScriptedReader(["a", "b"]));
+  await leaveAfter(none, 0);
+  assertEquals(none.ends.map(charged), [["client_left", undefined, undefined]]);
+});
+
+Deno.test("disconnected as the upstream breaks: charged for what was delivered, though the break is handled first", async () => {
+  const broken = new Refusal("upstream_unavailable", "broken");
+  const both = run(new ScriptedReader(["a", "b", broken]));
+  const reader = both.pump.stream().getReader();
+  await reader.read();
+  await reader.read();
+  const failing = reader.read(); // fails in this turn; that the client is gone is known in the next one
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  await reader.cancel();
+  assertEquals((await failing).done, true);
+  assertEquals(both.ends.map(charged), [["client_left", 2, "counted"]]);
+});
+
+Deno.test("disconnected with drain: followed to the report, charged by it", async () => {
+  const drain = { onClientDisconnect: "drain" } as const;
+  const told = run(new ScriptedReader(["a", "b", "c"], countedUsage(5, 7)), Infinity, drain);
+  await leaveAfter(told, 1);
+  assertEquals(told.ends.map(charged), [["client_left", 7, "upstream"]]);
+  assertEquals(told.events, ["drain", "over", "end"]);
+  const silent = run(new ScriptedReader(["a", "b", "c"]), Infinity, drain);
+  await leaveAfter(silent, 1);
+  assertEquals(silent.ends.map(charged), [["client_left", 1, "counted"]]);
+});
+
+Deno.test("whatever happens: settled once, ended once, charged at most for what was read (property)", async () => {
+  const step = fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom("a", "bb", "") },
+    { weight: 1, arbitrary: fc.constant(new Refusal("upstream_unavailable", "x")) },
+  );
+  await fc.assert(fc.asyncProperty(
+    fc.array(step, { minLength: 1, maxLength: 8 }),
+    fc.integer({ min: 0, max: 10 }),
+    fc.integer({ min: 1, max: 10 }),
+    async (steps, reads, affordable) => {
+      const reader = new ScriptedReader(steps);
+      const one = run(reader, affordable);
+      await leaveAfter(one, reads);
+      assertEquals(one.ends.length, 1);
+      assertEquals(one.events.filter((event) => event === "over" || event === "end").length, 2);
+      const [end] = one.ends;
+      const output = end!.usage?.outputTokens ?? 0;
+      assert(output <= Math.min(reader.tokens, affordable), `${output}`);
+      if (end!.ending === "client_left" && reads === 0) assertEquals(end!.usage, undefined);
+    },
+  ));
+});

@@ -1,0 +1,112 @@
+import { settings } from "../../../src/settings/config/mod.ts";
+import { type TrialResult, tryUpstream } from "../../../src/requests/upstreams/mod.ts";
+import { DIALECT_NAMES, type DialectName } from "../../../src/wire/dialects/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { completion, fakeUpstream } from "../../fake/upstream.ts";
+import { DEPARTURES } from "../../flow/departures.ts";
+
+/** Deno 2.4 may still have a timer of a closed connection when a trial ends. */
+function test(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
+}
+
+/** Tries an upstream with one key. */
+async function tried(
+  url: string,
+  { dialect = "chat", key = "k", model = "m" }: {
+    dialect?: DialectName;
+    key?: string;
+    model?: string;
+  } = {},
+): Promise<readonly TrialResult[]> {
+  const { upstreams } = settings.parse({ upstreams: { one: { url, dialect, key } } });
+  return await tryUpstream("one", upstreams.one!, { model, now: Date.now, patienceMs: 5_000 });
+}
+
+const USAGE = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
+const unknownModel = () =>
+  Response.json({ error: { message: "no such model", code: "model_not_found" } }, { status: 404 });
+
+for (const { name, detail, whole, stream } of DEPARTURES) {
+  test(`a trial names what departs: ${name}${detail === undefined ? "" : ` (${detail})`}`, async () => {
+    await using upstream = fakeUpstream(({ body }) =>
+      body.model !== "m" ? unknownModel() : body.stream === true ? stream() : whole()
+    );
+    const results = await tried(upstream.url);
+    assert(
+      results.some(({ departures }) => departures.includes(name)),
+      JSON.stringify(results),
+    );
+    for (const { check, fault } of results.filter(({ check }) => check.startsWith("text"))) {
+      assertEquals(fault, undefined, check);
+    }
+  });
+}
+
+test("of an upstream that replies as its dialect says, a trial names nothing", async () => {
+  const call = {
+    id: "c",
+    type: "function",
+    function: { name: "get_weather", arguments: '{"city":"Bonn"}' },
+  };
+  await using upstream = fakeUpstream(({ body }) => {
+    if (body.model !== "m") return unknownModel();
+    const message = body.tools === undefined
+      ? { role: "assistant", content: "sluice" }
+      : { role: "assistant", content: null, tool_calls: [call] };
+    const finish = body.tools === undefined ? "stop" : "tool_calls";
+    return completion("", {
+      choices: [{ index: 0, message, finish_reason: finish }],
+      usage: USAGE,
+    });
+  });
+  const results = await tried(upstream.url);
+  const streamed = ["a whole reply to a request for a stream"];
+  assertEquals(results, [
+    { check: "text", fault: undefined, detail: "9 tokens in, 2 out", departures: [] },
+    {
+      check: "text, streamed",
+      fault: undefined,
+      detail: "9 tokens in, 2 out",
+      departures: streamed,
+    },
+    { check: "tools", fault: undefined, detail: "9 tokens in, 2 out", departures: [] },
+    {
+      check: "tools, streamed",
+      fault: undefined,
+      detail: "9 tokens in, 2 out",
+      departures: streamed,
+    },
+    { check: "errors", fault: undefined, detail: "status 404: no such model", departures: [] },
+  ]);
+});
+
+for (const dialect of DIALECT_NAMES) {
+  test(`a trial of text in the dialect ${dialect}, whole and streamed`, async () => {
+    await using gateway = await startGateway();
+    const { url, key } = gateway;
+    const results = await tried(`${url}/v1`, { dialect, key, model: "svc-k2" });
+    const texts = results.filter(({ check }) => check.startsWith("text"));
+    assertEquals(texts.map(({ fault, departures }) => [fault, departures]), [
+      [undefined, []],
+      [undefined, []],
+    ]);
+    const errors = results.find(({ check }) => check === "errors")!;
+    assertEquals([errors.fault, errors.departures], [undefined, []]);
+    assert(errors.detail.startsWith("status 404"), errors.detail);
+  });
+}
+
+test("a trial says why requests fail, without secrets and addresses", async () => {
+  await using upstream = fakeUpstream(() =>
+    Response.json({ error: { message: "bad key sk-secret-1234567" } }, { status: 401 })
+  );
+  const results = await tried(upstream.url, { key: "sk-secret-1234567" });
+  assertEquals(results.map(({ fault }) => fault !== undefined), [true, true, true, true, false]);
+  const { host } = new URL(upstream.url);
+  assert(!/sk-secret/.test(JSON.stringify(results)), JSON.stringify(results));
+  await upstream[Symbol.asyncDispose]();
+  const gone = await tried(`http://${host}`);
+  assert(gone.every(({ fault }) => fault !== undefined && !fault.includes(host)));
+});

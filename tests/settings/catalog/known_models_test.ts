@@ -1,0 +1,54 @@
+import { Catalog } from "../../../src/settings/catalog/mod.ts";
+import { settings } from "../../../src/settings/config/mod.ts";
+import { findKnownModel, knownModels } from "../../../src/settings/known_models/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+
+const LOCAL = "http://127.0.0.1:11434/v1";
+
+Deno.test("each known model is whole, and found by its own name at its own host", () => {
+  const models = knownModels();
+  assert(models.length > 250, `${models.length} models`);
+  for (const one of models) {
+    const { id, context, maxOutput, prices, embeds } = one;
+    assert(context >= 500 && maxOutput >= (embeds ? 0 : 1) && maxOutput <= context, id);
+    if (prices !== undefined) {
+      assert(prices.input >= 0 && prices.cached >= 0 && prices.output >= 0, id);
+    }
+    assert(findKnownModel(id, LOCAL) !== undefined, id);
+  }
+});
+
+Deno.test("names of other hosts, of sizes and of dates find the model; another size does not", () => {
+  const found = (name: string, url = LOCAL) => {
+    const known = findKnownModel(name, url);
+    return known && `${known.provider}:${known.id}`;
+  };
+  assertEquals(found("gpt-5", "https://api.openai.com/v1"), "openai:gpt-5");
+  assertEquals(found("gpt-5-2025-08-07"), "openai:gpt-5");
+  assertEquals(found("openai/gpt-5"), "openai:gpt-5");
+  assertEquals(found("gpt-oss:20b", "https://api.groq.com/openai/v1"), "groq:openai/gpt-oss-20b");
+  assertEquals(found("qwen3:32b"), "alibaba:qwen3-32b");
+  assertEquals(found("kimi-k2.6:latest"), "moonshotai:kimi-k2.6");
+  assertEquals(
+    found("moonshotai/Kimi-K2.6", "https://api.together.xyz/v1"),
+    "togetherai:moonshotai/Kimi-K2.6",
+  );
+  for (const name of ["qwen3:1b", "llama", "", "/", ":", "gpt-5x"]) {
+    assertEquals(found(name), undefined, name);
+  }
+});
+
+Deno.test("a listed model has the prices of its maker in credits, rounded up", () => {
+  const at = (perUsd: number) =>
+    new Catalog(
+      settings.parse({
+        upstreams: { maker: { url: "https://api.openai.com/v1", discover: true } },
+        credits: { perUsd },
+      }),
+      new Map([["maker", [{ id: "gpt-5" }]]]),
+    ).find("gpt-5");
+  assertEquals(at(1_000)?.prices, { input: 1_250, cached: 125, output: 10_000 });
+  assertEquals(at(1)?.prices, { input: 2, cached: 1, output: 10 });
+  const route = at(1_000)!;
+  assertEquals([route.context, route.maxOutput, route.images], [400_000, 128_000, "remote"]);
+});

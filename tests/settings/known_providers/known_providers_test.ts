@@ -1,0 +1,148 @@
+import { ConfigError, loadConfig } from "../../../src/settings/config/mod.ts";
+import { knownProviders, providersIn } from "../../../src/settings/known_providers/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { sluice } from "../../fake/shell.ts";
+import { tempDir } from "../../fake/temp.ts";
+
+/** Loads settings with these upstreams. */
+async function load(upstreams: unknown, env: Record<string, string> = {}, serving = true) {
+  await using directory = await tempDir();
+  await Deno.writeTextFile(`${directory.path}/sluice.jsonc`, JSON.stringify({ upstreams }));
+  return await loadConfig({ env, directory: directory.path, serving });
+}
+
+const PARTS = { resource: "acme", project: "proj", region: "eu-central-1" };
+
+Deno.test("each provider resolves by its ID and its other names", async () => {
+  const all = knownProviders();
+  assert(all.length >= 135, `${all.length} providers`);
+  const names = all.flatMap(({ id, aliases }) => [id, ...aliases]);
+  assertEquals(new Set(names).size, names.length);
+  const upstreams = Object.fromEntries(
+    names.map((provider) => [provider, { provider, ...PARTS, key: "k-123456" }]),
+  );
+  const { settings } = await load(upstreams);
+  for (const { id, aliases, dialect, quirks } of all) {
+    for (const name of [id, ...aliases]) {
+      const found = settings.upstreams[name]!;
+      const { protocol } = new URL(found.url);
+      assert(protocol === "https:" || /127\.0\.0\.1|localhost/.test(found.url), found.url);
+      assert(!found.url.includes("{"), found.url);
+      assertEquals([found.dialect, found.quirks], [dialect, quirks]);
+    }
+  }
+});
+
+Deno.test("a provider brings address, dialect, quirks and key; what is set besides wins", async () => {
+  const { settings, origins } = await load({
+    groq: { provider: "groq" },
+    mine: {
+      provider: "openai",
+      url: "http://127.0.0.1:9/v1",
+      dialect: "responses",
+      key: "own-key",
+    },
+    other: {
+      provider: "openai",
+      url: "http://127.0.0.1:9/v1",
+      dialect: "messages",
+      key: "own-key",
+    },
+  }, { GROQ_API_KEY: "gsk-from-env" });
+  const { groq, mine, other } = settings.upstreams;
+  assertEquals([groq!.url, groq!.dialect], ["https://api.groq.com/openai/v1", "chat"]);
+  assertEquals(groq!.key?.reveal(), "gsk-from-env");
+  assertEquals(origins.get("upstreams.groq.key"), "environment GROQ_API_KEY");
+  assertEquals(origins.get("upstreams.groq.url"), "provider groq");
+  assertEquals([mine!.url, mine!.dialect, mine!.quirks], [
+    "http://127.0.0.1:9/v1",
+    "responses",
+    "openai",
+  ]);
+  assertEquals(mine!.key?.reveal(), "own-key");
+  assertEquals(other!.quirks, undefined, "they are of the provider's dialects");
+});
+
+Deno.test("parts of an address come from the settings or the provider's own variables", async () => {
+  const env = { DATABRICKS_HOST: "https://adb-1.azuredatabricks.net/", DATABRICKS_TOKEN: "dapi-1" };
+  const { settings } = await load({
+    azure: { provider: "azure", resource: "acme", key: "k-123456" },
+    bricks: { provider: "databricks" },
+    claude: { provider: "vertex-anthropic", project: "p", region: "global" },
+    gemini: { provider: "vertex", project: "p", region: "europe-west1" },
+  }, env);
+  const urls = Object.values(settings.upstreams).map(({ url }) => url);
+  assertEquals(urls, [
+    "https://acme.openai.azure.com/openai/v1",
+    "https://adb-1.azuredatabricks.net/ai-gateway/mlflow/v1",
+    "https://aiplatform.googleapis.com/v1/projects/p/locations/global",
+    "https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/endpoints/openapi",
+  ]);
+  assertEquals(settings.upstreams.claude!.credentials?.kind, "google");
+});
+
+Deno.test("what a provider needs and does not have is said", async () => {
+  const faultsOf = async (upstream: unknown) => {
+    const error = await assertRejects(() => load({ a: upstream }), ConfigError);
+    assertEquals(error.faults.length, 1, error.message);
+    return error.faults[0]!;
+  };
+  assert(
+    (await faultsOf({ provider: "grok" })).includes(
+      "unknown provider 'grok'; did you mean 'groq'?",
+    ),
+  );
+  assert((await faultsOf({ provider: "groq" })).includes("Groq needs a key: set GROQ_API_KEY"));
+  const azure = await faultsOf({ provider: "azure", key: "k-123456" });
+  assert(azure.includes("upstreams.a.resource: Azure OpenAI needs `resource`"), azure);
+  assert(azure.includes("AZURE_RESOURCE_NAME"), azure);
+  const part = await faultsOf({ provider: "azure", resource: "evil.example/?", key: "k-123456" });
+  assert(part.includes("letters, digits"), part);
+  assert((await faultsOf({ key: "k" })).includes("upstreams.a.url: is missing"));
+  const both = await faultsOf({
+    provider: "groq",
+    key: "k-123456",
+    credentials: { kind: "file", path: "t" },
+  });
+  assert(both.includes("cannot be combined"), both);
+  const { missingVariables } = await load({ a: { provider: "groq" } }, {}, false);
+  assertEquals(missingVariables, ["GROQ_API_KEY"]);
+});
+
+Deno.test("of providers that read the same variable one is offered; a token of something else is no offer", () => {
+  const env = Object.fromEntries(
+    knownProviders().flatMap((
+      { keyVariables, holes },
+    ) => [...keyVariables, ...Object.values(holes)])
+      .map((name) => [name, "x"]),
+  );
+  const offered = providersIn(env).map(({ provider }) => provider.id);
+  for (const id of ["moonshot", "alibaba", "zai", "minimax", "stepfun", "xiaomi", "opencode"]) {
+    assert(offered.includes(id), id);
+  }
+  for (const id of ["github-models", "alibaba-cn", "moonshotai-cn", "minimax-cn"]) {
+    assert(!offered.includes(id), id);
+  }
+  assertEquals(providersIn({ CLOUDFLARE_API_KEY: "x" }), []);
+});
+
+Deno.test("sluice init with ten variables writes ten upstreams that are used", async () => {
+  const names =
+    "GROQ_API_KEY MISTRAL_API_KEY XAI_API_KEY TOGETHER_API_KEY CEREBRAS_API_KEY DEEPINFRA_API_KEY " +
+    "FIREWORKS_API_KEY PERPLEXITY_API_KEY NVIDIA_API_KEY HF_TOKEN";
+  const env = Object.fromEntries(names.split(" ").map((name) => [name, `key-of-${name}`]));
+  await using directory = await tempDir();
+  // models are asked for: nothing answers there
+  const nowhere = { ...env, HTTPS_PROXY: "http://127.0.0.1:9" };
+  const { code, out, err } = await sluice(["init", "--yes", "--here"], {
+    directory: directory.path,
+    env: nowhere,
+  });
+  assertEquals(code, 0, err);
+  for (const name of Object.keys(env)) assert(out.includes(name), out);
+  assert(!/key-of-/.test(await Deno.readTextFile(`${directory.path}/sluice.jsonc`)));
+  const { settings } = await loadConfig({ env, directory: directory.path });
+  const { upstreams } = settings;
+  assertEquals(Object.keys(upstreams).length, 10);
+  for (const { key } of Object.values(upstreams)) assert(key?.reveal().startsWith("key-of-"));
+});

@@ -1,0 +1,280 @@
+/**
+ * Nothing is left out silently: every field of both wire formats, as the SDKs declare them, and invented ones at every
+ * level, is in what a target of the other dialect is sent, or named, or the request is rejected.
+ */
+
+import {
+  type Bridge,
+  type JsonObject,
+  type ParsedRequest,
+} from "../../../src/wire/dialects/mod.ts";
+import { Refusal } from "../../../src/ground/refusal.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { MARK, readFields, type WireField } from "../formats/fields.ts";
+import { INVENTED_CHAT, INVENTED_MESSAGES } from "../formats/invented_fields.ts";
+import { chatToMessages, messagesToChat, parseChat, parseMessages } from "./ends.ts";
+
+const OPTIONS = { model: "upstream-model", upstream: "up", permittedOutput: 500, shaping: {} };
+const TEXT = "zebra";
+
+/** Fields whose text need not go anywhere, and why. */
+const LEFT_OUT: readonly { field: RegExp; why: string }[] = [
+  { field: /^model$/, why: "the target's own name is sent" },
+  { field: /\.signature$/, why: "only the upstream that wrote it can use it" },
+  {
+    field: /(^|\.)type$|\.role$|media_type$/,
+    why: "a kind, which the other dialect has words of its own for",
+  },
+  { field: /^stream_options$/, why: "the gateway asks for usage itself" },
+  { field: /response_format.*\.name$|json_schema\.name$/, why: "a schema has no name there" },
+  { field: /tool_use_id$|tool_call_id$|\.id$/, why: "ids are escaped (call_ids_test.ts)" },
+];
+
+interface Result {
+  readonly sent: string;
+  readonly dropped: readonly string[];
+}
+
+/** What becomes of a request; undefined if it is rejected, which names the field to the client. */
+function translate(
+  bridge: Bridge,
+  parse: (body: JsonObject) => ParsedRequest,
+  body: JsonObject,
+): Result | undefined {
+  try {
+    const { body: sent, dropped } = bridge.request(parse(body), OPTIONS);
+    return { sent: JSON.stringify(sent), dropped };
+  } catch (error) {
+    assert(error instanceof Refusal, `${error}`);
+    assert(error.status === 400 && error.param !== undefined);
+    return undefined;
+  }
+}
+
+/** Whether a name says which field of a path is dropped. */
+function isNamed(path: string, dropped: readonly string[]): boolean {
+  const steps = path.split(/[.[\]()]+/).filter((step) => step !== "");
+  return dropped.some((name) => steps.includes(name.split(".").at(-1)!) || steps.includes(name));
+}
+
+const DIALECTS = {
+  chat: { bridge: chatToMessages, parse: parseChat },
+  messages: {
+    bridge: messagesToChat,
+    parse: (body: JsonObject) => parseMessages({ max_tokens: 9, ...body }, { beta: true }),
+  },
+} as const;
+
+const declared = await readFields();
+
+/** A field's body, its messages in each role that it may have. */
+function bodiesOf({ body }: WireField): JsonObject[] {
+  const json = JSON.parse(JSON.stringify(body).replaceAll(MARK, TEXT)) as JsonObject;
+  const messages = json.messages as JsonObject[];
+  return ["user", "assistant", "system"].map((role) => ({
+    ...json,
+    model: json.model ?? "m",
+    messages: [
+      { role: "user", content: "Hi" },
+      ...messages.map((message) => ({ ...message, ...(json.max_tokens ? { role } : {}) })),
+    ],
+  }));
+}
+
+for (const [name, { bridge, parse }] of Object.entries(DIALECTS)) {
+  const fields = name === "chat" ? declared.chatRequest : declared.messagesRequest;
+
+  Deno.test(`${name}: each declared field is translated, named, or the request is rejected`, () => {
+    const silent: string[] = [];
+    let passed = 0;
+    for (const field of fields) {
+      if (LEFT_OUT.some((one) => one.field.test(field.path))) continue;
+      for (const body of bodiesOf(field)) {
+        const result = translate(bridge, parse, body);
+        if (result === undefined || result.sent.includes(TEXT)) continue;
+        if (isNamed(field.path, result.dropped)) passed++;
+        else silent.push(`${field.path}: ${result.dropped.join(", ")} ${JSON.stringify(body)}`);
+      }
+    }
+    assertEquals([...new Set(silent)], []);
+    assert(passed > 10, `the declarations were read: ${passed} named`);
+  });
+
+  Deno.test(`${name}: invented fields at every level are named`, () => {
+    const invented = name === "chat" ? INVENTED_CHAT : INVENTED_MESSAGES;
+    const silent = invented.flatMap(({ name, body }) => {
+      const result = translate(bridge, parse, { model: "m", ...body(TEXT) });
+      const isSaid = result === undefined || result.sent.includes(TEXT) ||
+        result.dropped.length > 0;
+      return isSaid || /signature/.test(name) ? [] : [name];
+    });
+    assertEquals(silent, []);
+  });
+}
+
+const cached = { cache_control: { type: "ephemeral" } };
+const HI = { role: "user", content: "Hi" };
+const pdf = { type: "base64", media_type: "application/pdf", data: "JVBERi0=" };
+const tool = { name: "f", input_schema: { type: "object" } };
+
+/** Fields that hold no text, each with the name by which it is reported. */
+const TYPED: readonly [keyof typeof DIALECTS, JsonObject, string][] = [
+  ["messages", { ...cached }, "cache_control"],
+  ["messages", { system: [{ type: "text", text: "x", ...cached }] }, "cache_control"],
+  ["messages", { tools: [{ ...tool, ...cached }] }, "cache_control"],
+  [
+    "messages",
+    { messages: [{ role: "user", content: [{ type: "text", text: "x", ...cached }] }] },
+    "cache_control",
+  ],
+  [
+    "messages",
+    {
+      messages: [HI, {
+        role: "assistant",
+        content: [{ type: "tool_use", id: "a", name: "f", input: {}, ...cached }],
+      }],
+    },
+    "cache_control",
+  ],
+  [
+    "messages",
+    {
+      messages: [{
+        role: "user",
+        content: [{
+          type: "tool_result",
+          tool_use_id: "a",
+          content: [{ type: "text", text: "x", ...cached }],
+        }],
+      }],
+    },
+    "cache_control",
+  ],
+  [
+    "messages",
+    {
+      messages: [{
+        role: "user",
+        content: [{
+          type: "document",
+          source: { type: "content", content: [{ type: "text", text: "x", ...cached }] },
+        }],
+      }],
+    },
+    "cache_control",
+  ],
+  [
+    "messages",
+    {
+      messages: [{
+        role: "user",
+        content: [{ type: "document", source: pdf, citations: { enabled: true } }],
+      }],
+    },
+    "document.citations",
+  ],
+  ["messages", { tools: [{ ...tool, input_examples: [{ a: 1 }] }] }, "tools.input_examples"],
+  ["messages", { tools: [{ ...tool, defer_loading: true }] }, "tools.defer_loading"],
+  [
+    "messages",
+    { tools: [{ ...tool, eager_input_streaming: true }] },
+    "tools.eager_input_streaming",
+  ],
+  ["messages", { tools: [{ ...tool, allowed_callers: ["direct"] }] }, "tools.allowed_callers"],
+  ["messages", { thinking: { type: "enabled", budget_tokens: 2_000 } }, "thinking.budget_tokens"],
+  ["messages", { thinking: { type: "adaptive", display: "omitted" } }, "thinking.display"],
+  ["messages", { output_config: { task_budget: { tokens: 1 } } }, "output_config.task_budget"],
+  ["messages", { top_k: 3 }, "top_k"],
+  ["messages", { speed: "fast" }, "speed"],
+  ["messages", { metadata: { user_id: "x" } }, "metadata"],
+  ["messages", { tags: ["x"] }, "tags"],
+  ["messages", { context_management: { edits: [{ type: "clear" }] } }, "context_management"],
+  [
+    "messages",
+    {
+      messages: [
+        HI,
+        { role: "assistant", content: [{ type: "redacted_thinking", data: "x" }] },
+        HI,
+      ],
+    },
+    "messages.redacted_thinking",
+  ],
+  ["messages", { messages: [{ ...HI, clear_at: 1 }] }, "messages.clear_at"],
+  ["chat", { seed: 0 }, "seed"],
+  ["chat", { logprobs: true, top_logprobs: 2 }, "top_logprobs"],
+  ["chat", { presence_penalty: 1 }, "presence_penalty"],
+  [
+    "chat",
+    { stream_options: { include_obfuscation: false } },
+    "stream_options.include_obfuscation",
+  ],
+  ["chat", { thinking: { type: "enabled", budget_tokens: 2 } }, "thinking.budget_tokens"],
+  ["chat", { prediction: { type: "content", content: "x" } }, "prediction"],
+  ["chat", { user: "a", safety_identifier: "b" }, "user"],
+  ["chat", { messages: [{ ...HI, name: "Ada" }] }, "messages.name"],
+  [
+    "chat",
+    {
+      messages: [{
+        role: "user",
+        content: [{
+          type: "image_url",
+          image_url: { url: "https://x.example/a.png", detail: "low" },
+        }],
+      }],
+    },
+    "image_url.detail",
+  ],
+  [
+    "chat",
+    {
+      messages: [{
+        role: "user",
+        content: [{ type: "text", text: "x", prompt_cache_breakpoint: { mode: "explicit" } }],
+      }],
+    },
+    "text.prompt_cache_breakpoint",
+  ],
+  ["chat", { messages: [HI, { role: "assistant", audio: { id: "x" } }, HI] }, "messages.audio"],
+  [
+    "chat",
+    { tools: [{ type: "function", function: { name: "f", x_cost: 1 } }] },
+    "tools.x_cost",
+  ],
+];
+
+for (const [name, body, field] of TYPED) {
+  Deno.test(`${name}: ${JSON.stringify(body).slice(0, 100)} names ${field}`, () => {
+    const { bridge, parse } = DIALECTS[name];
+    const result = translate(bridge, parse, { model: "m", messages: [HI], ...body });
+    assert(result?.dropped.includes(field), `${result?.dropped}`);
+  });
+}
+
+Deno.test("fields that say nothing are not named", () => {
+  const { dropped } = chatToMessages.request(
+    parseChat({
+      model: "m",
+      messages: [HI, {
+        role: "assistant",
+        content: "x",
+        refusal: null,
+        annotations: [],
+        audio: null,
+      }, HI],
+      seed: null,
+    }),
+    OPTIONS,
+  );
+  assertEquals(dropped, []);
+});
+
+Deno.test("reasoning that a strict upstream did not sign is named where it is left out", () => {
+  const thinks = { role: "assistant", content: "x", reasoning_content: "R" };
+  const request = parseChat({ model: "m", messages: [HI, thinks, HI] });
+  const send = (signedReasoning: boolean) =>
+    chatToMessages.request(request, { ...OPTIONS, shaping: { signedReasoning } }).dropped;
+  assertEquals([send(true), send(false)], [["messages.reasoning_content"], []]);
+});

@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { type JsonObject } from "../../../src/wire/dialects/mod.ts";
+import { chatToMessages, messagesToChat, parseChat, parseMessages } from "./ends.ts";
+import { assertEquals } from "../../assert.ts";
+
+const OPTIONS = { model: "m", upstream: "up", permittedOutput: 500, shaping: {} };
+
+/** A chat request as a messages upstream gets it. */
+function toMessages(body: JsonObject): JsonObject {
+  return chatToMessages.request(parseChat(body), OPTIONS).body;
+}
+
+/** A messages request as a chat upstream gets it. */
+function toChat(body: JsonObject): JsonObject {
+  return messagesToChat.request(parseMessages(body), OPTIONS).body;
+}
+
+const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 })
+  .filter((one) => one.trim() === one && one !== "");
+const name = fc.stringMatching(/^[a-z_]{1,12}$/);
+const values = fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.oneof(word, fc.integer()));
+const image = fc.constantFrom("https://host.example/a.png", "data:image/png;base64,AAAA");
+
+/** What both dialects can say in one exchange: a user's turn, calls with their results, an answer. */
+const exchange = fc.record({
+  text: word,
+  image: fc.option(image, { nil: undefined }),
+  reasoning: fc.option(word, { nil: undefined }),
+  saying: fc.option(word, { nil: undefined }),
+  calls: fc.array(fc.record({ name, args: values, result: word }), { maxLength: 3 }),
+  answer: word,
+});
+const request = fc.record({
+  system: fc.option(word, { nil: undefined }),
+  exchanges: fc.array(exchange, { minLength: 1, maxLength: 4 }),
+  tools: fc.uniqueArray(fc.record({ name, description: word, schema: values }), {
+    selector: (tool) => tool.name,
+    maxLength: 3,
+  }),
+  choice: fc.constantFrom("auto", "none", "required", "named", undefined),
+  parallel: fc.constantFrom(false, undefined),
+  stop: fc.array(word, { maxLength: 4 }),
+  temperature: fc.double({ min: 0, max: 1, noNaN: true }),
+  topP: fc.double({ min: 0, max: 1, noNaN: true }),
+  schema: fc.option(values, { nil: undefined }),
+});
+type Generated = typeof request extends fc.Arbitrary<infer T> ? T : never;
+
+const schemaOf = (schema: Record<string, unknown>) => ({
+  type: "object",
+  properties: schema as JsonObject,
+});
+
+/** The request in the words of chat. */
+function chatBody(asked: Generated): JsonObject {
+  const messages: JsonObject[] = asked.system === undefined
+    ? []
+    : [{ role: "system", content: asked.system }];
+  asked.exchanges.forEach(({ text, image: url, reasoning, saying, calls, answer }, at) => {
+    messages.push({
+      role: "user",
+      content: url === undefined
+        ? text
+        : [{ type: "text", text }, { type: "image_url", image_url: { url } }],
+    });
+    if (calls.length > 0) {
+      messages.push({
+        role: "assistant",
+        content: saying ?? null,
+        ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+        tool_calls: calls.map((call, index) => ({
+          id: `call_${at}_${index}`,
+          type: "function",
+          function: { name: call.name, arguments: JSON.stringify(call.args) },
+        })),
+      });
+      calls.forEach(({ result }, index) =>
+        messages.push({ role: "tool", tool_call_id: `call_${at}_${index}`, content: result })
+      );
+    }
+    messages.push({ role: "assistant", content: answer });
+  });
+  const [first] = asked.tools;
+  return {
+    model: "m",
+    messages,
+    max_tokens: 500,
+    temperature: asked.temperature,
+    top_p: asked.topP,
+    ...(first === undefined ? {} : {
+      tools: asked.tools.map((tool) => ({
+        type: "function",
+        function: {
+          name: tool.name,
+          description: tool.description,
+          parameters: schemaOf(tool.schema),
+        },
+      })),
+      ...(asked.choice === undefined ? {} : {
+        tool_choice: asked.choice === "named"
+          ? { type: "function", function: { name: first.name } }
+          : asked.choice,
+      }),
+      ...(asked.parallel === undefined || asked.choice === undefined || asked.choice === "none"
+        ? {}
+        : { parallel_tool_calls: asked.parallel }),
+    }),
+    ...(asked.stop.length === 0 ? {} : { stop: asked.stop }),
+    ...(asked.schema === undefined ? {} : {
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "response", strict: true, schema: schemaOf(asked.schema) },
+      },
+    }),
+  };
+}
+
+Deno.test("a chat request → messages → chat is the same request (property)", () => {
+  fc.assert(
+    fc.property(request, (asked) => {
+      const body = chatBody(asked);
+      assertEquals<unknown>(toChat(toMessages(body)), body);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("a messages request → chat → messages is the same request (property)", () => {
+  fc.assert(
+    fc.property(request, (asked) => {
+      const body = toMessages(chatBody(asked));
+      assertEquals<unknown>(toMessages(toChat(body)), body);
+    }),
+    { numRuns: 500 },
+  );
+});

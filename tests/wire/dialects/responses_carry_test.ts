@@ -1,0 +1,406 @@
+/** Responses between a client and an upstream that both speak it. */
+
+import fc from "fast-check";
+import {
+  bridgeBetween,
+  countedUsage,
+  type JsonObject,
+  type ParsedRequest,
+  SseDecoder,
+} from "../../../src/wire/dialects/mod.ts";
+import { Refusal } from "../../../src/ground/refusal.ts";
+import { assert, assertEquals, assertThrows } from "../../assert.ts";
+import { clientStream, contextOf, SEALER } from "./ends.ts";
+import { checkResponseObject } from "./legal_responses.ts";
+import { checkResponsesStream } from "./legal_responses_stream.ts";
+import { eventsFor, itemsOf, linesOf, responseOf, type Said, USAGE } from "./responses_streams.ts";
+
+const carry = bridgeBetween("responses", "responses");
+const OPTIONS = { model: "theirs", upstream: "up", permittedOutput: 500, shaping: {} };
+
+/** A parsed request, whatever else its front checks. */
+function parsed(body: JsonObject, more: Partial<ParsedRequest> = {}): ParsedRequest {
+  return {
+    body: { model: "m", input: "Hi", ...body },
+    model: "m",
+    stream: body.stream === true,
+    maxOutput: undefined,
+    offersTools: false,
+    choices: 1,
+    images: [],
+    videos: [],
+    ...more,
+  };
+}
+
+const HELLO: readonly Said[] = [
+  { reasoning: ["Let me ", "think."], sealed: "gAAAA-enc_1" },
+  { text: ["Hel", "lo", " there"] },
+  { name: "read", args: ['{"p"', ":1}"] },
+  { name: "apply_patch", args: ["*** Be", 'gin "x"'], custom: true },
+];
+
+function carried(text: string, request = parsed({ stream: true })): string {
+  return clientStream(carry.stream(contextOf(request, { id: "resp_1" })), text);
+}
+
+const plain = (text: string) => {
+  const { blocks, status } = checkResponsesStream(text);
+  return { blocks: blocks.map(({ type, text, name }) => [type, name ?? "", text]), status };
+};
+
+const BLOCKS = [
+  ["thinking", "", "Let me think."],
+  ["text", "", "Hello there"],
+  ["tool_use", "read", '{"p":1}'],
+  ["tool_use", "apply_patch", '*** Begin "x"'],
+];
+
+Deno.test("a request is carried as it is, but for what the gateway owns", () => {
+  const body = {
+    model: "m",
+    input: [{ role: "user", content: "Hi" }, { type: "invented", x: 1 }],
+    tools: [{ type: "custom", name: "apply_patch" }, { type: "web_search" }, {
+      type: "namespace",
+      name: "n",
+      tools: [],
+    }],
+    include: ["reasoning.encrypted_content"],
+    reasoning: { effort: "high", summary: "auto" },
+    store: true,
+    previous_response_id: null,
+    vendor: { a: 1 },
+    stream: true,
+  };
+  const { body: sent, dropped } = carry.request(parsed(body), OPTIONS);
+  const { previous_response_id: _, ...rest } = body;
+  assertEquals<unknown>(sent, {
+    ...rest,
+    model: "theirs",
+    max_output_tokens: 500,
+    store: false,
+    temperature: 0.6,
+    top_p: 1,
+  });
+  assertEquals(dropped, []);
+  const own = carry.request(parsed({ temperature: 1 }), {
+    ...OPTIONS,
+    shaping: { fixedSampling: true },
+  });
+  assertEquals([own.body.temperature, own.body.top_p, own.dropped], [undefined, undefined, [
+    "temperature",
+  ]]);
+  const state = carry.request(
+    parsed({ context_management: [{ type: "compaction", compact_threshold: 9 }] }),
+    { ...OPTIONS, shaping: { ownSampling: true } },
+  );
+  assertEquals([state.body.context_management, state.body.temperature, state.dropped], [
+    undefined,
+    undefined,
+    ["context_management"],
+  ]);
+});
+
+Deno.test("a whole reply is carried: our id and the client's model name, what was encrypted sealed", () => {
+  const reply = carry.reply(
+    responseOf(HELLO, { vendor: 1, previous_response_id: null }),
+    contextOf(parsed({ store: true }), { id: "resp_1" }),
+  );
+  const { output, ...rest } = reply.body;
+  const [reasoning, ...others] = output as JsonObject[];
+  assertEquals(rest.id, "resp_1");
+  assertEquals([rest.model, rest.store, rest.vendor, rest.status], ["m", true, 1, "completed"]);
+  assertEquals<unknown>(rest.usage, USAGE);
+  assertEquals(others, itemsOf(HELLO).slice(1));
+  assertEquals(SEALER.open("reasoning", reasoning!.encrypted_content as string, "x"), {
+    route: "route",
+    upstream: "up",
+    model: "m",
+    parts: [{ text: "", seal: "gAAAA-enc_1" }],
+  });
+  assertEquals(reply.outputItems, output as JsonObject[]);
+  assertEquals(reply.usage!.cachedTokens, 60);
+  const silent = carry.reply(
+    responseOf(HELLO, { usage: null }),
+    contextOf(parsed({ store: false })),
+  );
+  assertEquals([silent.usage, silent.outputItems, silent.body.store], [
+    undefined,
+    undefined,
+    false,
+  ]);
+  assertEquals(
+    (silent.withUsage(countedUsage(5, 7)).usage as JsonObject).total_tokens,
+    12,
+  );
+});
+
+Deno.test("what clients' schemas demand is there, whatever the upstream leaves out or calls null", () => {
+  const [, text] = itemsOf(HELLO);
+  const request = parsed({
+    reasoning: { effort: "minimal" },
+    tools: [{ type: "function", name: "read" }],
+  });
+  const lenient = {
+    status: "completed",
+    output: [text!],
+    usage: USAGE,
+    metadata: null,
+    text: null,
+  };
+  const whole = carry.reply(lenient, contextOf(request)).body;
+  checkResponseObject(whole);
+  assertEquals<unknown>(whole.reasoning, { effort: "minimal", summary: null });
+  const events = eventsFor(HELLO.slice(1));
+  const end = events.at(-1)!;
+  const cut = [...events.slice(0, -1), { ...end, response: lenient }];
+  const { response } = checkResponsesStream(carried(linesOf(cut as typeof events)));
+  checkResponseObject({ ...response, output: [] });
+  assert(Number.isInteger(response.completed_at));
+});
+
+Deno.test("a whole reply beyond its limit is cut, and says so", () => {
+  const long = carry.reply(
+    responseOf([{ text: ["word ".repeat(200)] }], { usage: null }),
+    contextOf(parsed({})),
+  );
+  const cut = long.truncated(10);
+  assert(cut.countOutput() <= 20, `${cut.countOutput()}`);
+  assertEquals([cut.body.status, cut.body.incomplete_details], ["incomplete", {
+    reason: "max_output_tokens",
+  }]);
+});
+
+Deno.test("a stream is carried: legal, whole, with our names", () => {
+  const text = carried(linesOf(eventsFor(HELLO)));
+  assertEquals(plain(text), { blocks: BLOCKS, status: "completed" });
+  const { response } = checkResponsesStream(text);
+  assertEquals([response.id, response.model, response.store], ["resp_1", "m", true]);
+  assertEquals(response.usage, USAGE);
+  assertEquals(response.output.slice(1), itemsOf(HELLO).slice(1), "ids as they came");
+  const sealed = response.output[0].encrypted_content;
+  assertEquals(
+    (SEALER.open("reasoning", sealed, "x")!.parts as JsonObject[])[0]!.seal,
+    "gAAAA-enc_1",
+  );
+});
+
+const said = fc.array(
+  fc.oneof(
+    fc.record({
+      reasoning: fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 9 }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+      raw: fc.boolean(),
+    }),
+    fc.record({
+      text: fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 9 }), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+    }),
+    fc.record({
+      refusal: fc.array(fc.string({ unit: "grapheme", minLength: 1, maxLength: 9 }), {
+        minLength: 1,
+        maxLength: 2,
+      }),
+    }),
+    fc.record({
+      name: fc.stringMatching(/^[a-z]{1,9}$/),
+      args: fc.array(fc.string({ unit: "grapheme", minLength: 1, maxLength: 9 }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+      custom: fc.boolean(),
+    }),
+  ),
+  { maxLength: 5 },
+);
+
+Deno.test("any cutting of the bytes gives the same bytes (property)", () => {
+  fc.assert(
+    fc.property(said, fc.integer({ min: 1, max: 40 }), (said, size) => {
+      const bytes = new TextEncoder().encode(linesOf(eventsFor(said)));
+      const run = (size: number) => {
+        const stream = carry.stream(contextOf(parsed({ stream: true }), { id: "resp_1" }));
+        const decoder = new SseDecoder();
+        let out = "";
+        for (let at = 0; at < bytes.length; at += size) {
+          for (const event of decoder.push(bytes.slice(at, at + size))) out += stream.push(event);
+        }
+        return out + stream.close(stream.usage!);
+      };
+      assertEquals(run(size), run(bytes.length));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+/** What upstreams leave out of a stream, or do to it. */
+const OMISSIONS: Readonly<Record<string, (events: JsonObject[]) => JsonObject[]>> = {
+  "nothing": (events) => events,
+  "deltas": (events) => events.filter(({ type }) => !/\.delta$/.test(String(type))),
+  "ends of texts": (events) =>
+    events.filter(({ type }) => !/(text|refusal|arguments|input)\.done$/.test(String(type))),
+  "parts": (events) => events.filter(({ type }) => !/part\.(added|done)$/.test(String(type))),
+  "beginnings": (events) => events.filter(({ type }) => !/created|in_progress/.test(String(type))),
+  "ends of items": (events) => events.filter(({ type }) => type !== "response.output_item.done"),
+  "all but the whole response": (events) => events.slice(-1),
+  "all but whole items": (events) =>
+    events.filter(({ type }) => /item\.done|completed/.test(String(type))),
+  "ids": (events) => events.map(({ item_id: _, ...event }) => event),
+  "places": (events) => events.map(({ output_index: _, ...event }) => event),
+  "the output at the end": (events) =>
+    events.map((event) =>
+      event.type === "response.completed"
+        ? { ...event, response: { ...event.response as JsonObject, output: [] } }
+        : event
+    ),
+  "one id for each item": (events) =>
+    events.map((event, at) =>
+      event.item_id === undefined ? event : { ...event, item_id: `other_${at}` }
+    ),
+};
+
+for (const [name, change] of Object.entries(OMISSIONS)) {
+  Deno.test(`a stream of an upstream that leaves out: ${name}; legal and whole (property)`, () => {
+    fc.assert(
+      fc.property(said, (said) => {
+        const whole = plain(carried(linesOf(eventsFor(said))));
+        assertEquals(plain(carried(linesOf(change(eventsFor(said))))), whole);
+      }),
+      { numRuns: 60 },
+    );
+  });
+}
+
+Deno.test("a stream that breaks off, fails or is no responses stream ends in response.failed (property)", () => {
+  fc.assert(
+    fc.property(
+      said,
+      fc.nat(),
+      fc.constantFrom(
+        "",
+        "data: nonsense\n\n",
+        "data: [DONE]\n\n",
+        "data: {}\n\n",
+        'data: {"type":"error","code":"server_error","message":"x"}\n\n',
+        'data: {"type":"error","error":{"code":"rate_limit_exceeded","message":"x"}}\n\n',
+        'data: {"type":"response.failed","response":{"status":"failed","error":{"code":"x"}}}\n\n',
+        'data: {"type":"response.completed","response":{"status":"failed","error":null}}\n\n',
+        'data: {"type":"response.output_item.done"}\n\n',
+      ),
+      (said, at, tail) => {
+        const events = eventsFor(said);
+        const text = linesOf(events.slice(0, at % (events.length - 1))) + tail;
+        const { failed } = checkResponsesStream(carried(text));
+        assert(failed);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("any events in any order give a legal stream (property)", () => {
+  fc.assert(
+    fc.property(said, fc.infiniteStream(fc.nat()), (said, random) => {
+      const events = eventsFor(said);
+      const shuffled = events.slice(0, -1).map((event) => ({ event, at: random.next().value! }))
+        .toSorted((a, b) => a.at - b.at).map(({ event }) => event);
+      checkResponsesStream(carried(linesOf([...shuffled, events.at(-1)!])), { repeats: false });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("a stream that is cut at its limit closes what is open, and says so", () => {
+  fc.assert(
+    fc.property(said, fc.nat(), (said, at) => {
+      const events = eventsFor(said);
+      const stream = carry.stream(contextOf(parsed({ stream: true }), { id: "resp_1" }));
+      let out = "";
+      for (const event of events.slice(0, at % events.length)) {
+        if (!stream.finished) out += stream.push({ event: "", data: JSON.stringify(event) });
+      }
+      if (stream.finished) return;
+      out += stream.truncate() + stream.close(countedUsage(1, 1));
+      const { status, response } = checkResponsesStream(out);
+      assertEquals([status, response.incomplete_details], ["incomplete", {
+        reason: "max_output_tokens",
+      }]);
+      assertEquals(stream.outputItems?.length, response.output.length);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+Deno.test("events that SDKs throw on are left out; a failure before any output is thrown", () => {
+  const events = eventsFor([{ text: ["Hi"] }]);
+  const strange = [
+    { type: "codex.rate_limits", plan: "x" },
+    { type: "response.reasoning.delta", delta: "x" },
+    { type: "keepalive" },
+  ];
+  const text = carried(linesOf(events.flatMap((event) => [event, ...strange]).slice(0, -3)));
+  assertEquals(plain(text).blocks, [["text", "", "Hi"]]);
+  const stream = carry.stream(contextOf(parsed({})));
+  assertEquals(stream.push({ event: "", data: JSON.stringify(events[0]) }), "");
+  assert(!stream.hasOutput);
+  assertThrows(
+    () => stream.push({ event: "", data: '{"type":"error","code":"context_length_exceeded"}' }),
+    Refusal,
+    "prompt is too long",
+  );
+});
+
+Deno.test("sealed reasoning goes back to the upstream and the model that wrote it, and to no other", () => {
+  const sealed = (value: JsonObject) => SEALER.seal("reasoning", value);
+  const own = { route: "route", upstream: "up", model: "theirs" };
+  const value = { ...own, parts: [{ text: "", seal: "gAAAA-enc_1" }] };
+  const text = sealed(value);
+  const item = { type: "reasoning", id: "rs_0", summary: [] };
+  const request = (encrypted: string, opened: JsonObject | undefined, more: JsonObject = {}) =>
+    parsed({
+      input: [{ role: "user", content: "Hi" }, { ...item, ...more, encrypted_content: encrypted }],
+    }, {
+      opened: opened === undefined ? new Map() : new Map([[encrypted, opened]]),
+    });
+  const sent = (asked: ParsedRequest, options = OPTIONS) => {
+    const { body, dropped } = carry.request(asked, options);
+    return [(body.input as JsonObject[]).slice(1), dropped];
+  };
+  assertEquals(sent(request(text, value)), [[{ ...item, encrypted_content: "gAAAA-enc_1" }], []]);
+  const name = "input.reasoning.encrypted_content";
+  assertEquals(sent(request(text, value), { ...OPTIONS, model: "other" }), [[], [name]]);
+  assertEquals(sent(request("gAAAA-foreign", undefined)), [[], [name]]);
+  const summary = [{ type: "summary_text", text: "T" }];
+  assertEquals(sent(request("gAAAA-foreign", undefined, { summary })), [[{ ...item, summary }], [
+    name,
+  ]]);
+  const elsewhere = { ...own, upstream: "chat", parts: [{ text: "R" }] };
+  assertEquals(sent(request(text, elsewhere)), [[
+    { ...item, content: [{ type: "reasoning_text", text: "R" }] },
+  ], [name]]);
+  const strict = { ...OPTIONS, shaping: { signedReasoning: true } };
+  assertEquals(sent(request(text, elsewhere), strict), [[], [name, "input.reasoning"]]);
+});
+
+Deno.test("summaries of the gateway's are sent as texts, foreign ones are left out", () => {
+  const text = SEALER.seal("compaction", { text: "We built a house." });
+  const { body, dropped } = carry.request(
+    parsed({
+      input: [
+        { type: "compaction", encrypted_content: text },
+        { type: "compaction", encrypted_content: "theirs" },
+        { role: "user", content: "Go on" },
+      ],
+    }, { opened: new Map([[text, { text: "We built a house." }]]) }),
+    OPTIONS,
+  );
+  const [first, ...rest] = body.input as JsonObject[];
+  assertEquals(first!.role, "user");
+  assert(String(first!.content).includes("We built a house."));
+  assertEquals(rest, [{ role: "user", content: "Go on" }]);
+  assertEquals(dropped, ["input.compaction"]);
+});

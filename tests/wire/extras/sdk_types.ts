@@ -1,0 +1,108 @@
+/**
+ * The fields of the SDKs' request types, and the kinds of tools and parts in them, as their declarations have them now.
+ *
+ * @module
+ */
+
+// so that the packages whose declarations are read are there
+import "@anthropic-ai/sdk";
+import "openai";
+import ts from "typescript";
+import type { DialectName } from "../../../src/wire/dialects/mod.ts";
+import { declarations, packageFolder } from "../formats/fields.ts";
+
+/** What a request of a dialect may have. */
+export interface RequestTypes {
+  readonly fields: readonly string[];
+  readonly tools: readonly string[];
+  readonly parts: readonly string[];
+  /** Names of all fields below the request's own. */
+  readonly nested: readonly string[];
+}
+
+const SOURCES = {
+  chat: {
+    sdk: "openai",
+    file: "resources/chat/completions/completions.d.ts",
+    request: "ChatCompletionCreateParamsNonStreaming",
+    tools: ["ChatCompletionTool"],
+    parts: ["ChatCompletionContentPart"],
+  },
+  messages: {
+    sdk: "@anthropic-ai/sdk",
+    file: "resources/beta/messages/messages.d.ts",
+    request: "MessageCreateParamsNonStreaming",
+    tools: ["BetaToolUnion"],
+    parts: ["BetaContentBlockParam"],
+  },
+  responses: {
+    sdk: "openai",
+    file: "resources/responses/responses.d.ts",
+    request: "ResponseCreateParamsNonStreaming",
+    tools: ["Tool"],
+    parts: ["ResponseInputItem", "ResponseInputContent"],
+  },
+} as const satisfies Record<DialectName, unknown>;
+
+/** Reads the declarations. */
+export async function readRequestTypes(): Promise<Readonly<Record<DialectName, RequestTypes>>> {
+  const sources = await Promise.all(
+    Object.entries(SOURCES).map(async ([name, source]) => ({
+      name,
+      source,
+      path: `${await packageFolder(source.sdk)}/${source.file}`,
+    })),
+  );
+  const program = declarations(sources.map(({ path }) => path));
+  const checker = program.getTypeChecker();
+  return Object.fromEntries(sources.map(({ name, source, path }) => {
+    const file = program.getSourceFile(path)!;
+    const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(file)!);
+    const typeOf = (wanted: string) =>
+      checker.getDeclaredTypeOfSymbol(exported.find((one) => one.name === wanted)!);
+    const kindsOf = (wanted: readonly string[]) =>
+      [
+        ...new Set(wanted.flatMap((one) => kindsIn(checker, typeOf(one)))),
+      ].toSorted();
+    return [name, {
+      fields: checker.getPropertiesOfType(typeOf(source.request)).map((one) => one.name),
+      tools: kindsOf(source.tools),
+      parts: kindsOf(source.parts),
+      nested: nestedIn(checker, typeOf(source.request)),
+    }];
+  })) as unknown as Readonly<Record<DialectName, RequestTypes>>;
+}
+
+/** Names of the fields of everything that the fields of a type may hold. */
+function nestedIn(checker: ts.TypeChecker, request: ts.Type): string[] {
+  const names = new Set<string>();
+  const seen = new Set<ts.Type>();
+  const look = (type: ts.Type, isTop: boolean) => {
+    if (seen.has(type)) return;
+    seen.add(type);
+    if (type.isUnionOrIntersection()) return type.types.forEach((one) => look(one, isTop));
+    if (!(type.flags & ts.TypeFlags.Object) || type.getCallSignatures().length > 0) return;
+    if (checker.isArrayType(type)) {
+      return checker.getTypeArguments(type as ts.TypeReference).forEach((one) => look(one, isTop));
+    }
+    for (const property of checker.getPropertiesOfType(type)) {
+      if (!isTop) names.add(property.name);
+      look(checker.getTypeOfSymbol(property), false);
+    }
+    const index = checker.getIndexInfoOfType(type, ts.IndexKind.String);
+    if (index !== undefined) look(index.type, false);
+  };
+  look(request, true);
+  return [...names].toSorted();
+}
+
+/** The values that `type` has in the members of a union. */
+function kindsIn(checker: ts.TypeChecker, type: ts.Type): string[] {
+  return (type.isUnion() ? type.types : [type]).flatMap((member) => {
+    const property = member.getProperty("type");
+    if (property === undefined) return [];
+    const own = checker.getTypeOfSymbol(property);
+    return (own.isUnion() ? own.types : [own])
+      .flatMap((one) => (one.isStringLiteral() ? [one.value] : []));
+  });
+}
