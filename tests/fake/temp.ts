@@ -14,10 +14,13 @@ export async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 
-/** Waits until `condition` holds; fails after `withinMs`. */
+/** How long anything may take that a test waits for: a sign that it never comes, not a measure of speed. */
+export const DEADLINE_MS = 120_000;
+
+/** Waits until `condition` holds; fails with what did not come after `DEADLINE_MS`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  { withinMs = 20_000, what = "the condition" } = {},
+  { withinMs = DEADLINE_MS, what = "the condition" } = {},
 ): Promise<void> {
   const start = performance.now();
   while (!await condition()) {
