@@ -1,3 +1,5 @@
+import { DEADLINE_MS } from "./temp.ts";
+
 /** An answer as it came over a connection of the test's own. */
 export interface RawReply {
   readonly status: number;
@@ -31,7 +33,7 @@ export async function writeAll(connection: Deno.Conn, text: string | Uint8Array)
 export async function exchange(
   url: string,
   pieces: readonly (string | Uint8Array)[],
-  { pauseMs = 0, withinMs = 8_000 }: { pauseMs?: number; withinMs?: number } = {},
+  { pauseMs = 0, withinMs = DEADLINE_MS }: { pauseMs?: number; withinMs?: number } = {},
 ): Promise<RawReply> {
   const connection = await connectTo(url);
   let open = true;

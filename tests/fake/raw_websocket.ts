@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { inTime } from "./temp.ts";
+import { DEADLINE_MS, inTime } from "./temp.ts";
 
 /** How a handshake went. */
 export interface Handshake {
@@ -16,7 +16,6 @@ const CLOSE = 8;
 const PING = 9;
 const PONG = 10;
 
-const PATIENCE_MS = 20_000;
 const encoder = new TextEncoder();
 
 /**
@@ -114,7 +113,7 @@ export class RawWebSocket implements AsyncDisposable {
   }
 
   /** The next text frame as JSON; undefined once the connection is closed. */
-  async next(withinMs = PATIENCE_MS): Promise<Record<string, unknown> | undefined> {
+  async next(withinMs = DEADLINE_MS): Promise<Record<string, unknown> | undefined> {
     while (true) {
       const frame = await inTime(this.#frame(), withinMs, "late" as const);
       if (frame === "late") throw new Error("no frame came in time");
