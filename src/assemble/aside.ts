@@ -4,6 +4,9 @@ import { openStore, type Store, type StoreOptions } from "./store.ts";
 
 /** How long a connection stays open after its last use. */
 const KEEP_MS = 30_000;
+/** For a query in progress, as of a copy of a large file, that no shutdown waits for any longer. */
+const CLOSE_MS = 10_000;
+const CLOSED = "The gateway is closing";
 
 /**
  * Runs long work on database connections of its own, so that requests do not wait for it. Opening one takes 200 ms or more, with a
@@ -14,6 +17,8 @@ export class Aside implements AsyncDisposable {
   readonly #shared: Database | undefined;
   readonly #options: StoreOptions;
   #kept: Store | undefined;
+  /** Connections that work is done with, also those that are being opened. */
+  readonly #used = new Set<Promise<Store>>();
   #closing: ReturnType<typeof setTimeout> | undefined;
   #isDisposed = false;
 
@@ -24,27 +29,50 @@ export class Aside implements AsyncDisposable {
     this.#options = { ...(now === undefined ? {} : { now }), besideGateway: true };
   }
 
-  /** Does the work. Its connection is closed if it fails. */
+  /**
+   * Does the work. Its connection is closed if it fails.
+   *
+   * @throws {Error} when the gateway closes meanwhile.
+   */
   async run<T>(work: (database: Database) => Promise<T>): Promise<T> {
     if (this.#shared !== undefined) return await work(this.#shared);
-    const store = this.#take() ?? await openStore(this.#config, this.#options);
+    if (this.#isDisposed) throw new Error(CLOSED);
+    const kept = this.#take();
+    const used = kept === undefined
+      ? openStore(this.#config, this.#options)
+      : Promise.resolve(kept);
+    this.#used.add(used);
     let isKept = false;
     try {
+      const store = await used;
+      if (this.#isDisposed) throw new Error(CLOSED);
       const result = await work(store.database);
       isKept = this.#keep(store);
       return result;
     } finally {
-      if (!isKept) await store[Symbol.asyncDispose]();
+      if (!isKept) await closeOpened(used);
+      this.#used.delete(used);
     }
   }
 
+  /**
+   * Closes all connections: work in progress fails at its next query. Resolves when no query runs any more, as nothing may
+   * be written beside the database once the gateway is gone, or after ten seconds.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    await this.#close();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, CLOSE_MS));
+    const closed = Promise.all([this.#close(), ...[...this.#used].map(closeOpened)]);
+    await Promise.race([closed, patience]).finally(() => clearTimeout(timer));
   }
 
   async #close(): Promise<void> {
-    await this.#take()?.[Symbol.asyncDispose]();
+    const kept = this.#take();
+    if (kept === undefined) return;
+    const used = Promise.resolve(kept);
+    this.#used.add(used);
+    await closeOpened(used).finally(() => this.#used.delete(used));
   }
 
   #take(): Store | undefined {
@@ -65,4 +93,10 @@ export class Aside implements AsyncDisposable {
     Deno.unrefTimer(this.#closing);
     return true;
   }
+}
+
+/** Closes a connection once it is open; one that could not be opened needs it not. */
+async function closeOpened(opening: Promise<Store>): Promise<void> {
+  const store = await opening.catch(() => undefined);
+  await store?.[Symbol.asyncDispose]();
 }

@@ -32,6 +32,7 @@ import {
   type UpstreamState,
 } from "../requests/upstreams/mod.ts";
 import type { Retention } from "../money/usage/mod.ts";
+import { Aside } from "./aside.ts";
 import { Bounds } from "./bounds.ts";
 import type { Reload } from "./reload.ts";
 import { admissionSettings, Servings } from "./servings.ts";
@@ -98,6 +99,8 @@ export class Door implements AsyncDisposable {
   readonly admission: Admission;
   readonly bounds: Bounds;
   readonly servings: Servings;
+  /** Runs long work on a database connection of its own. */
+  readonly aside: Aside["run"];
   /** Whether connections close after each response: another process has taken over. */
   isHandingOver = false;
   readonly #sockets: ResponseSockets;
@@ -109,7 +112,7 @@ export class Door implements AsyncDisposable {
   #lastRequestTick = performance.now();
 
   private constructor(
-    parts: Pick<Door, "inFlight" | "admission" | "bounds" | "servings"> & {
+    parts: Pick<Door, "inFlight" | "admission" | "bounds" | "servings" | "aside"> & {
       readonly sockets: ResponseSockets;
       readonly estimates: InputEstimates;
       readonly routing: RoutingMemory;
@@ -121,6 +124,7 @@ export class Door implements AsyncDisposable {
     this.admission = parts.admission;
     this.bounds = parts.bounds;
     this.servings = parts.servings;
+    this.aside = parts.aside;
     this.#sockets = parts.sockets;
     this.#estimates = parts.estimates;
     this.#routing = parts.routing;
@@ -184,6 +188,8 @@ export class Door implements AsyncDisposable {
       unbilledBytes: bounds.unbilledBytes,
       log,
     });
+    const beside = built.use(new Aside(config, store, parts.storeOptions));
+    const aside: Aside["run"] = (work) => beside.run(work);
     const servings: Servings = built.use(
       await Servings.open(
         config,
@@ -209,12 +215,12 @@ export class Door implements AsyncDisposable {
           sockets,
           itemsCipher: new BoundCipher(parts.sealKey, "sluice kept items"),
           reloads: (): Reload | undefined => servings.lastReload,
+          aside,
         },
-        parts.storeOptions,
         parts.told,
       ),
     );
-    const own = { inFlight, admission, bounds, servings, sockets, estimates, routing, log };
+    const own = { inFlight, admission, bounds, servings, aside, sockets, estimates, routing, log };
     return new Door(own, built.move());
   }
 

@@ -199,7 +199,7 @@ export async function assemble(config: Config, environment: Environment): Promis
         settings: routesDigest(servings.current.config.settings),
       }),
       upstreams: upstreamStates,
-      aside: (work) => servings.current.aside(work),
+      aside: (work) => door.aside(work),
       resolve: resolve ?? systemResolve,
       times: environment.alertTimes,
     }),

@@ -39,10 +39,10 @@ import {
   type Upstreams,
   type UpstreamState,
 } from "../requests/upstreams/mod.ts";
-import { Aside } from "./aside.ts";
+import type { Aside } from "./aside.ts";
 import type { Bounds } from "./bounds.ts";
 import { openPayments } from "./payments.ts";
-import type { Store, StoreOptions } from "./store.ts";
+import type { Store } from "./store.ts";
 import type { Reload } from "./reload.ts";
 import { openUpstreams } from "./upstreams.ts";
 
@@ -88,6 +88,8 @@ export interface LastingParts {
   readonly pages?: Pages | undefined;
   /** The database for reports and pages; without, they read the database itself. */
   readonly reports?: ReadAside | undefined;
+  /** Runs long work on a database connection of its own. */
+  readonly aside: Aside["run"];
 }
 
 /** What one reading of the settings makes: a request keeps the one that it began with. */
@@ -103,12 +105,10 @@ export interface Serving extends AsyncDisposable {
   readonly payments: Payments;
   /** The console. */
   readonly pages: Pages;
-  /** Runs long work on a database connection of its own. */
-  readonly aside: Aside["run"];
 }
 
 /** How the parts are opened. */
-export interface ServingOptions extends StoreOptions {
+export interface ServingOptions {
   /** Whether models that upstreams listed earlier will do for the beginning. */
   readonly mayWait: boolean;
   /** What another thread has found that upstreams list; without, they are asked here. */
@@ -125,7 +125,7 @@ export interface ServingOptions extends StoreOptions {
 export async function openServing(
   config: Config,
   parts: LastingParts,
-  { mayWait, told, listsChanged, ...storeOptions }: ServingOptions,
+  { mayWait, told, listsChanged }: ServingOptions,
 ): Promise<Serving> {
   const { settings } = config;
   const { store, bounds, tracing = NO_TRACING, resolve = systemResolve, log, retries } = parts;
@@ -184,11 +184,9 @@ export async function openServing(
       closing: parts.closing,
     }),
   };
-  const beside = built.use(new Aside(config, store, storeOptions));
-  const aside: Aside["run"] = (work) => beside.run(work);
   const gateway = {
     upstreamStates: parts.upstreamStates,
-    aside,
+    aside: parts.aside,
     settingsFile: parts.settingsFile,
     requests: new Requests(database, { secret: parts.sealKey, now }),
   };
@@ -214,7 +212,7 @@ export async function openServing(
       ...billing,
       database: reports,
       readFor,
-      aside,
+      aside: parts.aside,
       operations,
       openApi: await openApiDocument(),
     });
@@ -264,7 +262,6 @@ export async function openServing(
     app,
     payments,
     pages,
-    aside,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -5,7 +5,7 @@ import type { Retention, RetentionLimits } from "../money/usage/mod.ts";
 import type { ListsNews } from "../requests/upstreams/mod.ts";
 import type { Reload } from "./reload.ts";
 import { type LastingParts, newsOf, openServing, type Serving } from "./serving.ts";
-import { ensureOwner, type StoreOptions } from "./store.ts";
+import { ensureOwner } from "./store.ts";
 
 /** Settings that a running gateway keeps, as comparable text: where it listens, and where its state is. */
 const KEPT: Readonly<Record<string, (settings: Settings) => unknown>> = {
@@ -40,7 +40,6 @@ export interface ServingsParts extends LastingParts {
 /** The settings in use, and what they have made; replaced as a whole when they are read again. */
 export class Servings implements AsyncDisposable {
   readonly #parts: ServingsParts;
-  readonly #storeOptions: StoreOptions;
   #current: Serving;
   /** What was prepared and is not used yet. */
   #next: Serving | undefined;
@@ -52,14 +51,9 @@ export class Servings implements AsyncDisposable {
   /** Earlier ones, until their last request has ended. */
   readonly #retiring = new Set<Promise<void>>();
 
-  private constructor(
-    first: Serving,
-    parts: ServingsParts,
-    storeOptions: StoreOptions,
-  ) {
+  private constructor(first: Serving, parts: ServingsParts) {
     this.#current = first;
     this.#parts = parts;
-    this.#storeOptions = storeOptions;
   }
 
   /**
@@ -71,15 +65,14 @@ export class Servings implements AsyncDisposable {
   static async open(
     config: Config,
     parts: ServingsParts,
-    storeOptions: StoreOptions,
     told?: ListsNews,
   ): Promise<Servings> {
     const changed = (news: ListsNews) => {
       if (servings.#current === first) servings.others?.listsChanged(news);
     };
-    const options = { ...storeOptions, mayWait: true, told, listsChanged: changed };
+    const options = { mayWait: true, told, listsChanged: changed };
     const first = await openServing(config, parts, options);
-    const servings = new Servings(first, parts, storeOptions);
+    const servings = new Servings(first, parts);
     return servings;
   }
 
@@ -165,7 +158,6 @@ export class Servings implements AsyncDisposable {
   async prepare(config: Config, told?: ListsNews): Promise<void> {
     await this.discard();
     const next: Serving = await openServing(config, this.#parts, {
-      ...this.#storeOptions,
       mayWait: false,
       told,
       listsChanged: (news) => {

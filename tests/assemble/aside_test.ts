@@ -1,4 +1,5 @@
 import { Aside } from "../../src/assemble/aside.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
 
@@ -39,11 +40,24 @@ Deno.test("no connection stays open after the gateway", async () => {
   const aside = new Aside(config, { database });
   let goOn = () => {};
   const held = new Promise<void>((resolve) => goOn = resolve);
-  const long = aside.run(async (own) => (await held, own));
+  const began = Promise.withResolvers<Database>();
+  const long = aside.run(async (own) => (began.resolve(own), await held, own));
+  const used = await began.promise;
   const kept = await aside.run((own) => Promise.resolve(own));
+  const querying = aside.run(async (own) => {
+    for (;;) await own.one("select 1 as one");
+  });
+  const opening = aside.run(() => Promise.resolve());
+  const failed = [
+    assertRejects(() => querying, Error),
+    assertRejects(() => opening, Error, "closing"),
+  ];
   await aside[Symbol.asyncDispose]();
-  goOn();
-  for (const own of [kept, await long]) {
+  for (const own of [kept, used]) {
     await assertRejects(() => own.one("select 1 as one"), Error);
   }
+  await Promise.all(failed);
+  await assertRejects(() => aside.run(() => Promise.resolve()), Error, "closing");
+  goOn();
+  assertEquals(await long === used, true);
 });

@@ -42,6 +42,7 @@ export class EmbeddedDatabase implements Database {
   readonly #isOwner: boolean;
   readonly #writer: GroupWriter;
   readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
+  #closing: Promise<void> | undefined;
   #closed = false;
   /** Called when the thread dies, which the other ends of lines do not notice. */
   #died: (message: string) => void = () => {};
@@ -156,7 +157,10 @@ export class EmbeddedDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
+    if (!this.#closed) await (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
     await this.#writer.idle();
     if (this.#isOwner) await this.#ask({ type: "close" });
     this.#closed = true;

@@ -26,6 +26,7 @@ export class ReadAside implements Database {
   readonly #slices: TimeSlices;
   readonly #owner = new AsyncLocalStorage<string>();
   #reader: Promise<Database> | undefined;
+  #isClosed = false;
 
   /**
    * @param database The database itself.
@@ -70,10 +71,12 @@ export class ReadAside implements Database {
 
   /** Closes the connection for reads. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await (await this.#reader?.catch(() => undefined))?.close();
   }
 
   async #read<T>(work: (reader: Database) => Promise<T>): Promise<T> {
+    if (this.#isClosed) return await work(this.#database); // which is about to be closed, too
     this.#reader ??= this.#open();
     let reader: Database;
     try {

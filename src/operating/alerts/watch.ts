@@ -367,9 +367,9 @@ export class Watch {
     this.#auditing = true;
     void this.#try("the daily audit failed", async () => {
       const report = await aside((own) => audit(own));
-      await rememberAudit(database, report, now());
       const alert = auditFailedMark(report);
       if (alert !== undefined && !this.#stopped) await this.#raise([alert]);
+      await rememberAudit(database, report, now());
     }).finally(() => this.#auditing = false);
   }
 

@@ -1,9 +1,10 @@
 import type { AlertTimes } from "../../../src/operating/alerts/mod.ts";
-import { notices, noticesOf } from "../../../src/operating/alerts/mod.ts";
+import { lastAudit, notices, noticesOf } from "../../../src/operating/alerts/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { until } from "../../fake/temp.ts";
 import { fakeUpstream } from "../../fake/upstream.ts";
 
 const DAY = 86_400_000;
@@ -222,19 +223,16 @@ Deno.test("a disk that is nearly full is told once until it has had room for an 
 Deno.test("an audit that is not clean is told once for the same mismatches", async () => {
   let nowMs = Date.now();
   await using gateway = await startGateway({ now: () => nowMs, alertTimes: TIMES });
+  const { database } = gateway.gateway;
   const ada = await customer(gateway, 1_000);
   await pass(gateway);
   const audited = async () => {
     nowMs += DAY + 1;
     await pass(gateway);
-    for (let tries = 0; tries < 100; tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      const found = (await pass(gateway)).filter((mark) => mark.startsWith("audit"));
-      if (found.length > 0 && tries > 20) return found;
-    }
-    return [];
+    await until(async () => (await lastAudit(database))?.atMs === nowMs, { what: "the audit" });
+    return (await pass(gateway)).filter((mark) => mark.startsWith("audit"));
   };
-  await gateway.gateway.database.batch([{
+  await database.batch([{
     sql: "update balances set consumed = 5 where account_id = ?",
     args: [ada.accountId],
   }]);
