@@ -337,61 +337,104 @@ export function openRaw(file: string): Raw {
 /**
  * Makes each corruption of a file in turn, lets `look` read the database as it is then, and takes it back.
  * Reads are of the connection that made it, so that they see what is not committed.
+ *
+ * Those that fire no triggers are made in a copy that has none, since to drop and make all triggers each time would take
+ * most of the time. The schema that is read beside it is that of the file itself.
+ *
+ * @param look Gets the database, and the tables that the corruption names, with the views of them.
  */
-export async function withEach(
+export async function withEach<One extends Corruption>(
   file: string,
-  corruptions: readonly Corruption[],
-  look: (database: Database, corruption: Corruption, id: string | undefined) => Promise<void>,
+  corruptions: readonly One[],
+  look: (
+    database: Database,
+    corruption: One,
+    more: { readonly id: string | undefined; readonly touched: readonly string[] },
+  ) => Promise<void>,
 ): Promise<void> {
-  const raw = openRaw(file);
+  const copy = `${file}-without-triggers`;
+  await Deno.copyFile(file, copy);
+  const whole = openRaw(file);
+  const bare = openRaw(copy);
   try {
-    const before = contentOf(raw);
+    for (const { name } of bare.prepare(TRIGGERS).all([])) bare.exec(`drop trigger ${name}`);
+    const relations = whole.prepare(RELATIONS).all([]);
+    const readBare = readingFrom(bare, whole);
+    const readWhole = readingFrom(whole, whole);
     for (const one of corruptions) {
+      const isBare = one.triggers !== true && one.noun !== "schema";
+      const raw = isBare ? bare : whole;
+      const touched: string[] = [];
+      for (const { name, type, sql } of relations) {
+        const isTouched = type === "table"
+          ? one.sql.some((statement) => mentions(statement, String(name)))
+          : touched.some((other) => mentions(String(sql), other));
+        if (isTouched) touched.push(String(name));
+      }
+      const isOfSchema = one.triggers === true && one.noun === "schema";
+      const content = () => contentOf(raw, isOfSchema ? [] : touched);
+      const before = content();
+      const id = one.id === undefined
+        ? undefined
+        : String(Object.values(raw.prepare(one.id).all([])[0]!)[0]);
       raw.exec("begin");
-      const id = corrupt(raw, one);
-      if (contentOf(raw) === before) throw new Error(`${one.name} changed nothing`);
-      await look(readingFrom(raw), one, id);
+      for (const statement of one.sql) raw.exec(statement);
+      if (content() === before) throw new Error(`${one.name} changed nothing`);
+      await look(isBare ? readBare : readWhole, one, { id, touched });
       raw.exec("rollback");
     }
   } finally {
-    raw.close();
+    whole.close();
+    bare.close();
   }
 }
 
-/** Returns the id that the audit must name, if the corruption says which. */
-function corrupt(raw: Raw, { sql, id, triggers = false }: Corruption): string | undefined {
-  const expected = id === undefined
-    ? undefined
-    : String(Object.values(raw.prepare(id).all([])[0]!)[0]);
-  const made = triggers
-    ? []
-    : raw.prepare("select name, sql from sqlite_master where type = 'trigger'").all([]);
-  for (const { name } of made) raw.exec(`drop trigger ${name}`);
-  for (const statement of sql) raw.exec(statement);
-  for (const { sql: create } of made) raw.exec(String(create));
-  return expected;
+/** A database in which queries that read none of some tables find nothing; those of the schema read it. */
+export function onlyReadersOf(database: Database, tables: readonly string[]): Database {
+  const reads = (sql: string) =>
+    SCHEMA_TABLES.some((name) => mentions(sql, name)) ||
+    tables.some((name) => mentions(sql, name));
+  return {
+    ...database,
+    all: (sql, args, options) =>
+      reads(sql) ? database.all(sql, args, options) : Promise.resolve([]),
+    one: (sql, args) => reads(sql) ? database.one(sql, args) : Promise.resolve(undefined),
+  };
 }
 
-/** All rows and the schema, as a text. */
-function contentOf(raw: Raw): string {
+const SCHEMA_TABLES = ["sqlite_master", "schema_versions", "installed_rules"];
+
+/** Tables, then views in the order in which they were made. */
+const RELATIONS = `select type, name, sql from sqlite_master where type in ('table', 'view')
+  order by type, rowid`;
+
+const TRIGGERS = "select name from sqlite_master where type = 'trigger'";
+
+/** Whether a statement has a name in it. */
+function mentions(sql: string, name: string): boolean {
+  return new RegExp(`\\b${name}\\b`).test(sql);
+}
+
+/** The schema and all rows of some tables, as a text. */
+function contentOf(raw: Raw, tables: readonly string[]): string {
   const schema = raw.prepare("select type, name, tbl_name, sql from sqlite_master order by 1, 2")
     .all([]);
-  const tables = schema.filter(({ type }) => type === "table");
+  const made = tables.filter((table) =>
+    schema.some(({ type, name }) => type === "table" && name === table)
+  );
   return JSON.stringify([
     schema,
-    ...tables.map(({ name }) => [
-      name,
-      raw.prepare(`select * from "${name}"`).all([]),
-    ]),
+    ...made.map((table) => [table, raw.prepare(`select * from "${table}"`).all([])]),
   ]);
 }
 
-/** The connection as a database that is only read. */
-function readingFrom(raw: Raw): Database {
+/** A connection as a database that is only read; its schema is read from another one. */
+function readingFrom(raw: Raw, schema: Raw): Database {
   const refused = () => Promise.reject(new TypeError("This database is only read"));
   const all: Database["all"] = async (sql, args = []) => {
     try {
-      return await Promise.resolve(raw.prepare(sql).all([...args]));
+      const from = mentions(sql, "sqlite_master") ? schema : raw;
+      return await Promise.resolve(from.prepare(sql).all([...args]));
     } catch (cause) {
       throw new DatabaseError("SQLITE_ERROR", String(cause), { cause });
     }
