@@ -268,7 +268,7 @@ onEveryPairing("anthropic SDK", {
       const stream = await sdk(gateway).messages.create({
         ...base,
         max_tokens: 1_000,
-        messages: [{ role: "user", content: "[[tokens 300]] [[pace 10ms]]" }],
+        messages: [{ role: "user", content: "[[tokens 150]] [[pace 5ms]]" }],
         stream: true,
       }, { signal });
       return stream;

@@ -345,7 +345,7 @@ onEveryPairing("openai SDK", {
     leaves(gateway, async (signal) => {
       const stream = await sdk(gateway).chat.completions.create({
         model: "svc-k2",
-        messages: [{ role: "user", content: "[[tokens 300]] [[pace 10ms]]" }],
+        messages: [{ role: "user", content: "[[tokens 150]] [[pace 5ms]]" }],
         max_tokens: 1_000,
         stream: true,
       }, { signal });

@@ -8,6 +8,8 @@ import { joinCalls, type ReplyEvent } from "../../../src/wire/dialects/neutral/c
 import { ResponsesWriter } from "../../../src/wire/dialects/responses/writer.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../assert.ts";
+import { assertGrowsLinearly } from "../../growth.ts";
+import { PROOF, sized } from "../../tier.ts";
 import { contextOf, SEALER } from "./ends.ts";
 import { checkResponseObject, checkResponsesStream } from "./legal_responses.ts";
 import { eventsOf } from "./legal_streams.ts";
@@ -321,20 +323,32 @@ Deno.test("reasoning that only its upstream can read is an item where the client
   ]);
 });
 
-Deno.test("many calls at once, without names, with one id, cost no more than as many texts", () => {
-  const count = 20_000;
-  const began = performance.now();
+/** Calls at once, without names; answers how many items the response has. */
+function namelessCalls(count: number): number {
   const nameless = writerOf();
   for (let at = 0; at < count; at++) nameless.write(call(`${at}`, "{"));
   for (let at = 0; at < count; at++) nameless.write(text("x"));
-  nameless.close(USAGE);
+  return checkedEnd(nameless.close(USAGE)).output.length;
+}
+
+/** Calls at once, with one id; answers how many items the response has. */
+function callsWithOneId(count: number): number {
   const waiting = writerOf();
   for (let at = 0; at < count; at++) waiting.write(call(`${at}`, "{", "read", "call_1"));
   for (let at = 0; at < count; at++) waiting.write(call(`${at}`, "}"));
-  const { output } = checkedEnd(waiting.close(USAGE));
-  assertEquals(output.length, count);
-  assert(performance.now() - began < 10_000, "no quadratic work");
+  return checkedEnd(waiting.close(USAGE)).output.length;
+}
+
+Deno.test("thousands of calls at once: with one id each is an item, without names none", () => {
+  const count = sized(5_000, 20_000);
+  assertEquals([namelessCalls(count), callsWithOneId(count)], [1, count]);
 });
+
+for (const calls of [namelessCalls, callsWithOneId]) {
+  Deno.test(`many calls at once cost no more than as many texts: ${calls.name}`, PROOF, () => {
+    assertGrowsLinearly(40_000, (count) => () => void calls(count));
+  });
+}
 
 /** The response with which a stream ends, without a check of all before it. */
 function checkedEnd(end: string): { output: JsonObject[] } {
