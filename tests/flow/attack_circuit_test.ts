@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "../assert.ts";
-import { type ChildGateway, startChild } from "../fake/child_gateway.ts";
+import { customer } from "../fake/customer.ts";
+import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { chunk, completion, fakeUpstream, rawServer, readRequest, sse } from "../fake/upstream.ts";
-import { sleep } from "../fake/temp.ts";
 
+const START_MS = Date.UTC(2030, 0, 1);
+/** Longer than the first cooldown. */
+const RESTED_MS = 6_000;
 const ROUTE = {
   context: 9_000,
   maxOutput: 4_000,
@@ -14,10 +17,16 @@ function asks(more: object = {}): string {
   return JSON.stringify({ model: "r", messages: [{ role: "user", content: "Hi" }], ...more });
 }
 
-async function ask(gateway: ChildGateway, more: object = {}, key = gateway.keys[0]) {
+async function ask(gateway: TestGateway, more: object = {}, key = gateway.key) {
   const reply = await gateway.post("/v1/chat/completions", asks(more), { key });
   const text = await reply.text();
   return { status: reply.status, from: reply.headers.get("x-sluice-upstream"), text };
+}
+
+/** The key of another account. */
+async function otherKey(gateway: TestGateway): Promise<string> {
+  const { keys: [key = ""] } = await customer(gateway, 1_000_000);
+  return key;
 }
 
 for (const status of [402, 403, 404, 409, 410, 415, 451]) {
@@ -28,7 +37,8 @@ for (const status of [402, 403, 404, 409, 410, 415, 451]) {
         : Response.json({ error: { message: "No such File object: file-x" } }, { status })
     );
     await using second = fakeUpstream(() => completion("second"));
-    await using gateway = await startChild({
+    await using gateway = await startGateway({
+      now: () => START_MS,
       settings: {
         upstreams: { a: { url: upstream.url }, b: { url: second.url } },
         routes: {
@@ -41,7 +51,7 @@ for (const status of [402, 403, 404, 409, 410, 415, 451]) {
     });
     assertEquals((await ask(gateway)).from, "a");
     for (let at = 0; at < 5; at++) await ask(gateway, { file_id: "file-x" });
-    assertEquals((await ask(gateway, {}, gateway.keys[1])).from, "a");
+    assertEquals((await ask(gateway, {}, await otherKey(gateway))).from, "a");
   });
 }
 
@@ -62,7 +72,8 @@ Deno.test("an answer whose size the caller asked for says nothing of the upstrea
       : completion("hi")
   );
   await using second = fakeUpstream(() => completion("second"));
-  await using gateway = await startChild({
+  await using gateway = await startGateway({
+    now: () => START_MS,
     settings: {
       upstreams: { a: { url: upstream.url }, b: { url: second.url } },
       routes: {
@@ -77,7 +88,7 @@ Deno.test("an answer whose size the caller asked for says nothing of the upstrea
   const answers = [];
   for (let at = 0; at < 5; at++) answers.push(await ask(gateway, large));
   // everybody else is sent to the second target now
-  assertEquals((await ask(gateway, {}, gateway.keys[1])).from, "a");
+  assertEquals((await ask(gateway, {}, await otherKey(gateway))).from, "a");
   assertEquals(answers.map(({ status }) => status), [200, 200, 200, 200, 200]);
 });
 
@@ -109,10 +120,11 @@ for (const dialect of ["chat", "messages"] as const) {
       const head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
       await connection.write(new TextEncoder().encode(head + FIRST_EVENTS[dialect]));
-      await sleep(8_000);
+      await connection.read(new Uint8Array(1)); // until it is closed
     });
     await using second = fakeUpstream(() => completion("second"));
-    await using gateway = await startChild({
+    await using gateway = await startGateway({
+      now: () => START_MS,
       settings: {
         upstreams: {
           a: { url: hung.url, dialect, timeouts: { headersMs: 500, streamMs: 2_000 } },
@@ -142,12 +154,14 @@ for (
   ]
 ) {
   Deno.test(`a first target that ${why}: a probe's caller is answered by the second`, async () => {
+    let nowMs = START_MS;
     await using broken = rawServer(async (connection) => {
       if (await readRequest(connection) === undefined) return;
       await connection.write(new TextEncoder().encode(reply));
     });
     await using second = fakeUpstream(() => completion("second"));
-    await using gateway = await startChild({
+    await using gateway = await startGateway({
+      now: () => nowMs,
       settings: {
         upstreams: { a: { url: broken.url }, b: { url: second.url } },
         routes: {
@@ -159,7 +173,7 @@ for (
       },
     });
     while ((await ask(gateway)).status !== 200); // until it is known
-    await sleep(6_000);
+    nowMs += RESTED_MS;
     const answers = [await ask(gateway), await ask(gateway)];
     assertEquals(answers.map(({ status }) => status), [200, 200]);
   });
