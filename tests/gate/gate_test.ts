@@ -1,0 +1,161 @@
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { exists, tempDir, until } from "../fake/temp.ts";
+import { commandStep } from "./command_step.ts";
+import type { Finished, Step } from "./outcome.ts";
+import { report } from "./report.ts";
+import { runSuite } from "./suite.ts";
+import { readTestOutput } from "./test_output.ts";
+import { Workplace } from "./workplace.ts";
+
+const LINUX_ONLY = { ignore: Deno.build.os !== "linux" };
+const FLAGS = ["test", "--no-check", "--no-lock", "--no-config", "--allow-read", "--allow-write"];
+
+/** Test files with what the gate is to find. */
+const FILES = {
+  "good_test.ts": `Deno.test("good", () => {});`,
+  "price_test.ts": `
+    Deno.test("a price", () => { throw new Error("seed 77: 3 credits instead of 2") });
+    Deno.test("a step", async (t) => { await t.step("within", () => { throw new Error("deep") }) });`,
+  "unsteady_test.ts": `
+    Deno.test("one time in two", () => {
+      const mark = new URL("mark", import.meta.url);
+      try { Deno.removeSync(mark) } catch { Deno.writeTextFileSync(mark, ""); throw new Error("not yet") }
+    });`,
+  "outside_test.ts": `Deno.test("never", () => {}); throw new Error("outside of a test");`,
+};
+
+async function project(files: Readonly<Record<string, string>>) {
+  const directory = await tempDir();
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.writeTextFile(`${directory.path}/${name}`, text);
+  }
+  return directory;
+}
+
+/** Whether there is a process, and it has not only to be waited for. */
+async function isRunning(pid: string): Promise<boolean> {
+  const args = ["-o", "state=", "-p", pid];
+  const { stdout } = await new Deno.Command("ps", { args }).output();
+  return /^[^Z]/.test(new TextDecoder().decode(stdout));
+}
+
+/** Runs all tests of a directory as the gate does. */
+async function lookAt(path: string) {
+  await using workplace = await Workplace.open();
+  const inside = ["bash", "-c", 'cd "$0" && exec "$@"', path, Deno.execPath(), ...FLAGS];
+  const [deno, ...only] = inside as [string, ...string[]];
+  return await runSuite(workplace, "tests", { deno, all: [...only, "."], only });
+}
+
+Deno.test(
+  "a test that fails, one that fails by chance and what fails outside of a test are told apart",
+  LINUX_ONLY,
+  async () => {
+    await using directory = await project(FILES);
+    const { faults, unsteady, tests } = await lookAt(directory.path);
+    assertEquals(faults.map(({ title }) => title).sort(), [
+      "outside_test.ts: (uncaught error)",
+      "price_test.ts: a price",
+      "price_test.ts: a step ... within",
+    ]);
+    assertEquals(unsteady?.map(({ title }) => title), ["unsteady_test.ts: one time in two"]);
+    assertStringIncludes(faults.find(({ title }) => title.endsWith("a price"))!.message, "seed 77");
+    assertEquals(tests?.passed, 1);
+    for (const { outputs } of [...faults, ...unsteady!]) assertEquals(outputs.length, 2);
+  },
+);
+
+Deno.test("more than five unsteady files fail", LINUX_ONLY, async () => {
+  const unsteady = FILES["unsteady_test.ts"];
+  const files = Array.from({ length: 6 }, (_, index) => [
+    `${index}_test.ts`,
+    unsteady.replace('"mark"', `"mark${index}"`),
+  ]);
+  await using directory = await project(Object.fromEntries(files));
+  const outcome = await lookAt(directory.path);
+  assertEquals(outcome.faults.map(({ title }) => title), ["6 unsteady test files"]);
+  assertEquals(outcome.unsteady?.length, 6);
+});
+
+Deno.test("a module that cannot be loaded fails the tests", LINUX_ONLY, async () => {
+  await using directory = await project({ "a_test.ts": `import "./nowhere.ts";` });
+  const { faults } = await lookAt(directory.path);
+  assertEquals(faults.length, 1);
+  assertStringIncludes(faults[0]!.message, "nowhere.ts");
+});
+
+Deno.test("a runner that is killed in the middle fails the tests", () => {
+  const text = `./a_test.ts => one ... ok (1ms)\n./b_test.ts => two ... FAILED (2ms)\n`;
+  const { isWhole, failed } = readTestOutput(text);
+  assertEquals([isWhole, failed], [false, []]);
+});
+
+Deno.test("what a command leaves running is a failure, and is ended", LINUX_ONLY, async () => {
+  await using workplace = await Workplace.open();
+  const step = commandStep({ name: "leaves", proves: "" }, [
+    "bash",
+    "-c",
+    "sleep 1000 & setsid sleep 1001 & echo $!",
+  ]);
+  const { faults } = await step.run(workplace);
+  assertEquals(faults.length, 1);
+  assertStringIncludes(faults[0]!.message, "sleep 1000");
+  assertStringIncludes(faults[0]!.message, "sleep 1001");
+  const again = await commandStep({ name: "after", proves: "" }, ["true"]).run(workplace);
+  assertEquals(again.faults, [], "they have ended");
+});
+
+Deno.test("a command beyond its deadline is killed with what it started", LINUX_ONLY, async () => {
+  await using workplace = await Workplace.open();
+  const slow = ["bash", "-c", "sleep 1000 & sleep 1001"];
+  const step = commandStep({ name: "slow", proves: "" }, slow, { deadlineMs: 300 });
+  const { faults } = await step.run(workplace);
+  assertStringIncludes(faults[0]!.message, "killed after");
+});
+
+Deno.test("a gate that is killed leaves no process and no temporary file", LINUX_ONLY, async () => {
+  await using directory = await tempDir();
+  const script = `
+    import { Workplace } from "${new URL("workplace.ts", import.meta.url)}";
+    const workplace = await Workplace.open();
+    console.log(workplace.directory);
+    await workplace.run("x", ["bash", "-c", 'echo $$ >"$0"; (sleep 1000 & wait)', "${directory.path}/pid"]);`;
+  await Deno.writeTextFile(`${directory.path}/gate.ts`, script);
+  await using gate = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", "--allow-all", "--no-config", `${directory.path}/gate.ts`],
+    env: { TMPDIR: directory.path },
+    stdout: "piped",
+  }).spawn();
+  const pidFile = async () => await Deno.readTextFile(`${directory.path}/pid`).catch(() => "");
+  await until(async () => (await pidFile()).endsWith("\n"), { what: "the command" });
+  const pid = (await pidFile()).trim();
+  gate.kill("SIGKILL");
+  const kept = new TextDecoder().decode((await gate.output()).stdout).trim();
+  await until(async () => !await isRunning(pid), { what: "the end of the command" });
+  await until(async () => !await exists(`${kept}/tmp`), { what: "the end of its files" });
+});
+
+Deno.test("the last screen lists each failure with its outputs and how to run it again", () => {
+  const step: Step = { name: "tests", proves: "all pass", run: () => Promise.reject() };
+  const fault = {
+    title: "a_test.ts: a",
+    message: "seed 1\nat x",
+    outputs: ["/o"],
+    again: "deno x",
+  };
+  const finished: Finished[] = [
+    {
+      step,
+      seconds: 3,
+      faults: [fault],
+      unsteady: [],
+      tests: { passed: 7, failed: 1, ignored: 0 },
+    },
+    { step: { ...step, name: "lint" }, seconds: 1, faults: [] },
+  ];
+  const screen = report(finished);
+  for (const part of ["a_test.ts: a", "    seed 1", "output: /o", "again:  deno x", "FAILED"]) {
+    assertStringIncludes(screen, part);
+  }
+  assert(screen.endsWith("\n8 passed, 1 failed"));
+});

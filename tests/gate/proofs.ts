@@ -1,0 +1,109 @@
+/**
+ * The proofs: what a release and a finished capability must pass. They take hours.
+ *
+ *   deno task proofs               all
+ *   deno task proofs soak speed    some
+ *   deno task proofs --list        what there is
+ */
+
+import { commandStep, runCommand } from "./command_step.ts";
+import { cacheDirectory, olderDeno } from "./older_deno.ts";
+import type { Step } from "./outcome.ts";
+import { runSteps, say } from "./run_steps.ts";
+import { runSuite, suiteStep } from "./suite.ts";
+
+const deno = Deno.execPath();
+const HOUR_MS = 60 * 60_000;
+const SUITE = { all: ["task", "test"], only: ["task", "test:only"] };
+const clients = `${cacheDirectory()}/clients`;
+
+/** A proof that is a task of deno.json. */
+function task(name: string, proves: string, args: readonly string[]): Step {
+  return commandStep({ name, proves }, [deno, "task", ...args], { deadlineMs: 3 * HOUR_MS });
+}
+
+const PROOFS: readonly Step[] = [
+  suiteStep({ name: "tests", proves: "all tests pass at their full size" }, {
+    deno,
+    all: ["task", "test:proofs"],
+    only: ["task", "test:only"],
+    options: { deadlineMs: 3 * HOUR_MS, env: { SLUICE_PROOFS: "1" } },
+  }),
+  {
+    name: "deno-2.4",
+    proves: "the gate's tests pass on the oldest version",
+    run: async (workplace) => {
+      const older = await olderDeno(workplace);
+      if (older === undefined) return { faults: [], skipped: "no Deno 2.4 here" };
+      const options = { env: older.env, deadlineMs: 2 * HOUR_MS };
+      return await runSuite(workplace, "Deno 2.4", { deno: older.path, ...SUITE, options });
+    },
+  },
+  task("soak", "under load and kills, each response is charged once and memory stays flat", [
+    "soak",
+    "--seconds",
+    "600",
+  ]),
+  task("files", "after file calls that fail, no charge is lost and no file damaged", [
+    "soak:files",
+    "--seconds",
+    "600",
+    "--kinds",
+    "EIO,ENOSPC,torn",
+  ]),
+  task("connections", "hostile connections neither end the process nor hold up others", [
+    "soak:connections",
+    "--seconds",
+    "600",
+    "--megabytes",
+    "512",
+  ]),
+  task("ends", "however a response ends, its charge lies between delivered and generated", [
+    "soak:ends",
+    "--runs",
+    "100000",
+  ]),
+  task("speed", "requests per second are within bounds of a thin proxy's", ["bench:guard"]),
+  {
+    name: "clients",
+    proves: "Claude Code, Codex, the Agents SDK and the AI SDK work over each dialect",
+    run: async (workplace) => {
+      const env = {
+        SLUICE_CLIENTS_CACHE: clients,
+        CLAUDE_CODE: `${clients}/claude/node_modules/.bin/claude`,
+        CODEX: `${clients}/codex/node_modules/.bin/codex`,
+      };
+      const rounds = [deno, "task", "clients", "--only", "claude-code,codex,openai-agents,ai-sdk"];
+      const played = await runCommand(workplace, "clients", rounds, { env, deadlineMs: HOUR_MS });
+      const files = ["claude_code", "codex", "codex_refused"].map((name) =>
+        `tests/clients/${name}_test.ts`
+      );
+      const tested = await runSuite(workplace, "clients", {
+        deno,
+        all: ["task", "test:only", ...files],
+        only: ["task", "test:only"],
+        options: { env, deadlineMs: HOUR_MS },
+      });
+      return { ...tested, faults: [...played.faults, ...tested.faults] };
+    },
+  },
+  task("mutations", "each listed fault is noticed by a test", ["mutate"]),
+  task("steady", "no test fails by chance, quiet or busy", ["steady", "4"]),
+];
+
+if (import.meta.main) {
+  const unknown = Deno.args.filter((arg) => !PROOFS.some(({ name }) => name === arg));
+  if (Deno.args.includes("--list")) {
+    for (const { name, proves } of PROOFS) say(`${name.padEnd(12)} ${proves}`);
+  } else if (unknown.length > 0) {
+    say(
+      `Unknown proof: ${unknown.join(", ")}. Available: ${
+        PROOFS.map(({ name }) => name).join(", ")
+      }.`,
+    );
+    Deno.exit(2);
+  } else {
+    const asked = PROOFS.filter(({ name }) => Deno.args.length === 0 || Deno.args.includes(name));
+    Deno.exit(await runSteps(asked) ? 0 : 1);
+  }
+}

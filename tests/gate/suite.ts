@@ -1,0 +1,112 @@
+import { endingOf, faultOf, leftRunning, printed } from "./command_step.ts";
+import { type Fault, type Outcome, quoted, type Step } from "./outcome.ts";
+import { type FailedTest, readTestOutput, type TestOutput } from "./test_output.ts";
+import type { Ended, RunOptions, Workplace } from "./workplace.ts";
+
+/** More test files than this that failed once and passed alone are a failure. */
+const MAX_UNSTEADY = 5;
+/** With more failed files than this, something is broken, and running each alone would only take time. */
+const MAX_SECOND_LOOKS = 12;
+/** Lines of an error that are shown. */
+const SHOWN_LINES = 24;
+
+/** Tests to run. */
+export interface Suite {
+  /** The executable. */
+  readonly deno: string;
+  /** Arguments of it that run all tests, such as `task test`. */
+  readonly all: readonly string[];
+  /** Arguments of it that run the test files whose paths follow, one after the other, such as `task test:only`. */
+  readonly only: readonly string[];
+  readonly options?: RunOptions;
+}
+
+/** One run of tests. */
+export interface TestRun extends TestOutput {
+  readonly ended: Ended;
+  readonly command: readonly string[];
+}
+
+/** A step that is a suite of tests, with a second look at files that failed. */
+export function suiteStep(step: Pick<Step, "name" | "proves">, suite: Suite): Step {
+  return { ...step, run: (workplace) => runSuite(workplace, step.name, suite) };
+}
+
+/** Runs tests once. */
+export async function runTests(
+  workplace: Workplace,
+  name: string,
+  { deno, options }: Pick<Suite, "deno" | "options">,
+  args: readonly string[],
+): Promise<TestRun> {
+  const command = [deno, ...args];
+  const ended = await workplace.run(name, command, options);
+  return { ...readTestOutput(await Deno.readTextFile(ended.output)), ended, command };
+}
+
+/**
+ * Runs all tests, then each file that failed once more, alone. A file that passes then is unsteady: listed, and no failure
+ * unless there are more than five of them.
+ */
+export async function runSuite(
+  workplace: Workplace,
+  name: string,
+  suite: Suite,
+): Promise<Outcome> {
+  const first = await runTests(workplace, name, suite, suite.all);
+  const faults: Fault[] = leftRunning(first.ended, first.command);
+  const unsteady: Fault[] = [];
+  const files = [...new Set(first.failed.map(({ file }) => file))].sort();
+  if (!first.isWhole || (first.ended.code !== 0 && files.length === 0)) {
+    faults.push(await brokenRun(first));
+  }
+  const hasSecondLook = files.length <= MAX_SECOND_LOOKS;
+  for (const file of files) {
+    const before = first.failed.filter((one) => one.file === file);
+    if (!hasSecondLook) {
+      faults.push(...before.map((one) => testFault(one, suite, [first.ended.output])));
+      continue;
+    }
+    const second = await runTests(workplace, `${name} again`, suite, [...suite.only, file]);
+    const outputs = [first.ended.output, second.ended.output];
+    faults.push(...leftRunning(second.ended, second.command));
+    const hasPassed = second.ended.code === 0 && second.isWhole;
+    const failed = second.failed.length > 0 ? second.failed : before;
+    (hasPassed ? unsteady : faults).push(...failed.map((one) => testFault(one, suite, outputs)));
+  }
+  const unsteadyFiles = new Set(unsteady.map(({ title }) => title.split(": ")[0]));
+  if (unsteadyFiles.size > MAX_UNSTEADY) {
+    faults.push({
+      title: `${unsteadyFiles.size} unsteady test files`,
+      message: `Up to ${MAX_UNSTEADY} files may fail once and pass alone. Repair those below.`,
+      outputs: [first.ended.output],
+      again: "deno task steady 4",
+    });
+  }
+  return { faults, unsteady, tests: first.counts };
+}
+
+/** A run without the list of what failed: killed, crashed, or a module could not be loaded. */
+async function brokenRun({ ended, command, failed }: TestRun): Promise<Fault> {
+  const lines = await printed(ended);
+  const marked = lines.filter((line) => /\bFAILED\b/.test(line)).slice(0, SHOWN_LINES);
+  const heading = failed.length > 0 ? "ended early" : "ended without a list of failures";
+  return faultOf(ended, command, [
+    `The tests ${heading}: ${endingOf(ended)}`,
+    ...marked,
+    ...lines.slice(-SHOWN_LINES),
+  ]);
+}
+
+function testFault(
+  { file, name, message }: FailedTest,
+  { only }: Suite,
+  outputs: readonly string[],
+): Fault {
+  return {
+    title: `${file}: ${name}`,
+    message: message.split("\n").slice(0, SHOWN_LINES).join("\n"),
+    outputs,
+    again: ["deno", ...only, file].map(quoted).join(" "),
+  };
+}
