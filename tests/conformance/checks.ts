@@ -22,7 +22,7 @@ export interface Outcome {
   readonly fault: string | undefined;
 }
 
-const GROUPS: Readonly<Record<string, readonly Check[]>> = {
+const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   chat: chatChecks,
   messages: messagesChecks,
   responses: [...responsesChecks, ...responseSocketChecks],
@@ -30,9 +30,12 @@ const GROUPS: Readonly<Record<string, readonly Check[]>> = {
   embeddings: embeddingsChecks,
 };
 
+/** The groups of checks; each can run beside the others. */
+export const GROUPS: readonly string[] = Object.keys(CHECKS);
+
 /** Runs every check, or those of one group, one after the other, telling each outcome as it comes. */
 export async function* runChecks(target: Target, only?: string): AsyncGenerator<Outcome> {
-  for (const [group, checks] of Object.entries(GROUPS)) {
+  for (const [group, checks] of Object.entries(CHECKS)) {
     if (only !== undefined && only !== group) continue;
     if (group === "embeddings" && target.models.embeddings === undefined) continue;
     for (const { holds, run } of checks) {

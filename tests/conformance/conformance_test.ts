@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
-import { type Outcome, runChecks } from "./checks.ts";
+import { sized } from "../tier.ts";
+import { GROUPS, type Outcome, runChecks } from "./checks.ts";
 
 const EMBEDDINGS = "text-embedding-3-small";
 /** Whatever the other upstreams speak. */
@@ -12,14 +13,19 @@ const routes = {
   },
 };
 
-async function outcomesOf(base: string, key: string): Promise<Outcome[]> {
+/** Groups whose replies come from the upstream; the others do not depend on its dialect. */
+const OF_UPSTREAM = ["chat", "messages", "responses"];
+
+/** Runs groups of checks beside each other: the simulator takes its time for each word of a stream. */
+async function outcomesOf(base: string, key: string, groups = GROUPS): Promise<Outcome[]> {
   const models = {
     chat: "svc-k2",
     messages: "svc-k2",
     responses: "svc-k3",
     embeddings: EMBEDDINGS,
   };
-  return await Array.fromAsync(runChecks({ base, key, models }));
+  const outcomes = groups.map((group) => Array.fromAsync(runChecks({ base, key, models }, group)));
+  return (await Promise.all(outcomes)).flat();
 }
 
 /** Checks that cannot hold over an upstream of a dialect: that of responses has no stop sequences. */
@@ -31,10 +37,11 @@ for (const dialect of ["chat", "messages", "responses"] as const) {
     await using gateway = await startGateway({
       settings: { upstream: { url: server.url, dialect }, routes },
     });
-    const outcomes = await outcomesOf(gateway.url, gateway.key);
+    const groups = dialect === "chat" ? GROUPS : sized(OF_UPSTREAM, GROUPS);
+    const outcomes = await outcomesOf(gateway.url, gateway.key, groups);
     const faults = outcomes.filter(({ fault }) => fault !== undefined);
     assertEquals(faults.filter(({ holds }) => !IMPOSSIBLE[dialect]?.test(holds)), []);
-    assert(outcomes.length >= 50);
+    assert(outcomes.length >= 45);
   });
 }
 

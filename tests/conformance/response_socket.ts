@@ -1,9 +1,7 @@
 import { RawWebSocket } from "../fake/raw_websocket.ts";
-import { inTime } from "../fake/temp.ts";
+import { DEADLINE_MS, inTime } from "../fake/temp.ts";
 import type { Json, Target } from "./target.ts";
 
-/** Time for one turn. */
-const PATIENCE_MS = 30_000;
 const ENDS = /^(error|response\.(completed|incomplete|failed))$/;
 
 /** A WebSocket over which responses are created. */
@@ -62,12 +60,12 @@ export async function connect({ base, key, headers: always = {} }: Target): Prom
       const isOver = () => ended !== undefined || ENDS.test(String(frames.at(-1)?.type));
       const over = new Promise<true>((resolve) => wake = () => void (isOver() && resolve(true)));
       wake();
-      if (!await inTime(over, PATIENCE_MS, false)) throw new Error("a turn did not end in time");
+      if (!await inTime(over, DEADLINE_MS, false)) throw new Error("a turn did not end in time");
       return [...frames];
     },
     async [Symbol.asyncDispose]() {
       socket.close();
-      await inTime(closed, PATIENCE_MS, undefined);
+      await inTime(closed, DEADLINE_MS, undefined);
     },
   };
 }

@@ -1,3 +1,5 @@
+import { DEADLINE_MS } from "../fake/temp.ts";
+
 /** A gateway or service to hold against the wire formats. */
 export interface Target {
   /** Base address, without `/v1`. */
@@ -27,8 +29,6 @@ export interface Answered {
   readonly json: Json;
 }
 
-const PATIENCE_MS = 60_000;
-
 /** Sends a request and reads all of the answer. */
 export async function send(
   { base, key, headers: always = {} }: Target,
@@ -49,7 +49,7 @@ export async function send(
       ...headers,
     },
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(DEADLINE_MS),
   });
   const text = await reply.text();
   let json: Json;
