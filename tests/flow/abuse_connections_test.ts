@@ -1,8 +1,10 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-import { type ChildGateway, startChild } from "../fake/child_gateway.ts";
+import { startChild } from "../fake/child_gateway.ts";
+import { customer } from "../fake/customer.ts";
+import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
 import { connectTo, exchange, postHead, readReply, writeAll } from "../fake/raw_http.ts";
 import { Random, testSeed } from "../fake/random.ts";
-import { sleep, until } from "../fake/temp.ts";
+import { DEADLINE_MS, inTime, sleep, until } from "../fake/temp.ts";
 
 const SAID = "an echo of it";
 
@@ -89,8 +91,8 @@ const FRAMINGS: readonly { why: string; pieces: (key: string, path: string) => s
 Deno.test("a small body is read however it is framed", async () => {
   const seed = testSeed();
   const random = new Random(seed);
-  await using gateway = await startChild();
-  const [key] = gateway.keys;
+  await using gateway = await startGateway();
+  const { key } = gateway;
   const failed: string[] = [];
   for (const path of ["/v1/chat/completions", "/v1/messages"]) {
     for (const { why, pieces } of FRAMINGS) {
@@ -120,7 +122,7 @@ Deno.test("a small body is read however it is framed", async () => {
 });
 
 Deno.test("a small body that is a stream of fetch's is read", async () => {
-  await using gateway = await startChild();
+  await using gateway = await startGateway();
   for (const pieces of [1, 3]) {
     const bytes = new TextEncoder().encode(chatBody());
     const size = Math.ceil(bytes.length / pieces);
@@ -128,15 +130,26 @@ Deno.test("a small body that is a stream of fetch's is read", async () => {
       { length: pieces },
       (_, at) => bytes.slice(at * size, (at + 1) * size),
     );
-    const reply = await gateway.post("/v1/chat/completions", ReadableStream.from(parts));
+    const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+      body: ReadableStream.from(parts),
+    });
     const text = await reply.text();
     assertEquals(reply.status, 200, `${pieces}: ${text}`);
     assertStringIncludes(text, SAID);
   }
 });
 
-/** Connections to a gateway that send nothing; those that are not taken yet may still be standing up. */
-async function idle(url: string, count: number): Promise<Deno.TcpConn[] & AsyncDisposable> {
+/** For how long to wait for connections that the system does not take. */
+const PATIENCE_MS = 1_000;
+
+/** Connections to a gateway that send nothing; after `patienceMs` some of them may not be established yet. */
+async function idle(
+  url: string,
+  count: number,
+  patienceMs = DEADLINE_MS,
+): Promise<Deno.TcpConn[] & AsyncDisposable> {
   const all: Deno.TcpConn[] = [];
   let over = false;
   const opening = Promise.all(Array.from({ length: count }, () =>
@@ -144,13 +157,12 @@ async function idle(url: string, count: number): Promise<Deno.TcpConn[] & AsyncD
       (one) => over ? one.close() : void all.push(one),
       () => {}, // nobody listens: the test looks at the process
     )));
-  const patience = sleep(1_000);
-  await Promise.race([opening, patience]);
+  await inTime(opening, patienceMs, undefined);
   return Object.assign(all, {
     async [Symbol.asyncDispose]() {
       over = true;
       for (const one of all) close(one);
-      await Promise.all([opening, patience]);
+      await opening;
     },
   });
 }
@@ -168,12 +180,13 @@ Deno.test("the process outlives more connections than it may have descriptors", 
   await gateway.smallChat(gateway.keys[1]);
   for (let round = 0; round < 2; round++) {
     {
-      await using _connections = await idle(gateway.url, 300);
-      await sleep(500);
+      await using connections = await idle(gateway.url, 300, PATIENCE_MS);
+      // idle ones are closed sooner when descriptors are scarce
+      const closed = connections.map((one) => one.read(new Uint8Array(1)).catch(() => null));
+      await inTime(Promise.race(closed), DEADLINE_MS, "open");
       assert(gateway.alive(), `the process ended: ${gateway.process.err()}`);
     }
-    await until(() => gateway.smallChat(gateway.keys[1], 5_000).then(() => true, () => false), {
-      withinMs: 30_000,
+    await until(() => gateway.smallChat(gateway.keys[1]).then(() => true, () => false), {
       what: "being served again",
     });
   }
@@ -181,7 +194,9 @@ Deno.test("the process outlives more connections than it may have descriptors", 
 });
 
 Deno.test("idle connections are closed after limits.idleConnectionMs", async () => {
-  await using gateway = await startChild({ settings: { limits: { idleConnectionMs: 1_000 } } });
+  const idleMs = 1_000;
+  await using gateway = await startGateway({ settings: { limits: { idleConnectionMs: idleMs } } });
+  const startMs = Date.now();
   // one that never asked, one that began to ask, one that was answered
   await using connections = await idle(gateway.url, 3);
   const [silent, begun, used] = connections as unknown as [
@@ -191,25 +206,22 @@ Deno.test("idle connections are closed after limits.idleConnectionMs", async () 
   ];
   await writeAll(begun, "POST /v1/chat/completions HTTP/1.1\r\nhost: loc");
   await writeAll(used, "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
-  assertEquals((await readReply(used)).status, 200);
-  const start = performance.now();
-  const ended = await Promise.all(
-    [silent, begun, used].map(async (one) => {
-      const limit = setTimeout(() => close(one), 20_000);
-      const after = new Uint8Array(1_024);
-      // an answer that says why may come first
-      while (await one.read(after).catch(() => null) !== null);
-      clearTimeout(limit);
-      return performance.now() - start;
-    }),
-  );
-  for (const ms of ended) assert(ms > 500 && ms < 15_000, ended.join(" "));
-  // who is being answered is not idle
-  const slow = await gateway.post(
-    "/v1/chat/completions",
-    chatBody({ messages: [{ role: "user", content: `[[stall 3s]] [[say ${SAID}]]` }] }),
-  );
-  assertStringIncludes(await slow.text(), SAID);
+  const ended = Promise.all([silent, begun, used].map(async (one) => {
+    const after = new Uint8Array(1_024);
+    // an answer that says why may come first
+    while (await one.read(after).catch(() => null) !== null);
+    return Date.now() - startMs;
+  }));
+  const waited = await inTime(ended, DEADLINE_MS, undefined);
+  assert(waited !== undefined, "they are open");
+  for (const ms of waited) assert(ms > idleMs / 2, waited.join(" "));
+  // who is being answered is not idle; a busy machine may connect and only send a second later
+  const slow = chatBody({ messages: [{ role: "user", content: `[[stall 3s]] [[say ${SAID}]]` }] });
+  const isAnswered = async () => {
+    const reply = await gateway.post("/v1/chat/completions", slow);
+    return (await reply.text()).includes(SAID);
+  };
+  await until(() => isAnswered().catch(() => false), { what: "a reply after the idle time" });
 });
 
 Deno.test("what was declared and never sent keeps nobody else's body or image out", async () => {
@@ -219,8 +231,17 @@ Deno.test("what was declared and never sent keeps nobody else's body or image ou
     () => new Response(png.slice(), { headers: { "content-type": "image/png" } }),
   );
   const images = `127.0.0.1:${host.addr.port}`;
-  await using gateway = await startChild({ settings: { images: { allowPrivateHosts: [images] } } });
-  const [hoarder, other] = gateway.keys;
+  await using gateway = await startGateway({
+    settings: {
+      images: { allowPrivateHosts: [images] },
+      // what is declared is kept for longer than others wait
+      limits: { bodyIdleMs: 10 * DEADLINE_MS },
+    },
+  });
+  const [{ keys: [hoarder = ""] }, { keys: [other = ""] }] = [
+    await customer(gateway, 1_000_000),
+    await customer(gateway, 1_000_000),
+  ];
   for (
     const [why, headers, sent] of [
       ["declared", ["content-length: 67108864"], '{"a":'],
@@ -231,7 +252,6 @@ Deno.test("what was declared and never sent keeps nobody else's body or image ou
     for (const one of connections) {
       await writeAll(one, postHead("/v1/chat/completions", { key: hoarder, headers }) + sent);
     }
-    await sleep(300);
     const text = "some words, ".repeat(175_000); // 2.1 MB
     const bodies = {
       "2 MB body": {
@@ -252,34 +272,33 @@ Deno.test("what was declared and never sent keeps nobody else's body or image ou
       },
     };
     for (const [what, body] of Object.entries(bodies)) {
-      const start = performance.now();
-      const said = await gateway.post("/v1/chat/completions", JSON.stringify(body), {
+      const said = await gateway.post("/v1/chat/completions", body, {
         key: other,
-        withinMs: 20_000,
+        signal: AbortSignal.timeout(DEADLINE_MS),
       }).then(async (reply) => `${reply.status} ${await reply.text()}`, String);
-      const ms = Math.round(performance.now() - start);
       assert(
         said.startsWith("200") && said.includes(SAID),
-        `${why}, ${what}: ${ms} ms, ${said.slice(0, 300)}`,
+        `${why}, ${what}: ${said.slice(0, 300)}`,
       );
     }
   }
 });
 
-/** Sends a body bit by bit; answers what was said, and when. */
+/** Sends a body bit by bit. */
 async function slowUpload(
-  gateway: ChildGateway,
+  gateway: TestGateway,
   { headers, pieces, pauseMs }: { headers: string[]; pieces: string[]; pauseMs: number },
 ) {
-  const start = performance.now();
-  const [key] = gateway.keys;
-  const head = postHead("/v1/chat/completions", { key, headers });
-  const reply = await exchange(gateway.url, [head, ...pieces], { pauseMs, withinMs: 30_000 });
-  return { ...reply, ms: performance.now() - start };
+  const head = postHead("/v1/chat/completions", { key: gateway.key, headers });
+  return await exchange(gateway.url, [head, ...pieces], { pauseMs });
 }
 
+/** A machine that is busy may pause for as long as a sender may. */
+const TRIES = 3;
+
 Deno.test("a body that comes slowly and steadily is read, whatever its size", async () => {
-  await using gateway = await startChild({ settings: { limits: { bodyIdleMs: 1_500 } } });
+  // all of it takes longer than the idle time
+  await using gateway = await startGateway({ settings: { limits: { bodyIdleMs: 2_000 } } });
   const upload = async (chars: number, inChunks: boolean) => {
     const body = chatBody({
       model: "svc-k3",
@@ -287,21 +306,30 @@ Deno.test("a body that comes slowly and steadily is read, whatever its size", as
     });
     const size = Math.ceil(body.length / 20);
     const pieces = Array.from({ length: 20 }, (_, at) => body.slice(at * size, (at + 1) * size));
-    const reply = await slowUpload(gateway, {
-      headers: inChunks ? [CHUNKED] : [`content-length: ${body.length}`],
-      pieces: inChunks ? chunked(body, size) : pieces,
-      pauseMs: 100,
-    });
-    const what = `${chars} ${inChunks ? "in chunks" : "declared"}`;
-    return reply.status === 200 && reply.body.includes(SAID)
-      ? []
-      : [`${what}: ${reply.status} after ${Math.round(reply.ms)} ms ${reply.body.slice(0, 200)}`];
+    let last = "";
+    for (let tries = 0; tries < TRIES; tries++) {
+      const reply = await slowUpload(gateway, {
+        headers: inChunks ? [CHUNKED] : [`content-length: ${body.length}`],
+        pieces: inChunks ? chunked(body, size) : pieces,
+        pauseMs: 130,
+      });
+      if (reply.status === 200 && reply.body.includes(SAID)) return [];
+      last = `${chars} ${inChunks ? "in chunks" : "declared"}: ${reply.status} ${
+        reply.body.slice(0, 200)
+      }`;
+    }
+    return [last];
   };
   const failed = await Promise.all(
     [45_000, 900_000, 1_200_000].flatMap((chars) => [upload(chars, false), upload(chars, true)]),
   );
   assertEquals(failed.flat(), []);
 });
+
+/** Lines of the log with level error. */
+function errorsOf({ log }: TestGateway): string[] {
+  return log().split("\n").filter((line) => line.includes('"level":"error"'));
+}
 
 const STALLING: readonly { why: string; headers: string[]; sent: string }[] = [
   { why: "a small body", headers: ["content-length: 5000"], sent: '{"model":' },
@@ -311,21 +339,23 @@ const STALLING: readonly { why: string; headers: string[]; sent: string }[] = [
 ];
 
 Deno.test("a body that stops coming is refused after limits.bodyIdleMs", async () => {
-  await using gateway = await startChild({ settings: { limits: { bodyIdleMs: 400 } } });
+  const idleMs = 400;
+  await using gateway = await startGateway({ settings: { limits: { bodyIdleMs: idleMs } } });
   for (const { why, headers, sent } of STALLING) {
+    const startMs = Date.now();
     const reply = await slowUpload(gateway, { headers, pieces: [sent], pauseMs: 0 });
     assertEquals(reply.status, 400, why);
     assertMatch(reply.body, /invalid_request/);
-    assert(reply.ms > 300 && reply.ms < 15_000, `${why}: ${reply.ms} ms`);
+    assert(Date.now() - startMs > 0.75 * idleMs, why);
   }
-  assertEquals(gateway.errors(), []);
+  assertEquals(errorsOf(gateway), []);
 });
 
 for (
   const [setting, value] of [["bodyMs", 1_500], ["bodyMinBytesPerSecond", 1_000]] as const
 ) {
   Deno.test(`a body that drips is ended by limits.${setting}`, async () => {
-    await using gateway = await startChild({
+    await using gateway = await startGateway({
       settings: { limits: { bodyIdleMs: 1_000, [setting]: value } },
     });
     const body = chatBody().padEnd(3_000);
@@ -337,10 +367,10 @@ for (
     const failed = await Promise.all(drips.map(async ([header, pieces]) => {
       const reply = await slowUpload(gateway, { headers: [header], pieces, pauseMs: 300 });
       const refused = reply.status === 400 && reply.body.includes("invalid_request");
-      return refused ? [] : [`${header}: ${reply.status} after ${Math.round(reply.ms)} ms`];
+      return refused ? [] : [`${header}: ${reply.status}`];
     }));
     assertEquals(failed.flat(), []);
-    assertEquals(gateway.errors(), []);
+    assertEquals(errorsOf(gateway), []);
   });
 }
 
@@ -406,31 +436,32 @@ const CALLERS_FAULTS: readonly { why: string; headers: string[]; sent: string; l
   ];
 
 Deno.test("a caller's fault is neither logged nor counted as ours", async () => {
-  await using gateway = await startChild();
-  const ours: string[] = [];
-  let known = 0;
-  let counted = "";
+  await using gateway = await startGateway();
+  const internal = async () => {
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    return /.*reason="internal".*/.exec(metrics)?.[0];
+  };
+  const before = await internal();
+  const wrong: string[] = [];
+  const ends = () => gateway.log().match(/"request (?:refused|failed)"/g)?.length ?? 0;
   for (const path of ["/v1/chat/completions", "/v1/messages/count_tokens"]) {
     for (const { why, headers, sent, leaves } of CALLERS_FAULTS) {
       const connection = await connectTo(gateway.url);
-      await writeAll(connection, postHead(path, { key: gateway.keys[0], headers }) + sent);
-      if (leaves) await sleep(50);
-      else {
-        const limit = setTimeout(() => close(connection), 20_000);
+      await writeAll(connection, postHead(path, { key: gateway.key, headers }) + sent);
+      if (leaves) {
+        await sleep(50); // so that some of it is read before
+        const before = ends();
+        close(connection);
+        await until(() => ends() > before, { what: `${path}, ${why}: the end of the request` });
+      } else {
         const { status } = await readReply(connection);
-        clearTimeout(limit);
-        if (status !== 0 && status !== 400) ours.push(`${path}, ${why}: answered ${status}`);
+        if (status !== 0 && status !== 400) wrong.push(`${path}, ${why}: answered ${status}`);
+        close(connection);
       }
-      close(connection);
-      await sleep(50);
-      const errors = gateway.errors();
-      for (const line of errors.slice(known)) ours.push(`${path}, ${why}: logged ${line}`);
-      known = errors.length;
-      const [internal = ""] = /.*reason="internal".*/.exec(await gateway.metrics()) ?? [];
-      if (internal !== counted) ours.push(`${path}, ${why}: counted ${internal}`);
-      counted = internal;
+      for (const line of errorsOf(gateway)) wrong.push(`${path}, ${why}: logged ${line}`);
     }
   }
-  assertEquals(ours, []);
-  await gateway.smallChat(gateway.keys[1]);
+  assertEquals(wrong, []);
+  assertEquals(await internal(), before);
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
 });
