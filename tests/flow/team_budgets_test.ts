@@ -30,8 +30,11 @@ import {
 } from "../fake/team.ts";
 import { tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
 
 const DAY = 86_400_000;
+const AT_ONCE = sized(60, 300);
+const TURNS = sized(2, 3);
 
 /** Replies with five tokens, whole or streamed. */
 const SMALL = ({ body }: { readonly body: { readonly stream?: unknown } }) =>
@@ -120,7 +123,7 @@ function stream(gateway: TestGateway, key: string, maxTokens = 60_000) {
 const small = (gateway: TestGateway, key: string, at = 1) =>
   sendSmall(gateway.url, { key, at, says: "budget of" });
 
-Deno.test("team budgets: 300 requests at once over members, keys, dialects and two gateways spend at most the budget", async () => {
+Deno.test(`team budgets: ${AT_ONCE} requests at once over members, keys, dialects and two gateways spend at most the budget`, async () => {
   await using dir = await tempDir();
   await using server = await sqldServer(dir.path);
   await using upstream = fakeUpstream(SMALL);
@@ -161,12 +164,12 @@ Deno.test("team budgets: 300 requests at once over members, keys, dialects and t
         says: `The monthly budget of the team ${scene.team.name} does not cover`,
       })
     );
-  const statuses = await Promise.all(Array.from({ length: 300 }, (_, at) => send(at)));
+  const statuses = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => send(at)));
   const answered = statuses.filter((status) => status === 200).length;
   assert(answered >= 1 && answered <= 10, `${answered} were answered`);
   const [, , left] = await used(database, adas);
   assert(left >= 0);
-  for (let at = 0; at < 70; at++) await send(at);
+  for (let at = 0; at < sized(42, 70); at++) await send(at);
   assertEquals(await used(database, name), [24 * TOKENS, 0, 0]);
   const [ofAda] = await used(database, adas);
   assert(ofAda <= spent / 7 * 2 + 2 * TOKENS, `${ofAda} by one member`);
@@ -229,7 +232,7 @@ Deno.test("team budgets: a gateway that is killed in the middle changes nothing 
   let first = await start("one");
   await using second = (await start("two")).process;
   const secondUrl = (await second.waitFor(/listening on (\S+)/))[1]!;
-  for (let round = 0; round < 2; round++) {
+  for (let round = 0; round < sized(1, 2); round++) {
     await using process = first.process;
     [waiting, killed] = [0, Promise.withResolvers<void>()];
     let done = 0;
@@ -239,7 +242,7 @@ Deno.test("team budgets: a gateway that is killed in the middle changes nothing 
       await sendSmall(url, { key: keys[at % 4 < 2 ? 0 : 1]!, at }).catch(() => {});
       done++;
     });
-    await until(() => done >= 6 && waiting >= 6, { withinMs: 60_000, what: "the load" });
+    await until(() => done >= 6 && waiting >= 6, { what: "the load" });
     process.signal("SIGKILL");
     killed.resolve();
     const budget = (await budgetOf(database, name, Date.now()))!;
@@ -332,7 +335,7 @@ Deno.test("team budgets: the turn renews exactly once, though two gateways on on
   await setBudget(database, { ...name, credits }, { nowMs: now() });
   const keys = scene.members.map(({ key }) => key.secret);
   const periods = [];
-  for (let turn = 0; turn < 3; turn++) {
+  for (let turn = 0; turn < TURNS; turn++) {
     // nobody has opened the period after the next
     aheadMs += turn * 2 * DAY;
     const load = Array.from(
@@ -350,7 +353,7 @@ Deno.test("team budgets: the turn renews exactly once, though two gateways on on
     assertEquals(rows.length, 1, "one period");
     periods.push(Number(rows[0]!.starts_at_ms));
   }
-  assertEquals(new Set(periods).size, 3);
+  assertEquals(new Set(periods).size, TURNS);
   await assertLedgerClean(one);
 });
 
@@ -487,7 +490,9 @@ Deno.test("team budgets: a member who is stopped, removed and added again has th
       max_tokens: TOKENS,
       messages: [{ role: "user", content: "Hi" }],
     }, { key }));
-  await until(async () => await refused(ada.key.secret) === 403, { withinMs: 1_000 });
+  await until(async () => await refused(ada.key.secret) === 403, {
+    what: "a member who is stopped being refused",
+  });
   assertEquals(await small(gateway, bob.key.secret), 200, "nobody else");
   upstream.open(1);
   await Promise.all(running.map((one) => one.ended));
@@ -533,7 +538,7 @@ Deno.test("team budgets: keys that are made while a budget is set, removed and s
   const scene = await teamOf(one, { size: 1 });
   const { account } = scene.members[0]!;
   const [mine, theirs] = [one.gateway, two.gateway];
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < sized(2, 6); round++) {
     const name = ofTeam(scene, round % 2 === 0 ? "month" : "life");
     const terms = { ...name, credits: TOKENS };
     const [, ...keys] = await Promise.all([
@@ -578,7 +583,7 @@ Deno.test("team budgets: of a team that is disabled, what is in flight counts, a
   await teams.change(scene.team, { disabled: true });
   const ask = () =>
     statusOf(gateway.chat("Hi", { model: "token", max_tokens: TOKENS }, { key: secret }));
-  await until(async () => await ask() === 403, { withinMs: 1_000 });
+  await until(async () => await ask() === 403, { what: "the team being refused" });
   assertEquals(await small(gateway, others.members[0]!.key.secret), 200);
   const before = await used(database, name);
   assertEquals([await ask(), await used(database, name)], [403, before], "refused before it");
