@@ -91,6 +91,30 @@ export async function settlePayment(
 }
 
 /**
+ * Returns the statement that notes a refund or dispute, and moves the credits of the order that its payment paid, as the
+ * database decides.
+ */
+export function changeStatement(change: PaymentChange): Statement {
+  return {
+    sql: `insert into payment_changes (id, kind, payment_id, amount, currency, livemode, rank,
+        event_id, at_ms, as_of_ms)
+      values (?, ?, ?, cast(? as integer), ?, ?, ?, ?, cast(? as integer), cast(? as integer))`,
+    args: [
+      change.id,
+      change.kind,
+      change.paymentId,
+      change.amount,
+      change.currency,
+      change.livemode ? 1 : 0,
+      change.rank,
+      change.eventId ?? null,
+      change.atMs,
+      change.asOfMs ?? change.atMs,
+    ],
+  };
+}
+
+/**
  * Notes a refund or dispute, and moves the credits of the order that its payment paid. A payment of no order changes
  * nothing, unless it turns out later to be one of an order.
  *
@@ -106,26 +130,7 @@ export async function settleChange(
   },
 ): Promise<void> {
   await recall(database, accountIds);
-  await database.batch([
-    {
-      sql: `insert into payment_changes (id, kind, payment_id, amount, currency, livemode, rank,
-          event_id, at_ms, as_of_ms)
-        values (?, ?, ?, cast(? as integer), ?, ?, ?, ?, cast(? as integer), cast(? as integer))`,
-      args: [
-        change.id,
-        change.kind,
-        change.paymentId,
-        change.amount,
-        change.currency,
-        change.livemode ? 1 : 0,
-        change.rank,
-        change.eventId ?? null,
-        change.atMs,
-        change.asOfMs ?? change.atMs,
-      ],
-    },
-    ...more,
-  ]);
+  await database.batch([changeStatement(change), ...more]);
 }
 
 /**
