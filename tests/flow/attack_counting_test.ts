@@ -74,7 +74,7 @@ for (
           index: 1,
           delta: { type: "text_delta", text: "Hello" },
         }),
-        ...Array.from({ length: 500 }, () => ": more\n\n"),
+        ...Array.from({ length: 100 }, () => ": more\n\n"),
       ])
     );
     await using gateway = await startGateway({
@@ -93,7 +93,7 @@ for (
     }
     leave.abort();
     await reader.cancel().catch(() => {});
-    await until(async () => (await usageRecords(gateway)).length === 1);
+    await until(async () => (await usageRecords(gateway)).length === 1, { what: "the record" });
     const [record] = await usageRecords(gateway);
     const output = Number(record!.output_tokens);
     assertEquals(record!.ending, "client_left");

@@ -1,6 +1,7 @@
 import { assert } from "../assert.ts";
 import { startChild } from "../fake/child_gateway.ts";
 import { connectTo, postHead, writeAll } from "../fake/raw_http.ts";
+import { sleep } from "../fake/temp.ts";
 
 const BODIES = 1_500;
 const MB = 1_048_576;
@@ -24,7 +25,7 @@ Deno.test("bodies of just under 1 MB that never end take no more memory than the
     for (const connection of some) connections.defer(() => connection.close());
     await gateway.smallChat(gateway.keys[1]);
   }
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  await sleep(5_000); // what it takes, it takes soon
   const peak = await gateway.peakBytes() / MB;
   assert(gateway.alive());
   assert(peak < 900, `${Math.round(peak)} MB resident`);
