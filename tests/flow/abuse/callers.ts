@@ -62,7 +62,9 @@ async function running(bench: Bench, keys: readonly string[]): Promise<void> {
     const connection = await bench.open(JSON.stringify(chatBody({ stream: true })), key);
     bench.defer(() => close(connection));
   }
-  await until(() => bench.gateway.gateway.inFlight.count === before + keys.length);
+  await until(() => bench.gateway.gateway.inFlight.count === before + keys.length, {
+    what: "streams of other requests",
+  });
 }
 
 export const CALLERS: readonly Row[] = [
@@ -229,8 +231,7 @@ export const CALLERS: readonly Row[] = [
     upstreams: [hang],
     async run(bench) {
       const connection = await bench.open(SMALL);
-      await until(() => bench.gateway.gateway.inFlight.count === 1);
-      await sleep(100);
+      await until(() => bench.upstreams[0]!.connections === 1, { what: "the attempt" });
       close(connection);
       return "disconnected";
     },
@@ -252,7 +253,8 @@ export const CALLERS: readonly Row[] = [
     charged: paid(1, "upstream", "client_left"),
     logged: ["info request"],
     upstreams: [streamThen(async (connection) => {
-      await sleep(300);
+      // in many turns, so that the gateway has had its own to notice the disconnect, however busy the machine is
+      for (let times = 0; times < 15; times++) await sleep(20);
       const usage = { prompt_tokens: 7, completion_tokens: 60, total_tokens: 67 };
       const last = sse(chunk({ content: " and done" }), chunk({}, "stop", { usage }), "[DONE]");
       await writeAll(connection, `${last.length.toString(16)}\r\n${last}\r\n0\r\n\r\n`);
@@ -320,13 +322,13 @@ export const CALLERS: readonly Row[] = [
     clientSees: error(503, "service_unavailable"),
     charged: NOT_RECORDED,
     logged: [REFUSED_LINE],
-    settings: { limits: { largeBodiesBytes: 3_000_000, bodyIdleMs: 400 } },
+    settings: { limits: { largeBodiesBytes: 3_000_000, bodyIdleMs: 1_500 } },
     upstreams: [hang],
     async run(bench) {
       const body = SMALL.padEnd(1_300_000);
       const connection = await bench.open(body);
       bench.defer(() => close(connection));
-      await until(() => bench.gateway.gateway.inFlight.count === 1);
+      await until(() => bench.gateway.gateway.inFlight.count === 1, { what: "the other body" });
       return await bench.post("/v1/chat/completions", body);
     },
   },

@@ -1,4 +1,4 @@
-import { sleep, until } from "../../fake/temp.ts";
+import { until } from "../../fake/temp.ts";
 import { rawServer, readRequest } from "../../fake/upstream.ts";
 import {
   type Bench,
@@ -119,7 +119,7 @@ export const IMAGES: readonly Row[] = [
       const other = await bench.another();
       const connection = await bench.open(JSON.stringify(ask(slow.url)), other.keys[0]);
       bench.defer(() => close(connection));
-      await until(() => slow.waiting === 1);
+      await until(() => slow.waiting === 1, { what: "the download" });
       return await asked(bench, PNG);
     },
   },
@@ -133,10 +133,9 @@ export const IMAGES: readonly Row[] = [
     async run(bench) {
       const slow = host(bench, undefined);
       const connection = await bench.open(JSON.stringify(ask(slow.url)));
-      await until(() => slow.waiting === 1);
-      await sleep(100);
+      await until(() => slow.waiting === 1, { what: "the download" });
       close(connection);
-      await until(() => slow.waiting === 0);
+      await until(() => slow.waiting === 0, { what: "the end of the download" });
       return "disconnected";
     },
   },

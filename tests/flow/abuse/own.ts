@@ -90,7 +90,7 @@ export const OWN: readonly Row[] = [
       const body = chatBody({ stream: true });
       const reply = await gateway.post("/v1/chat/completions", body, { key });
       const seen = seenOf(reply);
-      await until(() => gateway.gateway.inFlight.count === 1);
+      await until(() => gateway.gateway.inFlight.count === 1, { what: "the stream" });
       gateway.gateway.app.stopTaking();
       await gateway.gateway.inFlight.finish(100);
       return await seen;

@@ -11,6 +11,7 @@ import {
   readReply,
   writeAll,
 } from "../../fake/raw_http.ts";
+import { DEADLINE_MS } from "../../fake/temp.ts";
 import { rawServer } from "../../fake/upstream.ts";
 
 /** What the client gets. */
@@ -73,6 +74,8 @@ export interface Bench extends AsyncDisposable {
   readonly gateway: TestGateway;
   readonly who: Customer;
   readonly key: string;
+  /** The row's upstreams that can be reached. */
+  readonly upstreams: readonly { readonly connections: number }[];
   /** Makes another customer. */
   another(): Promise<Customer>;
   /** POSTs JSON as the customer and reads the response to its end. */
@@ -92,8 +95,6 @@ export interface Bench extends AsyncDisposable {
 }
 
 const CREDITS = 1_000;
-/** A row whose response takes longer does not hold. */
-const WITHIN_MS = 20_000;
 /** Nothing listens there. */
 const UNREACHABLE = "http://127.0.0.1:1/v1";
 const encoder = new TextEncoder();
@@ -101,9 +102,13 @@ const encoder = new TextEncoder();
 /** Starts what a row needs. */
 export async function startBench(row: RunRow): Promise<Bench> {
   await using stack = new AsyncDisposableStack();
-  const urls = (row.upstreams ?? []).map((one) =>
-    one === "unreachable" ? UNREACHABLE : stack.use(rawServer(one)).url
-  );
+  const upstreams: { readonly connections: number }[] = [];
+  const urls = (row.upstreams ?? []).map((one) => {
+    if (one === "unreachable") return UNREACHABLE;
+    const server = stack.use(rawServer(one));
+    upstreams.push(server);
+    return server.url;
+  });
   const gateway = stack.use(
     await startGateway({
       settings: { ...upstreamSettings(urls, row.timeouts), ...row.settings },
@@ -114,18 +119,19 @@ export async function startBench(row: RunRow): Promise<Bench> {
   const [key = ""] = who.keys;
   const owned = stack.move();
   const post = async (path: string, body: unknown, own = key) =>
-    seenOf(await gateway.post(path, body, { key: own, signal: AbortSignal.timeout(WITHIN_MS) }));
+    seenOf(await gateway.post(path, body, { key: own, signal: AbortSignal.timeout(DEADLINE_MS) }));
   return {
     gateway,
     who,
     key,
+    upstreams,
     another: () => customer(gateway, CREDITS),
     post,
     chat: (more = {}) => post("/v1/chat/completions", chatBody(more)),
     raw: async (headers, pieces, options = {}) => {
       const head = postHead("/v1/chat/completions", { key, headers });
       return seenOfRaw(
-        await exchange(gateway.url, [head, ...pieces], { ...options, withinMs: WITHIN_MS }),
+        await exchange(gateway.url, [head, ...pieces], options),
       );
     },
     open: async (text, own = key) => {

@@ -312,7 +312,7 @@ export const UPSTREAMS: readonly Row[] = [
     charged: paid(1, "counted", "upstream_failed"),
     logged: ["info request"],
     upstreams: [endless(sse(chunk({ content: "a" })))],
-    timeouts: { totalMs: 500 },
+    timeouts: { totalMs: 1_500 },
     run: ({ chat }) => chat({ stream: true, max_tokens: 1_000 }),
   },
   {
@@ -322,7 +322,7 @@ export const UPSTREAMS: readonly Row[] = [
     charged: free("upstream_failed"),
     logged: ["info request"],
     upstreams: [streamThen(hang)],
-    timeouts: { streamMs: 300 },
+    timeouts: { streamMs: 1_000 },
     run: ({ chat }) => chat({ stream: true }),
   },
   {
