@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import * as z from "zod";
-import { sleep } from "./temp.ts";
+import { DEADLINE_MS, until } from "./temp.ts";
 
 /** How the receiver treats a delivery. */
 export type Behaviour =
@@ -12,7 +12,9 @@ export type Behaviour =
   | "stall"
   /** Takes the delivery, and the connection breaks before it says so. */
   | "take and hang up"
-  | "slow";
+  | "slow"
+  /** Takes the delivery, and says so when the test releases it. */
+  | "held";
 
 /** A delivery as it arrived. */
 export interface Received {
@@ -34,7 +36,11 @@ export interface AlertReceiver extends AsyncDisposable {
   /** How each of the next deliveries is treated; `rest` when there are no more. */
   behave(next: readonly Behaviour[], rest?: Behaviour): void;
   /** Waits until deliveries that it acknowledged have this many alerts. */
-  waitFor(alerts: number, withinMs?: number): Promise<void>;
+  waitFor(alerts: number): Promise<void>;
+  /** Waits until so many deliveries have arrived, whatever becomes of them. */
+  waitForDeliveries(deliveries: number): Promise<void>;
+  /** Acknowledges deliveries that are held, and holds no more. */
+  release(): void;
   /** Marks that it took, once for each ID, as the documentation says to do. */
   readonly marks: readonly string[];
 }
@@ -51,6 +57,7 @@ export function alertReceiver(port = 0): AlertReceiver {
   let rest: Behaviour = "ok";
   const late: Promise<unknown>[] = [];
   const closing = new AbortController();
+  const held = Promise.withResolvers<void>();
   const listener = Deno.listen({ hostname: "127.0.0.1", port });
   const server = serveHttp();
   async function handle(request: Request): Promise<Response | "hang up"> {
@@ -80,10 +87,13 @@ export function alertReceiver(port = 0): AlertReceiver {
       case "take and hang up":
         return "hang up";
       case "stall":
-        await wait(30_000);
+        await wait(DEADLINE_MS);
         return new Response("late");
       case "slow":
         await wait(300);
+        return new Response("ok");
+      case "held":
+        await Promise.race([held.promise, wait(DEADLINE_MS)]);
         return new Response("ok");
       case "ok":
         return new Response("ok");
@@ -151,15 +161,10 @@ export function alertReceiver(port = 0): AlertReceiver {
       next = [...list];
       rest = after;
     },
-    async waitFor(alerts, withinMs = 10_000) {
-      const untilTick = performance.now() + withinMs;
-      while (taken.size < alerts) {
-        if (performance.now() > untilTick) {
-          throw new Error(`${taken.size} of ${alerts} alerts arrived`);
-        }
-        await sleep(10);
-      }
-    },
+    waitFor: (alerts) => until(() => taken.size >= alerts, { what: `${alerts} alerts` }),
+    waitForDeliveries: (deliveries) =>
+      until(() => received.length >= deliveries, { what: `${deliveries} deliveries` }),
+    release: () => held.resolve(),
     get marks() {
       return [...taken.values()];
     },

@@ -41,6 +41,8 @@ export interface AlertTimes {
   readonly watch?: WatchTimes;
   readonly deliverEveryMs?: number;
   readonly backoff?: Backoff;
+  /** How long the database must be away to be worth an alert. */
+  readonly databaseAfterMs?: number;
   readonly diskSpace?: (directory: string) => Promise<DiskSpace>;
 }
 
@@ -56,7 +58,12 @@ export class Alerts {
   constructor(options: AlertsOptions) {
     const { times = {}, ...parts } = options;
     const { database, directory, upstreams, now } = parts;
-    this.database = new DatabaseAlert({ ...parts, place: database.place });
+    const { databaseAfterMs: afterMs } = times;
+    this.database = new DatabaseAlert({
+      ...parts,
+      place: database.place,
+      ...(afterMs === undefined ? {} : { afterMs }),
+    });
     this.outbox = new Outbox(database, now, times.backoff);
     this.deliveries = new Deliveries({
       ...parts,

@@ -17,9 +17,10 @@ export interface DatabaseAlertOptions {
   readonly now: () => number;
   /** Path or address of the database, for people. */
   readonly place: string;
+  /** A failure that is over before is not worth an alert. */
+  readonly afterMs?: number;
 }
 
-/** A failure that is over before is not worth an alert. */
 const AFTER_MS = 5_000;
 /** Attempts to deliver, each after a longer pause. */
 const ATTEMPTS = 6;
@@ -47,7 +48,7 @@ export class DatabaseAlert {
     this.#timer ??= setTimeout(() => {
       this.#isTold = true;
       this.#send("database_down", "Database cannot be used", this.#why);
-    }, AFTER_MS);
+    }, this.#options.afterMs ?? AFTER_MS);
   }
 
   /** Notes that it can be used again. */

@@ -52,9 +52,10 @@ export class Deliveries {
     this.#options = options;
   }
 
-  /** Starts looking for what is due. */
+  /** Starts looking for what is due: at once, and again and again. */
   start(): void {
     this.#timer = setInterval(() => this.wake(), this.#options.everyMs ?? EVERY_MS);
+    this.wake();
   }
 
   /** Looks now. */

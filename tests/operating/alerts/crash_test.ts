@@ -4,7 +4,7 @@ import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { startCommand } from "../../fake/command.ts";
-import { sleep, tempDir } from "../../fake/temp.ts";
+import { DEADLINE_MS, tempDir } from "../../fake/temp.ts";
 
 Deno.test("a gateway killed between claim and acknowledgement delivers after its restart, with the same IDs", async () => {
   await using receiver = alertReceiver();
@@ -16,7 +16,7 @@ Deno.test("a gateway killed between claim and acknowledgement delivers after its
       alerts: {
         receivers: { ops: { url: receiver.url, secret: "secret" } },
         allowPrivateHosts: [receiver.host],
-        timeoutMs: 1_000,
+        timeoutMs: DEADLINE_MS,
       },
     }),
   );
@@ -35,12 +35,6 @@ Deno.test("a gateway killed between claim and acknowledgement delivers after its
     await using store = await openStore(config);
     return await work(store);
   };
-  // the first start makes the database
-  {
-    await using first = await start();
-    first.signal("SIGTERM");
-    await first.status;
-  }
   await look(async ({ database }) => {
     const outbox = new Outbox(database, Date.now);
     await outbox.raise([{
@@ -55,7 +49,7 @@ Deno.test("a gateway killed between claim and acknowledgement delivers after its
   receiver.behave(["stall"]);
   {
     await using killed = await start();
-    for (let tries = 0; receiver.received.length === 0 && tries < 1_000; tries++) await sleep(10);
+    await receiver.waitForDeliveries(1);
     killed.signal("SIGKILL");
     await killed.status;
   }
@@ -69,7 +63,7 @@ Deno.test("a gateway killed between claim and acknowledgement delivers after its
   });
   {
     await using again = await start();
-    for (let tries = 0; receiver.received.length === 1 && tries < 1_000; tries++) await sleep(10);
+    await receiver.waitForDeliveries(2);
     again.signal("SIGTERM");
     await again.status;
   }

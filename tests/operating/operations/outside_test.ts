@@ -5,6 +5,7 @@ import { adminClient } from "../../fake/admin_client.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { failingDatabase } from "../../fake/failing_database.ts";
 import { startGateway } from "../../fake/gateway.ts";
+import { DEADLINE_MS } from "../../fake/temp.ts";
 
 for (const fault of ["before", "after"] as const) {
   Deno.test(`a test that dies ${fault} any call to the database acts at most once`, async () => {
@@ -74,20 +75,21 @@ Deno.test("a test that is slow while another request takes its claim acts once",
       alerts: {
         receivers: { ops: { url: receiver.url, secret: "a secret of the tests" } },
         allowPrivateHosts: [receiver.host],
-        timeoutMs: 60_000,
+        timeoutMs: DEADLINE_MS,
       },
     },
   });
   const { keys, owner } = gateway.gateway;
   const { secret } = await keys.issue(owner, { scopes: ["admin"] });
   const client = adminClient(gateway.url, secret);
-  receiver.behave(["slow"]);
+  receiver.behave(["held"]);
   const test = () => client("POST", "/alerts/test", { body: {}, once: "slow" });
   const first = test();
-  while (receiver.received.length === 0) await new Promise((done) => setTimeout(done, 10));
+  await receiver.waitForDeliveries(1);
   now += 11_000;
   const other = await test();
   assertEquals([other.status, other.json.error?.code], [409, "in_progress"]);
+  receiver.release();
   const { status, text } = await first;
   assertEquals(status, 200);
   const again = await test();
