@@ -19,6 +19,8 @@ export interface ChildGateway extends AsyncDisposable {
   smallChat(key: string): Promise<void>;
   /** The most memory that the process ever had resident, in bytes. */
   peakBytes(): Promise<number>;
+  /** How long the process has computed, in seconds: says what it did, however busy the machine is. */
+  cpuSeconds(): Promise<number>;
   /** Lines of the log with level error. */
   errors(): string[];
   /** The text of `/metrics`. */
@@ -93,6 +95,12 @@ export async function startChild({ settings, descriptors }: ChildOptions = {}): 
       const { stdout } = await new Deno.Command("grep", { args }).output();
       return Number(/(\d+) kB/.exec(new TextDecoder().decode(stdout))?.[1]) * 1_024;
     },
+    async cpuSeconds() {
+      const args = [`/proc/${process.pid}/stat`];
+      const { stdout } = await new Deno.Command("cat", { args }).output();
+      const fields = new TextDecoder().decode(stdout).split(") ")[1]!.split(" ");
+      return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+    },
     errors: () =>
       `${process.out()}\n${process.err()}`.split("\n").filter((line) =>
         line.includes('"level":"error"')
@@ -103,6 +111,9 @@ export async function startChild({ settings, descriptors }: ChildOptions = {}): 
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+/** Of times in /proc. */
+const TICKS_PER_SECOND = 100;
 
 /** Answered by the simulator, whatever other upstreams a test has. */
 const SMALL_ROUTE = {
