@@ -1,4 +1,4 @@
-import { sleep } from "./temp.ts";
+import { until } from "./temp.ts";
 
 /** A libSQL server that runs. */
 export interface SqldServer extends AsyncDisposable {
@@ -30,15 +30,9 @@ export async function sqldServer(
   }).spawn();
   // `localhost`: of an address the server takes the first number for the name of a namespace
   const url = `http://localhost:${port}`;
-  for (let tries = 0;; tries++) {
-    try {
-      await (await fetch(`${url}/health`)).body?.cancel();
-      break;
-    } catch (error) {
-      if (tries > 200) throw error;
-      await sleep(25);
-    }
-  }
+  const isUp = () =>
+    fetch(`${url}/health`).then(async ({ body }) => (await body?.cancel(), true), () => false);
+  await until(isUp, { what: "the server at its port" });
   if (durable) {
     const reply = await fetch(`http://127.0.0.1:${adminPort}/v1/namespaces/default/config`, {
       method: "POST",

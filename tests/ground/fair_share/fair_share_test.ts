@@ -8,14 +8,14 @@ import {
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "../../assert.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { sleep } from "../../fake/temp.ts";
+import { DEADLINE_MS, sleep } from "../../fake/temp.ts";
 
-/** A pool with a clock of its own, for the time of a test. */
+/** A pool with timers of its own, for the time of a test; what waits is not given up unless the test says when. */
 function pool(
   options: { capacity: number; perAccount: number; waitMs?: number; shared?: SharedUse },
 ) {
   const timers = new CoarseTimers();
-  const share = new FairShare({ resource: "tests", waitMs: 100, timers, ...options });
+  const share = new FairShare({ resource: "tests", waitMs: DEADLINE_MS, timers, ...options });
   return { share, [Symbol.dispose]: () => timers.close() };
 }
 
@@ -78,7 +78,7 @@ Deno.test("FairShare: a large request is not overtaken by small ones of others",
 });
 
 Deno.test("FairShare: a wait ends at its deadline or with its caller, and its units go to others", async () => {
-  using pools = pool({ capacity: 4, perAccount: 4 });
+  using pools = pool({ capacity: 4, perAccount: 4, waitMs: 100 });
   const { share } = pools;
   const held = await share.take("x", 3);
   const large = assertRejects(() => share.take("ada", 4), Refusal);
@@ -147,7 +147,7 @@ Deno.test("SharedUse: the bounds of a pool hold for all threads together", async
   const memory = SharedUse.memory({ threads: 2, unit: 1 });
   const size = { capacity: 10, perAccount: 6 };
   using one = pool({ ...size, shared: new SharedUse(memory, 1) });
-  using other = pool({ ...size, waitMs: 2_000, shared: new SharedUse(memory, 2) });
+  using other = pool({ ...size, shared: new SharedUse(memory, 2) });
 
   const first = one.share.takeNow("ada", 4);
   assertThrows(() => other.share.takeNow("ada", 3), Refusal, "for this account");
@@ -186,7 +186,7 @@ Deno.test("SharedUse: what a dead thread had in use is given back", () => {
 
 Deno.test("SharedUse: two threads that take and return at random stay in bounds and end empty", async () => {
   const memory = SharedUse.memory({ threads: 2, unit: 1 });
-  const size = { capacity: 20, perAccount: 12, waitMs: 10_000 };
+  const size = { capacity: 20, perAccount: 12 };
   using one = pool({ ...size, shared: new SharedUse(memory, 1) });
   using other = pool({ ...size, shared: new SharedUse(memory, 2) });
   const random = new Random(testSeed());

@@ -1,6 +1,7 @@
 import { collectGarbageWhenIdle } from "../../../src/ground/platform/mod.ts";
 import { delay } from "../../../src/ground/std/mod.ts";
 import { assertEquals } from "../../assert.ts";
+import { until } from "../../fake/temp.ts";
 
 /** Runs with a `gc` that notes each call, as V8 offers it with `--expose-gc`. */
 async function withGc(run: (calls: unknown[]) => Promise<void>): Promise<void> {
@@ -21,9 +22,8 @@ Deno.test("garbage is collected once, after the thread was idle twice in a row",
     const answers = [true, false, true, true, true, true];
     let looks = 0;
     const cancel = collectGarbageWhenIdle(() => answers[looks++] ?? true, 5);
-    const deadline = performance.now() + 5_000;
-    while (calls.length === 0 && performance.now() < deadline) await delay(5);
-    await delay(30);
+    await until(() => calls.length > 0, { what: "a collection" });
+    await delay(30); // and none comes after it
     cancel();
     assertEquals(looks, 4);
     assertEquals(calls, [{ type: "major", execution: "sync", flavor: "last-resort" }]);

@@ -24,7 +24,7 @@ Deno.test("calls between two ends return, throw and are taken in order", async (
   );
   await assertRejects(() => here.call("fail", "too far"), Error, "too far");
   for (const text of ["a", "b", "c"]) here.tell("note", text);
-  await until(() => noted.length === 3, { what: "be noted" });
+  await until(() => noted.length === 3, { what: "three notes" });
   assertEquals(noted, ["a", "b", "c"]);
 
   // an end that is gone fails what waits for it, and is told nothing more

@@ -1,6 +1,6 @@
 import { bufferedWriter, createLog } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { sleep } from "../../fake/temp.ts";
+import { sleep, until } from "../../fake/temp.ts";
 
 function logged(format: "json" | "pretty", level: "debug" | "warn" = "debug") {
   const lines: string[] = [];
@@ -51,10 +51,10 @@ Deno.test("bufferedWriter writes whole lines, however little is taken at a time"
   write("first line\n");
   write("second line\n");
   assertEquals(written, "");
-  await sleep(5);
+  await until(() => written.length === 23, { what: "the lines" });
   assertEquals(written, "first line\nsecond line\n");
   write("third\n");
   write.flush();
   assertEquals(written, "first line\nsecond line\nthird\n");
-  await sleep(5);
+  await sleep(5); // nothing more is written
 });

@@ -6,7 +6,7 @@ import {
   sumOfMetrics,
 } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertMatch } from "../../assert.ts";
-import { sleep } from "../../fake/temp.ts";
+import { until } from "../../fake/temp.ts";
 
 const present = {
   requestsInFlight: 2,
@@ -65,7 +65,7 @@ Deno.test("a log of several threads is written in whole lines that a pipe takes 
     "last\n",
   ];
   for (const line of lines) write(line);
-  await sleep(5);
+  await until(() => pieces.at(-1)?.endsWith("last\n") === true, { what: "the last line" });
   assertEquals(pieces.join(""), lines.join(""));
   assert(pieces.every((piece) => piece.endsWith("\n")));
   assertEquals(pieces.filter((piece) => piece.length > PIPE_BYTES).length, 1);
