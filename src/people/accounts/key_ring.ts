@@ -157,12 +157,22 @@ export class KeyRing {
   #polling: Promise<void> | undefined;
   #lastSeenMs: number;
   readonly #staleMs: number;
+  readonly #tick: () => number;
 
-  constructor(database: Database, { now, pollMs = 250 }: { now: () => number; pollMs?: number }) {
+  /** @param options `tick` is a clock that nobody sets, in milliseconds; tests pass their own. */
+  constructor(
+    database: Database,
+    { now, pollMs = 250, tick = () => performance.now() }: {
+      now: () => number;
+      pollMs?: number;
+      tick?: () => number;
+    },
+  ) {
     this.#database = database;
     this.#now = now;
+    this.#tick = tick;
     this.#staleMs = pollMs * 3;
-    this.#lastSeenMs = performance.now();
+    this.#lastSeenMs = tick();
     this.#timer = setInterval(() => void this.refresh(), pollMs);
   }
 
@@ -217,7 +227,7 @@ export class KeyRing {
 
   #held(secret: string): Caller | undefined {
     // An unavailable database must not keep revoked keys valid.
-    if (performance.now() - this.#lastSeenMs > this.#staleMs) return undefined;
+    if (this.#tick() - this.#lastSeenMs > this.#staleMs) return undefined;
     const recent = this.#recent.get(secret);
     if (recent !== undefined) return recent;
     const known = this.#known.get(digestOf(secret));
@@ -278,7 +288,7 @@ export class KeyRing {
     try {
       const row = await this.#database.one(REVISION);
       const revision = Number(row?.number ?? 0);
-      this.#lastSeenMs = performance.now();
+      this.#lastSeenMs = this.#tick();
       if (this.#lastSeenMs - this.#recentSinceTick > RECENT_MS) this.#forgetRecent();
       if (revision === this.#revision) return;
       this.#revision = revision;

@@ -119,12 +119,17 @@ Deno.test("Keys.adopt makes the environment's key the only one of its kind", asy
   await assertRejects(() => all.keys.adopt(owner, first), AccountError, "revoked");
 });
 
+/** One that nothing keeps from polling: what it holds never grows stale. */
+function ringOf(database: Database, { now }: { now: () => number }): KeyRing {
+  return new KeyRing(database, { now, tick: () => 0 });
+}
+
 Deno.test("KeyRing: a known key costs no database read", async () => {
   await using all = await open();
   const account = await all.accounts.create({ email: "ada@example.com" });
   const { secret } = await all.keys.issue(account);
   const { database, reads } = counting(all.database);
-  const ring = all.stack.adopt(new KeyRing(database, { now: all.now }), (one) => one.close());
+  const ring = all.stack.adopt(ringOf(database, all), (one) => one.close());
   await ring.refresh();
   await ring.identify([secret]);
   for (let index = 0; index < 100; index++) assert(!(ring.identify([secret]) instanceof Promise));
@@ -134,7 +139,7 @@ Deno.test("KeyRing: a known key costs no database read", async () => {
 Deno.test("KeyRing: an unknown key is asked for once until something changes", async () => {
   await using all = await open();
   const { database, reads } = counting(all.database);
-  const ring = all.stack.adopt(new KeyRing(database, { now: all.now }), (one) => one.close());
+  const ring = all.stack.adopt(ringOf(database, all), (one) => one.close());
   await ring.refresh();
   const unknown = `sk-${randomText(43)}`;
   for (let index = 0; index < 5; index++) {
@@ -151,7 +156,7 @@ const ENDS: Readonly<
 };
 
 for (const [what, end] of Object.entries(ENDS)) {
-  Deno.test(`KeyRing refuses within a second when ${what} by another process`, async () => {
+  Deno.test(`KeyRing refuses soon when ${what} by another process`, async () => {
     await using all = await open();
     const account = await all.accounts.create({ email: "ada@example.com" });
     const { secret } = await all.keys.issue(account);
@@ -169,7 +174,6 @@ for (const [what, end] of Object.entries(ENDS)) {
       caller,
     );
     await other.close();
-    // within a second on a machine that does nothing else
     await until(async () => {
       try {
         await ring.identify([secret]);
@@ -177,7 +181,7 @@ for (const [what, end] of Object.entries(ENDS)) {
       } catch {
         return true;
       }
-    }, { withinMs: 5_000 });
+    }, { what: "the refusal" });
   });
 }
 
@@ -195,7 +199,7 @@ Deno.test("KeyRing refuses a key from the instant it expires", async () => {
 Deno.test("KeyRing never reads the database for what is no key", async () => {
   await using all = await open();
   const { database, reads } = counting(all.database);
-  const ring = all.stack.adopt(new KeyRing(database, { now: all.now }), (one) => one.close());
+  const ring = all.stack.adopt(ringOf(database, all), (one) => one.close());
   for (
     const secret of [
       "",

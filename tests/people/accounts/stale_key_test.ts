@@ -2,7 +2,7 @@ import { Accounts, KeyRing, Keys } from "../../../src/people/accounts/mod.ts";
 import { DatabaseError, openDatabase } from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
-import { inTime, sleep, tempDir, until } from "../../fake/temp.ts";
+import { inTime, tempDir, until } from "../../fake/temp.ts";
 
 /** What a database does that has stopped answering. */
 const FAILURES: Readonly<Record<string, () => Promise<never>>> = {
@@ -35,14 +35,15 @@ for (const [what, failing] of Object.entries(FAILURES)) {
         },
       },
     });
-    const ring = new KeyRing(seen, { now: () => 1, pollMs: 50 });
+    let tick = 0;
+    const ring = new KeyRing(seen, { now: () => 1, pollMs: 50, tick: () => tick });
     try {
       await ring.refresh();
       await ring.identify([secret]);
       assert(!(ring.identify([secret]) instanceof Promise), "it is held");
       away.is = true;
       await keys.revoke(id);
-      await sleep(400); // more than three polls
+      tick += 200; // more than three polls
       for (let times = 0; times < 3; times++) {
         const found = ring.identify([secret]);
         assert(found instanceof Promise, "a copy that has grown stale was used");
