@@ -129,8 +129,8 @@ export class AccountLoan {
   isOpen = true;
   /** Whether the database knows that it has ended. */
   isReturned = false;
-  /** `performance.now()` of the last request. */
-  usedTick = performance.now();
+  /** Monotonic time of the last request, in milliseconds; kept by those who admit from it. */
+  usedTick = -Infinity;
 
   constructor(
     { accountId, keyId, loanId }: {
@@ -218,7 +218,6 @@ export class AccountLoan {
     }
     this.#held += credits;
     this.#asked += mostCredits;
-    this.usedTick = performance.now();
     const hold: LentHold = {
       requestId,
       keyId,

@@ -25,7 +25,7 @@ import type { Log } from "../../ground/telemetry/mod.ts";
 import { budgetRefusal } from "./budget_refusal.ts";
 import { creditsText } from "./credits_text.ts";
 import { type EndedHold, Hold, STEP_TOKENS } from "./hold.ts";
-import { Loans } from "./loans.ts";
+import { Loans, monotonicNow } from "./loans.ts";
 import { nearestWindow } from "./windows.ts";
 
 /** `Retry-After` for an account that is limited to one request at a time. */
@@ -54,6 +54,8 @@ export interface AdmissionOptions extends AdmissionSettings {
   readonly log: Log;
   /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
   readonly now: () => number;
+  /** Returns milliseconds that never go back, by which spans are measured; tests set it. Default: `performance.now()`. */
+  readonly monotonicNow?: (() => number) | undefined;
   /** Measures the offset to the database's clock again. */
   readonly syncClock?: () => Promise<void>;
   /** Requests of an account within a second from which on it gets a loan; tests set 0. */
@@ -91,17 +93,19 @@ export interface AdmittedRequest {
  */
 export class Admission {
   readonly #options: AdmissionOptions;
+  readonly #monotonicNow: () => number;
   #settings: AdmissionSettings;
   readonly #running = new SlotMap<string>();
   readonly #loans: Loans;
   #timer: ReturnType<typeof setInterval> | undefined;
   #keeping: Promise<void> = Promise.resolve();
-  /** Time of the last renewal, and since when there was no gap (`performance.now()`). */
+  /** Time of the last renewal, and since when there was no gap ({@linkcode AdmissionOptions.monotonicNow}). */
   #keptTick = -Infinity;
   #steadyTick = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+    this.#monotonicNow = options.monotonicNow ?? monotonicNow;
     this.#settings = options;
     this.#loans = new Loans(options);
   }
@@ -296,7 +300,7 @@ export class Admission {
   async keep(): Promise<void> {
     const { database, log, now, syncClock } = this.#options;
     const { tierList, leaseMs } = this.#settings;
-    const tick = performance.now();
+    const tick = this.#monotonicNow();
     // After a database outage, give other gateways time to renew their leases.
     if (tick - this.#keptTick > leaseMs / 2) this.#steadyTick = tick;
     try {
@@ -304,7 +308,7 @@ export class Admission {
       await renewHolds(database, this.#running.all(), leaseMs);
       await this.#loans.renew();
       // others may have waited as long as this did
-      const waited = performance.now() - tick > leaseMs / 4;
+      const waited = this.#monotonicNow() - tick > leaseMs / 4;
       if (!waited && tick - this.#steadyTick >= leaseMs / 2) {
         await reapHolds(database);
         await reapLoans(database);

@@ -53,6 +53,8 @@ export interface LoansOptions extends LoanSettings {
   readonly gatewayId: string;
   readonly log: Log;
   readonly now: () => number;
+  /** Returns milliseconds that never go back, by which spans are measured. Default: `performance.now()`. */
+  readonly monotonicNow?: (() => number) | undefined;
   /** Requests of an account within a second from which on it gets a loan; tests set 0. */
   readonly lendFrom?: number | undefined;
 }
@@ -78,6 +80,7 @@ interface Demand {
 /** The loans of this gateway: asks for them, renews and returns them. */
 export class Loans {
   readonly #options: LoansOptions;
+  readonly #monotonicNow: () => number;
   #settings: LoanSettings;
   readonly #loans = new Map<string, AccountLoan>();
   readonly #demand = new Map<string, Demand>();
@@ -85,7 +88,7 @@ export class Loans {
   readonly #returning = new Map<string, Promise<void>>();
   readonly #recalls = new Map<string, Promise<void>>();
   #renewedTick = -Infinity;
-  /** `performance.now()` of the last question that the database has answered. */
+  /** {@linkcode LoansOptions.monotonicNow} at the last question that the database has answered. */
   #heardTick = -Infinity;
   #isClosed = false;
   /** Whether the answer to a question was lost, so that there may be a loan that is not known here. */
@@ -95,6 +98,7 @@ export class Loans {
 
   constructor(options: LoansOptions) {
     this.#options = options;
+    this.#monotonicNow = options.monotonicNow ?? monotonicNow;
     this.#settings = options;
   }
 
@@ -113,6 +117,7 @@ export class Loans {
     if (loan === undefined || !this.#isUsable()) return undefined;
     const hold = loan.admit(draw);
     if (hold === undefined) return undefined;
+    loan.usedTick = this.#monotonicNow();
     if (loan.isLow) this.#ask(loan.accountId, draw);
     return { loan, hold };
   }
@@ -135,7 +140,7 @@ export class Loans {
 
   /** Whether what is lent of an account may be recalled: not if somebody did not return it a moment ago. */
   mayRecall(accountId: string): boolean {
-    return performance.now() >= (this.#demand.get(accountId)?.recallableTick ?? -Infinity);
+    return this.#monotonicNow() >= (this.#demand.get(accountId)?.recallableTick ?? -Infinity);
   }
 
   /** Returns this gateway's loan of an account, and waits until others have returned theirs. */
@@ -150,11 +155,11 @@ export class Loans {
 
   async #awaitReturns(accountId: string): Promise<void> {
     await this.giveBack(accountId);
-    const untilTick = performance.now() + RECALL_MS;
+    const untilTick = this.#monotonicNow() + RECALL_MS;
     while (await isRecalled(this.#options.database, accountId)) {
       await this.#look();
-      if (performance.now() >= untilTick) {
-        this.#demandOf(accountId).recallableTick = performance.now() + UNRETURNED_MS;
+      if (this.#monotonicNow() >= untilTick) {
+        this.#demandOf(accountId).recallableTick = this.#monotonicNow() + UNRETURNED_MS;
         return;
       }
       await delay(RETURNED_MS);
@@ -164,7 +169,7 @@ export class Loans {
   /** Counts a request that no loan covers, and asks for a loan if there are many of its account. */
   uncovered({ accountId, keyId, credits }: UncoveredRequest): void {
     const demand = this.#demandOf(accountId);
-    const tick = performance.now();
+    const tick = this.#monotonicNow();
     if (tick - demand.sinceTick > BUSY_MS) {
       demand.sinceTick = tick;
       demand.requests = 0;
@@ -186,7 +191,7 @@ export class Loans {
    * @throws {DatabaseError} If the database cannot be used; it is tried again.
    */
   async giveBack(accountId: string): Promise<void> {
-    this.#demandOf(accountId).askableTick = performance.now() + REFUSED_MS;
+    this.#demandOf(accountId).askableTick = this.#monotonicNow() + REFUSED_MS;
     await this.#asking.get(accountId);
     const loan = this.#loans.get(accountId);
     if (loan !== undefined) await this.#return(loan);
@@ -201,7 +206,7 @@ export class Loans {
   /** Renews all leases. Loans that the database does not know any more are given up. */
   async renew(): Promise<void> {
     const { database, gatewayId } = this.#options;
-    const tick = performance.now();
+    const tick = this.#monotonicNow();
     const before = [...this.#loans.values()];
     const renewed = await renewLoans(database, gatewayId, this.#settings.leaseMs);
     this.#renewedTick = tick;
@@ -230,7 +235,7 @@ export class Loans {
 
   /** Whether the database answers, and no other gateway can have taken the loans for abandoned. */
   #isUsable(): boolean {
-    const tick = performance.now();
+    const tick = this.#monotonicNow();
     return tick - this.#heardTick < SILENT_MS &&
       tick - this.#renewedTick < this.#settings.leaseMs * 3 / 4;
   }
@@ -240,7 +245,7 @@ export class Loans {
     if (demand === undefined) {
       if (this.#demand.size >= MAX_COUNTED) this.#demand.delete(this.#demand.keys().next().value!);
       demand = {
-        sinceTick: performance.now(),
+        sinceTick: this.#monotonicNow(),
         requests: 0,
         askableTick: -Infinity,
         recallableTick: -Infinity,
@@ -252,13 +257,13 @@ export class Loans {
 
   #ask(accountId: string, request: Pick<UncoveredRequest, "keyId" | "credits">): void {
     const demand = this.#demandOf(accountId);
-    const tick = performance.now();
+    const tick = this.#monotonicNow();
     if (this.#isClosed || tick < demand.askableTick || this.#asking.has(accountId)) return;
     demand.askableTick = tick + ASKED_MS;
     const asking = this.#lend(accountId, request, demand)
       .catch((error) => {
         this.#options.log.warn("no loan could be made", { error: String(error) });
-        demand.askableTick = performance.now() + REFUSED_MS;
+        demand.askableTick = this.#monotonicNow() + REFUSED_MS;
         this.#isUncertain = true;
         this.#close(accountId); // it may have grown
       })
@@ -275,7 +280,7 @@ export class Loans {
     const settings = this.#settings;
     const known = this.#loans.get(accountId);
     if (known?.isOpen === false) return;
-    const tick = performance.now();
+    const tick = this.#monotonicNow();
     const nowMs = now();
     const loanId = known?.id ?? newId("loan");
     const isJoined = known?.covers(keyId) ?? true;
@@ -298,8 +303,9 @@ export class Loans {
     if (loan === undefined) return;
     if (known === undefined) {
       if (this.#loans.size === 0) this.#renewedTick = this.#heardTick = tick;
-      const of = { accountId, keyId, loanId };
-      this.#loans.set(accountId, new AccountLoan(of, loan, { ...settings, nowMs }));
+      const made = new AccountLoan({ accountId, keyId, loanId }, loan, { ...settings, nowMs });
+      made.usedTick = tick;
+      this.#loans.set(accountId, made);
     } else known.renew(keyId, loan, nowMs);
     if (settings !== this.#settings) this.#close(accountId);
   }
@@ -320,7 +326,7 @@ export class Loans {
     if (this.#isUncertain && this.#asking.size === 0) await this.renew().catch(() => {}); // it is tried again
     if (this.#loans.size === 0) return;
     const { database, gatewayId } = this.#options;
-    const tick = performance.now();
+    const tick = this.#monotonicNow();
     const recalled = await recalledLoans(database, gatewayId).catch(() => undefined);
     if (recalled === undefined) return; // it cannot be used now
     this.#heardTick = tick;
@@ -374,3 +380,6 @@ export class Loans {
     await returnLoan(database, { accountId, gatewayId, loanId, ...this.#settings, requests: [] });
   }
 }
+
+/** The monotonic clock of the process. */
+export const monotonicNow = (): number => performance.now();

@@ -9,10 +9,10 @@ import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
-import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { tempDir } from "../../fake/temp.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 
-const LEASE_MS = 2_400;
+const LEASE_MS = 60_000;
 
 const ROUTES = {
   token: {
@@ -23,7 +23,7 @@ const ROUTES = {
   },
 };
 
-/** Gateways that share a server, as far as admission goes. */
+/** Gateways that share a server, as far as admission goes. Time passes for them, and their leases, when the test says so. */
 async function gateways(bench: LedgerBench) {
   await using dir = await tempDir();
   const file = `${dir.path}/sluice.jsonc`;
@@ -33,7 +33,18 @@ async function gateways(bench: LedgerBench) {
   const tierList = new TierList([{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }]);
   const made = await bench.account();
   const caller = { ...made, models: null } as unknown as Caller; // what admission looks at
-  const start = async (gatewayId: string, clockMs = 0) => {
+  const clock = { tick: 0 };
+  const all: { keep: () => Promise<void> }[] = [];
+  /** Lets time pass, in which each gateway keeps its leases as it does: those that cannot reach the database fail to. */
+  const pass = async (ms: number) => {
+    for (let passedMs = 0; passedMs < ms; passedMs += LEASE_MS / 4) {
+      for (const gateway of all) await gateway.keep();
+      clock.tick += LEASE_MS / 4;
+      const sql = "update holds set lease_until_ms = lease_until_ms - ?";
+      await bench.database.batch([{ sql, args: [LEASE_MS / 4] }]);
+    }
+  };
+  const start = async (gatewayId: string, ahead = { ms: 0 }) => {
     const way = { open: true };
     const admission = new Admission({
       database: guardedDatabase(bench.database, () => {
@@ -43,9 +54,11 @@ async function gateways(bench: LedgerBench) {
       gatewayId,
       leaseMs: LEASE_MS,
       log: SILENT,
-      now: () => Date.now() + clockMs,
+      now: () => Date.now() + ahead.ms,
+      monotonicNow: () => clock.tick,
     });
     await admission.start();
+    all.push(admission);
     const admit = (permittedOutput: number) =>
       admission.admit({
         requestId: newRequestId(Date.now()),
@@ -58,39 +71,41 @@ async function gateways(bench: LedgerBench) {
       }, () => {});
     return { way, admit, [Symbol.asyncDispose]: () => admission.close() };
   };
-  return { ...made, start };
+  return { ...made, start, pass };
 }
 
 Deno.test("a database that was away: who comes back first leaves the others time to renew their leases", async () => {
   await using bench = await ledgerBench("server");
-  const { accountId, start } = await gateways(bench);
+  const { accountId, start, pass } = await gateways(bench);
   await bench.grant(accountId, 100);
   await using first = await start("gw_first");
   await using second = await start("gw_second");
   const { hold } = await second.admit(100);
+  await pass(LEASE_MS); // steady
   first.way.open = second.way.open = false;
-  await sleep(1.5 * LEASE_MS);
+  await pass(1.5 * LEASE_MS);
   first.way.open = true;
-  await sleep(LEASE_MS / 3);
+  await pass(LEASE_MS / 4);
   second.way.open = true;
   for (let times = 0; times < 6; times++) {
+    await pass(LEASE_MS / 4);
     await assertRejects(() => first.admit(10), Refusal, "other requests hold part of it");
-    await sleep(LEASE_MS / 4);
   }
   assertEquals(hold.credits, 100);
   // one that does not come back is not waited for
   second.way.open = false;
-  await until(() => first.admit(10).then(() => true, () => false));
+  await pass(1.5 * LEASE_MS);
+  await first.admit(10);
 });
 
 Deno.test("leases go by the database's clock: gateways' own may differ by more than a lease", async () => {
   await using bench = await ledgerBench("server");
-  const { accountId, start } = await gateways(bench);
+  const { accountId, start, pass } = await gateways(bench);
   await bench.grant(accountId, 100);
-  await using _ahead = await start("gw_ahead", 600_000);
+  await using _ahead = await start("gw_ahead", { ms: 10 * LEASE_MS });
   await using behind = await start("gw_behind");
   await behind.admit(100);
-  await sleep(1.5 * LEASE_MS);
+  await pass(1.5 * LEASE_MS);
   assertEquals((await audit(bench.database)).holds, 1);
 });
 
@@ -111,11 +126,12 @@ Deno.test("a running request whose lease has ended holds anew what there is", as
 Deno.test("a growing hold takes nothing of what has expired", async () => {
   await using bench = await ledgerBench("file");
   const { accountId, start } = await gateways(bench);
-  await bench.grant(accountId, 5_000, Date.now() + 1_000);
+  const clock = { ms: 0 };
+  await bench.grant(accountId, 5_000, Date.now() + LEASE_MS);
   await bench.grant(accountId, 1_000);
-  await using one = await start("gw_one");
+  await using one = await start("gw_one", clock);
   const { hold } = await one.admit(20_000);
-  await sleep(1_100);
+  clock.ms += 2 * LEASE_MS;
   await hold.extend(4_096);
   // 4,096 were held, so they did not expire, and 904 of the expiring lot did
   assert(hold.credits <= 5_096, `${hold.credits}`);

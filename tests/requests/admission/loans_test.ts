@@ -12,9 +12,11 @@ import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { type LedgerBench, ledgerBench, settlePrice } from "../../fake/ledger.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
-import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { DEADLINE_MS, sleep, tempDir, until } from "../../fake/temp.ts";
+import { isProof, sized } from "../../tier.ts";
 
+const LEASE_MS = 60_000;
 const KINDS = ["file", "server"] as const;
 const WIDE: readonly Tier[] = [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }];
 
@@ -38,12 +40,18 @@ interface Running extends AdmittedRequest {
   readonly caller: { accountId: string; keyId: string };
 }
 
+/** What time it is, and what gateways measure spans by, where a test says so. */
+interface Clock {
+  nowMs: number;
+  tick?: number;
+}
+
 /** A gateway that shares a database with others, as far as admission goes. */
 class Gateway implements AsyncDisposable {
   readonly #bench: LedgerBench;
   readonly #database: Database;
   readonly #route: Route;
-  readonly #clock: { nowMs: number };
+  readonly #clock: Clock;
   readonly #admission: Admission;
   /** Whether the database can be reached. */
   isConnected = true;
@@ -53,7 +61,7 @@ class Gateway implements AsyncDisposable {
     { id, route, clock, tiers = WIDE }: {
       id: string;
       route: Route;
-      clock: { nowMs: number };
+      clock: Clock;
       tiers?: readonly Tier[];
     },
   ) {
@@ -69,9 +77,10 @@ class Gateway implements AsyncDisposable {
       database: this.#database,
       tierList: new TierList(tiers),
       gatewayId: id,
-      leaseMs: 60_000,
+      leaseMs: LEASE_MS,
       log: SILENT,
       now: () => clock.nowMs,
+      ...(clock.tick === undefined ? {} : { monotonicNow: () => clock.tick! }),
       lendFrom: 0,
     });
   }
@@ -138,38 +147,47 @@ async function lentCredits({ database }: LedgerBench): Promise<number> {
 }
 
 for (const kind of KINDS) {
-  Deno.test(`two gateways admit exactly as many requests as a rate window allows (${kind})`, async () => {
-    await using bench = await ledgerBench(kind);
-    const route = await tokenRoute();
-    const clock = { nowMs: Date.UTC(2030, 0, 1) };
-    const tiers = [{ above: 0, minute: 150, hour: 1e6, day: 1e6, account: { minute: 220 } }];
-    const made = await bench.account();
-    const callers = [made, { ...made, keyId: await bench.key(made.accountId) }];
-    await bench.grant(made.accountId, 1e9, null, clock.nowMs);
-    await using one = await new Gateway(bench, { id: "gw_one", route, clock, tiers }).start();
-    await using two = await new Gateway(bench, { id: "gw_two", route, clock, tiers }).start();
-    let drawn = 0;
-    for (let minute = 0; minute < 2; minute++) {
-      clock.nowMs += 60_000;
-      const admitted = callers.map(() => 0);
-      await Promise.all([one, two].flatMap((gateway) =>
-        Array.from({ length: 8 }, async (_, at) => {
-          for (let times = 0; times < 30; times++) {
-            const caller = callers[(at + times) % 2]!;
-            const running = await gateway.tries(caller, 1, "rate_exceeded");
-            if (running === undefined) continue;
-            admitted[callers.indexOf(caller)]!++;
-            if (running.hold.lent !== undefined) drawn++;
-            await gateway.settle(running, 1);
-          }
-        })
-      ));
-      assertEquals(admitted[0]! + admitted[1]!, 220, "of the account");
-      assert(Math.max(...admitted) <= 150, `of a key: ${admitted}`);
-    }
-    assert(drawn > 20, `${drawn} were admitted from loans`);
-    assertEquals((await audit(bench.database)).mismatches, []);
-  });
+  /** Over a server, the gate shows that no credit is spent twice. */
+  const again = { ignore: !isProof && kind === "server" };
+
+  Deno.test(
+    `two gateways admit exactly as many requests as a rate window allows (${kind})`,
+    again,
+    async () => {
+      await using bench = await ledgerBench(kind);
+      const route = await tokenRoute();
+      const clock = { nowMs: Date.UTC(2030, 0, 1) };
+      const tiers = [{ above: 0, minute: 150, hour: 1e6, day: 1e6, account: { minute: 220 } }];
+      const made = await bench.account();
+      const callers = [made, { ...made, keyId: await bench.key(made.accountId) }];
+      await bench.grant(made.accountId, 1e9, null, clock.nowMs);
+      await using one = await new Gateway(bench, { id: "gw_one", route, clock, tiers }).start();
+      await using two = await new Gateway(bench, { id: "gw_two", route, clock, tiers }).start();
+      let drawn = 0;
+      for (let minute = 0; minute < 2; minute++) {
+        clock.nowMs += 60_000;
+        const admitted = callers.map(() => 0);
+        await Promise.all(
+          [one, two].flatMap((gateway) =>
+            Array.from({ length: 8 }, async (_, at) => {
+              for (let times = 0; times < 30; times++) {
+                const caller = callers[(at + times) % 2]!;
+                const running = await gateway.tries(caller, 1, "rate_exceeded");
+                if (running === undefined) continue;
+                admitted[callers.indexOf(caller)]!++;
+                if (running.hold.lent !== undefined) drawn++;
+                await gateway.settle(running, 1);
+              }
+            })
+          ),
+        );
+        assertEquals(admitted[0]! + admitted[1]!, 220, "of the account");
+        assert(Math.max(...admitted) <= 150, `of a key: ${admitted}`);
+      }
+      assert(drawn > 20, `${drawn} were admitted from loans`);
+      assertEquals((await audit(bench.database)).mismatches, []);
+    },
+  );
 
   Deno.test(`two gateways spend exactly the credits that there are (${kind})`, async () => {
     await using bench = await ledgerBench(kind);
@@ -199,14 +217,18 @@ for (const kind of KINDS) {
     assertEquals([balance, mismatches, uncollected.credits], [0, [], 0]);
   });
 
-  Deno.test(`loans that move and gateways that die never spend a credit twice (${kind})`, async () => {
-    const seed = testSeed();
-    try {
-      await walk(kind, new Random(seed));
-    } catch (error) {
-      throw new Error(`SLUICE_TEST_SEED=${seed}`, { cause: error });
-    }
-  });
+  Deno.test(
+    `loans that move and gateways that die never spend a credit twice (${kind})`,
+    again,
+    async () => {
+      const seed = testSeed();
+      try {
+        await walk(kind, new Random(seed));
+      } catch (error) {
+        throw new Error(`SLUICE_TEST_SEED=${seed}`, { cause: error });
+      }
+    },
+  );
 }
 
 /** Random requests, growth, grants, take-backs, crashes and outages of three gateways. */
@@ -228,7 +250,7 @@ async function walk(kind: typeof KINDS[number], random: Random): Promise<void> {
   for (const gateway of gateways) stack.use(gateway);
   let charged = 0;
   let drawn = 0;
-  const steps = rounds(600, 3_000);
+  const steps = sized(400, 3_000);
   const request = async () => {
     const at = random.integer(0, gateways.length - 1);
     const gateway = gateways[at]!;
@@ -334,7 +356,7 @@ Deno.test("a take-back recalls what is lent while it waits for another gateway, 
     lotId,
     note: "why",
     atMs: clock.nowMs,
-    patienceMs: 20_000,
+    patienceMs: DEADLINE_MS,
   });
   const isRecalled = async () =>
     (await bench.database.all("select 1 from loans where recalled = 1")).length > 0;
@@ -371,7 +393,7 @@ Deno.test("nothing is lent of what has expired", async () => {
 Deno.test("a dead gateway's loan returns after its lease", async () => {
   await using bench = await ledgerBench("server");
   const route = await tokenRoute();
-  const clock = { nowMs: Date.UTC(2030, 0, 1) };
+  const clock = { nowMs: Date.UTC(2030, 0, 1), tick: 0 };
   const caller = await bench.account();
   await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
   await using dead = await new Gateway(bench, { id: "gw_dead", route, clock }).start();
@@ -380,17 +402,19 @@ Deno.test("a dead gateway's loan returns after its lease", async () => {
   dead.isConnected = false;
   await using other = await new Gateway(bench, { id: "gw_other", route, clock }).start();
   // what is lent is as good as held until then
-  const short = await other.admit(caller, 900);
+  const whole = async () => {
+    const passing = setInterval(() => clock.tick += 50, 10); // until it gives up that the dead one returns anything
+    return await other.admit(caller, 900).finally(() => clearInterval(passing));
+  };
+  const short = await whole();
   assertEquals(short.hold.credits, 499);
   await other.settle(short, 0);
   await bench.database.batch([{ sql: "update loans set lease_until_ms = 1" }]);
-  await until(async () => {
+  for (let times = 0; times < 4; times++) {
     await other.keep();
-    const { hold } = await other.admit(caller, 900);
-    hold.end();
-    await bench.database.batch([{ sql: "delete from holds" }]);
-    return hold.credits === 900;
-  }, { withinMs: 60_000 });
+    clock.tick += LEASE_MS / 4;
+  }
+  assertEquals((await whole()).hold.credits, 900);
 });
 
 Deno.test("a stream grows within a loan, and beyond it once the loan has been returned", async () => {
