@@ -6,6 +6,7 @@ import { checkResponsesStream } from "../../wire/dialects/legal_responses_stream
 import { eventsFor, linesOf } from "../../wire/dialects/responses_streams.ts";
 import { assertLedgerClean, customer } from "../../fake/customer.ts";
 import { startGateway } from "../../fake/gateway.ts";
+import { inTime } from "../../fake/temp.ts";
 import {
   chunk,
   completion,
@@ -157,7 +158,7 @@ for (const stream of [false, true]) {
       );
       let gone = false;
       connection.read(new Uint8Array(1)).then(() => gone = true, () => gone = true);
-      for (let times = 0; times < 600 && !gone; times++) {
+      while (!gone) {
         await connection.write(encoder.encode(stream ? sse(chunk({ content: "a" })) : " "));
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
@@ -165,11 +166,9 @@ for (const stream of [false, true]) {
     await using gateway = await startGateway({
       settings: { upstreams: { one: { url: upstream.url, timeouts: { totalMs: 500 } } } },
     });
-    const startedTick = performance.now();
-    const reply = await gateway.chat("Hi", { stream });
-    assertStringIncludes(await reply.text(), "upstream_unavailable");
-    const tookMs = performance.now() - startedTick;
-    assert(tookMs > 400 && tookMs < 15_000, `${tookMs} ms`);
+    const text = gateway.chat("Hi", { stream }).then((reply) => reply.text());
+    assertEquals(await inTime(text, 400, "waits"), "waits");
+    assertStringIncludes(await text, "upstream_unavailable"); // the upstream itself goes on without end
     await assertLedgerClean(gateway);
   });
 }

@@ -3,7 +3,7 @@
 import { Circuit } from "../../../src/requests/upstreams/circuit.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, type TestGateway, unreadChat } from "../../fake/gateway.ts";
-import { sleep, until } from "../../fake/temp.ts";
+import { DEADLINE_MS, until } from "../../fake/temp.ts";
 import {
   chunk,
   eventStream,
@@ -20,29 +20,40 @@ const framed = (text: string) => encoder.encode(`${text.length.toString(16)}\r\n
 const BEGUN = sse(chunk({ content: "well begun" }));
 const WHOLE = sse(chunk({ content: "Hi" }), chunk({}, "stop"), "[DONE]");
 
-function settingsOf(first: string, second: string) {
+function settingsOf(first: string, second: string, streamMs = DEADLINE_MS) {
   return {
-    upstreams: { a: { url: first, timeouts: { streamMs: 1_000 } }, b: { url: second } },
+    upstreams: { a: { url: first, timeouts: { streamMs } }, b: { url: second } },
     routes: {
       r: { targets: [{ upstream: "a", model: "x" }, { upstream: "b", model: "x" }] },
     },
   };
 }
 
-async function stream(gateway: TestGateway, more: object = {}) {
+async function stream(gateway: TestGateway, more: object = {}, onText = () => {}) {
   const reply = await gateway.chat("Hi", { model: "r", stream: true, ...more });
-  return { from: reply.headers.get("x-sluice-upstream"), text: await reply.text() };
+  let text = "";
+  for await (const piece of reply.body!.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    onText();
+  }
+  return { from: reply.headers.get("x-sluice-upstream"), text };
 }
 
-/** An upstream whose streams begin, then do this. */
+/** An upstream whose streams begin, then do this once the client has what they begin with. */
 function beginning(next: (connection: Deno.TcpConn) => Promise<void>) {
-  return rawServer(async (connection) => {
+  let delivered = Promise.withResolvers<void>();
+  const server = rawServer(async (connection) => {
     if (await readRequest(connection) === undefined) return;
-    await connection.write(encoder.encode(HEAD));
-    await connection.write(framed(BEGUN));
-    await sleep(30);
+    delivered = Promise.withResolvers();
+    await connection.write(encoder.encode(HEAD + new TextDecoder().decode(framed(BEGUN))));
+    await delivered.promise;
     await next(connection);
   });
+  return {
+    url: server.url,
+    delivered: () => delivered.resolve(),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 const BREAKS: Readonly<Record<string, (connection: Deno.TcpConn) => Promise<void>>> = {
@@ -63,22 +74,23 @@ for (const [what, next] of Object.entries(BREAKS)) {
     await using good = fakeUpstream(() => eventStream(WHOLE));
     await using gateway = await startGateway({
       now: () => startMs + passedMs,
-      settings: settingsOf(broken.url, good.url),
+      settings: settingsOf(broken.url, good.url, what === "falls silent" ? 500 : DEADLINE_MS),
     });
+    const streamed = () => stream(gateway, {}, broken.delivered);
     for (let times = 0; times < 5; times++) {
-      const { from, text } = await stream(gateway);
+      const { from, text } = await streamed();
       assertEquals(from, "a");
       assertStringIncludes(text, "upstream_unavailable");
     }
-    for (let times = 0; times < 3; times++) assertEquals((await stream(gateway)).from, "b");
+    for (let times = 0; times < 3; times++) assertEquals((await streamed()).from, "b");
     // the probe begins as well, and breaks off: it is rested at once, for longer
     passedMs = 6_000;
-    assertEquals((await stream(gateway)).from, "a");
-    assertEquals((await stream(gateway)).from, "b");
+    assertEquals((await streamed()).from, "a");
+    assertEquals((await streamed()).from, "b");
     passedMs = 13_000;
-    assertEquals((await stream(gateway)).from, "b", "twice as long");
+    assertEquals((await streamed()).from, "b", "twice as long");
     passedMs = 18_500;
-    assertEquals((await stream(gateway)).from, "a");
+    assertEquals((await streamed()).from, "a");
   });
 }
 
@@ -137,23 +149,31 @@ Deno.test("a break that is caused by the client's slow reading does not rest a t
     ...JSON.parse(chunk({ content: "word ".repeat(20) })),
     pad: "x".repeat(8_000),
   }));
-  // breaks what is not read for a second, as servers do
+  // breaks what is not read, as servers do
+  let broken = 0;
   await using first = rawServer(async (connection) => {
     if (await readRequest(connection) === undefined) return;
     await connection.write(encoder.encode(HEAD));
-    const untilTick = performance.now() + 3_500;
-    const patience = setTimeout(() => connection.close(), 3_500);
+    let looks = 0;
+    const patience = setInterval(() => {
+      if (++looks < 25) return; // so often it could have gone on since
+      clearInterval(patience);
+      connection.close();
+      broken++;
+    }, 100);
     try {
-      while (performance.now() < untilTick) {
+      while (true) {
         let left = framed(event);
         while (left.length > 0) left = left.subarray(await connection.write(left));
+        looks = 0;
       }
     } finally {
-      clearTimeout(patience);
+      clearInterval(patience);
     }
   });
   await using second = fakeUpstream(() => eventStream(WHOLE));
   await using gateway = await startGateway({ settings: settingsOf(first.url, second.url) });
+  const streams = 6;
   const slow = async () => {
     using connection = await unreadChat(gateway, {
       model: "r",
@@ -161,7 +181,7 @@ Deno.test("a break that is caused by the client's slow reading does not rest a t
       max_tokens: 100_000,
       messages: [{ role: "user", content: "Hi" }],
     });
-    await sleep(4_500);
+    await until(() => broken === streams, { what: "the upstream's breaks" });
     const buffer = new Uint8Array(65_536);
     let tail = "";
     while (!tail.includes('"error"') && !tail.includes("[DONE]")) {
@@ -170,7 +190,7 @@ Deno.test("a break that is caused by the client's slow reading does not rest a t
       tail = tail.slice(-1_000) + new TextDecoder().decode(buffer.subarray(0, size));
     }
   };
-  await Promise.all(Array.from({ length: 6 }, slow));
+  await Promise.all(Array.from({ length: streams }, slow));
   await until(() => gateway.gateway.inFlight.count === 0);
   const { from } = await gateway.chat("Hi", { model: "r", stream: true, max_tokens: 5 })
     .then(async (reply) => {

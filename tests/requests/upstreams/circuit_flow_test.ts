@@ -4,7 +4,7 @@ import type { SettingsInput } from "../../../src/settings/config/mod.ts";
 import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
-import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { DEADLINE_MS, inTime, sleep, tempDir, until } from "../../fake/temp.ts";
 import { completion, fakeUpstream, rawServer, readRequest } from "../../fake/upstream.ts";
 
 /** Longer than any rest. */
@@ -51,9 +51,11 @@ function closedPort(): string {
   return `http://127.0.0.1:${port}/v1`;
 }
 
-const timeouts = { connectMs: 2_000, readMs: 4_000, headersMs: HEADERS_MS };
+/** Who waits for more than the headers' timeout waits for ever. */
+const TIMEOUTS = { connectMs: DEADLINE_MS, readMs: 10 * DEADLINE_MS, headersMs: HEADERS_MS };
 
-function twoTargets(first: string, second: string): SettingsInput {
+function twoTargets(first: string, second: string, headersMs = HEADERS_MS): SettingsInput {
+  const timeouts = { ...TIMEOUTS, headersMs };
   return {
     upstreams: { first: { url: first, timeouts }, second: { url: second, timeouts } },
     routes: {
@@ -64,11 +66,11 @@ function twoTargets(first: string, second: string): SettingsInput {
   } as SettingsInput;
 }
 
-/** Asks so often at once; answers how many were not answered 200. */
+/** Asks so often at once; answers how many were not answered 200, and fails if some wait for ever. */
 async function errorsOf(gateway: TestGateway, times: number): Promise<number> {
-  const statuses = await Promise.all(
-    Array.from({ length: times }, () => statusOf(gateway.chat("Hi"))),
-  );
+  const all = Promise.all(Array.from({ length: times }, () => statusOf(gateway.chat("Hi"))));
+  const statuses = await inTime(all, DEADLINE_MS, undefined);
+  assert(statuses !== undefined, "some wait for a target that hangs");
   return statuses.filter((status) => status !== 200).length;
 }
 
@@ -101,13 +103,10 @@ for (const { first: kind, detectedAfter, mayLose } of ROWS) {
     }
     const round = async (what: string, most: number) => {
       const before = first.asked;
-      const startedTick = performance.now();
       const errors = await errorsOf(gateway, AT_ONCE);
-      const tookMs = performance.now() - startedTick;
       assert(errors <= Math.min(most, mayLose), `${what}: ${errors} of ${AT_ONCE} failed`);
       const asked = first.asked - before;
       assert(asked <= most, `${what}: ${asked} of ${AT_ONCE} were put to the first target`);
-      assert(tookMs < 3_000, `${what}: ${tookMs} ms`);
     };
     await round("known", 0);
     for (let rest = 0; rest < 3; rest++) {
@@ -122,9 +121,7 @@ Deno.test("a first target that hangs while many ask it at once: each goes on to 
   await using first = target("hang");
   await using second = fakeUpstream(() => completion("ok"));
   await using gateway = await startGateway({ settings: twoTargets(first.url, second.url) });
-  const startedTick = performance.now();
   assertEquals(await errorsOf(gateway, AT_ONCE), 0);
-  assert(performance.now() - startedTick < 3_000);
 });
 
 Deno.test("while the probe waits others go elsewhere; one that is answered brings the traffic back", async () => {
@@ -132,7 +129,7 @@ Deno.test("while the probe waits others go elsewhere; one that is answered bring
   await using first = target("hang");
   await using second = fakeUpstream(() => completion("ok"));
   await using gateway = await startGateway({
-    settings: twoTargets(first.url, second.url),
+    settings: twoTargets(first.url, second.url, 2_000), // the first one answers later on, on a busy machine
     now: () => Date.now() + skewMs,
   });
   const upstreamOf = async () => {
@@ -150,7 +147,7 @@ Deno.test("while the probe waits others go elsewhere; one that is answered bring
   first.behaviour = "answer";
   assertEquals(await upstreamOf(), "second", "it rests again");
   skewMs += AFTER_REST_MS;
-  await until(async () => await upstreamOf() === "first");
+  assertEquals(await upstreamOf(), "first");
   for (let times = 0; times < 5; times++) assertEquals(await upstreamOf(), "first");
 });
 
@@ -193,7 +190,7 @@ Deno.test("timeouts.headersMs is for failover: nobody else to ask, and the reply
     return completion("ok");
   });
   {
-    const settings = { upstreams: { only: { url: slow.url, timeouts } } } as SettingsInput;
+    const settings = { upstreams: { only: { url: slow.url, timeouts: TIMEOUTS } } };
     await using gateway = await startGateway({ settings });
     assertEquals(await statusOf(gateway.chat("Hi")), 200);
   }

@@ -1,5 +1,9 @@
 import { simulateHttp } from "../../../src/requests/upstreams/mod.ts";
+import { readDirectives, withoutDirectives } from "../../../src/requests/simulator/directives.ts";
+import { ownText } from "../../../src/requests/simulator/own_text.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { assertGrowsLinearly } from "../../growth.ts";
+import { PROOF } from "../../tier.ts";
 
 function ask(prompt: string, more: Record<string, unknown> = {}): Promise<Response> {
   return simulateHttp(
@@ -268,20 +272,29 @@ Deno.test("simulate reads results and text of one message as one turn's", async 
   assertEquals((await reply.json()).content, [{ type: "text", text: "done" }]);
 });
 
-for (
-  const [what, text] of Object.entries({
-    elements: "<a>".repeat(300_000),
-    directives: "[[a".repeat(300_000),
-    "elements that close": "<a></a>".repeat(200_000),
-    both: "<a>[[a".repeat(150_000) + "]]",
-    fences: "```\n".repeat(200_000),
-  })
-) {
-  Deno.test(`simulate takes no long time over a long text of ${what}`, async () => {
-    const startedMs = performance.now();
-    await called(text);
-    const tookMs = performance.now() - startedMs;
-    assert(tookMs < 5_000, `${tookMs} ms`);
+/** Texts in which each beginning could be looked for an end of. */
+const LONG_TEXTS: Readonly<Record<string, (length: number) => string>> = {
+  elements: (length) => "<a>".repeat(length),
+  directives: (length) => "[[a".repeat(length),
+  "elements that close": (length) => "<a></a>".repeat(length),
+  both: (length) => "<a>[[a".repeat(length) + "]]",
+  fences: (length) => "```\n".repeat(length),
+};
+
+for (const [what, textOf] of Object.entries(LONG_TEXTS)) {
+  Deno.test(`simulate reads a long text of ${what}`, async () => {
+    assertEquals(await called(textOf(200_000)), []);
+  });
+
+  Deno.test(`simulate takes no time that grows with the square of a text of ${what}`, PROOF, () => {
+    // a million characters are read, which takes a second for some, and none beyond
+    assertGrowsLinearly(4_000_000, (length) => {
+      const text = textOf(length);
+      return () => {
+        withoutDirectives(ownText([text]));
+        readDirectives(ownText([text]), 0);
+      };
+    });
   });
 }
 

@@ -2,10 +2,11 @@
 
 import { assert, assertEquals } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
 import { writeAll } from "../../fake/raw_http.ts";
-import { inTime, sleep } from "../../fake/temp.ts";
+import { DEADLINE_MS, inTime, sleep, until } from "../../fake/temp.ts";
 import { rawServer, readRequest } from "../../fake/upstream.ts";
+import { sized } from "../../tier.ts";
 
 const reply = (content: string) => {
   const body = JSON.stringify({
@@ -43,7 +44,7 @@ Deno.test("interim responses that nobody asked for, and trailers, are no failure
     }
   });
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-  for (let round = 0; round < rounds(40, 500); round++) {
+  for (let round = 0; round < sized(40, 500); round++) {
     const response = await gateway.chat("Hi");
     const text = await response.text();
     assertEquals(response.status, 200, `seed ${seed}, round ${round}: ${text}`);
@@ -57,7 +58,7 @@ Deno.test("more interim responses than there may be are a failure, and end", asy
     while (await writeAll(connection, "HTTP/1.1 100 Continue\r\n\r\n".repeat(100)));
   });
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-  const response = await inTime(gateway.chat("Hi"), 10_000, "late" as const);
+  const response = await inTime(gateway.chat("Hi"), DEADLINE_MS, "late" as const);
   assert(response !== "late");
   assertEquals(response.status, 503);
   await response.body?.cancel();
@@ -68,7 +69,8 @@ for (const pool of ["shared", "account", "none"] as const) {
   Deno.test(`a second, unasked reply does not reach ${whose}: pool ${pool}`, async () => {
     const seed = testSeed();
     const random = new Random(seed);
-    await using upstream = rawServer(async (connection) => {
+    let ended = 0;
+    const converse = async (connection: Deno.TcpConn) => {
       for (let sent = ""; (sent = await readRequest(connection) ?? "") !== "";) {
         const prompt = /for (one|other)/.exec(sent)![0];
         const { body, framed } = reply(`asked ${prompt}`);
@@ -81,7 +83,8 @@ for (const pool of ["shared", "account", "none"] as const) {
         await sleep(random.integer(0, 10));
         await writeAll(connection, unasked);
       }
-    });
+    };
+    await using upstream = rawServer((connection) => converse(connection).finally(() => ended++));
     await using gateway = await startGateway({
       settings: {
         upstreams: { up: { url: upstream.url, pool } },
@@ -92,7 +95,8 @@ for (const pool of ["shared", "account", "none"] as const) {
     const account = await accounts.create({ email: "other@example.com" });
     await sales.grant(account, { credits: 1_000 });
     const other = (await keys.issue(account, {})).secret;
-    for (let round = 0; round < rounds(30, 300); round++) {
+    for (let round = 0; round < sized(30, 300); round++) {
+      const before = ended;
       const [name, key] = random.pick([["one", gateway.key], ["other", other]] as const);
       const response = await gateway.chat(`for ${name}`, {}, { key });
       const text = await response.text();
@@ -101,7 +105,11 @@ for (const pool of ["shared", "account", "none"] as const) {
       assert(text.includes(`asked for ${name}"`), why);
       if (pool !== "account") assert(!text.includes("unasked"), why);
       // over a shared connection, what comes while a request is on its way cannot be told from its reply
-      if (pool === "shared") await sleep(30);
+      if (pool === "shared") {
+        await until(() => ended > before, {
+          what: "the end of a connection that says something unasked",
+        });
+      }
     }
   });
 }
