@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../a
 import { audit } from "../../../src/money/ledger/mod.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway, statusOf, usageRecords } from "../../fake/gateway.ts";
-import { sleep } from "../../fake/temp.ts";
+import { sleep, until } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
 const encoder = new TextEncoder();
@@ -695,8 +695,9 @@ Deno.test("a good key of a disabled account is told where it stands", async () =
   await using gateway = await startGateway();
   const { email, keys: [key] } = await customer(gateway, 40);
   await gateway.gateway.accounts.disable(email);
-  await sleep(1_000); // within which it is noticed
-  const reply = await gateway.chat("Hello", {}, { key: key! });
+  const ask = () => gateway.chat("Hello", {}, { key: key! });
+  await until(async () => await statusOf(ask()) === 403, { what: "the end of the account" });
+  const reply = await ask();
   assertEquals([reply.status, (await reply.json()).error.code], [403, "permission_denied"]);
   assertEquals(reply.headers.get("x-credits-remaining"), "40");
   assert(reply.headers.has("x-ratelimit-limit"));

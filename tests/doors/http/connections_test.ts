@@ -6,6 +6,7 @@ import { CoarseTimers } from "../../../src/ground/platform/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { connectTo, readReply, writeAll } from "../../fake/raw_http.ts";
 import { sleep, until } from "../../fake/temp.ts";
+import { sized } from "../../tier.ts";
 
 const IDLE_MS = 50;
 const REQUEST = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -28,10 +29,9 @@ async function connectFrom(localPort: number, to: Deno.TcpListener) {
   return { client, server: await to.accept() };
 }
 
-/** Keeps the process busy. */
+/** Keeps the thread from all else. */
 function block(ms: number): void {
-  const untilTick = performance.now() + ms;
-  while (performance.now() < untilTick);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 Deno.test("a connection is not idle once its next request has come, whether or not it was read", async () => {
@@ -49,7 +49,7 @@ Deno.test("a connection is not idle once its next request has come, whether or n
   );
   const { port } = server.addr as Deno.NetAddr;
   try {
-    for (let turn = 0; turn < 24; turn++) {
+    for (let turn = 0; turn < sized(8, 24); turn++) {
       using connection = await connectTo(`http://127.0.0.1:${port}`);
       await writeAll(connection, REQUEST);
       assertEquals((await readReply(connection)).status, 200);
@@ -67,10 +67,13 @@ Deno.test("a connection is not idle once its next request has come, whether or n
     using idle = await connectTo(`http://127.0.0.1:${port}`);
     await writeAll(idle, REQUEST);
     await readReply(idle);
-    await sleep(2 * IDLE_MS);
-    await sleep(4 * IDLE_MS); // what the last turn has begun is over
-    connections.makeRoom(port);
-    assertEquals(await idle.read(new Uint8Array(1)), null, "an idle one is closed");
+    let end: number | null | undefined;
+    const reading = idle.read(new Uint8Array(1)).then((size) => end = size);
+    await until(() => {
+      connections.makeRoom(port);
+      return end !== undefined;
+    }, { what: "the end of an idle connection" });
+    assertEquals(await reading, null, "an idle one is closed");
   } finally {
     connections.close();
     timers.close();
@@ -85,6 +88,9 @@ Deno.test({
   async fn() {
     const sockets = Sockets.open()!;
     const timers = new CoarseTimers();
+    let looks = 0;
+    const hasLeft = sockets.hasLeft.bind(sockets);
+    sockets.hasLeft = (descriptor) => (looks++, hasLeft(descriptor));
     const connections = new Connections({ sockets, timers, idleMs: 60_000 });
     using one = Deno.listen({ port: 0, hostname: "127.0.0.1" });
     using other = Deno.listen({ port: 0, hostname: "127.0.0.1" });
@@ -98,14 +104,18 @@ Deno.test({
         const [client, stranger] = first === one ? [mine, same] : [same, mine];
         const { remoteAddr } = client.server;
         let left = 0;
+        const looked = async (times: number) => {
+          const from = looks;
+          await until(() => looks >= from + times, { what: "a look at the connection" });
+        };
         connections.watch(peerFrom(remoteAddr)!, () => left++);
-        await sleep(300); // it is found
+        await looked(1); // it is found
         stranger.client.destroy();
         stranger.server.close();
-        await sleep(600);
+        await looked(2);
         assertEquals(left, 0);
         client.client.destroy();
-        await until(() => left === 1, { what: "be noticed" });
+        await until(() => left === 1, { what: "the disconnect" });
         client.server.close();
       }
     } finally {
@@ -153,7 +163,7 @@ Deno.test("a listener that ends is noticed, whether or not it was ever seen that
   /** Waits until all were looked at since now. */
   const looked = async () => {
     const from = looks;
-    await until(() => looks >= from + 2, { withinMs: 30_000 });
+    await until(() => looks >= from + 2, { what: "two looks at all listeners" });
   };
   const { port } = freed();
   const open = () => Deno.listen({ port, hostname: "127.0.0.1", reusePort: true });
@@ -185,7 +195,7 @@ Deno.test("a listener that ends is noticed, whether or not it was ever seen that
         }
       },
     ),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: sized(3, 8), endOnFailure: true },
   );
   timers.close();
   sockets.close();

@@ -9,6 +9,7 @@ import { checkResponseObject, checkResponsesStream } from "../../wire/dialects/l
 import { environment, exampleArgs } from "../../fake/command.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { tempDir } from "../../fake/temp.ts";
+import { PROOF } from "../../tier.ts";
 
 /** A route for embeddings, which no gateway has by itself. */
 const EMBEDDINGS = { e: { kind: "embeddings" as const } };
@@ -202,7 +203,7 @@ console.log(JSON.stringify({
 }));
 `;
 
-Deno.test("a generated TypeScript client drives the gateway", async () => {
+Deno.test("a generated TypeScript client drives the gateway", PROOF, async () => {
   await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });
   await using dir = await tempDir();
   const document = await (await fetch(`${gateway.url}/openapi.json`)).json();

@@ -39,11 +39,11 @@ Deno.test("the next turn waits until the client has read the errors of those bef
   const frame = JSON.stringify({ type: "response.create", model: "m", input: "x" });
   socket.onmessage!({ data: frame });
   socket.onmessage!({ data: frame });
-  await until(() => requests === 1);
+  await until(() => requests === 1, { what: "the first request" });
   await sleep(100);
   assertEquals(requests, 1);
   socket.bufferedAmount = 0;
-  await until(() => requests === 2);
+  await until(() => requests === 2, { what: "the second request" });
   socket.bufferedAmount = 0;
   await sleep(50);
 });
