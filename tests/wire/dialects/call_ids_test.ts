@@ -10,6 +10,7 @@ import {
 } from "../../../src/wire/dialects/mod.ts";
 import { clientId, legalId, upstreamId } from "../../../src/wire/dialects/neutral/call_ids.ts";
 import { assert, assertEquals, assertMatch } from "../../assert.ts";
+import { sized } from "../../tier.ts";
 import {
   chatToMessages,
   contextOf,
@@ -59,7 +60,7 @@ Deno.test("an upstream's id is legal for its client and is restored (property)",
         assertEquals(own, id, "what is legal stays");
       }
     }),
-    { numRuns: 5_000 },
+    { numRuns: sized(1_000, 5_000) },
   );
 });
 
@@ -73,7 +74,7 @@ Deno.test("no two ids become one (property)", () => {
       assertEquals(legalId(a) === legalId(b), a === b);
       assertEquals(legalId(own[0]!) === legalId(own[1]!), same);
     }),
-    { numRuns: 5_000 },
+    { numRuns: sized(1_000, 5_000) },
   );
 });
 
@@ -186,7 +187,7 @@ Deno.test("a conversation of a messages client: legal and unique ids, and each u
         if (options === STRICT) assertEquals(new Set(legal).size, seen.length);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });
 
@@ -223,7 +224,7 @@ Deno.test("a chat client's history, whoever wrote its ids, is legal and unique f
         }
       }
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { CustomInput } from "../../../src/wire/dialects/responses/custom_input.ts";
 import { GrowingText } from "../../../src/wire/dialects/responses/growing_text.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { sized } from "../../tier.ts";
 
 /** The input in these pieces of arguments. */
 function inputOf(pieces: readonly string[]): string {
@@ -76,7 +77,8 @@ function escaped(json: string): string {
 }
 
 Deno.test("the input of a custom tool is what JSON.parse finds, however it is cut", () => {
-  const other = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue());
+  const value = fc.jsonValue(sized({ maxDepth: 2 }, {}));
+  const other = fc.dictionary(fc.string({ unit: "binary" }), value, sized({ maxKeys: 4 }, {}));
   fc.assert(
     fc.property(
       fc.string({ unit: "binary" }),
@@ -92,7 +94,7 @@ Deno.test("the input of a custom tool is what JSON.parse finds, however it is cu
         assertEquals(inputOf(cut(args, places)), JSON.parse(args).input);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });
 
@@ -122,7 +124,7 @@ Deno.test("any arguments give the same input however they are cut, and as they c
     fc.property(args, fc.array(fc.nat(200)), (text, places) => {
       assertEquals(inputOf(cut(text, places)), inputOf([text]));
     }),
-    { numRuns: 1_000 },
+    { numRuns: sized(200, 1_000) },
   );
 });
 

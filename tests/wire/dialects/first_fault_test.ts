@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { firstFault } from "../../../src/wire/dialects/first_fault.ts";
 import { requestSchemas } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { sized } from "../../tier.ts";
 
 const scalar = fc.constantFrom<unknown>(
   ...["", "text", "user", "assistant", "tool", "function", "base64", "auto", "json_schema", "m"],
@@ -39,7 +40,7 @@ for (const [name, schema] of Object.entries(requestSchemas)) {
           `${path} is none of ${parsed.error!.issues.map((issue) => issue.path)}`,
         );
       }),
-      { numRuns: 2_000 },
+      { numRuns: sized(400, 2_000) },
     );
   });
 }

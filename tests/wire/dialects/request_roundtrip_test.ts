@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { type JsonObject } from "../../../src/wire/dialects/mod.ts";
 import { chatToMessages, messagesToChat, parseChat, parseMessages } from "./ends.ts";
 import { assertEquals } from "../../assert.ts";
+import { sized } from "../../tier.ts";
 
 const OPTIONS = { model: "m", upstream: "up", permittedOutput: 500, shaping: {} };
 
@@ -121,7 +122,7 @@ Deno.test("a chat request → messages → chat is the same request (property)",
       const body = chatBody(asked);
       assertEquals<unknown>(toChat(toMessages(body)), body);
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });
 
@@ -131,6 +132,6 @@ Deno.test("a messages request → chat → messages is the same request (propert
       const body = toMessages(chatBody(asked));
       assertEquals<unknown>(toMessages(toChat(body)), body);
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });

@@ -10,6 +10,7 @@ import {
 } from "../../../src/wire/dialects/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
+import { sized } from "../../tier.ts";
 import { clientStream, contextOf, SEALER } from "./ends.ts";
 import { checkResponseObject } from "./legal_responses.ts";
 import { checkResponsesStream } from "./legal_responses_stream.ts";
@@ -298,7 +299,7 @@ Deno.test("a stream that breaks off, fails or is no responses stream ends in res
         assert(failed);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: sized(100, 300) },
   );
 });
 
@@ -310,7 +311,7 @@ Deno.test("any events in any order give a legal stream (property)", () => {
         .toSorted((a, b) => a.at - b.at).map(({ event }) => event);
       checkResponsesStream(carried(linesOf([...shuffled, events.at(-1)!])), { repeats: false });
     }),
-    { numRuns: 300 },
+    { numRuns: sized(100, 300) },
   );
 });
 

@@ -12,6 +12,7 @@ import {
 import { toolTable } from "../../../src/wire/dialects/responses/tools.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert } from "../../assert.ts";
+import { PROOF, sized } from "../../tier.ts";
 import {
   countInput,
   parseCompact,
@@ -224,7 +225,7 @@ Deno.test("responses: every text of a legal request is in what upstreams of both
         }
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: sized(200, 1_000) },
   );
 });
 
@@ -247,7 +248,7 @@ Deno.test("responses: every text of a conversation is in the request for its sum
         for (const one of texts) assert(written.includes(one), `${one} is not in ${written}`);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });
 
@@ -332,7 +333,7 @@ function process(body: unknown, routes = ROUTES, parsers = [parseResponses, pars
 Deno.test("responses: any JSON at all is a request or a refusal (property)", () => {
   // as it is read from a body: fast-check's own objects may be without a prototype
   const read = (body: unknown) => process(JSON.parse(JSON.stringify(body)));
-  fc.assert(fc.property(anyBody, read), { numRuns: 3_000 });
+  fc.assert(fc.property(anyBody, read), { numRuns: sized(600, 3_000) });
 });
 
 const ITEMS = 60_000;
@@ -466,11 +467,15 @@ const HOSTILE: readonly { name: string; body: () => JsonObject }[] = [
 ];
 
 for (const { name, body } of HOSTILE) {
-  Deno.test(`responses: what ${ITEMS} ${name} take grows with their number only`, () => {
-    assertGrowsLinearly(ITEMS, (size) => {
-      itemCount = size;
-      const hostile = { model: "m", ...body() };
-      return () => process(hostile, ROUTES.slice(-1), [parseResponses]);
-    });
+  const hostile = (size: number) => {
+    itemCount = size;
+    const request = { model: "m", ...body() };
+    return () => process(request, ROUTES.slice(-1), [parseResponses]);
+  };
+
+  Deno.test(`responses: thousands of ${name} are a request or a refusal`, () => hostile(10_000)());
+
+  Deno.test(`responses: what ${ITEMS} ${name} take grows with their number only`, PROOF, () => {
+    assertGrowsLinearly(ITEMS, hostile);
   });
 }

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { type JsonObject } from "../../../src/wire/dialects/mod.ts";
 import { toolTable } from "../../../src/wire/dialects/responses/tools.ts";
 import { assert, assertEquals, assertMatch } from "../../assert.ts";
+import { sized } from "../../tier.ts";
 import { parseResponses, responsesToChat, responsesToMessages } from "./ends.ts";
 
 const OPTIONS = { model: "m", upstream: "up", permittedOutput: 500, shaping: {} };
@@ -317,6 +318,6 @@ Deno.test("responses tools: names are legal, unique and reversible, whatever too
         assertEquals(offers.length, new Set(clientTools(tools)).size);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });

@@ -4,6 +4,7 @@ import { TurnEvents } from "../../../src/wire/dialects/responses/turn_events.ts"
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assertEquals, assertThrows } from "../../assert.ts";
 import { Random } from "../../fake/random.ts";
+import { PROOF } from "../../tier.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -114,14 +115,18 @@ Deno.test("any JSON object keeps its meaning, however it is written", () => {
   }
 });
 
-Deno.test("a hostile frame of 16 MB is looked through once", () => {
-  for (const piece of ["[", "{", '"\\\\', "1,", " ", '\\"', '"",']) {
-    assertGrowsLinearly(16 * 1_048_576, (size) => {
-      const text = `{"type":"response.create","input":[${piece.repeat(size / piece.length)}`;
-      return () => void assertThrows(() => readTurnFrame(text), Refusal);
-    });
-  }
-});
+for (const piece of ["[", "{", '"\\\\', "1,", " ", '\\"', '"",']) {
+  const hostile = (size: number) => {
+    const text = `{"type":"response.create","input":[${piece.repeat(size / piece.length)}`;
+    return () => void assertThrows(() => readTurnFrame(text), Refusal);
+  };
+
+  Deno.test(`a hostile frame of 16 MB is refused: ${piece}`, () => hostile(16 * 1_048_576)());
+
+  Deno.test(`a hostile frame is looked through once: ${piece}`, PROOF, () => {
+    assertGrowsLinearly(16 * 1_048_576, hostile);
+  });
+}
 
 Deno.test("the events of a stream become frames, however its bytes are cut", () => {
   const event = (type: string, more: object) =>

@@ -545,7 +545,7 @@ Deno.test("any events in any pieces become a legal stream", () => {
         assertEquals(calls.length, named.size, "no call is lost");
       },
     ),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });
 
@@ -586,7 +586,7 @@ Deno.test("a whole reply is what its stream ends with, however that was cut and 
         assertEquals(wellFormed(unsealed(whole)), unsealed(streamed.response));
       },
     ),
-    { numRuns: 300 },
+    { numRuns: sized(100, 300) },
   );
 });
 

@@ -19,7 +19,7 @@ import {
 import { parseJson } from "../../../src/wire/json/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assertGrowsLinearly } from "../../growth.ts";
-import { PROOF } from "../../tier.ts";
+import { PROOF, sized } from "../../tier.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../assert.ts";
 import { checkChatStream, checkMessagesStream, eventsOf, type Rebuilt } from "./legal_streams.ts";
 
@@ -452,7 +452,7 @@ Deno.test("a legal chat stream → messages → chat rebuilds to the same messag
         stopReason: calls.length > 0 ? "tool_calls" : "stop",
       });
     }),
-    { numRuns: 300 },
+    { numRuns: sized(100, 300) },
   );
 });
 
@@ -524,7 +524,7 @@ Deno.test("a thousand malformed chat streams never become an ill-formed messages
     fc.property(fc.array(oddEvent, { maxLength: 12 }), (events) => {
       checkMessagesStream(translate(messagesToChat, events.join("")));
     }),
-    { numRuns: 1_000 },
+    { numRuns: sized(200, 1_000) },
   );
 });
 
@@ -545,7 +545,7 @@ Deno.test("a thousand malformed chat streams carried to chat: calls are told apa
         }
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: sized(200, 1_000) },
   );
 });
 
@@ -615,7 +615,7 @@ Deno.test("a thousand malformed messages streams never become an ill-formed chat
         .join("");
       checkChatStream(translate(chatToMessages, text));
     }),
-    { numRuns: 1_000 },
+    { numRuns: sized(200, 1_000) },
   );
 });
 

@@ -4,7 +4,8 @@ import type { DialectName, JsonObject, ParsedRequest } from "../../../src/wire/d
 import { type AllowedExtras, applyExtras, NO_EXTRAS } from "../../../src/wire/extras/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../assert.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
 
 function apply(dialect: DialectName, body: JsonObject, allow: Partial<AllowedExtras> = {}) {
   const request = { body } as unknown as ParsedRequest;
@@ -256,7 +257,7 @@ Deno.test("however deep and beside whatever: nothing that costs more goes on (pr
     depth === 0 ? value : {
       [random.pick(["content", "output", "source", "x"])]: [noise(1), nested(value, depth - 1)],
     };
-  for (let round = 0; round < rounds(300, 20_000); round++) {
+  for (let round = 0; round < sized(300, 20_000); round++) {
     const dialect = random.pick(["chat", "messages", "responses"] as const);
     const field = dialect === "responses" ? "input" : "messages";
     const bad = random.pick<JsonObject>([
