@@ -105,10 +105,9 @@ for (const name of only ?? []) {
 let failures = 0;
 for (const round of rounds) {
   for (const dialect of dialects) {
-    const startedMs = performance.now();
     try {
       await drive(round, dialect);
-      say(`ok    ${round.name} over ${dialect} (${Math.round(performance.now() - startedMs)} ms)`);
+      say(`ok    ${round.name} over ${dialect}`);
     } catch (error) {
       failures++;
       say(`FAIL  ${round.name} over ${dialect}: ${error instanceof Error ? error.message : error}`);

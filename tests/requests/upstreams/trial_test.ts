@@ -3,6 +3,7 @@ import { type TrialResult, tryUpstream } from "../../../src/requests/upstreams/m
 import { DIALECT_NAMES, type DialectName } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
+import { DEADLINE_MS } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 import { DEPARTURES } from "../../flow/departures.ts";
 
@@ -21,7 +22,11 @@ async function tried(
   } = {},
 ): Promise<readonly TrialResult[]> {
   const { upstreams } = settings.parse({ upstreams: { one: { url, dialect, key } } });
-  return await tryUpstream("one", upstreams.one!, { model, now: Date.now, patienceMs: 5_000 });
+  return await tryUpstream("one", upstreams.one!, {
+    model,
+    now: Date.now,
+    patienceMs: DEADLINE_MS,
+  });
 }
 
 const USAGE = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
