@@ -10,7 +10,8 @@ import { RULES } from "../../../src/money/ledger/mod.ts";
 import { logEntries } from "../../../src/people/operation_log/mod.ts";
 import { latestRecords } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const ROWS = 20_000;
@@ -128,7 +129,7 @@ Deno.test("scanRows() finds what one statement finds, in its order, page by page
   const seed = testSeed();
   const random = new Random(seed);
   try {
-    for (let round = 0; round < rounds(12, 500); round++) {
+    for (let round = 0; round < sized(12, 500); round++) {
       const number = random.integer(0, 120);
       const [from, to] = [random.integer(0, ROWS / 3), random.integer(0, ROWS / 3)].toSorted(
         (a, b) => a - b,

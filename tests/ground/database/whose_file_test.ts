@@ -4,7 +4,8 @@ import { createHash } from "node:crypto";
 import { type Database, DatabaseError, openDatabase } from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const UNIX_ONLY = { ignore: Deno.build.os === "windows" };
@@ -135,7 +136,7 @@ Deno.test({
     }
     const database = await openIn(own);
     let written = 0;
-    for (let round = 0; round < rounds(20, 300); round++) {
+    for (let round = 0; round < sized(8, 300); round++) {
       const mishap = random.pick(MISHAPS);
       const why = `seed ${seed}, round ${round}: ${mishap.why}`;
       assertEquals(await write(database), undefined, why);

@@ -25,7 +25,8 @@ import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { Retention } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { type LedgerBench, ledgerBench, settlePrice } from "../../fake/ledger.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
 import { until } from "../../fake/temp.ts";
 
 const HOUR = 3_600_000;
@@ -333,8 +334,11 @@ Deno.test("budgets: nothing is lent where one applies, and setting one recalls",
   const ofKey = { owner: "key", ownerId: caller.keyId, period: "day" } as const;
   const setting = setBudget(database, { ...ofKey, credits: 30 }, { nowMs: NOON });
   // its gateway returns the loan, with a request of the key in flight
-  await until(async () =>
-    await database.one("select 1 from loans where recalled = 1") !== undefined
+  await until(
+    async () => await database.one("select 1 from loans where recalled = 1") !== undefined,
+    {
+      what: "the recall of the loan",
+    },
   );
   await returnLoan(database, {
     accountId: caller.accountId,
@@ -424,7 +428,7 @@ Deno.test("budgets: the clock jumps ahead and back, budgets are set, moved and r
   const random = new Random(seed);
   const zones = ["UTC", "America/New_York", "Pacific/Kiritimati", "Europe/Berlin"];
   await setBudget(database, ofKey("day"), { nowMs: NOON });
-  for (let round = 0; round < rounds(40, 400); round++) {
+  for (let round = 0; round < sized(20, 400); round++) {
     const nowMs = NOON + random.pick([0, 0, 1, 400]) * DAY;
     const period = random.pick(["day", "week", "month"] as const);
     const choice = random.next();

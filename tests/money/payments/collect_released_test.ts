@@ -6,7 +6,8 @@ import { debtOf, recordSale } from "../../../src/money/payments/mod.ts";
 import { collectReleased, settleChange } from "../../../src/money/payments/settle_payment.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 const tierList = new TierList([{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }]);
@@ -120,7 +121,7 @@ Deno.test("orders are looked at again exactly when something can be collected (r
   let listed = 0;
   try {
     // few rounds may have nothing to collect
-    for (let round = 0; round < rounds(4, 60) || listed === 0 && round < 60; round++) {
+    for (let round = 0; round < sized(4, 60) || listed === 0 && round < 60; round++) {
       await using one = await bench();
       const { database } = one;
       const held: [id: string, credits: number][] = [];

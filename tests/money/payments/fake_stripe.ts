@@ -10,7 +10,7 @@ export const WEBHOOK_SECRET = "whsec_MarkedWebhookSecretForTests1234567890";
 export type StripeObject = Record<string, unknown> & { id: string };
 
 /** How long a call waits, and what it gets instead of an answer. */
-export type Fault = "500" | "hang" | "reset" | "html";
+export type Fault = "500" | "reset" | "html";
 
 interface Stored {
   readonly path: string;
@@ -310,7 +310,6 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
       }
       calls.push(`${request.method} ${pathname}`);
       const fault = fake.down ? "500" : faults.shift();
-      if (fault === "hang") await new Promise((resolve) => setTimeout(resolve, 12_000));
       if (fault === "html") return new Response("<html>bad gateway</html>", { status: 502 });
       if (fault === "500") {
         return Response.json({ error: { type: "api_error", message: "down" } }, { status: 500 });

@@ -9,8 +9,10 @@ import { sluice } from "../../fake/shell.ts";
 import { failingDatabase } from "../../fake/failing_database.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
 import { sqldServer } from "../../fake/sqld.ts";
-import { tempDir } from "../../fake/temp.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sleep, tempDir, until } from "../../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../../fake/visitor.ts";
+import { sized } from "../../tier.ts";
 import { fakeStripe, send } from "./fake_stripe.ts";
 import { openShop, type Shop, shopOf, shopSettings } from "./shop.ts";
 
@@ -345,31 +347,34 @@ for (const fault of ["before", "after"] as const) {
 type Codes = { readonly id: string; readonly code: string }[];
 
 Deno.test("random races for codes: expiring, revoked, and tried by many at once, each gives its credits at most once", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
   let nowMs = Date.now();
   await using shop = await openShop({ now: () => nowMs });
   const { codes, database } = shop.gateway.gateway;
   const people: Account[] = [];
   for (let at = 0; at < 4; at++) people.push(await shop.account());
   let given = 0;
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < sized(20, 200); round++) {
     nowMs += 3_600_000; // other windows of tries
     const expiresAtMs = nowMs + 1_000;
     const [one] = await codes.make({ credits: 7, expiresAtMs });
     const redeem = (account: Account) =>
-      codes.redeem(account, one!.code, `client ${Math.random()}`).then(() => account, () => null);
-    const tries = people.flatMap((account) => Math.random() < 0.7 ? [redeem(account)] : []);
+      codes.redeem(account, one!.code, `client ${random.next()}`).then(() => account, () => null);
+    const tries = people.flatMap((account) => random.next() < 0.7 ? [redeem(account)] : []);
     // it expires, or is revoked, between any two steps
-    const steps = Math.floor(Math.random() * 12);
+    const steps = random.integer(0, 11);
     for (let step = 0; step < steps; step++) await Promise.resolve();
-    if (round % 3 !== 0) nowMs = expiresAtMs - 1 + Math.floor(Math.random() * 3);
+    if (round % 3 !== 0) nowMs = expiresAtMs - 1 + random.integer(0, 2);
     const revoked = round % 2 === 0 ? codes.revoke(one!.id).catch(() => {}) : undefined;
     const winners = (await Promise.all(tries)).filter((account) => account !== null);
     await revoked;
-    assert(winners.length <= 1, `${winners.length} have redeemed it`);
+    const why = `SLUICE_TEST_SEED=${seed}, round ${round}`;
+    assert(winners.length <= 1, `${why}: ${winners.length} have redeemed it`);
     const row = await codes.byId(one!.id);
-    assertEquals(row!.redeemedBy, winners[0]?.id ?? null);
-    assert(row!.redeemedAtMs === null || row!.redeemedAtMs < expiresAtMs, "after its end");
-    assert(row!.redeemedAtMs === null || row!.revokedAtMs === null);
+    assertEquals(row!.redeemedBy, winners[0]?.id ?? null, why);
+    assert(row!.redeemedAtMs === null || row!.redeemedAtMs < expiresAtMs, `${why}: after its end`);
+    assert(row!.redeemedAtMs === null || row!.revokedAtMs === null, why);
     given += 7 * winners.length;
   }
   const sums = await Promise.all(people.map((account) => shop.balance(account)));
@@ -408,12 +413,15 @@ Deno.test("a gateway that is killed while orders, refunds and codes are made: ea
       ? [`/orders/${order}/refund`, { once, body: { amount: 10 } }] as const
       : ["/codes", { once, body: { credits: 5, count: 3 } }] as const;
   });
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < sized(2, 6); round++) {
     await using gateway = startCommand(["serve", "--port", "0"], { directory: dir.path });
     const [, url] = await gateway.waitFor(/listening on (\S+)/);
     const client = adminClient(url!, key);
-    const sent = writes.map(([path, request]) => client("POST", path, request).catch(() => null));
-    await new Promise((resolve) => setTimeout(resolve, 15 + round * 25));
+    let answered = 0;
+    const sent = writes.map(([path, request]) =>
+      client("POST", path, request).then(() => answered++, () => null)
+    );
+    await until(() => answered > round * 2, { what: `reply ${round * 2} to a write` });
     gateway.signal("SIGKILL");
     await gateway.status;
     await Promise.all(sent);
@@ -423,10 +431,12 @@ Deno.test("a gateway that is killed while orders, refunds and codes are made: ea
   const client = adminClient(url!, key);
   for (const [path, request] of writes) {
     let reply = await client("POST", path, request);
-    for (let tries = 0; tries < 30 && reply.json.error?.code === "in_progress"; tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 500));
+    await until(async () => {
+      if (reply.json.error?.code !== "in_progress") return true;
+      await sleep(200);
       reply = await client("POST", path, request);
-    }
+      return false;
+    }, { what: `the end of ${path} from before the kill` });
     assert(reply.status < 300, `${path}: ${reply.text}`);
     assertEquals((await client("POST", path, request)).text, reply.text);
   }
@@ -458,13 +468,15 @@ Deno.test("two gateways of one database get the same write at once: one order, o
   const both = (path: string, request: AdminRequest) =>
     Promise.all(clients.map(async (client) => {
       let reply = await client("POST", path, request);
-      for (let tries = 0; tries < 40 && reply.json.error?.code === "in_progress"; tries++) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(async () => {
+        if (reply.json.error?.code !== "in_progress") return true;
+        await sleep(50);
         reply = await client("POST", path, request);
-      }
+        return false;
+      }, { what: `the end of ${path} at the other gateway` });
       return reply;
     }));
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < sized(1, 3); round++) {
     const once = `order ${round}`;
     const body = { team: "Platform", package: "starter" };
     const [made, again] = await both("/orders", { once, body });

@@ -6,7 +6,8 @@ import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { creditStatement, creditStatementCsv } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -92,7 +93,7 @@ Deno.test("random books: opening and entries are the closing balance, and the la
   const seed = testSeed();
   const random = new Random(seed);
   try {
-    for (let round = 0; round < rounds(3, 30); round++) {
+    for (let round = 0; round < sized(3, 30); round++) {
       await using bench = await ledgerBench("file");
       const [caller, other] = [await bench.account(), await bench.account()];
       const lots: string[] = [];

@@ -17,7 +17,8 @@ import {
 import { periodBefore } from "../../../src/money/usage/range.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
-import { Random, rounds, testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -197,7 +198,7 @@ Deno.test("any range, grouping, zone and filter is the sum of its records", asyn
   const random = new Random(seed);
   await using made = await history(random, 500);
   const { parts, records, issued, ada, team } = made;
-  for (let round = 0; round < rounds(150, 2_000); round++) {
+  for (let round = 0; round < sized(60, 2_000); round++) {
     const by = GROUPINGS[round % GROUPINGS.length]!;
     const zone = random.pick(ZONES);
     const [a, b] = [random.integer(-24, 47 * 24), random.integer(-24, 47 * 24)];
