@@ -2,7 +2,8 @@
 
 import { paymentHealth } from "../../../src/money/payments/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { sluice, startCommand } from "../../fake/command.ts";
+import { startCommand } from "../../fake/command.ts";
+import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { fakeStripe, send, TEST_KEY, WEBHOOK_SECRET } from "./fake_stripe.ts";
 import { openShop, shopSettings } from "./shop.ts";

@@ -24,7 +24,11 @@ Deno.test("events without an effect are deleted after 90 days, and what is sent 
       () => stripe.event("customer.created", { id: "cus_1", object: "customer" }),
     ),
   ];
-  await shop.deliver(...applied, ...others);
+  await shop.deliver(...applied, ...others.slice(0, 2));
+  // beside each other, since each waits for the disk
+  for (let at = 2; at < others.length; at += 50) {
+    await Promise.all(others.slice(at, at + 50).map((event) => shop.deliver(event)));
+  }
   const kept = async () =>
     (await database.all("select id from payment_events")).map(({ id }) => String(id)).toSorted();
   const ids = (events: typeof applied) => events.map(({ id }) => String(id)).toSorted();
