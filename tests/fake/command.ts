@@ -1,4 +1,5 @@
 import { fromFileUrl } from "../../src/ground/std/mod.ts";
+import { until } from "./temp.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 
@@ -144,12 +145,10 @@ export function startCommand(
     status,
     signal: (signal) => child.kill(signal),
     async waitFor(pattern) {
-      for (let tries = 0; tries < 1_500; tries++) {
-        const found = pattern.exec(out);
-        if (found !== null) return found;
-        if (ended) break;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      let found: RegExpExecArray | null = null;
+      const isOver = () => (found = pattern.exec(out)) !== null || ended;
+      await until(isOver, { what: String(pattern) }).catch(() => {});
+      if (found !== null) return found;
       throw new Error(`${pattern} was not printed.\nstdout: ${out}\nstderr: ${err}`);
     },
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { startCommand } from "../../fake/command.ts";
 import { sluice } from "../../fake/shell.ts";
-import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { tempDir, until } from "../../fake/temp.ts";
 
 /** What a command that must succeed prints with `--json`. */
 async function json(directory: string, ...args: string[]) {
@@ -37,10 +37,9 @@ Deno.test("first start: address, key and a curl line that works as pasted; later
   }
   await using again = startCommand(["serve", "--port", "0"], options);
   await again.waitFor(/listening on/);
-  await sleep(100);
-  assert(!again.out().includes("sk-") && !again.out().includes("curl"));
   again.signal("SIGINT");
   assertEquals((await again.status).code, 0);
+  assert(!again.out().includes("sk-") && !again.out().includes("curl"));
 });
 
 Deno.test("with SLUICE_OWNER_KEY nothing secret is printed, and that key works", async () => {
@@ -105,8 +104,7 @@ Deno.test("accounts and keys from the shell, beside a running gateway", async ()
   assertMatch((await run("usage", "--account", "ada@example.com"))[0].day, /^\d{4}-\d\d-\d\d$/);
 
   assertMatch((await run("key", "revoke", made.id)).revoked_at, /T/);
-  // within a second on a machine that does nothing else
-  await until(async () => await ask() === 401, { withinMs: 5_000, what: "the revocation" });
+  await until(async () => await ask() === 401, { what: "the revocation" });
 
   const disabled = await run("account", "disable", "ada@example.com");
   assertMatch(disabled.disabled_at, /T/);

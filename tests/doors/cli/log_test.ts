@@ -3,7 +3,7 @@ import { contentOf } from "../../fake/admin_client.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
-import { openDatabase } from "../../../src/ground/database/mod.ts";
+import { type Database, openDatabase } from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 
 /** Commands that change nothing in the database. */
@@ -105,19 +105,17 @@ Deno.test("every command that changes something leaves a row in the log, and slu
     assertEquals(result.code, 0, `${command}: ${result.err}`);
     return result.out;
   };
+  let database: Database | undefined;
+  await using _open = { [Symbol.asyncDispose]: async () => await database?.close() };
   const look = async () => {
-    const database = await openDatabase({
+    database ??= await openDatabase({
       file: `${dir.path}/data/sluice.db`,
-      durability: "full",
+      durability: "normal",
       rules: RULES,
       now: Date.now,
     });
-    try {
-      const row = await database.one("select count(*) as n from operation_log");
-      return { rows: Number(row!.n), content: await contentOf(database) };
-    } finally {
-      await database.close();
-    }
+    const row = await database.one("select count(*) as n from operation_log");
+    return { rows: Number(row!.n), content: await contentOf(database) };
   };
   await using receiver = alertReceiver();
   await Deno.writeTextFile(
@@ -134,7 +132,11 @@ Deno.test("every command that changes something leaves a row in the log, and slu
   let before = { rows: 0, content: "" };
   for (const [command, args] of WRITES) {
     const filled = args.replace(/KEY|LOT|ORDER|CODE|COPY/, (word) => names[word]!);
-    if (command === "restore") await run("backup copy.db");
+    if (command === "restore") {
+      await run("backup copy.db");
+      await database?.close(); // its file is replaced
+      database = undefined;
+    }
     const json = args.startsWith("-- ") || command === "env" ? [] : ["--json"];
     const out = await run([command, ...json, filled].join(" "));
     const after = await look();

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { sluice } from "../../fake/command.ts"; // asking upstreams leaves timers behind
+import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { fakeUpstream } from "../../fake/upstream.ts";
 
