@@ -4,7 +4,7 @@ import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, type Customer, customer } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
-import { inTime, sleep, until } from "../fake/temp.ts";
+import { DEADLINE_MS, inTime, sleep, until } from "../fake/temp.ts";
 import { completion, fakeUpstream, rawServer, readRequest } from "../fake/upstream.ts";
 
 const png = await Deno.readFile(new URL("../requests/images/files/rgb.png", import.meta.url));
@@ -97,7 +97,7 @@ Deno.test("a caller who leaves while its picture waits for a turn: nothing is fe
   assertEquals(await left.status, undefined);
   const isOver = async () =>
     (await usageRecords(gateway)).some((one) => one.account_id === leaver.accountId);
-  await until(isOver, { withinMs: 15_000, what: "the end of the request of a caller who left" })
+  await until(isOver, { what: "the end of the request of a caller who left" })
     .catch((error) => unhandled.found.push(String(error)));
   pictures.letGo();
   for (const one of slow) assertEquals(await one.status, 200);
@@ -125,7 +125,7 @@ for (const count of [1, 2, 3, 4, 8]) {
     await sleep(100);
     request.leave();
     await request.status;
-    await until(() => pictures.waiting === 0, { withinMs: 15_000, what: "the end of the fetches" });
+    await until(() => pictures.waiting === 0, { what: "the end of the fetches" });
     await until(() => gateway.gateway.inFlight.count === 0, { what: "the end of the request" });
     pictures.letGo();
     await sleep(100);
@@ -159,16 +159,15 @@ Deno.test("one account's waiting pictures never starve another's", async () => {
   await until(() => gateway.gateway.inFlight.count === 32);
   await until(() => pictures.waiting >= 8, { what: "the crowd's fetches" });
   await sleep(200);
-  const startedTick = performance.now();
+  // the crowd's pictures come only after this
   const one = asking(gateway, modest, [others.url("/quick")]);
-  const status = await inTime(one.status, 20_000, "late");
-  const tookMs = performance.now() - startedTick;
+  const status = await inTime(one.status, DEADLINE_MS, "late");
   one.leave();
   for (const { leave } of crowd) leave();
   await Promise.all([one, ...crowd].map((each) => each.status));
   pictures.letGo();
   await until(() => gateway.gateway.inFlight.count === 0);
-  assertEquals(status, 200, `after ${Math.round(tookMs)} ms`);
+  assertEquals(status, 200);
   assertEquals(unhandled.found, []);
 });
 
@@ -233,17 +232,14 @@ Deno.test("a turn is not waited for forever: 503 with Retry-After, and nothing i
   const [first, second] = [await customer(gateway, 100), await customer(gateway, 100)];
   const slow = asking(gateway, first, [pictures.url("/slow")]);
   await until(() => pictures.waiting === 1);
-  const startedTick = performance.now();
   const reply = await gateway.post("/v1/chat/completions", ask(pictures.url("/late")), {
     key: second.keys[0]!,
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(DEADLINE_MS),
   });
-  const tookMs = performance.now() - startedTick;
   await reply.body?.cancel();
   assertEquals(reply.status, 503);
   assert(Number(reply.headers.get("retry-after")) >= 1, `${reply.headers.get("retry-after")}`);
-  assert(tookMs >= 250 && tookMs < 15_000, `${tookMs} ms`);
-  pictures.letGo();
+  pictures.letGo(); // what holds the only turn ends after the refusal
   assertEquals(await slow.status, 200);
   await sleep(100);
   assertEquals([pictures.asked, upstream.received.length], [["/slow"], 1]);

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
-import { sleep } from "../fake/temp.ts";
+import { sleep, until } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 
 const read = (name: string) =>
@@ -329,7 +329,7 @@ Deno.test("large bodies wait for their turn, and are refused when it does not co
   });
   const body = ask(`data:image/png;base64,${base64(pngOf(2_000_000))}`);
   const first = gateway.post("/v1/chat/completions", body);
-  while (upstream.received.length === 0) await sleep(10);
+  await until(() => upstream.received.length > 0, { what: "the first one" });
   const second = await gateway.post("/v1/chat/completions", body);
   const { error } = await second.json();
   assertEquals([second.status, error.code, second.headers.get("retry-after")], [

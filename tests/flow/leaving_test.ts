@@ -3,7 +3,7 @@
 import { assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
-import { sleep, until } from "../fake/temp.ts";
+import { until } from "../fake/temp.ts";
 import { rawServer, readRequest } from "../fake/upstream.ts";
 
 for (const size of [100, 1_000, 20_000, 200_000]) {
@@ -28,18 +28,11 @@ for (const size of [100, 1_000, 20_000, 200_000]) {
       });
       try {
         await until(() => waiting === 1, { what: "the upstream being asked" });
-        await sleep(100);
       } finally {
         connection.close();
       }
-      await until(() => gateway.gateway.inFlight.count === 0, {
-        withinMs: 15_000,
-        what: "the end of the request",
-      });
-      await until(() => waiting === 0, {
-        withinMs: 15_000,
-        what: "the end of the upstream's work",
-      });
+      await until(() => gateway.gateway.inFlight.count === 0, { what: "the end of the request" });
+      await until(() => waiting === 0, { what: "the end of the upstream's work" });
       assertEquals(asked, 1);
       assertEquals((await usageRecords(gateway)).map((one) => [one.ending, one.charged_credits]), [
         ["client_left", 0],

@@ -2,7 +2,7 @@ import { audit } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
-import { sleep } from "../fake/temp.ts";
+import { until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 
 /** A credit for each output token, nothing for input. */
@@ -22,7 +22,7 @@ for (const reported of [undefined, 3_000]) {
     name: `a whole reply far beyond the limit is cut to it: upstream ${source}`,
     async fn() {
       await using upstream = fakeUpstream(async () => {
-        await sleep(300); // until all are admitted
+        await until(() => upstream.received.length === 12, { what: "the admission of all" });
         return completion("word ".repeat(3_000), {
           usage: reported && { prompt_tokens: 1, completion_tokens: reported, total_tokens: 1 },
         });
@@ -55,7 +55,7 @@ Deno.test({
   name: "what streams at once get beyond their limit is paid for",
   async fn() {
     await using upstream = fakeUpstream(async () => {
-      await sleep(300); // until all are admitted
+      await until(() => upstream.received.length === 10, { what: "the admission of all" });
       const words = Array.from({ length: 300 }, () => chunk({ content: "word " }));
       return eventStream(sse(...words, chunk({}, "stop"), "[DONE]"));
     });

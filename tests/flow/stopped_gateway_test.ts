@@ -103,17 +103,17 @@ Deno.test("a gateway that was stopped for longer than its lease spends no credit
   await until(async () => {
     await one.ask(key, 1);
     return await lent() > 0;
-  }, { withinMs: 20_000 });
+  }, { what: "a loan" });
   await sleep(300);
   one.process.signal("SIGSTOP");
   const waiting = Array.from({ length: 30 }, () => one.ask(key, 1));
-  await until(async () => await lent() === 0, { withinMs: 30_000, what: "the reaping" });
+  await until(async () => await lent() === 0, { what: "the reaping" });
   one.process.signal("SIGCONT");
   await Promise.all(waiting);
   await until(async () => {
     await one.ask(key, 1);
     return await lent() > 0;
-  }, { withinMs: 20_000 });
+  }, { what: "a loan" });
   await sleep(1_000); // its leases are renewed
   const all = Array.from({ length: 90 }, () => one.ask(key, 100, 3_000));
   await sleep(500);

@@ -330,7 +330,7 @@ Deno.test("a reader that stops reading holds the upstream back", async () => {
     before = written;
     await new Promise((resolve) => setTimeout(resolve, 300));
     return stalled && written === before;
-  }, { withinMs: 20_000, what: "the upstream's stall" });
+  }, { what: "the upstream's stall" });
   for (const connection of connections) connection.close();
   await until(() => gateway.gateway.inFlight.count === 0, { what: "the streams' end" });
 });
