@@ -5,6 +5,7 @@ import { assert, assertEquals } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
 import { signedIn } from "../../fake/visitor.ts";
+import { sized } from "../../tier.ts";
 
 const DAY = 86_400_000;
 const NOON = Date.UTC(2030, 0, 31, 12);
@@ -58,7 +59,7 @@ Deno.test("two keys of one name are two rows in the CSV and on the page", async 
   for (const { hint } of two) assert(page.includes(`ci (${hint})`), hint);
 });
 
-Deno.test("each of 2,000 readings of credits under load adds up in itself", async () => {
+Deno.test("each of many readings of credits under load adds up in itself", async () => {
   await using bench = await ledgerBench("file");
   const caller = await bench.account();
   const granted = 1_000_000;
@@ -75,7 +76,7 @@ Deno.test("each of 2,000 readings of credits under load adds up in itself", asyn
   const balances = new Set<number>();
   const sum = (rows: readonly { credits: number }[]) =>
     rows.reduce((all, { credits }) => all + credits, 0);
-  for (let at = 0; at < 2_000; at++) {
+  for (let at = 0; at < sized(150, 2_000) || balances.size <= 10 && at < 2_000; at++) {
     const seen = await creditUsage(bench.database, {
       caller: { ...caller, teamId: null, memberId: null, hasBudget: false },
       query: new URLSearchParams(),
