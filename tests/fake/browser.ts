@@ -1,4 +1,5 @@
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { DEADLINE_MS } from "./temp.ts";
 
 /** Where Debian, and others, put the browser; `CHROMIUM` says where else. */
 const PLACES = [Deno.env.get("CHROMIUM"), "/usr/bin/chromium", "/usr/bin/google-chrome"];
@@ -36,6 +37,7 @@ export function inBrowser(name: string, work: (browser: Browser) => Promise<void
 
 /** A page whose faults are kept. */
 export async function openPage(context: BrowserContext): Promise<{ page: Page; faults: string[] }> {
+  context.setDefaultTimeout(DEADLINE_MS);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("console", (message) => {
@@ -46,7 +48,8 @@ export async function openPage(context: BrowserContext): Promise<{ page: Page; f
 }
 
 /** Finds what axe finds on a page. */
-export const AXE = `axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) => ({
+export const AXE =
+  `axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({
   id,
   impact,
   nodes: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),

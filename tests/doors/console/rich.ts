@@ -219,11 +219,14 @@ async function raiseAlerts({ database }: TestGateway["gateway"], accountId: stri
   })));
 }
 
-/** The IDs of an open order, of one that is refunded, and of one whose payment differs from it. */
+/** The IDs of orders: paid, open, refunded, and one whose payment differs from it. */
 export interface Orders {
+  readonly paidId: string;
   readonly openId: string;
   readonly refundedId: string;
   readonly differsId: string;
+  /** The email address of an account in debt. */
+  readonly debtor: string;
 }
 
 /**
@@ -237,7 +240,7 @@ export async function fillOrders(
 ): Promise<Orders> {
   const shop = shopOf(gateway, stripe, { [Symbol.asyncDispose]: () => Promise.resolve() });
   const ada = await gateway.gateway.accounts.get(email);
-  await shop.buy(ada);
+  const paid = await shop.buy(ada);
   const open = await shop.order(ada, "standard");
   const debtor = await shop.account();
   const refunded = await shop.buy(debtor);
@@ -248,7 +251,13 @@ export async function fillOrders(
   const payment = stripe.pay(differs.sessionId);
   Object.assign((payment.data as { object: object }).object, { currency: "jpy" });
   await shop.deliver(payment);
-  return { openId: open.id, refundedId: refunded.id, differsId: differs.id };
+  return {
+    paidId: paid.id,
+    openId: open.id,
+    refundedId: refunded.id,
+    differsId: differs.id,
+    debtor: debtor.email,
+  };
 }
 
 /** What complete requests have in common. */

@@ -1,24 +1,10 @@
 /** Buying in a real browser, with the security policy that pages have. */
 
 import type { Browser, Page } from "playwright-core";
-import axe from "axe-core";
-import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { browserProgram, startBrowser } from "../../fake/browser.ts";
+import { assertEquals, assertStringIncludes } from "../../assert.ts";
+import { inBrowser, openPage } from "../../fake/browser.ts";
 import { send } from "./fake_stripe.ts";
 import { openShop, type Shop } from "./shop.ts";
-
-/** A test in a real browser; `CHROMIUM` says where it is, CI installs it. */
-function inBrowser(name: string, work: (browser: Browser) => Promise<void>): void {
-  Deno.test(name, {
-    ignore: browserProgram === undefined,
-    // what the browser's own library keeps is not of the test
-    sanitizeOps: false,
-    sanitizeResources: false,
-  }, async () => {
-    await using started = await startBrowser();
-    await work(started.browser);
-  });
-}
 
 /** A page of somebody who is signed in, and its faults. */
 async function signedIn(
@@ -28,12 +14,7 @@ async function signedIn(
 ): Promise<{ page: Page; faults: string[] }> {
   const { gateway, url } = shop.gateway;
   const token = await gateway.sessions.makeLink(await gateway.accounts.get(email));
-  const page = await (await browser.newContext()).newPage();
-  const faults: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error") faults.push(message.text());
-  });
-  page.on("pageerror", (error) => faults.push(String(error)));
+  const { page, faults } = await openPage(await browser.newContext());
   await page.goto(`${url}/console/link/${token}`);
   return { page, faults };
 }
@@ -129,42 +110,3 @@ inBrowser(
     await shop.assertClean();
   },
 );
-
-inBrowser("the pages of buying are accessible, in light and dark", async (browser) => {
-  await using shop = await openShop();
-  const { accounts, codes, members, teams } = shop.gateway.gateway;
-  const ada = await accounts.create({ email: "ada@example.com", role: "operator" });
-  const team = await teams.create({ name: "Platform", pool: true });
-  await members.add(team, ada, "lead");
-  await codes.make({ credits: 5, count: 2 });
-  const order = await shop.buy(ada);
-  const { page, faults } = await signedIn(shop, browser, ada.email);
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
-    for (
-      const path of [
-        "/console/credits",
-        `/console/orders/${order.id}`,
-        `/console/orders/${order.id}/receipt`,
-        "/console/statement",
-        `/console/teams/${team.id}/credits`,
-        `/console/teams/${team.id}/statement`,
-        "/console/operator/payments",
-        `/console/operator/orders/${order.id}`,
-        "/console/operator/codes",
-      ]
-    ) {
-      await page.goto(`${shop.gateway.url}${path}`);
-      await page.evaluate(axe.source);
-      const found = await page.evaluate(async () => {
-        // deno-lint-ignore no-explicit-any -- the script above defines it in the page
-        const { violations } = await (globalThis as any).axe.run();
-        return violations.map(({ id, nodes }: { id: string; nodes: { html: string }[] }) =>
-          `${id}: ${nodes[0]?.html}`
-        );
-      });
-      assertEquals(found, [], `${colorScheme} ${path}`);
-    }
-  }
-  assert(faults.every((one) => !one.includes("Content Security Policy")), faults.join("\n"));
-});

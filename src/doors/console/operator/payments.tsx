@@ -63,7 +63,11 @@ function PaymentsPage({ page, orders, look, debts, owners, mode }: {
         <>
           <h2>Needs a look</h2>
           <p>These payments differ from their orders. They gave no credits.</p>
-          <OrderTable orders={look} owners={owners} />
+          <OrderTable
+            orders={look}
+            caption="Orders that need a look, newest first"
+            owners={owners}
+          />
         </>
       )}
       <h2>Orders</h2>

@@ -25,15 +25,17 @@ export function OrderBadge({ order: { state } }: { order: Order }) {
 
 /** Orders, newest first. */
 export function OrderTable(
-  { orders, owners }: {
+  { orders, caption = "Orders, newest first", owners }: {
     orders: readonly Order[];
+    /** Differs between tables of one page. */
+    caption?: string;
     /** Whose they are by account ID, where orders are of several. */
     owners?: ReadonlyMap<string, OrderOwner>;
   },
 ) {
   return (
     <Table<Order>
-      caption="Orders, newest first"
+      caption={caption}
       rows={orders}
       empty="No orders yet."
       columns={[

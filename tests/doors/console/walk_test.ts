@@ -1,0 +1,294 @@
+/**
+ * Walks through all pages of the console in a browser, as each of those who use it, over one gateway with much in it. At
+ * each page it asks everything at once: faults, what looks wrong at each width, what axe finds, words that explain
+ * themselves, bytes, parts that move. The gate has the most telling widths and schemes, the proofs all of them.
+ */
+
+import axe from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { assert, assertEquals } from "../../assert.ts";
+import {
+  AXE,
+  browserProgram,
+  openPage,
+  SETTLED,
+  startBrowser,
+  WIDER_THAN_SCREEN,
+} from "../../fake/browser.ts";
+import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { completion, fakeUpstream } from "../../fake/upstream.ts";
+import { fakeStripe } from "../../money/payments/fake_stripe.ts";
+import { isProof, sized } from "../../tier.ts";
+import {
+  ASKEW,
+  BILLIONS,
+  CUT,
+  IDLE_BUTTONS,
+  LOADED_BYTES,
+  LOST,
+  PRUNE,
+  UNFOLD,
+  WATCH_SHIFTS,
+  WORDLESS,
+} from "./looks.ts";
+import { followLinks } from "./walk_links.ts";
+import { fillWalk, type Place, walkersOf, walkSettings } from "./walk_places.ts";
+
+const PHONE = 375;
+const DESKTOP = 1_280;
+const WIDTHS = sized([PHONE, DESKTOP], [PHONE, 768, DESKTOP, 1_920]);
+
+type Scheme = "light" | "dark";
+/** The page that is shown by its script, and so moves once. */
+const MADE_BY_SCRIPTS = "playground";
+
+type View = readonly [width: number, scheme: Scheme];
+const VIEWS: readonly View[] = [
+  [PHONE, "light"],
+  [DESKTOP, "dark"],
+  [DESKTOP, "light"],
+  [PHONE, "dark"],
+];
+
+/**
+ * The views in which axe looks at a page: all of them in the proofs; in the gate two of the page of components, of which
+ * pages are made, and one of each other page, the next at the next page.
+ */
+function viewsOf({ path }: Place, at: number): readonly View[] {
+  if (isProof) return VIEWS;
+  return path === "_components" ? VIEWS.slice(0, 2) : [VIEWS[at % VIEWS.length]!];
+}
+
+/** What must be empty, on every page at every width. */
+const LOOKS = `({ cut: ${CUT}, lost: ${LOST}, askew: ${ASKEW}, wordless: ${WORDLESS} })`;
+const NOTHING = { cut: [], lost: [], askew: [], wordless: [] };
+
+/** Brings axe into a page, and no value back. */
+const AXE_SOURCE = `${axe.source};undefined`;
+
+/** What axe finds in a meaning that is open. */
+const AXE_OF_MEANING = AXE.replace("axe.run(", `axe.run(".meaning:popover-open", `);
+
+const resize = (page: Page, width: number) => page.setViewportSize({ width, height: 800 });
+
+/** A page of somebody, which is signed in if they have an account. */
+async function pageOf(
+  browser: Browser,
+  { url, gateway: { accounts, sessions } }: TestGateway,
+  { email, ...options }: BrowserContextOptions & { readonly email?: string | undefined },
+) {
+  const context = await browser.newContext({
+    timezoneId: "Asia/Kolkata",
+    reducedMotion: "reduce",
+    viewport: { width: DESKTOP, height: 800 },
+    ...options,
+  });
+  if (options.javaScriptEnabled !== false) {
+    // what is put in by the browser, not by the page, is not of its policy
+    await context.addInitScript({ content: WATCH_SHIFTS });
+  }
+  const { page, faults } = await openPage(context);
+  page.on("response", (response) => {
+    if (response.status() >= 400) faults.push(`${response.status()} for ${response.url()}`);
+  });
+  page.on("requestfailed", (request) => {
+    const why = request.failure()?.errorText;
+    // the page's events end when it is left
+    if (why !== "net::ERR_ABORTED") faults.push(`${why} for ${request.url()}`);
+  });
+  if (email !== undefined) {
+    await page.goto(`${url}/console/link/${await sessions.makeLink(await accounts.get(email))}`);
+  }
+  return { page, faults };
+}
+
+/** Each word that explains itself does so by keyboard, within the screen. */
+async function assertWords(page: Page, where: string): Promise<void> {
+  const ids = await page.locator(".meaning").evaluateAll((all) => all.map(({ id }) => id));
+  assertEquals(new Set(ids).size, ids.length, where);
+  const open = page.locator(".meaning:popover-open");
+  for (const word of await page.locator(".term:visible").all()) {
+    await word.focus();
+    await page.keyboard.press("Enter");
+    assertEquals(await open.count(), 1, where);
+    const { x, width } = (await open.boundingBox())!;
+    assert(
+      x >= 0 && x + width <= page.viewportSize()!.width,
+      `${await word.textContent()} is on the screen of ${where}`,
+    );
+    await page.keyboard.press("Escape");
+    assertEquals(await open.count(), 0, where);
+  }
+}
+
+/** A page, and its faults. */
+interface Opened {
+  readonly page: Page;
+  readonly faults: string[];
+}
+
+/** Loads a page: it is there, as light as it must be, and does not move. */
+async function load({ page }: Opened, place: Place, where: string): Promise<void> {
+  await resize(page, DESKTOP);
+  const reply = await page.goto(where);
+  assertEquals(reply!.status(), place.status ?? 200, where);
+  const [bytes, shifts, rows] = await page.evaluate<[number, number, number]>(
+    `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+      .then(() => [${LOADED_BYTES}, globalThis.shifts, document.querySelectorAll(".table tbody td").length])`,
+  );
+  const [min, max] = place.bytes ?? [0, Infinity];
+  assert(bytes > min && bytes < max, `${where}: ${bytes} bytes`);
+  assert(shifts < 0.01 || place.path === MADE_BY_SCRIPTS, `${where} shifts by ${shifts}`);
+  assert(rows > 0 || !place.hasRows, where);
+}
+
+/** Unfolds everything: budgets are there, and nothing is wider than the screen. */
+async function unfold(page: Page, budgets: number, where: string): Promise<void> {
+  await page.evaluate(UNFOLD);
+  assert(await page.locator(".budget").count() >= budgets, where);
+  for (const width of WIDTHS) {
+    await resize(page, width);
+    const over = await page.evaluate(WIDER_THAN_SCREEN);
+    assertEquals(over, 0, `${where}, unfolded, is wider than the screen at ${width}`);
+  }
+}
+
+/** Asks axe in these views; in the gate about two of all that are alike. */
+async function askAxe(page: Page, views: readonly View[], where: string): Promise<void> {
+  if (views.length === 0) return;
+  await page.evaluate(AXE_SOURCE);
+  if (!isProof) await page.evaluate(PRUNE);
+  for (const [width, colorScheme] of views) {
+    await resize(page, width);
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(SETTLED);
+    assertEquals(await page.evaluate(AXE), [], `${where} at ${width} in ${colorScheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+/** Asks everything at a page. */
+async function visit(
+  opened: Opened,
+  { url }: TestGateway,
+  place: Place,
+  views: readonly View[],
+): Promise<void> {
+  const { page, faults } = opened;
+  const where = `${url}/console/${place.path}`;
+  await load(opened, place, where);
+  await place.prepare?.(page);
+  const look = async () => {
+    for (const width of WIDTHS) {
+      await resize(page, width);
+      assertEquals(await page.evaluate(LOOKS), NOTHING, `${where} at ${width}`);
+    }
+  };
+  if (isProof || !place.billions) await look();
+  if (place.billions) {
+    await page.evaluate(BILLIONS);
+    await look();
+  }
+  if (isProof) {
+    await resize(page, PHONE);
+    await assertWords(page, where);
+  }
+  if (isProof || place.budgets === undefined) await askAxe(page, views, where);
+  if (place.budgets !== undefined) {
+    await unfold(page, place.budgets, where);
+    await askAxe(page, views, `${where}, unfolded,`);
+  }
+  if (place.status !== undefined) faults.length = 0; // the browser tells of it
+  assertEquals(faults.splice(0), [], where);
+}
+
+/** Paths that the navigation of a page leads to, below `/console/`. */
+async function navigationOf(page: Page): Promise<string[]> {
+  const links = await page.locator("header nav a").evaluateAll((all) =>
+    all.map((one) => one.getAttribute("href")!)
+  );
+  return links.map((path) =>
+    path.replace(/^\/(?:console\/?)?/, (root: string) => root === "/" ? "../" : "")
+  );
+}
+
+Deno.test("all pages, by each who may see them", {
+  ignore: browserProgram === undefined,
+  // what the browser's own library keeps is not of the test
+  sanitizeOps: false,
+  sanitizeResources: false,
+}, async (t) => {
+  await using stripe = fakeStripe();
+  await using upstream = fakeUpstream(({ path }) =>
+    path.endsWith("/models") ? Response.json({}, { status: 404 }) : completion("well")
+  );
+  await using gateway = await startGateway({ settings: walkSettings(stripe, upstream) });
+  const data = await fillWalk(gateway, stripe);
+  await using started = await startBrowser();
+  const { browser } = started;
+  for (const [name, { email, places, navigates }] of Object.entries(walkersOf(data))) {
+    await t.step(`${name}: looks, axe, faults, words`, async () => {
+      const opened = await pageOf(browser, gateway, { email });
+      const paths = new Set(places.map(({ path }) => path));
+      const others = navigates ? await navigationOf(opened.page) : [];
+      assert(!navigates || others.length > 5, name);
+      const more = others.filter((path) => !paths.has(path));
+      const wrong: unknown[] = [];
+      let looked = 0;
+      for (const place of [...places, ...more.map((path): Place => ({ path, isVariant: true }))]) {
+        const views = isProof || !place.isVariant ? viewsOf(place, looked++) : [];
+        await visit(opened, gateway, place, views).catch((error) => wrong.push(error));
+      }
+      await opened.page.context().close();
+      if (wrong.length > 0) throw new AggregateError(wrong, wrong.join("\n"));
+    });
+    if (!navigates) continue;
+    await t.step(`${name}: no idle button and no fault without scripts`, async () => {
+      const { page, faults } = await pageOf(browser, gateway, { email, javaScriptEnabled: false });
+      for (const path of await navigationOf(page)) {
+        await page.goto(`${gateway.url}/console/${path}`);
+        assertEquals(await page.evaluate(IDLE_BUTTONS), [], path);
+        assertEquals(faults, [], path);
+      }
+      await page.context().close();
+    });
+  }
+  const kinds = new Map<string, number>();
+  for (const [name, email] of Object.entries(data.roles)) {
+    await t.step(`${name}: every link leads to a page that they may see`, async () => {
+      kinds.set(name, await followLinks(gateway, email));
+    });
+  }
+  await t.step("roles see more than those below them", () => {
+    const count = (role: string) => kinds.get(role) ?? 0;
+    assert(count("new account") >= 15 && count("owner") >= 60, JSON.stringify([...kinds]));
+    assert(count("lead") > count("member") && count("operator") > count("finance"));
+  });
+  for (const javaScriptEnabled of [true, false]) {
+    const how = javaScriptEnabled ? "with" : "without";
+    await t.step(`words are explained on demand, ${how} scripts, by touch, too`, async () => {
+      const { page } = await pageOf(browser, gateway, {
+        javaScriptEnabled,
+        hasTouch: true,
+        viewport: { width: PHONE, height: 700 },
+      });
+      for (const path of ["/console/_components", "/console/models"]) {
+        await page.goto(`${gateway.url}${path}`);
+        await assertWords(page, path);
+        await page.locator(".term").last().tap();
+        await page.locator(".meaning:popover-open").waitFor();
+        if (!javaScriptEnabled) continue;
+        await page.evaluate(AXE_SOURCE);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme });
+          assertEquals(
+            await page.evaluate(isProof ? AXE : AXE_OF_MEANING),
+            [],
+            `${path} in ${colorScheme}`,
+          );
+        }
+      }
+      await page.context().close();
+    });
+  }
+});
