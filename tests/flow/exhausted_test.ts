@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "../assert.ts";
 import { startChild } from "../fake/child_gateway.ts";
 import { connectTo, postHead, writeAll } from "../fake/raw_http.ts";
-import { sleep, until } from "../fake/temp.ts";
+import { DEADLINE_MS, sleep, until } from "../fake/temp.ts";
 import {
   chunk,
   completion,
@@ -13,9 +13,12 @@ import {
   readRequest,
   sse,
 } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
 
 const png = await Deno.readFile(new URL("../requests/images/files/rgb.png", import.meta.url));
 const MB = 1_048_576;
+const STREAMS = 250;
+const ENDLESS_MS = 5 * DEADLINE_MS;
 
 /** A host whose pictures below `/slow` never come. */
 function pictures() {
@@ -34,9 +37,10 @@ function pictures() {
   return Object.assign(server, { host, url: (path: string) => `http://${host}${path}` });
 }
 
-Deno.test("with everything exhausted by one account, another's chat, 2 MB body and image are answered in 5 s", async () => {
+Deno.test("with everything exhausted by one account, another's chat, 2 MB body and image are answered", async () => {
   await using host = pictures();
-  const endless = () => pacedStream(50, Array(400).fill(sse(chunk({ content: "word " }))));
+  const endless = () =>
+    pacedStream(200, Array(ENDLESS_MS / 200).fill(sse(chunk({ content: "word " }))));
   await using upstream = fakeUpstream(({ body }) =>
     body.stream === true ? endless() : completion("ok")
   );
@@ -52,8 +56,9 @@ Deno.test("with everything exhausted by one account, another's chat, 2 MB body a
           images: "remote",
         },
       },
-      images: { allowPrivateHosts: [host.host] },
-      limits: { openRequests: 400 },
+      // nothing of what is taken is given back for as long as another account may wait
+      images: { allowPrivateHosts: [host.host], totalMs: ENDLESS_MS, waitMs: ENDLESS_MS },
+      limits: { openRequests: 400, bodyIdleMs: ENDLESS_MS },
       onClientDisconnect: "abort",
     },
   });
@@ -100,10 +105,16 @@ Deno.test("with everything exhausted by one account, another's chat, 2 MB body a
       ask(greedy, withImage(...urls), leaving.signal).then((reply) => reply.body?.cancel()),
     );
   }
+  let begun = 0;
   // streams, up to the account's places
-  for (let at = 0; at < 250; at++) {
+  for (let at = 0; at < STREAMS; at++) {
     const body = { ...text(11), stream: true };
-    taking.push(ask(greedy, body, leaving.signal).then((reply) => reply.text()));
+    taking.push(
+      ask(greedy, body, leaving.signal).then((reply) => {
+        begun++; // or refused
+        return reply.text();
+      }),
+    );
   }
   // bodies that are refused, over and over
   const refused = `{"model":"seeing","messages":[${"{},".repeat(2_000_000)}{}]}`;
@@ -117,11 +128,12 @@ Deno.test("with everything exhausted by one account, another's chat, 2 MB body a
   });
   taking.push(...refusing);
   for (const one of taking) one.catch(() => {});
-  await until(() => upstream.received.length > 50, { withinMs: 60_000, what: "many streams" });
-  await sleep(1_000);
+  await until(() => begun === STREAMS && host.connections > 0, {
+    what: "all streams, and pictures",
+  });
+  assert(upstream.received.length > 50, `${upstream.received.length} streams`);
 
-  const took: Record<string, number> = {};
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < sized(1, 3); round++) {
     for (
       const [what, body] of [
         ["chat", text(11)],
@@ -129,17 +141,14 @@ Deno.test("with everything exhausted by one account, another's chat, 2 MB body a
         ["image", withImage(host.url("/quick"))],
       ] as const
     ) {
-      const startedTick = performance.now();
-      const reply = await ask(modest, body, AbortSignal.timeout(30_000));
+      const reply = await ask(modest, body, AbortSignal.timeout(DEADLINE_MS));
       const said = await reply.text();
       assertEquals(reply.status, 200, `${what}: ${said}`);
-      took[what] = Math.max(took[what] ?? 0, performance.now() - startedTick);
     }
   }
   leaving.abort();
   for (const connection of uploads) connection.close();
   await Promise.allSettled(taking);
-  assert(Object.values(took).every((ms) => ms < 15_000), JSON.stringify(took));
   assert(gateway.alive());
   assertEquals(gateway.errors(), []);
 });
