@@ -3,6 +3,7 @@ import { tempDir } from "../fake/temp.ts";
 import { Harness } from "./harness.ts";
 import { assertEquals } from "../assert.ts";
 import { testSeed } from "../fake/random.ts";
+import { sized } from "../tier.ts";
 
 const canCompile = Deno.build.os === "linux" &&
   await new Deno.Command("cc", { args: ["--version"] }).output()
@@ -17,7 +18,7 @@ Deno.test({
     const said: string[] = [];
     await using harness = await Harness.create({
       seed,
-      seconds: 15,
+      seconds: sized(8, 15),
       faults: 1_000,
       plans: {
         calls: ["read", "write", "sync", "open"],
