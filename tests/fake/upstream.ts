@@ -1,3 +1,5 @@
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
+
 /** A request as an upstream received it. */
 export interface Received {
   readonly path: string;
@@ -53,10 +55,45 @@ export function completion(content: string, more: Record<string, unknown> = {}):
       message: { role: "assistant", content },
       finish_reason: "stop",
     }],
-    usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+    usage: USAGE,
     ...more,
   });
 }
+
+/** An upstream that replies to nothing before it is released, and settings with `held-model`, which it serves. */
+export interface HeldUpstream extends AsyncDisposable {
+  readonly settings: SettingsInput;
+  release(): void;
+}
+
+/** Starts one. A request to it is in flight for as long as the test wants. */
+export function heldUpstream(): HeldUpstream {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const upstream = fakeUpstream(async ({ body }) => {
+    await promise;
+    return body?.stream === true
+      ? eventStream(sse(chunk({ content: "well" }), chunk({}, "stop", { usage: USAGE }), "[DONE]"))
+      : completion("well");
+  });
+  return {
+    settings: {
+      upstreams: { held: { url: upstream.url } },
+      routes: {
+        "held-model": {
+          targets: [{ upstream: "held", model: "m" }],
+          prices: { input: 1, cached: 1, output: 1 },
+        },
+      },
+    },
+    release,
+    async [Symbol.asyncDispose]() {
+      release();
+      await upstream[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 
 /** A chunk of a chat stream, as data of one event. */
 export function chunk(delta: unknown, finish: string | null = null, more = {}): string {
