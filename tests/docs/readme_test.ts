@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
-import { environment, exampleArgs, homeIn, sluice, startCommand } from "../fake/command.ts";
+import { environment, exampleArgs, homeIn, startCommand } from "../fake/command.ts";
+import { sluice } from "../fake/shell.ts";
 import { tempDir } from "../fake/temp.ts";
 import { PROOF } from "../tier.ts";
 

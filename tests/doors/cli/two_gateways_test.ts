@@ -20,7 +20,7 @@ async function started(directory: string, port = "0") {
   return { process, url, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
 }
 
-Deno.test("sluice env of two gateways on one machine: each address with keys of its own database", async () => {
+Deno.test("sluice env of two gateways on one machine: each address with keys of its own database, and none for the other's", async () => {
   await using one = await tempDir();
   await using other = await tempDir();
   await using first = await started(one.path);
@@ -29,6 +29,12 @@ Deno.test("sluice env of two gateways on one machine: each address with keys of 
     const printed = await sluice(["env"], { directory: dir.path });
     assertEquals([printed.code, await tried(printed)], [0, { url, status: 200 }], printed.err);
   }
+  // a public address that leads to another gateway is refused
+  const env = { SLUICE_PUBLIC_URL: first.url };
+  const { code, err } = await sluice(["env"], { directory: other.path, env });
+  assertEquals(code, 1);
+  assertStringIncludes(err, `Another gateway answers at ${first.url}`);
+  assertEquals((await sluice(["env"], { directory: one.path, env })).code, 0);
 });
 
 Deno.test("sluice env beside another's gateway prints neither its address nor a key", async () => {
@@ -93,16 +99,4 @@ Deno.test("a data directory that names a gateway of another machine is not follo
     assertStringIncludes(out, "OPENAI_BASE_URL='http://127.0.0.1:9/v1'");
     assertStringIncludes(err, "no gateway is running");
   }
-});
-
-Deno.test("a public address that leads to another gateway is refused", async () => {
-  await using one = await tempDir();
-  await using other = await tempDir();
-  await using first = await started(one.path);
-  await using _second = await started(other.path);
-  const env = { SLUICE_PUBLIC_URL: first.url };
-  const { code, err } = await sluice(["env"], { directory: other.path, env });
-  assertEquals(code, 1);
-  assertStringIncludes(err, `Another gateway answers at ${first.url}`);
-  assertEquals((await sluice(["env"], { directory: one.path, env })).code, 0);
 });

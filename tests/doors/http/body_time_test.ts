@@ -21,7 +21,7 @@ async function send(
 ): Promise<{ text: string; ms: number }> {
   const { hostname, port } = new URL(url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
-  const startedMs = Date.now();
+  const sentMs = Date.now();
   await connection.write(
     encoder.encode(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
@@ -38,7 +38,7 @@ async function send(
   }
   const size = await inTime(reading, DEADLINE_MS, 0);
   const text = new TextDecoder().decode(buffer.subarray(0, size ?? 0));
-  return { text, ms: Date.now() - startedMs };
+  return { text, ms: Date.now() - sentMs };
 }
 
 Deno.test("a body must arrive in a given time, however steadily it comes", async () => {
