@@ -125,8 +125,8 @@ for (
 }
 
 Deno.test("charged: nothing for an upstream that times out", async () => {
-  await using upstream = fakeUpstream(async () => {
-    await sleep(1_500);
+  await using upstream = fakeUpstream(async (_, signal) => {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
     return completion("late");
   });
   await using gateway = await startGateway({
@@ -471,8 +471,9 @@ Deno.test("a balance that cannot pay the minimum and the input is refused; nothi
 });
 
 Deno.test("several choices are held, and told to the upstream, as what all of them may cost", async () => {
+  const looked = Promise.withResolvers<void>();
   await using upstream = fakeUpstream(async () => {
-    await sleep(200);
+    await looked.promise;
     return completion("ok", {
       choices: [0, 1].map((index) => ({
         index,
@@ -490,6 +491,7 @@ Deno.test("several choices are held, and told to the upstream, as what all of th
   });
   await until(() => upstream.received.length > 0);
   const { held } = await creditsOf(gateway.gateway.database, accountId, Date.now());
+  looked.resolve();
   assertEquals([held, upstream.received[0]!.body.max_tokens], [40, 20]);
   const reply = await asked;
   await reply.body?.cancel();
