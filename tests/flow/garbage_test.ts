@@ -3,15 +3,16 @@ import { scriptArgs, startCommand } from "../fake/command.ts";
 import { WIDE_TIERS } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
 
 /**
  * Bytes of a request that may outlive it until the next full collection; it makes some 60,000. Deno 2.9
  * keeps 4,000 of them and 2.4 9,000, mostly in lists of its own, such as the one of running timers.
  */
 const KEPT_BYTES = 10_000;
-const REQUESTS = 400;
+const REQUESTS = sized(200, 400);
 /** Streams that are open at once, and what their requests say. */
-const STREAMS = 60;
+const STREAMS = sized(30, 60);
 const HELD = "hold on";
 
 /** A stream that goes on until its client leaves. */
@@ -26,7 +27,7 @@ Deno.test("what a request leaves is collected quickly", async (t) => {
   await using upstream = fakeUpstream(({ body }) =>
     JSON.stringify(body ?? null).includes(HELD)
       ? heldStream(sse(chunk({ content: "a" })))
-      : body.stream
+      : body?.stream
       ? eventStream(
         sse(chunk({ role: "assistant", content: "a" })),
         sse(chunk({ content: "b" }), chunk({}, "stop")),
