@@ -64,7 +64,7 @@ async function haveHeard({ url }: { readonly url: string }): Promise<void> {
 function heldUpstream() {
   const gate = Promise.withResolvers<void>();
   const upstream = fakeUpstream(({ body }) => {
-    if (!body.stream) return completion("well");
+    if (!body?.stream) return completion("well");
     const stream = new ReadableStream<string>({
       start: (controller) => controller.enqueue(sse(chunk({ content: "well " }))),
       async pull(controller) {
