@@ -50,7 +50,8 @@ export class Copy {
     }
   }
 
-  async run({ file, filter }: TestRun): Promise<Outcome> {
+  async run(run: TestRun): Promise<Outcome> {
+    const { file, filter, proofs = false } = run;
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         "test",
@@ -63,7 +64,7 @@ export class Copy {
         file,
       ],
       cwd: this.#root,
-      env: { NO_COLOR: "1" },
+      env: { NO_COLOR: "1", ...(proofs ? { SLUICE_PROOFS: "1" } : {}) },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -80,7 +81,7 @@ export class Copy {
     if (code !== 0) return { failed: true, what: failureIn(said) };
     const [, passed = "0"] = /\| (\d+) passed/.exec(said) ?? [];
     return passed === "0"
-      ? { failed: true, what: `no test of ${nameOf({ file, ...(filter && { filter }) })} was run` }
+      ? { failed: true, what: `no test of ${nameOf(run)} was run` }
       : { failed: false, what: `${passed} passed` };
   }
 
@@ -89,8 +90,9 @@ export class Copy {
   }
 }
 
-export function nameOf({ file, filter }: TestRun): string {
-  return filter === undefined ? file : `${file} (${filter})`;
+export function nameOf({ file, filter, proofs = false }: TestRun): string {
+  const more = [...(filter === undefined ? [] : [filter]), ...(proofs ? ["proofs"] : [])];
+  return more.length === 0 ? file : `${file} (${more.join(", ")})`;
 }
 
 /** The first test that failed, with its error. */

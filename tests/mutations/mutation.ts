@@ -18,6 +18,8 @@ export interface TestRun {
   readonly file: string;
   /** As `deno test --filter`: a part of the tests' names; all tests without it. */
   readonly filter?: string;
+  /** Whether they run as in the proofs (`tests/tier.ts`): at their full size, and with those that the gate leaves out. */
+  readonly proofs?: boolean;
 }
 
 /**

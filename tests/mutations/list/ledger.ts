@@ -431,7 +431,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("return_loan"),
     find: "${countRequests(REQUESTS)}",
     replace: "",
-    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
     why: "Requests in flight when a loan is returned would not count in rate windows.",
   },
   {
@@ -439,7 +439,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle_set"),
     find: "or exists (select 1 from usage_records where request_id = settling.request_id)",
     replace: "",
-    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
     why: "A settlement that is sent again would fail its whole batch.",
   },
   {
@@ -447,7 +447,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle_set"),
     find: "or (account_id, loan_id) not in ${COVERED}",
     replace: "",
-    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
     why: "Requests whose loan has ended would be charged credits that others hold.",
   },
   {
