@@ -171,7 +171,7 @@ function chunksOf(text: string, size: number): string {
 }
 
 /** What large bodies in small chunks cost, as a multiple of what they cost without chunks. */
-const MAX_COST = 20;
+const MAX_COST = 16;
 
 Deno.test({
   name: "large bodies in small chunks, as fast as they can come, hold up nobody and are read soon",
