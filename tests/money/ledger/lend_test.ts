@@ -225,3 +225,22 @@ Deno.test("what is lent is recalled for a request that cannot hold its reserve, 
   assertEquals(await verdictOf(600, 590), "recall", "it would wait for a loan that lasts");
   assertEquals(await verdictOf(600, 0), "admitted", "text needs no more than its budget");
 });
+
+Deno.test("what was settled from a loan is not settled again, whether it cost something or nothing", async () => {
+  await using one = await bench();
+  await one.lend();
+  for (const price of [0, 7]) {
+    const end = {
+      ...one.caller,
+      requestId: newRequestId(NOW),
+      price,
+      nowMs: NOW,
+      admittedAtMs: NOW,
+      lent: { loanId: "loan of gw", credits: price },
+    };
+    const first = await settlePrice(one.database, end);
+    assertEquals(await settlePrice(one.database, end), first);
+  }
+  const { requests, consumed } = (await one.database.one("select * from balances"))!;
+  assertEquals([requests, consumed], [2, 7]);
+});

@@ -439,7 +439,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle_set"),
     find: "or exists (select 1 from usage_records where request_id = settling.request_id)",
     replace: "",
-    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
+    tests: [{ file: "tests/money/ledger/lend_test.ts", filter: "not settled again" }],
     why: "A settlement that is sent again would fail its whole batch.",
   },
   {
