@@ -5,6 +5,7 @@ import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { PlainBrowser } from "../../fake/visitor.ts";
+import { sized } from "../../tier.ts";
 
 const OWNER = "owner@localhost";
 const PASSWORD = "a long enough password";
@@ -135,9 +136,9 @@ Deno.test("a flood of empty forms with forged addresses wipes nobody's failures"
   const guess = () =>
     post("sign-in", "198.51.100.1", "", { email: OWNER, password: "a wrong password" });
   assertEquals(await statuses(6, guess), [401, 401, 401, 401, 401, 429]);
-  const deadline = performance.now() + 8_000;
+  const forms = sized(4_000, 60_000);
   let sent = 0;
-  while (sent < 60_000 && performance.now() < deadline) {
+  while (sent < forms) {
     const some = Array.from({ length: 200 }, () => {
       const forged = `11.${sent >> 16 & 255}.${sent >> 8 & 255}.${sent & 255}`;
       return post("register", "10.0.0.9", forged, ++sent % 2 === 0 ? {} : { password: "short" });

@@ -64,9 +64,9 @@ Deno.test("a lead makes keys, sees who spent what on which model, and stops one 
 
   const stopped = await browser.post(`${path}/members/${ada.id}/stop`, {}, { from: path });
   assertEquals(stopped.status, 303);
-  const atTick = performance.now();
-  await until(async () => await statusOf(gateway.chat("Hi", {}, { key: adas })) === 403);
-  assert(performance.now() - atTick < 1_000, "within a second");
+  await until(async () => await statusOf(gateway.chat("Hi", {}, { key: adas })) === 403, {
+    what: "the stop",
+  });
   for (const key of [bobs, shared]) {
     assertEquals(await statusOf(gateway.chat("Hi", {}, { key })), 200);
   }
@@ -318,7 +318,9 @@ Deno.test("revoked and expired keys are folded away; a key is renamed and rotate
     await browser.post(`${at}/${id}/rotate`, { hours: "0" }, { from: at }),
   );
   assertEquals((await keys.byId(id))!.name, "desk");
-  await until(async () => await statusOf(gateway.chat("Hi", {}, { key: secret })) === 401);
+  await until(async () => await statusOf(gateway.chat("Hi", {}, { key: secret })) === 401, {
+    what: "the end of the old key",
+  });
   assertEquals(await statusOf(gateway.chat("Hi", {}, { key: rotated })), 200);
   assertEquals(
     await statusOf(browser.post(`${at}/${id}/rotate`, { hours: "99999999" }, { from: at })),
