@@ -21,6 +21,8 @@ export interface Place {
   readonly budgets?: number;
   /** Uncompressed bytes of all that it loads: more than the first, less than the second. */
   readonly bytes?: readonly [min: number, max: number];
+  /** Whether it loads itself again after some seconds: what is looked at does not. */
+  readonly refreshes?: true;
   /** The status that it has instead of 200. */
   readonly status?: number;
   /** Makes the page what it is looked at as. */
@@ -133,7 +135,7 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
         { path: `requests/${rich.requestId}` },
         { path: "credits", hasRows: true },
         { path: "statement" },
-        { path: `orders/${orders.openId}`, isVariant: true },
+        { path: `orders/${orders.openId}`, isVariant: true, refreshes: true },
         { path: `orders/${orders.paidId}` },
         { path: `orders/${orders.paidId}/receipt` },
         { path: "playground" },

@@ -5,7 +5,7 @@
  */
 
 import axe from "axe-core";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page, Route } from "playwright-core";
 import { assert, assertEquals } from "../../assert.ts";
 import {
   AXE,
@@ -39,6 +39,8 @@ const DESKTOP = 1_280;
 const WIDTHS = sized([PHONE, DESKTOP], [PHONE, 768, DESKTOP, 1_920]);
 
 type Scheme = "light" | "dark";
+const REFRESH = '<meta http-equiv="refresh" ';
+
 /** The page that is shown by its script, and so moves once. */
 const MADE_BY_SCRIPTS = "playground";
 
@@ -127,9 +129,18 @@ interface Opened {
   readonly faults: string[];
 }
 
+/** Responds with a page that does not load itself again while it is looked at. */
+async function withoutRefresh(route: Route): Promise<void> {
+  const response = await route.fetch();
+  const text = await response.text();
+  assert(text.includes(REFRESH), route.request().url());
+  await route.fulfill({ response, body: text.replace(REFRESH, "<meta ") });
+}
+
 /** Loads a page: it is there, as light as it must be, and does not move. */
 async function load({ page }: Opened, place: Place, where: string): Promise<void> {
   await resize(page, DESKTOP);
+  if (place.refreshes) await page.route(where, withoutRefresh);
   const reply = await page.goto(where);
   assertEquals(reply!.status(), place.status ?? 200, where);
   const [bytes, shifts, rows] = await page.evaluate<[number, number, number]>(
