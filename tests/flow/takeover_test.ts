@@ -10,6 +10,7 @@ import { isProof, sized } from "../tier.ts";
 const KEY = `sk-${"t".repeat(40)}`;
 const STREAMS = sized(60, 200);
 const REQUESTS_PER_SECOND = 100;
+const MAX_IN_FLIGHT = 20;
 /** Requests that each of two processes has answered at least. */
 const ANSWERED = 20;
 
@@ -99,7 +100,7 @@ Deno.test({
     await first.waitFor(/curl/);
     const load = new Load(url);
     const over = Promise.withResolvers<void>();
-    const requests = Promise.all(Array.from({ length: 8 }, () => load.requests(over.promise)));
+    const requests = Promise.all(Array.from({ length: 4 }, () => load.requests(over.promise)));
     await until(() => load.done > ANSWERED, { what: "the first process's answers" });
     await using second = startCommand(["--takeover"], { directory: dir.path, env });
     await until(() => first.err().includes("handing over"), { what: "the handover" });
@@ -212,17 +213,22 @@ class Load {
     if (text !== undefined && !text.includes("[DONE]")) this.faults.push(`cut: ${text.slice(-80)}`);
   }
 
-  /** Sends requests until something has happened. */
+  /** Sends requests until something has happened; a machine that is busy gets no more than it answers. */
   async requests(end: Promise<void>): Promise<void> {
     using fresh = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
-    const open: Promise<void>[] = [];
+    const inFlight = new Set<Promise<void>>();
     let isOver = false;
     void end.then(() => isOver = true);
     for (let at = 0; !isOver; at++) {
-      open.push(this.#ask({}, at % 2 === 0 ? fresh : undefined).then(() => void this.done++));
+      if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
+      const request = this.#ask({}, at % 2 === 0 ? fresh : undefined).then(() => {
+        this.done++;
+        inFlight.delete(request);
+      });
+      inFlight.add(request);
       await sleep(1_000 / REQUESTS_PER_SECOND);
     }
-    await Promise.all(open);
+    await Promise.all(inFlight);
   }
 
   async #ask(body: object, client?: Deno.HttpClient): Promise<string | undefined> {
