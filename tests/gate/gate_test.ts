@@ -41,7 +41,8 @@ async function isRunning(pid: string): Promise<boolean> {
 
 /** Runs all tests of a directory as the gate does. */
 async function lookAt(path: string) {
-  await using workplace = await Workplace.open();
+  await using outputs = await tempDir();
+  await using workplace = await Workplace.open(outputs.path);
   const inside = ["bash", "-c", 'cd "$0" && exec "$@"', path, Deno.execPath(), ...FLAGS];
   const [deno, ...only] = inside as [string, ...string[]];
   return await runSuite(workplace, "tests", { deno, all: [...only, "."], only });
@@ -91,7 +92,8 @@ Deno.test("a runner that is killed in the middle fails the tests", () => {
 });
 
 Deno.test("what a command leaves running is a failure, and is ended", LINUX_ONLY, async () => {
-  await using workplace = await Workplace.open();
+  await using outputs = await tempDir();
+  await using workplace = await Workplace.open(outputs.path);
   const step = commandStep({ name: "leaves", proves: "" }, [
     "bash",
     "-c",
@@ -106,7 +108,8 @@ Deno.test("what a command leaves running is a failure, and is ended", LINUX_ONLY
 });
 
 Deno.test("a command beyond its deadline is killed with what it started", LINUX_ONLY, async () => {
-  await using workplace = await Workplace.open();
+  await using outputs = await tempDir();
+  await using workplace = await Workplace.open(outputs.path);
   const slow = ["bash", "-c", "sleep 1000 & sleep 1001"];
   const step = commandStep({ name: "slow", proves: "" }, slow, { deadlineMs: 300 });
   const { faults } = await step.run(workplace);

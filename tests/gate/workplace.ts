@@ -40,9 +40,13 @@ export class Workplace implements AsyncDisposable {
     this.#sessions = this.#reaper.stdin.getWriter();
   }
 
-  /** @throws {Deno.errors.NotFound} Where there is no `setsid`: on Linux, util-linux has it. */
-  static async open(): Promise<Workplace> {
-    const directory = await Deno.makeTempDir({ prefix: "sluice-gate-" });
+  /**
+   * @param parent Where its directory is made; by default where temporary files are.
+   * @throws {Deno.errors.NotFound} Where there is no `setsid`: on Linux, util-linux has it.
+   */
+  static async open(parent?: string): Promise<Workplace> {
+    const place = parent === undefined ? {} : { dir: parent };
+    const directory = await Deno.makeTempDir({ ...place, prefix: "sluice-gate-" });
     await Deno.mkdir(`${directory}/tmp`);
     return new Workplace(directory);
   }
