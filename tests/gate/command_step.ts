@@ -21,13 +21,13 @@ export async function runCommand(
   options: RunOptions = {},
 ): Promise<Outcome> {
   const ended = await workplace.run(name, command, options);
-  const lines = await printed(ended);
   const faults: Fault[] = [];
   if (ended.code !== 0) {
+    const lines = await printed(ended);
     faults.push(faultOf(ended, command, [endingOf(ended), ...lines.slice(-SHOWN_LINES)]));
   }
   faults.push(...leftRunning(ended, command));
-  return { faults, ...(lines.length > 0 ? { lastLine: lines.at(-1)! } : {}) };
+  return { faults };
 }
 
 /** Lines that a command printed, without empty ones. */

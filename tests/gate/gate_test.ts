@@ -91,6 +91,15 @@ Deno.test("a runner that is killed in the middle fails the tests", () => {
   assertEquals([isWhole, failed], [false, []]);
 });
 
+Deno.test("a failure that cannot be read is not passed over, whatever else is", () => {
+  const list = (titles: string) =>
+    `\n ERRORS \n\n FAILURES \n\n${titles}\n\nFAILED | 1 passed | 2 failed (1s)\n`;
+  const known = "one => ./a_test.ts:1:6";
+  assertEquals(readTestOutput(list(known)).isWhole, true);
+  const { isWhole, failed } = readTestOutput(list(`${known}\nin another form`));
+  assertEquals([isWhole, failed.length], [false, 1]);
+});
+
 Deno.test("what a command leaves running is a failure, and is ended", LINUX_ONLY, async () => {
   await using outputs = await tempDir();
   await using workplace = await Workplace.open(outputs.path);

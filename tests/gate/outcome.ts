@@ -19,8 +19,6 @@ export interface Outcome {
   readonly tests?: { readonly passed: number; readonly failed: number; readonly ignored: number };
   /** Why nothing was done. */
   readonly skipped?: string;
-  /** The last line that was printed. */
-  readonly lastLine?: string;
 }
 
 /** Something to run, such as a linter or all tests. */

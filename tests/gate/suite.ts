@@ -90,7 +90,9 @@ export async function runSuite(
 async function brokenRun({ ended, command, failed }: TestRun): Promise<Fault> {
   const lines = await printed(ended);
   const marked = lines.filter((line) => /\bFAILED\b/.test(line)).slice(0, SHOWN_LINES);
-  const heading = failed.length > 0 ? "ended early" : "ended without a list of failures";
+  const heading = failed.length > 0
+    ? "ended early, or list failures that cannot be read"
+    : "ended without a list of failures";
   return faultOf(ended, command, [
     `The tests ${heading}: ${endingOf(ended)}`,
     ...marked,

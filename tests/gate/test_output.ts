@@ -11,7 +11,10 @@ export interface FailedTest {
 export interface TestOutput {
   readonly failed: readonly FailedTest[];
   readonly counts: TestCounts;
-  /** Whether the runner came to its closing line. If not, it was killed or has crashed. */
+  /**
+   * Whether the runner came to its closing line, and each line of its list of failures was understood. If not, it was
+   * killed or has crashed, or `failed` lacks something.
+   */
   readonly isWhole: boolean;
 }
 
@@ -45,18 +48,15 @@ export function readTestOutput(text: string): TestOutput {
   const [head = "", list = ""] = cutAtLast(plain.slice(0, closing?.index), "\n FAILURES \n");
   const [, errors = ""] = cutAtLast(head, "\n ERRORS \n");
   const titles = list.split("\n").filter((line) => line !== "");
-  return {
-    failed: titles.flatMap((title) => {
-      const place = /^(.*) => \.\/(\S+?):\d+:\d+$/.exec(title);
-      const outside = /^\.\/(.+) \(uncaught error\)$/.exec(title);
-      const [name, file] = outside !== null ? [OUTSIDE, outside[1]] : [place?.[1], place?.[2]];
-      return name === undefined || file === undefined
-        ? []
-        : [{ file, name, message: errorOf(errors, title, titles) }];
-    }),
-    counts,
-    isWhole: closing !== undefined,
-  };
+  const failed = titles.flatMap((title) => {
+    const place = /^(.*) => \.\/(\S+?):\d+:\d+$/.exec(title);
+    const outside = /^\.\/(.+) \(uncaught error\)$/.exec(title);
+    const [name, file] = outside !== null ? [OUTSIDE, outside[1]] : [place?.[1], place?.[2]];
+    return name === undefined || file === undefined
+      ? []
+      : [{ file, name, message: errorOf(errors, title, titles) }];
+  });
+  return { failed, counts, isWhole: closing !== undefined && failed.length === titles.length };
 }
 
 /** The text around the last place of a mark; what comes after is empty where there is none. */

@@ -35,6 +35,7 @@ export class Workplace implements AsyncDisposable {
     this.#directory = directory;
     this.#reaper = new Deno.Command("setsid", {
       args: [`${SCRIPTS}reap`, `${MARK}=${this.#id}`, `${directory}/tmp`],
+      env: { [MARK]: "" }, // a gate within a gate ends what it has started, also when the outer one ends it
       stdin: "piped",
     }).spawn();
     this.#sessions = this.#reaper.stdin.getWriter();
