@@ -24,13 +24,6 @@ export class Random {
   }
 }
 
-/**
- * How often a random test goes round: few times in the gate, more often under `SLUICE_TEST_LONG`.
- */
-export function rounds(few: number, many: number): number {
-  return Deno.env.get("SLUICE_TEST_LONG") === undefined ? few : many;
-}
-
 /** The seed of a random test: from `SLUICE_TEST_SEED`, else new; a failing test must tell it. */
 export function testSeed(): number {
   const given = Deno.env.get("SLUICE_TEST_SEED");

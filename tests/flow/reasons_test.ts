@@ -8,9 +8,10 @@ import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { guardedDatabase } from "../fake/guarded_database.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
-import { rounds, testSeed } from "../fake/random.ts";
+import { testSeed } from "../fake/random.ts";
 import { until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
 
 const KEY = "sk-upstream-0123456789abcdef";
 
@@ -122,7 +123,7 @@ Deno.test("whatever upstreams do: a failure has the reason and message that the 
     }),
     {
       seed,
-      numRuns: rounds(120, 1_500),
+      numRuns: sized(120, 1_500),
       examples: Object.keys(DEEDS).map((deed) => [false, [deed, deed], [deed, deed]]),
     },
   );

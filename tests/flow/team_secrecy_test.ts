@@ -2,9 +2,10 @@
 
 import { assert, assertEquals } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
-import { Random, rounds, testSeed } from "../fake/random.ts";
+import { Random, testSeed } from "../fake/random.ts";
 import { teamOf } from "../fake/team.ts";
 import { fakeUpstream } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
 
 // deno-lint-ignore no-explicit-any -- bodies as they came
 type Json = any;
@@ -55,7 +56,7 @@ Deno.test("team: kept items and sealed texts of a member are valid for that pers
   const said = new Map<string, string>();
   const seed = testSeed();
   const random = new Random(seed);
-  for (let round = 0; round < rounds(60, 1_000); round++) {
+  for (let round = 0; round < sized(60, 1_000); round++) {
     const one = random.pick(everyone);
     if (random.next() < 0.5) {
       const words = `words ${random.integer(1, 1e9)} of ${one.who}`;
