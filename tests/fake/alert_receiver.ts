@@ -37,7 +37,7 @@ export interface AlertReceiver extends AsyncDisposable {
   behave(next: readonly Behaviour[], rest?: Behaviour): void;
   /** Waits until deliveries that it acknowledged have this many alerts. */
   waitFor(alerts: number): Promise<void>;
-  /** Waits until so many deliveries have arrived, whatever becomes of them. */
+  /** Waits until this many deliveries have arrived, whatever becomes of them. */
   waitForDeliveries(deliveries: number): Promise<void>;
   /** Acknowledges deliveries that are held, and holds no more. */
   release(): void;

@@ -141,7 +141,7 @@ async function makeAccounts(directory: string): Promise<[string, string]> {
   return [await make("one@example.com"), await make("other@example.com")];
 }
 
-/** How long the other account may wait for its small chats: so many times as long as while nothing else goes on. */
+/** How long the other account may wait for its small chats, as a multiple of what they take while nothing else goes on. */
 export interface Bounds {
   readonly worst: number;
   readonly median?: number;

@@ -22,7 +22,7 @@ Deno.test("reads aside hold up no write, see what was written, and write nothing
       const row = await one(sql, args);
       if (sql === LONG) {
         isRead = true;
-        // the report is over once all writes are: a write that waited for it would wait for ever
+        // the report is over once all writes are: a write that waited for it would never end
         await written.promise;
       }
       return row;

@@ -70,7 +70,7 @@ Deno.test("a server that says nothing is not waited for longer than its patience
     server.signal("SIGSTOP");
     let error: unknown;
     // a process that is running just now stops a moment later
-    while (error === undefined) error = await inTime(write(), DEADLINE_MS, "it waits for ever");
+    while (error === undefined) error = await inTime(write(), DEADLINE_MS, "it never ends");
     assert(error instanceof DatabaseError, String(error));
     assert(error.outcomeUnknown, error.message);
     server.signal("SIGCONT");

@@ -9,7 +9,7 @@ import { sleep, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 const AUDITS = sized(3, 8);
-/** Requests that succeed meanwhile, at the least, and records that are kept of all. */
+/** Min requests that succeed meanwhile, and records that are kept of all. */
 const SUCCEEDED = sized(30, 100);
 const KEPT = sized(20, 200);
 

@@ -18,7 +18,7 @@ import {
   writeHistory,
 } from "./corruptions.ts";
 
-/** Of this many corruptions, drawn anew in each run, the gate makes the whole audit. */
+/** Of this many corruptions, drawn again in each run, the gate makes the whole audit. */
 const DRAWN = 20;
 
 /**

@@ -51,7 +51,7 @@ function closedPort(): string {
   return `http://127.0.0.1:${port}/v1`;
 }
 
-/** Who waits for more than the headers' timeout waits for ever. */
+/** Who waits for more than the headers' timeout is never served. */
 const TIMEOUTS = { connectMs: DEADLINE_MS, readMs: 10 * DEADLINE_MS, headersMs: HEADERS_MS };
 
 function twoTargets(first: string, second: string, headersMs = HEADERS_MS): SettingsInput {
@@ -66,7 +66,7 @@ function twoTargets(first: string, second: string, headersMs = HEADERS_MS): Sett
   } as SettingsInput;
 }
 
-/** Asks so often at once; answers how many were not answered 200, and fails if some wait for ever. */
+/** Asks so often at once; answers how many were not answered 200, and fails if some are never answered. */
 async function errorsOf(gateway: TestGateway, times: number): Promise<number> {
   const all = Promise.all(Array.from({ length: times }, () => statusOf(gateway.chat("Hi"))));
   const statuses = await inTime(all, DEADLINE_MS, undefined);
