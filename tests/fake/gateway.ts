@@ -2,10 +2,12 @@ import undiciTimers from "undici/lib/util/timers.js";
 import type { AlertTimes } from "../../src/operating/alerts/mod.ts";
 import { assemble, type Gateway, type Reload, type StartThread } from "../../src/assemble/mod.ts";
 import { databaseFile, loadConfig, type SettingsInput } from "../../src/settings/config/mod.ts";
-import type { Database } from "../../src/ground/database/mod.ts";
+import { type Database, keepFileThreads } from "../../src/ground/database/mod.ts";
 import { createLog } from "../../src/ground/telemetry/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
 import { exists, sleep, tempDir } from "./temp.ts";
+
+keepFileThreads(4);
 
 /** A gateway in this process, listening on a port of its own. */
 export interface TestGateway extends AsyncDisposable {

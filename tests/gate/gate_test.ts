@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { exists, tempDir, until } from "../fake/temp.ts";
 import { commandStep } from "./command_step.ts";
+import { groupsOf } from "./groups.ts";
 import type { Finished, Step } from "./outcome.ts";
 import { report } from "./report.ts";
 import { runSuite } from "./suite.ts";
@@ -40,12 +41,15 @@ async function isRunning(pid: string): Promise<boolean> {
 }
 
 /** Runs all tests of a directory as the gate does. */
-async function lookAt(path: string) {
+async function lookAt(path: string, all = [...FLAGS, "."]) {
   await using outputs = await tempDir();
   await using workplace = await Workplace.open(outputs.path);
-  const inside = ["bash", "-c", 'cd "$0" && exec "$@"', path, Deno.execPath(), ...FLAGS];
-  const [deno, ...only] = inside as [string, ...string[]];
-  return await runSuite(workplace, "tests", { deno, all: [...only, "."], only });
+  const inside = ["-c", 'cd "$0" && exec "$@"', path, Deno.execPath()];
+  return await runSuite(workplace, "tests", {
+    deno: "bash",
+    all: [...inside, ...all],
+    only: [...inside, ...FLAGS],
+  });
 }
 
 Deno.test(
@@ -65,6 +69,39 @@ Deno.test(
     for (const { outputs } of [...faults, ...unsteady!]) assertEquals(outputs.length, 2);
   },
 );
+
+Deno.test(
+  "what fails outside of a test is traced to its file among those that shared an isolate",
+  LINUX_ONLY,
+  async () => {
+    await using directory = await tempDir();
+    const { path } = directory;
+    await Deno.mkdir(`${path}/tests/wing`, { recursive: true });
+    await Deno.writeTextFile(`${path}/deno.json`, "{}");
+    for (const [name, text] of Object.entries(FILES)) {
+      await Deno.writeTextFile(`${path}/tests/wing/${name}`, text);
+    }
+    const grouped = `${import.meta.dirname}/grouped.ts`;
+    const config = `--config=${import.meta.dirname}/../../deno.json`;
+    const { faults, unsteady } = await lookAt(path, ["run", "--no-lock", config, "-A", grouped]);
+    assertEquals(faults.map(({ title }) => title).sort(), [
+      "tests/wing/outside_test.ts: (uncaught error)",
+      "tests/wing/price_test.ts: a price",
+      "tests/wing/price_test.ts: a step ... within",
+      "tests/wing/unsteady_test.ts: one time in two", // the first run did not come to it
+    ]);
+    assertEquals(unsteady, []);
+  },
+);
+
+Deno.test("each test file is in one group, long ones alone", () => {
+  const files = Array.from({ length: 30 }, (_, at) => `tests/${at % 2}/${at}_test.ts`);
+  const walk = "tests/doors/console/walk_test.ts";
+  const groups = groupsOf([...files, walk]);
+  assertEquals(groups[0], [walk]);
+  assertEquals(groups.flat().sort(), [...files, walk].sort());
+  assert(groups.every((group) => new Set(group.map((file) => file.split("/")[1])).size === 1));
+});
 
 Deno.test("more than five unsteady files fail", LINUX_ONLY, async () => {
   const unsteady = FILES["unsteady_test.ts"];

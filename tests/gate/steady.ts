@@ -21,7 +21,7 @@ if (!Number.isInteger(times) || times < 1) {
   say("usage: deno task steady TIMES [PATH…]");
   Deno.exit(2);
 }
-const args = ["task", "test:only", "--parallel", ...(paths.length > 0 ? paths : ["tests/"])];
+const args = paths.length === 0 ? ["task", "test"] : ["task", "test:only", "--parallel", ...paths];
 const options = { env: { DENO_JOBS: "3" }, deadlineMs: DEADLINE_MS };
 
 /** A busy loop for each core, until disposed of. */

@@ -67,7 +67,10 @@ export async function runSuite(
       faults.push(...before.map((one) => testFault(one, suite, [first.ended.output])));
       continue;
     }
-    const second = await runTests(workplace, `${name} again`, suite, [...suite.only, file]);
+    const second = await runTests(workplace, `${name} again`, suite, [
+      ...suite.only,
+      ...file.split(" "),
+    ]);
     const outputs = [first.ended.output, second.ended.output];
     faults.push(...leftRunning(second.ended, second.command));
     const hasPassed = second.ended.code === 0 && second.isWhole;
@@ -109,6 +112,6 @@ function testFault(
     title: `${file}: ${name}`,
     message: message.split("\n").slice(0, SHOWN_LINES).join("\n"),
     outputs,
-    again: ["deno", ...only, file].map(quoted).join(" "),
+    again: ["deno", ...only, ...file.split(" ")].map(quoted).join(" "),
   };
 }

@@ -1,6 +1,11 @@
+import { filesOfGroup } from "./groups.ts";
+
 /** A test that failed, or a file in which something failed outside of a test. */
 export interface FailedTest {
-  /** From the project's directory: `tests/flow/money_test.ts`. */
+  /**
+   * From the project's directory: `tests/flow/money_test.ts`. What fails outside of all tests names all files that shared the isolate,
+   * with spaces between.
+   */
   readonly file: string;
   readonly name: string;
   /** The error with its stack, as it was printed. */
@@ -50,8 +55,10 @@ export function readTestOutput(text: string): TestOutput {
   const titles = list.split("\n").filter((line) => line !== "");
   const failed = titles.flatMap((title) => {
     const place = /^(.*) => \.\/(\S+?):\d+:\d+$/.exec(title);
-    const outside = /^\.\/(.+) \(uncaught error\)$/.exec(title);
-    const [name, file] = outside !== null ? [OUTSIDE, outside[1]] : [place?.[1], place?.[2]];
+    const outside = /^(?:\.\/)?(\S+) \(uncaught error\)$/.exec(title);
+    const [name, file] = outside !== null
+      ? [OUTSIDE, filesOfGroup(plain, outside[1]!) ?? outside[1]]
+      : [place?.[1], place?.[2]];
     return name === undefined || file === undefined
       ? []
       : [{ file, name, message: errorOf(errors, title, titles) }];

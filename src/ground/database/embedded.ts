@@ -11,6 +11,7 @@ import {
 } from "./database.ts";
 import type { Answer, Ask, Connecting, FileState, Numbered } from "./embedded_protocol.ts";
 import { SlotMap } from "../platform/mod.ts";
+import { giveFileThread, takeFileThread } from "./file_threads.ts";
 import { GroupWriter } from "./group_writer.ts";
 
 /** The way to the thread that owns the file. */
@@ -75,15 +76,18 @@ export class EmbeddedDatabase implements Database {
   ): Promise<EmbeddedDatabase> {
     const durable = durability === "full";
     const database = new EmbeddedDatabase({ place: path, durable, isOwner: true }, observe);
-    const worker = new Worker(new URL("./embedded_worker.ts", import.meta.url), {
-      type: "module",
-      name: "database",
-    });
-    worker.onmessage = ({ data }: MessageEvent<Answer | FileState>) =>
-      "id" in data ? database.#resolve(data) : onState(data);
+    const use = readOnly ? "reading" : "writing";
+    const worker = takeFileThread(use);
+    let isSound = true;
+    worker.onmessage = ({ data }: MessageEvent<Answer | FileState>) => {
+      if ("id" in data) return database.#resolve(data);
+      isSound = false; // attempts to open the file again may be due
+      onState(data);
+    };
     worker.onerror = (event) => {
       event.preventDefault();
       const message = `the database's thread died: ${event.message}`;
+      isSound = false;
       database.fail(message);
       database.#died(message);
     };
@@ -91,7 +95,7 @@ export class EmbeddedDatabase implements Database {
       worker.postMessage({ port } satisfies Connecting, [port]);
     database.#thread = {
       postMessage: (message) => worker.postMessage(message),
-      end: () => worker.terminate(),
+      end: () => isSound ? giveFileThread(worker, use) : worker.terminate(),
     };
     database.line = (died) => {
       const { port1, port2 } = new MessageChannel();

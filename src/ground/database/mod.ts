@@ -27,6 +27,7 @@ export {
 } from "./database.ts";
 export type { FileState } from "./embedded_protocol.ts";
 export { EmbeddedDatabase } from "./embedded.ts";
+export { keepFileThreads } from "./file_threads.ts";
 export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } from "./migrate.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";

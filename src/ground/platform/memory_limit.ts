@@ -1,14 +1,21 @@
 /** A v1 hierarchy without a limit has the largest number of pages. */
 const UNLIMITED_BYTES = 2 ** 60;
 
+let found: Promise<number> | undefined;
+
 /**
  * Finds out how much memory this process may use: the limit of its control group on Linux, or else the machine's memory.
+ * Looks once: groups of processes seldom change.
  *
  * A program of the system reads it, as Deno's permission to read leaves out the files of the kernel.
  *
  * @returns Bytes.
  */
-export async function memoryLimitBytes(): Promise<number> {
+export function memoryLimitBytes(): Promise<number> {
+  return found ??= find();
+}
+
+async function find(): Promise<number> {
   const { total } = Deno.systemMemoryInfo();
   if (Deno.build.os !== "linux") return total;
   const limits = limitFiles(await printed("/proc/self/cgroup"));

@@ -1,0 +1,51 @@
+/**
+ * Runs all tests of the project, several files to an isolate: loading the gateway's modules takes half a second, which some
+ * 300 files would each pay.
+ *
+ *   deno task test                    the gate's tests
+ *   deno task test --filter budget    those with this in their name
+ *
+ * Files that take long have an isolate of their own and come first, so that none of them is waited for at the end.
+ */
+
+import { joinPath, toFileUrl } from "../../src/ground/std/mod.ts";
+import { say } from "./run_steps.ts";
+import { groupLine, groupsOf, testFiles } from "./groups.ts";
+
+const isProof = Deno.env.get("SLUICE_PROOFS") === "1";
+const root = Deno.cwd(); // of a task: the project's directory
+/** Tests wait for most of their time. */
+const JOBS = 2 * navigator.hardwareConcurrency + 1;
+const FLAGS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((one) => `--allow-${one}`);
+
+const directory = await Deno.makeTempDir({ prefix: "sluice-tests-" });
+let code: number;
+try {
+  const entries: string[] = [];
+  for (const [at, files] of groupsOf(await testFiles(root, { isProof })).entries()) {
+    const entry = joinPath(directory, `group_${at}.ts`);
+    const urls = files.map((file) => toFileUrl(joinPath(root, file)).href);
+    await Deno.writeTextFile(entry, urls.map((url) => `await import("${url}");\n`).join(""));
+    entries.push(entry);
+    if (files.length > 1) say(groupLine(at, files));
+  }
+  const { code: ended } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "test",
+      "--quiet",
+      "--parallel",
+      "--no-check",
+      `--config=${joinPath(root, "deno.json")}`,
+      `--lock=${joinPath(root, "tests/deno.lock")}`,
+      ...FLAGS,
+      ...Deno.args,
+      ...entries,
+    ],
+    cwd: root,
+    env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(JOBS) },
+  }).spawn().status;
+  code = ended;
+} finally {
+  await Deno.remove(directory, { recursive: true });
+}
+Deno.exit(code);
