@@ -4,33 +4,49 @@ import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { usageRecords } from "../fake/gateway.ts";
 import { sleep, until } from "../fake/temp.ts";
-import { type Bench, type Logged, type RunRow, startBench } from "./abuse/row.ts";
+import {
+  type Bench,
+  type Benches,
+  type Logged,
+  openBenches,
+  type ProvenRow,
+  type RunRow,
+} from "./abuse/row.ts";
 import { faultsTable, isPending, SECTIONS } from "./abuse/table.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-for (const { title, rows } of SECTIONS) {
-  for (const row of rows) {
-    Deno.test({
-      name: `faults and abuse, ${title.toLowerCase()}: ${row.name}`,
-      ignore: isPending(row) || ("onlyOn" in row && row.onlyOn !== Deno.build.os),
-      async fn() {
-        if ("run" in row) await check(row);
-        else {
-          const text = await Deno.readTextFile(new URL(row.proof.file, ROOT));
-          const names = [...text.matchAll(/Deno\.test\(\s*([`"].*[`"])/g)].map(([, name]) => name!);
-          assert(
-            names.some((name) => name.includes(row.proof.test)),
-            `no test of ${row.proof.file}`,
-          );
-        }
-      },
-    });
-  }
+/** Rows that run at once, each at a gateway of its own: most of them wait for something most of the time. */
+const LANES = 3;
+
+Deno.test("faults and abuse", async (t) => {
+  const left = SECTIONS.flatMap(({ title, rows }) => rows.map((row) => ({ title, row })));
+  await Promise.all(Array.from({ length: LANES }, async () => {
+    await using benches = await openBenches();
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const { title, row } = next;
+      await t.step({
+        name: `${title.toLowerCase()}: ${row.name}`,
+        ignore: isPending(row) || ("onlyOn" in row && row.onlyOn !== Deno.build.os),
+        // other rows run meanwhile, and connections to a gateway outlast a row: the test as a whole leaves nothing
+        sanitizeOps: false,
+        sanitizeResources: false,
+        sanitizeExit: false,
+        fn: () => "run" in row ? check(row, benches) : checkProof(row),
+      });
+    }
+  }));
+});
+
+/** The test that a row names exists. */
+async function checkProof({ proof }: ProvenRow): Promise<void> {
+  const text = await Deno.readTextFile(new URL(proof.file, ROOT));
+  const names = [...text.matchAll(/Deno\.test\(\s*([`"].*[`"])/g)].map(([, name]) => name!);
+  assert(names.some((name) => name.includes(proof.test)), `no test of ${proof.file}`);
 }
 
-async function check(row: RunRow): Promise<void> {
-  await using bench = await startBench(row);
+async function check(row: RunRow, benches: Benches): Promise<void> {
+  await using bench = await benches.start(row);
   const before = await bench.who.balance();
   assertEquals(await row.run(bench), row.clientSees);
   // what a client that disconnected leaves behind takes a moment to be noticed

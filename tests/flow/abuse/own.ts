@@ -74,6 +74,7 @@ export const OWN: readonly Row[] = [
     clientSees: UNAVAILABLE,
     charged: NOT_RECORDED,
     logged: [],
+    endsGateway: true,
     run({ gateway, chat }) {
       gateway.gateway.app.stopTaking();
       return chat();
@@ -86,6 +87,7 @@ export const OWN: readonly Row[] = [
     charged: free("refused"),
     logged: ["info request"],
     upstreams: [streamThen(hang)],
+    endsGateway: true,
     async run({ gateway, key }) {
       const body = chatBody({ stream: true });
       const reply = await gateway.post("/v1/chat/completions", body, { key });

@@ -11,7 +11,7 @@ import {
   readReply,
   writeAll,
 } from "../../fake/raw_http.ts";
-import { DEADLINE_MS } from "../../fake/temp.ts";
+import { DEADLINE_MS, until } from "../../fake/temp.ts";
 import { rawServer } from "../../fake/upstream.ts";
 
 /** What the client gets. */
@@ -53,6 +53,8 @@ export interface RunRow {
   /** Timeouts of the first upstream. */
   readonly timeouts?: Readonly<Record<string, number>>;
   readonly wrapDatabase?: (database: Database) => Database;
+  /** Whether the row ends the gateway, so that no other row can use it. */
+  readonly endsGateway?: boolean;
   readonly onlyOn?: typeof Deno.build.os;
   /** Why the row does not hold yet; it is neither run nor shown. */
   readonly pending?: string;
@@ -71,6 +73,7 @@ export type Row = RunRow | ProvenRow;
 
 /** Where a row runs: a gateway, and a customer with 1,000 credits. */
 export interface Bench extends AsyncDisposable {
+  /** Its log begins with the row. */
   readonly gateway: TestGateway;
   readonly who: Customer;
   readonly key: string;
@@ -99,9 +102,31 @@ const CREDITS = 1_000;
 const UNREACHABLE = "http://127.0.0.1:1/v1";
 const encoder = new TextEncoder();
 
-/** Starts what a row needs. */
-export async function startBench(row: RunRow): Promise<Bench> {
+/** Where rows run one after the other. */
+export interface Benches extends AsyncDisposable {
+  /** Starts what a row needs. */
+  start(row: RunRow): Promise<Bench>;
+}
+
+/** Opens what rows share: a gateway that reads the settings of each row, except for those that end or break it. */
+export async function openBenches(): Promise<Benches> {
+  const shared = await startGateway();
+  return {
+    start: (row) => startBench(row, shared),
+    [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
+  };
+}
+
+/** So that each row's upstreams have names, and with them a health, of their own. */
+let upstreamsNamed = 0;
+
+async function startBench(row: RunRow, shared: TestGateway): Promise<Bench> {
   await using stack = new AsyncDisposableStack();
+  // requests that the row leaves behind end with it, before the next one looks at the log
+  stack.defer(async () => {
+    await until(() => shared.gateway.inFlight.count === 0, { what: "the end of all requests" });
+    await shared.gateway.app.idle();
+  });
   const upstreams: { readonly connections: number }[] = [];
   const urls = (row.upstreams ?? []).map((one) => {
     if (one === "unreachable") return UNREACHABLE;
@@ -109,12 +134,19 @@ export async function startBench(row: RunRow): Promise<Bench> {
     upstreams.push(server);
     return server.url;
   });
-  const gateway = stack.use(
-    await startGateway({
-      settings: { ...upstreamSettings(urls, row.timeouts), ...row.settings },
-      ...(row.wrapDatabase === undefined ? {} : { wrapDatabase: row.wrapDatabase }),
-    }),
-  );
+  const settings = { ...upstreamSettings(urls, row.timeouts), ...row.settings };
+  const { wrapDatabase } = row;
+  let gateway: TestGateway;
+  if (wrapDatabase !== undefined || row.endsGateway) {
+    gateway = stack.use(
+      await startGateway({ settings, ...(wrapDatabase === undefined ? {} : { wrapDatabase }) }),
+    );
+  } else {
+    const { fault, needRestart } = await shared.reload(settings);
+    if (fault !== null || needRestart.length > 0) throw new Error(`${fault} ${needRestart}`);
+    const begin = shared.log().length;
+    gateway = { ...shared, log: () => shared.log().slice(begin) };
+  }
   const who = await customer(gateway, CREDITS);
   const [key = ""] = who.keys;
   const owned = stack.move();
@@ -155,7 +187,7 @@ function upstreamSettings(
   timeouts: RunRow["timeouts"] = {},
 ): SettingsInput {
   if (urls.length === 0) return {};
-  const names = urls.map((_, at) => `upstream${at}`);
+  const names = urls.map(() => `upstream${upstreamsNamed++}`);
   const targets = names.map((upstream) => ({ upstream, model: "m" }));
   return {
     upstreams: Object.fromEntries(
