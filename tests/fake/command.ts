@@ -107,6 +107,18 @@ export interface RunningCommand extends AsyncDisposable {
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
+/** Waits for `pattern` on the standard output of a command that has not ended; answers the match. */
+export async function printed(
+  pattern: RegExp,
+  { out, err, ended }: { out: () => string; err: () => string; ended: () => boolean },
+): Promise<RegExpExecArray> {
+  let found: RegExpExecArray | null = null;
+  const isOver = () => (found = pattern.exec(out())) !== null || ended();
+  await until(isOver, { what: String(pattern) }).catch(() => {});
+  if (found !== null) return found;
+  throw new Error(`${pattern} was not printed.\nstdout: ${out()}\nstderr: ${err()}`);
+}
+
 /** Starts `sluice ARGS`, or another program. Disposing kills it. */
 export function startCommand(
   args: readonly string[],
@@ -144,13 +156,7 @@ export function startCommand(
     err: () => err,
     status,
     signal: (signal) => child.kill(signal),
-    async waitFor(pattern) {
-      let found: RegExpExecArray | null = null;
-      const isOver = () => (found = pattern.exec(out)) !== null || ended;
-      await until(isOver, { what: String(pattern) }).catch(() => {});
-      if (found !== null) return found;
-      throw new Error(`${pattern} was not printed.\nstdout: ${out}\nstderr: ${err}`);
-    },
+    waitFor: (pattern) => printed(pattern, { out: () => out, err: () => err, ended: () => ended }),
     async [Symbol.asyncDispose]() {
       if (!ended) child.kill("SIGKILL");
       await status;

@@ -1,10 +1,34 @@
 import undiciTimers from "undici/lib/util/timers.js";
-import { assemble, openStore } from "../../src/assemble/mod.ts";
+import { assemble, openStore, type Store } from "../../src/assemble/mod.ts";
 import { runCommand } from "../../src/doors/cli/mod.ts";
-import { environment, type Finished, sluice as inProcess } from "./command.ts";
+import { keepFileThreads } from "../../src/ground/database/mod.ts";
+import { dirname } from "../../src/ground/std/mod.ts";
+import { type Config, databaseFile } from "../../src/settings/config/mod.ts";
+import {
+  environment,
+  type Finished,
+  printed,
+  type RunningCommand,
+  sluice as inProcess,
+} from "./command.ts";
+import { writeEmptyDatabase } from "./empty_database.ts";
+import { exists, sleep } from "./temp.ts";
+
+keepFileThreads(4); // each command opens the database anew
 
 /** Commands that serve until a signal ends them. */
 const PROCESSES = ["serve", "simulate"];
+
+/** What commands take from the shell. */
+interface ShellOptions {
+  readonly directory: string;
+  readonly env?: Record<string, string>;
+  /** Opens what commands work with, which by default is done anew for each: `keptOpen`. */
+  readonly openParts?: (config: Config) => Promise<Store>;
+}
+
+/** Gateways of `serveHere`, by the directory that they were started in. */
+const served = new Map<string, (signal: string) => void>();
 
 /**
  * Runs `sluice ARGS` to its end, in this process unless the command needs one of its own: `main.ts` gives
@@ -12,31 +36,107 @@ const PROCESSES = ["serve", "simulate"];
  */
 export async function sluice(
   args: readonly string[],
-  options: { directory: string; env?: Record<string, string>; input?: string },
+  options: ShellOptions & { readonly input?: string },
 ): Promise<Finished> {
   const [command = "serve"] = args;
   if (PROCESSES.includes(command) || command.startsWith("--")) {
     return await inProcess(args, options);
   }
+  let [out, err] = ["", ""];
+  const code = await runCommand(
+    args,
+    contextOf(options, { out: (text) => out += text, err: (text) => err += text }),
+  );
+  undiciTimers.reset(); // its clock ticks on for half a second, which Deno 2.4 takes for a leak of the test
+  return { code, out, err };
+}
+
+/**
+ * Runs `sluice ARGS` in this process, for a command that serves until a signal ends it. It takes `SIGTERM`, `SIGINT` and
+ * `SIGHUP`, also from commands of `sluice` in the same directory. What it logs is not kept, nor is the process guarded: tests
+ * of that, and of how a process ends, start one with `startCommand`. Disposing stops it.
+ */
+export function serveHere(args: readonly string[], options: ShellOptions): RunningCommand {
+  let [out, err] = ["", ""];
+  let ended = false;
+  let reload = () => {};
+  const stop = Promise.withResolvers<string>();
+  const place = Deno.realPathSync(options.directory);
+  const signal = (name: string) => {
+    if (name === "SIGHUP") reload();
+    else if (name === "SIGTERM" || name === "SIGINT") stop.resolve(name);
+    else throw new TypeError(`Cannot send ${name} to a command in a test's own process`);
+  };
+  const context = contextOf(
+    { ...options, env: { SLUICE_LOG_LEVEL: "error", ...options.env } }, // it logs where tests print
+    { out: (text) => out += text, err: (text) => err += text },
+  );
+  const run = async (): Promise<Deno.CommandStatus> => {
+    const code = await runCommand(args, {
+      ...context,
+      async openGateway(config, log, more) {
+        const gateway = await context.openGateway(config, log, more);
+        return Object.create(gateway, { guardProcess: { value() {} } });
+      },
+      stopRequested() {
+        served.set(place, signal);
+        return stop.promise;
+      },
+      handOverRequested: () => new Promise(() => {}),
+      reloadRequested: (listener) => reload = listener,
+    });
+    ended = true;
+    if (served.get(place) === signal) served.delete(place);
+    await sleep(20); // sockets that close just now may wind up undici's clock once more
+    undiciTimers.reset();
+    return { code, success: code === 0, signal: null };
+  };
+  const status = run();
+  return {
+    pid: Deno.pid,
+    out: () => out,
+    err: () => err,
+    status,
+    signal,
+    waitFor: (pattern) => printed(pattern, { out: () => out, err: () => err, ended: () => ended }),
+    async [Symbol.asyncDispose]() {
+      stop.resolve("SIGTERM");
+      await status;
+    },
+  };
+}
+
+/** What the shell gives a command, here by a test. */
+function contextOf(
+  options: ShellOptions & { readonly input?: string },
+  { out, err }: { out: (text: string) => void; err: (text: string) => void },
+): Parameters<typeof runCommand>[1] {
   const { directory, input = "" } = options;
   const env = environment(options.env);
-  let [out, err] = ["", ""];
   const none = () => Promise.reject(new TypeError("Cannot do this in a test's own process"));
-  const code = await runCommand(args, {
+  return {
     env,
     directory,
     now: Date.now,
-    out: (text) => out += text,
-    err: (text) => err += text,
+    out,
+    err,
     colour: false,
-    openParts: (config) => openStore(config, { besideGateway: true }),
-    openGateway: (config, log, options) => assemble(config, { log, ...options }),
+    async openParts(config) {
+      await makeDatabase(config);
+      return await (options.openParts?.(config) ?? openStore(config, { besideGateway: true }));
+    },
+    async openGateway(config, log, options) {
+      await makeDatabase(config);
+      return await assemble(config, { log, ...options });
+    },
     stopRequested: none,
     handOverRequested: none,
     reloadRequested() {},
     signal(pid, signal) {
-      if (pid === Deno.pid) throw new TypeError("Cannot signal a test's own process");
-      Deno.kill(pid, signal);
+      if (pid !== Deno.pid) return Deno.kill(pid, signal);
+      const send = served.get(Deno.realPathSync(directory));
+      if (send === undefined) throw new TypeError("Cannot signal a test's own process");
+      send(signal);
     },
     async runProgram(program, args, more) {
       const { code, stdout, stderr } = await new Deno.Command(program, {
@@ -46,13 +146,20 @@ export async function sluice(
         env: { ...env, ...more },
       }).output();
       const decoder = new TextDecoder();
-      out += decoder.decode(stdout);
-      err += decoder.decode(stderr);
+      out(decoder.decode(stdout));
+      err(decoder.decode(stderr));
       return code;
     },
     input: () => Promise.resolve(input),
     confirm: () => undefined,
+  };
+}
+
+/** Makes the database of a first start, which takes the migrations a while; a directory that is there is left as it is. */
+async function makeDatabase({ settings }: Config): Promise<void> {
+  const file = databaseFile(settings);
+  if (file === undefined || await exists(dirname(file))) return;
+  await writeEmptyDatabase(file).catch((error) => {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error; // another command was first
   });
-  undiciTimers.reset(); // its clock ticks on for half a second, which Deno 2.4 takes for a leak of the test
-  return { code, out, err };
 }

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
-import { startCommand } from "../../fake/command.ts";
-import { sluice } from "../../fake/shell.ts";
+import { type Finished, startCommand } from "../../fake/command.ts";
+import { serveHere, sluice } from "../../fake/shell.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 
 /** What a command that must succeed prints with `--json`. */
@@ -45,7 +45,7 @@ Deno.test("first start: address, key and a curl line that works as pasted; later
 Deno.test("with SLUICE_OWNER_KEY nothing secret is printed, and that key works", async () => {
   await using dir = await tempDir();
   const key = `sk-given-${"g".repeat(32)}`;
-  await using gateway = startCommand([], {
+  await using gateway = serveHere([], {
     directory: dir.path,
     env: { SLUICE_PORT: "0", SLUICE_OWNER_KEY: key },
   });
@@ -63,7 +63,7 @@ Deno.test("with SLUICE_OWNER_KEY nothing secret is printed, and that key works",
 Deno.test("accounts and keys from the shell, beside a running gateway", async () => {
   await using dir = await tempDir();
   const directory = dir.path;
-  await using gateway = startCommand(["--port", "0"], { directory });
+  await using gateway = serveHere(["--port", "0"], { directory });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   await gateway.waitFor(/curl/);
   const run = (...args: string[]) => json(directory, ...args);
@@ -146,10 +146,17 @@ const USAGE: readonly { args: string[]; code: number; says: string }[] = [
   { args: ["simulate", "--port", "x"], code: 2, says: "invalid port" },
 ];
 
+/** Runs a command that ends by itself, also one that would serve. */
+async function finished(args: readonly string[], directory: string): Promise<Finished> {
+  await using command = serveHere(args, { directory });
+  const { code } = await command.status;
+  return { code, out: command.out(), err: command.err() };
+}
+
 for (const { args, code, says } of USAGE) {
   Deno.test(`sluice ${args.join(" ")}: exit ${code}`, async () => {
     await using dir = await tempDir();
-    const done = await sluice(args, { directory: dir.path });
+    const done = await finished(args, dir.path);
     assertEquals(done.code, code, done.out + done.err);
     assertStringIncludes(done.out + done.err, says);
     if (code !== 0) assertEquals(done.out, "");
@@ -160,7 +167,7 @@ Deno.test("a port in use is said in a sentence", async () => {
   await using dir = await tempDir();
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr as Deno.NetAddr;
-  const done = await sluice(["--port", String(port)], { directory: dir.path });
+  const done = await finished(["--port", String(port)], dir.path);
   assertEquals(done.code, 1);
   assertStringIncludes(done.err, `Cannot listen on 127.0.0.1:${port}: the port is in use`);
 });
@@ -199,9 +206,9 @@ Deno.test("sluice config check, show, schema; models; version", async () => {
 Deno.test("sluice simulate is an upstream of its own", async () => {
   await using dir = await tempDir();
   const directory = dir.path;
-  await using upstream = startCommand(["simulate", "--port", "0"], { directory });
+  await using upstream = serveHere(["simulate", "--port", "0"], { directory });
   const [, url] = await upstream.waitFor(/SLUICE_UPSTREAM_URL=(\S+)/);
-  await using gateway = startCommand([], {
+  await using gateway = serveHere([], {
     directory,
     env: { SLUICE_PORT: "0", SLUICE_UPSTREAM_URL: url!, SLUICE_UPSTREAM_KEY: "x" },
   });
@@ -228,7 +235,7 @@ Deno.test("sluice simulate is an upstream of its own", async () => {
 Deno.test("credits and invites from the shell, beside a running gateway", async () => {
   await using dir = await tempDir();
   const directory = dir.path;
-  await using gateway = startCommand(["--port", "0"], { directory });
+  await using gateway = serveHere(["--port", "0"], { directory });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   await gateway.waitFor(/curl/);
   const run = (...args: string[]) => json(directory, ...args);

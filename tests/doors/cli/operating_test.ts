@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { MIGRATIONS } from "../../../src/ground/database/mod.ts";
-import { type Finished, PROGRAM, startCommand } from "../../fake/command.ts";
-import { sluice } from "../../fake/shell.ts";
+import { type Finished, startCommand } from "../../fake/command.ts";
+import { serveHere, sluice } from "../../fake/shell.ts";
 import { simulateServer } from "../../fake/simulate.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { fakeUpstream } from "../../fake/upstream.ts";
@@ -22,7 +22,7 @@ async function succeeded(finished: Promise<Finished>): Promise<string> {
 
 Deno.test("env: what it prints makes a client work, against the gateway that runs", async () => {
   await using dir = await tempDir();
-  await using gateway = startCommand(["--port", "0"], { directory: dir.path });
+  await using gateway = serveHere(["--port", "0"], { directory: dir.path });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   await gateway.waitFor(/curl/);
   const run = shell(dir.path);
@@ -129,7 +129,7 @@ Deno.test("run: the simulator is said only where it replies", async () => {
   }
   // the gateway that runs decides, not the settings of this shell
   const run = shell(dir.path, { SLUICE_PORT: "1" });
-  await using gateway = startCommand(["--port", "0"], {
+  await using gateway = serveHere(["--port", "0"], {
     directory: dir.path,
     env: { SLUICE_UPSTREAM_URL: server.url },
   });
@@ -173,7 +173,7 @@ Deno.test("env: the key is printed again, and a short-lived one is another", asy
 Deno.test("another data directory's gateway is not taken for one's own", async () => {
   await using dir = await tempDir();
   await using other = await tempDir();
-  await using gateway = startCommand(["--port", "0"], { directory: other.path });
+  await using gateway = serveHere(["--port", "0"], { directory: other.path });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   const run = shell(dir.path, { SLUICE_PORT: new URL(url!).port });
   const ran = await run("run", "--", "sh", "-c", "echo $OPENAI_BASE_URL");
@@ -189,7 +189,7 @@ Deno.test("another data directory's gateway is not taken for one's own", async (
 Deno.test("a gateway is found whose public address does not answer", async () => {
   await using dir = await tempDir();
   const options = { directory: dir.path, env: { SLUICE_PUBLIC_URL: "https://gateway.invalid" } };
-  await using gateway = startCommand(["--port", "0"], options);
+  await using gateway = serveHere(["--port", "0"], options);
   const [, url] = await gateway.waitFor(
     /listening on (\S+) \(public address: https:\/\/gateway\.invalid\)/,
   );
@@ -211,7 +211,7 @@ Deno.test("the printed calls ask a model that is served; without one that is sai
   const start = async (routes: unknown) => {
     const settings = { upstreams: { a: { url: server.url }, b: { url: server.url } }, routes };
     await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify(settings));
-    return startCommand(["--port", "0"], { directory: dir.path, env: { SLUICE_OWNER_KEY: KEY } });
+    return serveHere(["--port", "0"], { directory: dir.path, env: { SLUICE_OWNER_KEY: KEY } });
   };
   {
     await using gateway = await start({
@@ -463,9 +463,9 @@ Deno.test("a database that a gateway with another data directory uses: no second
   };
   await succeeded(sluice(["account", "create", "--email", "ada@example.com"], options));
   await succeeded(sluice(["backup", "copy.db"], options));
-  await using gateway = startCommand(["--port", "0", "--data", "one"], options);
+  await using gateway = serveHere(["--port", "0", "--data", "one"], options);
   await gateway.waitFor(/listening on/);
-  await using second = startCommand(["--port", "0", "--data", "two"], options);
+  await using second = serveHere(["--port", "0", "--data", "two"], options);
   assertEquals((await second.status).code, 1);
   assertStringIncludes(second.err(), "Another gateway is running");
   const { code, err } = await sluice(["restore", "copy.db", "--data", "two"], options);
@@ -481,10 +481,10 @@ Deno.test("keys of upstreams are needed for answering, not for a backup", async 
     `{ "upstream": { "url": "http://127.0.0.1:1/v1", "key": "\${NOT_SET}" } }`,
   );
   await succeeded(shell(dir.path)("backup", "copy.db"));
-  const { code, err } = await shell(dir.path)("serve");
-  assertEquals(code, 1);
+  await using gateway = serveHere(["serve"], { directory: dir.path });
+  assertEquals((await gateway.status).code, 1);
   assertEquals(
-    err,
+    gateway.err(),
     "sluice: Invalid settings: 1 error\n" +
       "  - sluice.jsonc:1:49  upstream.key: environment variable NOT_SET is not set\n",
   );
@@ -493,9 +493,9 @@ Deno.test("keys of upstreams are needed for answering, not for a backup", async 
 Deno.test("a first start that cannot listen makes no key that nobody sees", async () => {
   await using dir = await tempDir();
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { code } = await shell(dir.path)("--port", String(taken.addr.port));
-  assertEquals(code, 1);
-  await using gateway = startCommand(["--port", "0"], { directory: dir.path });
+  await using failed = serveHere(["--port", String(taken.addr.port)], { directory: dir.path });
+  assertEquals((await failed.status).code, 1);
+  await using gateway = serveHere(["--port", "0"], { directory: dir.path });
   await gateway.waitFor(/API key {3}sk-/);
 });
 
@@ -525,15 +525,17 @@ Deno.test("every command that prints data takes --json, --config and --data", as
 
 Deno.test("completion scripts load and complete", async () => {
   await using dir = await tempDir();
-  const program = [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ");
+  const script = await succeeded(shell(dir.path)("completion", "bash"));
   const { stdout, code } = await new Deno.Command("bash", {
     args: [
       "-euc",
-      `eval "$(${program} completion bash)"
+      `eval "$1"
       complete_of() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _sluice; echo "\${COMPREPLY[*]}"; }
       complete_of sluice cre
       complete_of sluice credits ""
       complete_of sluice key create --acc`,
+      "-",
+      script,
     ],
     cwd: dir.path,
   }).output();

@@ -1,7 +1,7 @@
 import { announcedGateway } from "../../../src/ground/database/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { type Finished, startCommand } from "../../fake/command.ts";
-import { sluice } from "../../fake/shell.ts";
+import { serveHere, sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 /** The status of a request with the address and the key that `sluice env` printed. */
@@ -13,8 +13,8 @@ async function tried({ out }: Finished): Promise<{ url: string; status: number }
   return { url, status: reply.status };
 }
 
-async function started(directory: string, port = "0") {
-  const process = startCommand(["--port", port], { directory });
+async function started(directory: string, { port = "0", start = serveHere } = {}) {
+  const process = start(["--port", port], { directory });
   const [, url = ""] = await process.waitFor(/listening on (\S+)/);
   await process.waitFor(/console/);
   return { process, url, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
@@ -65,12 +65,12 @@ Deno.test("sluice env: the port of a killed gateway that is another's by now", a
   await using other = await tempDir();
   let port: string;
   {
-    await using killed = await started(one.path);
+    await using killed = await started(one.path, { start: startCommand });
     port = new URL(killed.url).port;
     killed.process.signal("SIGKILL");
     await killed.process.status;
   }
-  await using second = await started(other.path, port);
+  await using second = await started(other.path, { port });
   const left = await Deno.readTextFile(`${one.path}/data/gateway.json`);
   assertStringIncludes(left, second.url);
   const env = { SLUICE_PORT: port };
