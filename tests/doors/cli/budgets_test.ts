@@ -1,10 +1,14 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
+import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 async function place() {
-  const dir = await tempDir();
-  const run = (...args: string[]) => sluice(args, { directory: dir.path });
+  await using made = new AsyncDisposableStack();
+  const directory = made.use(await tempDir()).path;
+  const { openParts } = made.use(keptOpen());
+  const run = (...args: string[]) => sluice(args, { directory, openParts });
+  const owned = made.move();
   return {
     run,
     async json(...args: string[]) {
@@ -12,7 +16,7 @@ async function place() {
       assertEquals(code, 0, err);
       return JSON.parse(out);
     },
-    [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

@@ -1,6 +1,7 @@
 import Driver from "libsql";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { environment, PROGRAM } from "../../fake/command.ts";
+import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 
@@ -8,8 +9,10 @@ const ADA = ["--account", "ada@example.com"];
 
 /** A data directory with an account, and commands that run on it. */
 async function place() {
-  const dir = await tempDir();
-  const run = (...args: string[]) => sluice(args, { directory: dir.path });
+  await using opened = new AsyncDisposableStack();
+  const directory = opened.use(await tempDir()).path;
+  const { openParts } = opened.use(keptOpen());
+  const run = (...args: string[]) => sluice(args, { directory, openParts });
   const json = async (...args: string[]) => {
     const { code, out, err } = await run(...args, "--json");
     assertEquals([code, err], [0, ""], args.join(" "));
@@ -17,13 +20,12 @@ async function place() {
   };
   const made = await run("account", "create", "--email", "ada@example.com");
   assertEquals(made.code, 0);
+  const owned = opened.move();
   return {
-    path: dir.path,
+    path: directory,
     run,
     json,
-    async [Symbol.asyncDispose]() {
-      await dir[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

@@ -1,0 +1,49 @@
+import { openStore, type Store } from "../../src/assemble/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
+import type { Config } from "../../src/settings/config/mod.ts";
+
+/** A database that stays open between the commands of a test, which `sluice` of `shell.ts` is given. */
+export interface KeptOpen extends AsyncDisposable {
+  readonly openParts: (config: Config) => Promise<Store>;
+  /** Closes it before its file is replaced; the next command opens it again. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps the database of one directory open between commands: opening and closing it takes ten times as long as most commands
+ * need. For tests of what commands do; tests of how a database is found, made and opened leave that to each command.
+ */
+export function keptOpen(): KeptOpen {
+  let kept: Database | undefined;
+  const close = async () => {
+    await kept?.close();
+    kept = undefined;
+  };
+  return {
+    async openParts(config) {
+      if (kept !== undefined) {
+        return await openStore(config, { besideGateway: true, opened: leftOpen(kept) });
+      }
+      return await openStore(config, {
+        besideGateway: true,
+        wrapDatabase(database) {
+          kept = database;
+          return leftOpen(database);
+        },
+      });
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** A database which who is done with it does not close. */
+function leftOpen(database: Database): Database {
+  return new Proxy(database, {
+    get(target, name) {
+      if (name === "close") return () => Promise.resolve();
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
