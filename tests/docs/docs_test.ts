@@ -1,15 +1,16 @@
 import { signatureOf } from "../../src/operating/alerts/mod.ts";
 import { settingsReference } from "../../src/settings/config/mod.ts";
-import { encodeHex } from "../../src/ground/std/mod.ts";
+import { encodeHex, toFileUrl } from "../../src/ground/std/mod.ts";
 import { LOCAL_SERVERS } from "../../src/requests/upstreams/mod.ts";
 import { providersPage } from "../../src/doors/cli/providers.ts";
 import { findKnownProvider } from "../../src/settings/known_providers/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { environment, exampleArgs, homeIn, PROGRAM, startCommand } from "../fake/command.ts";
-import { sluice } from "../fake/shell.ts";
+import { serveHere, sluice } from "../fake/shell.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { tempDir } from "../fake/temp.ts";
 import { isProof } from "../tier.ts";
+import { type Launcher, launcherHere } from "./launcher.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, ROOT));
@@ -42,111 +43,125 @@ const PROCESS = `#!/bin/sh\nexec ${
   [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ")
 } "$@"\n`;
 
-/** A launcher that has this process run the command, in a fraction of the time. */
-function inThisProcess() {
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
-    const call = await request.text();
-    const list = async (name: string) =>
-      (await Deno.readTextFile(`${call}/${name}`)).split("\0").slice(0, -1);
-    const env = Object.fromEntries(
-      (await list("env")).map((one) => [
-        one.slice(0, one.indexOf("=")),
-        one.slice(one.indexOf("=") + 1),
-      ]),
-    );
-    const directory = (await Deno.readTextFile(`${call}/cwd`)).trimEnd();
-    const { code, out, err } = await sluice(await list("args"), { directory, env });
-    await Deno.writeTextFile(`${call}/out`, out);
-    await Deno.writeTextFile(`${call}/err`, err);
-    return new Response(String(code));
-  });
-  const launcher = `#!/bin/bash
-call=$(mktemp -d) && trap 'rm -r "$call"' EXIT
-printf '%s\\0' "$@" > "$call/args" && env -0 > "$call/env" && pwd > "$call/cwd"
-code=$(curl -sS --data-binary "$call" http://127.0.0.1:${server.addr.port}/) || exit 70
-cat "$call/out" && cat "$call/err" >&2 && exit "$code"
-`;
-  return { launcher, [Symbol.asyncDispose]: () => server.shutdown() };
+/** Programs of the pages, which run in one process that the first of them starts. */
+class Programs implements AsyncDisposable {
+  readonly #owned = new AsyncDisposableStack();
+  #started: Promise<{ url: string; directory: string }> | undefined;
+  #count = 0;
+
+  async run(code: string, env: Record<string, string>): Promise<void> {
+    const { url, directory } = await (this.#started ??= this.#start());
+    const file = `${directory}/example${this.#count++}.ts`;
+    await Deno.writeTextFile(file, code);
+    const reply = await fetch(url, {
+      method: "POST",
+      body: JSON.stringify({ file: toFileUrl(file).href, env }),
+    });
+    assertEquals(await reply.text(), "", code);
+  }
+
+  async #start() {
+    const { path: directory } = this.#owned.use(await tempDir());
+    const process = this.#owned.use(startCommand([], {
+      directory,
+      programArgs: [...await exampleArgs(directory), new URL("examples.ts", import.meta.url).href],
+    }));
+    const [url] = await process.waitFor(/http:\S+/);
+    return { url, directory };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
 }
 
 /** Pages whose commands are for a gateway that is stopped. */
 const WITHOUT_GATEWAY = new Set(["operating.md"]);
 
-for (const page of [...pages, ...clientPages.map((name) => `clients/${name}`)]) {
-  Deno.test(`docs/${page}: its commands, programs and settings work`, async () => {
-    const blocks = await blocksOf(page);
-    // `console` is for what needs root, systemd, containers or a coding tool; `js` is run by tests/clients/tools/
-    const known = ["sh", "ts", "js", "python", "jsonc", "console", "text", "http"];
-    for (const { language } of blocks) assert(known.includes(language), `what is ${language}?`);
-    const of = (language: string) =>
-      blocks.filter((block) => block.language === language).map(({ code }) => code);
-    await using dir = await tempDir();
-    await using away = await tempDir();
-    await using stack = new AsyncDisposableStack();
-    const env: Record<string, string> = {
-      PATH: `${away.path}:${Deno.env.get("PATH")}`,
-      HOME: away.path,
-      ...homeIn(away.path),
-      DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
-    };
-    const runs = [...of("sh"), ...of("ts")].length > 0;
-    if (runs) {
-      const launcher = isProof ? PROCESS : stack.use(inThisProcess()).launcher;
-      await Deno.writeTextFile(`${away.path}/sluice`, launcher, { mode: 0o755 });
-      const gateway = stack.use(startCommand(["--port", "0"], { directory: dir.path, env }));
-      await gateway.waitFor(/curl/);
-      if (WITHOUT_GATEWAY.has(page)) {
-        gateway.signal("SIGTERM");
-        await gateway.status;
-      }
+/** Runs what a page shows, each page against a gateway of its own. */
+async function runPage(page: string, launcher: Launcher, programs: Programs): Promise<void> {
+  const blocks = await blocksOf(page);
+  // `console` is for what needs root, systemd, containers or a coding tool; `js` is run by tests/clients/tools/
+  const known = ["sh", "ts", "js", "python", "jsonc", "console", "text", "http"];
+  for (const { language } of blocks) assert(known.includes(language), `what is ${language}?`);
+  const of = (language: string) =>
+    blocks.filter((block) => block.language === language).map(({ code }) => code);
+  await using dir = await tempDir();
+  await using away = await tempDir();
+  await using stack = new AsyncDisposableStack();
+  const env: Record<string, string> = {
+    PATH: `${away.path}:${Deno.env.get("PATH")}`,
+    HOME: away.path,
+    ...homeIn(away.path),
+    DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
+  };
+  const runs = [...of("sh"), ...of("ts")].length > 0;
+  if (runs) {
+    const text = isProof ? PROCESS : launcher.text;
+    await Deno.writeTextFile(`${away.path}/sluice`, text, { mode: 0o755 });
+    const start = isProof ? startCommand : serveHere;
+    const gateway = stack.use(start(["--port", "0"], { directory: dir.path, env }));
+    await gateway.waitFor(/curl/);
+    if (WITHOUT_GATEWAY.has(page)) {
+      gateway.signal("SIGTERM");
+      await gateway.status;
     }
-    const run = async (script: string) => {
-      const { code, stdout, stderr } = await new Deno.Command("bash", {
-        args: ["-euc", script],
-        cwd: dir.path,
-        clearEnv: true,
-        env: environment(env),
-      }).output();
-      const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-      assertEquals(code, 0, `${script}\n${out}\n${err}`);
-    };
-    for (const script of of("sh")) await run(script);
-    for (const [index, code] of of("ts").entries()) {
-      await Deno.writeTextFile(`${dir.path}/example${index}.ts`, code);
-      const example = [Deno.execPath(), ...await exampleArgs(dir.path), `example${index}.ts`];
-      await run(`eval "$(sluice env)"; ${example.map((word) => `'${word}'`).join(" ")}`);
-    }
-    for (const [index, code] of of("jsonc").entries()) {
-      await Deno.writeTextFile(`${away.path}/settings${index}.jsonc`, code);
-      const names = [...code.matchAll(/\$\{(\w+)\}/g)].map((
-        [, name],
-      ) => [name!, SHAPED[name!] ?? "x"]);
-      const { code: status, err } = await sluice(
-        ["config", "check", "--config", `${away.path}/settings${index}.jsonc`],
-        { directory: away.path, env: Object.fromEntries(names) },
-      );
-      assertEquals([status, err], [0, ""]);
-    }
-  });
+  }
+  const run = async (script: string) => {
+    const { code, stdout, stderr } = await new Deno.Command("bash", {
+      args: ["-euc", script],
+      cwd: dir.path,
+      clearEnv: true,
+      env: environment(env),
+    }).output();
+    const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+    assertEquals(code, 0, `${script}\n${out}\n${err}`);
+    return out!;
+  };
+  for (const script of of("sh")) await run(script);
+  for (const code of of("ts")) {
+    const variables = (await run('eval "$(sluice env)"; env -0')).split("\0").slice(0, -1);
+    await programs.run(code, Object.fromEntries(variables.map((one) => one.split(/=(.*)/s))));
+  }
+  for (const [index, code] of of("jsonc").entries()) {
+    await Deno.writeTextFile(`${away.path}/settings${index}.jsonc`, code);
+    const names = [...code.matchAll(/\$\{(\w+)\}/g)].map((
+      [, name],
+    ) => [name!, SHAPED[name!] ?? "x"]);
+    const { code: status, err } = await sluice(
+      ["config", "check", "--config", `${away.path}/settings${index}.jsonc`],
+      { directory: away.path, env: Object.fromEntries(names) },
+    );
+    assertEquals([status, err], [0, ""]);
+  }
 }
 
-/** What the examples of docs/alerts.md say of a signature: whether it is right. */
+Deno.test("docs: commands, programs and settings of the pages work", async (t) => {
+  await using launcher = launcherHere();
+  await using programs = new Programs();
+  for (const page of [...pages, ...clientPages.map((name) => `clients/${name}`)]) {
+    await t.step(`docs/${page}`, () => runPage(page, launcher, programs));
+  }
+});
+
+/** What the examples of docs/alerts.md say of signatures: whether each is right. */
 const VERIFIERS: Readonly<Record<string, (code: string) => readonly string[]>> = {
   js: (code) => [
     Deno.execPath(),
     "eval",
     "--ext=js",
     `import { Buffer } from "node:buffer";\n${code.replace("export ", "")}
-    const [body, signature, secret, now] = JSON.parse(Deno.args[0]);
-    console.log(isFromSluice(body, signature, secret, now));`,
+    for (const [body, signature, secret, now] of JSON.parse(Deno.args[0])) {
+      console.log(isFromSluice(body, signature, secret, now));
+    }`,
   ],
   python: (code) => [
     "python3",
     "-c",
     `${code}
 import json, sys
-body, signature, secret, now = json.loads(sys.argv[1])
-print(str(is_from_sluice(body.encode(), signature, secret, now)).lower())`,
+for body, signature, secret, now in json.loads(sys.argv[1]):
+    print(str(is_from_sluice(body.encode(), signature, secret, now)).lower())`,
   ],
 };
 
@@ -164,14 +179,11 @@ Deno.test("docs/alerts.md: its examples verify signatures", async () => {
   for (const { language, code } of await blocksOf("alerts.md")) {
     const [program, ...args] = VERIFIERS[language]?.(code) ?? [];
     if (program === undefined) continue;
-    const results: string[] = [];
-    for (const one of cases) {
-      const { stdout, stderr } = await new Deno.Command(program, {
-        args: [...args, JSON.stringify(one)],
-      }).output();
-      const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
-      results.push(out || err!);
-    }
+    const { stdout, stderr } = await new Deno.Command(program, {
+      args: [...args, JSON.stringify(cases)],
+    }).output();
+    const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+    const results = (out || err!).split("\n");
     assertEquals(results, ["true", "false", "false", "false", "false", "false"], language);
   }
 });
