@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { environment, exampleArgs, homeIn, startCommand } from "../fake/command.ts";
-import { sluice } from "../fake/shell.ts";
+import { serveHere, sluice } from "../fake/shell.ts";
 import { tempDir } from "../fake/temp.ts";
-import { PROOF } from "../tier.ts";
+import { isProof, PROOF } from "../tier.ts";
+import { launcherHere } from "./launcher.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const readme = await Deno.readTextFile(new URL("README.md", ROOT));
@@ -77,31 +78,42 @@ function pasted(): string {
     .replace("task install", `task --config '${new URL("deno.json", ROOT).pathname}' install`);
 }
 
-for (const shells of [1, 2]) {
-  Deno.test(
-    `README: pasted from top to bottom, with the gateway in ${shells} of 2 shells`,
-    shells === 1 ? {} : PROOF,
-    async () => {
-      await using at = await newcomer();
-      await using stack = new AsyncDisposableStack();
-      if (shells === 2) {
-        const gateway = stack.use(startCommand([], { directory: at.path, env: at.env }));
-        await gateway.waitFor(/curl/);
-      }
-      const program = [Deno.execPath(), ...await exampleArgs(at.path), "example.ts"]
-        .map((word) => `'${word}'`).join(" ");
-      await Deno.writeTextFile(`${at.path}/example.ts`, block('import OpenAI from "openai"'));
-      // a gateway that the script started in the background ends with it
-      const script =
-        `trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n${pasted()}\n${program}\n`;
-      const out = await bash(script, at.env, at.path);
-      assertStringIncludes(out, '"content":"You said: \\"Hello\\"');
-      assertStringIncludes(out, "Created ada@example.com");
-      assertStringIncludes(out, "you won't be able to see it again");
-      assertStringIncludes(out.slice(out.lastIndexOf("Created ada")), 'You said: "Hello"');
-      assertEquals(/listening on/.test(out), shells === 1);
-    },
-  );
+/** Who runs the gateway that the pasted text needs. */
+const CASES = [
+  { name: "the gateway in another shell", isOther: true, options: {} },
+  { name: "the gateway in the same shell", isOther: false, options: PROOF },
+];
+
+for (const { name, isOther, options } of CASES) {
+  Deno.test(`README: pasted from top to bottom, with ${name}`, options, async () => {
+    await using at = await newcomer();
+    await using stack = new AsyncDisposableStack();
+    if (isOther) {
+      const start = isProof ? startCommand : serveHere;
+      const gateway = stack.use(start([], { directory: at.path, env: at.env }));
+      await gateway.waitFor(/curl/);
+    }
+    const program = [Deno.execPath(), ...await exampleArgs(at.path), "example.ts"]
+      .map((word) => `'${word}'`).join(" ");
+    await Deno.writeTextFile(`${at.path}/example.ts`, block('import OpenAI from "openai"'));
+    let commands = pasted();
+    if (!isProof) {
+      // what is installed has run once by then; from there on this process runs the commands
+      const launcher = stack.use(launcherHere());
+      await Deno.writeTextFile(`${at.path}/here`, launcher.text, { mode: 0o755 });
+      commands = commands.replace(/^.* install$/m, '$&\ncp "$HOME/here" "$HOME/.local/bin/sluice"');
+    }
+    // a gateway that the script started in the background ends with it
+    const script =
+      `trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n${commands}\n${program}\n`;
+    const out = await bash(script, at.env, at.path);
+    assertStringIncludes(out, "Installed sluice");
+    assertStringIncludes(out, '"content":"You said: \\"Hello\\"');
+    assertStringIncludes(out, "Created ada@example.com");
+    assertStringIncludes(out, "you won't be able to see it again");
+    assertStringIncludes(out.slice(out.lastIndexOf("Created ada")), 'You said: "Hello"');
+    assertEquals(/listening on/.test(out), !isOther);
+  });
 }
 
 Deno.test("README: the settings are good", async () => {
