@@ -56,28 +56,39 @@ interface Visitor {
 
 let made = 0;
 
-/** What a page is about, made for one request. */
-async function target({ gateway }: TestGateway, { account, inTeam, isStopped }: Visitor) {
+/** What a page is about: another account and a team, with what each visitor has of them. */
+async function target({ gateway }: TestGateway, visitors: Iterable<Visitor>) {
   const { accounts, keys, members, sales, teamKeys, teams } = gateway;
   const number = ++made;
   const other = await accounts.create({ email: `target${number}@example.com` });
   const othersKey = await keys.issue(other);
-  const ownKey = await keys.issue(account);
   const team = await teams.create({ name: `Team ${number}`, pool: true });
   await members.add(team, other);
-  if (inTeam !== undefined) await members.add(team, account, inTeam);
-  const key = await teamKeys.issue(team, inTeam === undefined ? other : account);
-  if (isStopped) await members.stop(team, account);
+  const stoppedKeys = new Map<string, string>();
+  for (const { account, inTeam, isStopped } of visitors) {
+    if (inTeam !== undefined) await members.add(team, account, inTeam);
+    if (!isStopped) continue;
+    stoppedKeys.set(account.id, (await teamKeys.issue(team, account)).id);
+    await members.stop(team, account);
+  }
   const sale = await sales.sell(other, sales.package("starter"), { paid: true });
   const orderId = sale.lotId.replace("lot_", "ord_");
-  return (path: string) =>
-    path.replace(":team", team.id).replace(":account", other.id)
+  /** The address of a page as a visitor asks for it: with a key of their own, of the team, or of the other account. */
+  return async (path: string, { account, inTeam }: Visitor) => {
+    const isOfTeam = path.includes("/teams/") && path.includes(":key");
+    const ownKey = path.includes("/keys/:id/") ? await keys.issue(account) : undefined;
+    const teamKey = async () =>
+      stoppedKeys.get(account.id) ??
+        (await teamKeys.issue(team, inTeam === undefined ? other : account)).id;
+    const keyId = isOfTeam ? await teamKey() : othersKey.id;
+    return path.replace(":team", team.id).replace(":account", other.id)
       .replace("/operator/orders/:id", `/operator/orders/${orderId}`)
-      .replace("/keys/:id/", `/keys/${ownKey.id}/`).replace(
+      .replace("/keys/:id/", `/keys/${ownKey?.id}/`).replace(
         "/accounts/:id",
         `/accounts/${other.id}`,
       )
-      .replace(":key", path.includes("/teams/") ? key.id : othersKey.id);
+      .replace(":key", keyId);
+  };
 }
 
 Deno.test("every page and form, as every role, is as the table of permissions says", async () => {
@@ -107,27 +118,35 @@ Deno.test("every page and form, as every role, is as the table of permissions sa
   assertEquals(open.map(({ method, path }) => `${method} ${path}`).toSorted(), PUBLIC.toSorted());
 
   const nobody = new PlainBrowser(gateway.url);
+  const tokens = new Map<PlainBrowser, string>(); // of a session, on whatever page
+  const tokenOf = async (browser: PlainBrowser) => {
+    const token = tokens.get(browser) ?? await browser.token("/console/account");
+    tokens.set(browser, token);
+    return token;
+  };
+  let about = await target(gateway, Object.values(visitors));
   for (const { method, path, action } of guarded) {
     // the visitor's own objects: tests/doors/console/pages_test.ts, tests/money/payments/console_test.ts
     if (/^\/console\/(requests|orders)\/:id/.test(path)) continue;
     for (const [name, one] of Object.entries(visitors)) {
-      const { account, inTeam, isStopped = false } = one;
-      const at = (await target(gateway, one))(path);
+      const { account, inTeam, isStopped = false, browser } = one;
+      const at = await about(path, one);
       const teams = new Map(inTeam !== undefined && !isStopped ? [["here", inTeam]] : []);
-      const about = path.includes(":team") ? { teamId: "here" } : {};
-      const expected = can({ account, teams }, action!, { ...about, accountId: account.id });
-      const endsSession = /sign-out|password/.test(path);
-      const { browser } = one;
+      const where = path.includes(":team") ? { teamId: "here" } : {};
+      const expected = can({ account, teams }, action!, { ...where, accountId: account.id });
       const status = await statusOf(
-        method === "GET" ? browser.get(at) : browser.post(at, {}, { from: "/console/account" }),
+        method === "GET" ? browser.get(at) : browser.post(at, { csrf: await tokenOf(browser) }),
       );
       assertEquals(status !== 404, expected, `${method} ${path} as ${name}: ${status}`);
-      if (endsSession) one.browser = await signedIn(gateway, account.email);
       assert(status < 500, `${method} ${path} as ${name}: ${status}`);
-      const reply = await (method === "GET" ? nobody.get(at) : nobody.post(at, {}));
-      assertEquals([reply.status, reply.headers.get("location")], [303, "/console/sign-in"], at);
-      await reply.body?.cancel();
+      if (/sign-out|password/.test(path)) one.browser = await signedIn(gateway, account.email);
+      // what a form may have changed is made anew for the next visitor
+      if (method === "POST" && status < 400) about = await target(gateway, Object.values(visitors));
     }
+    const at = await about(path, visitors.user!);
+    const reply = await (method === "GET" ? nobody.get(at) : nobody.post(at, {}));
+    assertEquals([reply.status, reply.headers.get("location")], [303, "/console/sign-in"], at);
+    await reply.body?.cancel();
   }
 });
 

@@ -38,6 +38,8 @@ Deno.test("programs in JavaScript work, in every dialect, whole and streamed", a
   await using upstream = simulateServer();
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
   await using dir = await tempDir();
+  const programs: Program[] = [];
+  const wanted: string[] = [];
   for (const dialect of DIALECT_NAMES) {
     for (const stream of [false, true]) {
       const cases = [
@@ -45,14 +47,16 @@ Deno.test("programs in JavaScript work, in every dialect, whole and streamed", a
         [{ text: '[[call get_weather {"place":"Lisbon"}]]', offersTool: true }, "Lisbon"],
         [{ text: `${"x".repeat(5_000)} [[say it works]]` }, "it works"],
       ] as const;
-      for (const [form, wanted] of cases) {
+      for (const [form, text] of cases) {
         const body = bodyOf(dialect, form, stream);
-        await Deno.writeTextFile(`${dir.path}/request.json`, JSON.stringify(body));
-        const code = inJavaScript(DIALECTS[dialect].sdk, body, gateway.url);
-        const printed = await printedBy(code, { dir: dir.path, key: gateway.key });
-        assertStringIncludes(printed, wanted, code);
+        programs.push({ code: inJavaScript(DIALECTS[dialect].sdk, body, gateway.url), body });
+        wanted.push(text);
       }
     }
+  }
+  const printed = await printedBy(programs, { dir: dir.path, key: gateway.key });
+  for (const [at, text] of wanted.entries()) {
+    assertStringIncludes(printed[at]!, text, programs[at]!.code);
   }
 });
 
@@ -85,26 +89,39 @@ Deno.test("the program for embeddings prints the vector and its tokens", async (
     settings: { routes: { vectors: { kind: "embeddings" } } },
   });
   await using dir = await tempDir();
-  const { sdk, body } = DIALECTS.embeddings;
-  const code = inJavaScript(
-    sdk,
-    { model: "vectors", ...body({ ...FORM, text: "A cat" }) },
-    gateway.url,
-  );
-  const printed = await printedBy(code, { dir: dir.path, key: gateway.key });
-  assertMatch(printed, /^\[\s+-?\d/, code);
-  assertMatch(printed, /\] 2\n$/, code);
+  const { sdk, body: bodyOf } = DIALECTS.embeddings;
+  const body = { model: "vectors", ...bodyOf({ ...FORM, text: "A cat" }) };
+  const code = inJavaScript(sdk, body, gateway.url);
+  const [printed] = await printedBy([{ code, body }], { dir: dir.path, key: gateway.key });
+  assertMatch(printed!, /^\[\s+-?\d/, code);
+  assertMatch(printed!, /\] 2\n$/, code);
 });
 
-/** What a program in JavaScript prints. */
+/** A program in JavaScript, and the body that a long request reads from a file. */
+interface Program {
+  readonly code: string;
+  readonly body: unknown;
+}
+
+/** Stands before what each program prints. */
+const MARK = "--- program";
+
+/** What programs in JavaScript print, one after the other in one process, which loads the SDKs once. */
 async function printedBy(
-  code: string,
+  programs: readonly Program[],
   { dir, key }: { dir: string; key: string },
-): Promise<string> {
-  const file = `${crypto.randomUUID()}.ts`;
-  await Deno.writeTextFile(`${dir}/${file}`, `import process from "node:process";\n${code}\n`);
+): Promise<string[]> {
+  for (const [at, { code, body }] of programs.entries()) {
+    await Deno.writeTextFile(`${dir}/${at}.ts`, `import process from "node:process";\n${code}\n`);
+    await Deno.writeTextFile(`${dir}/${at}.json`, JSON.stringify(body));
+  }
+  const run = (_: unknown, at: number) => `
+    await Deno.copyFile("${at}.json", "request.json");
+    console.log("${MARK}");
+    await import("./${at}.ts");`;
+  await Deno.writeTextFile(`${dir}/main.ts`, programs.map(run).join("\n"));
   const { code: status, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [...await exampleArgs(dir), file],
+    args: [...await exampleArgs(dir), "main.ts"],
     cwd: dir,
     clearEnv: true,
     env: environment({
@@ -113,8 +130,11 @@ async function printedBy(
       DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
     }),
   }).output();
-  assertEquals(status, 0, `${code}\n${new TextDecoder().decode(stderr)}`);
-  return new TextDecoder().decode(stdout);
+  const [said, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  const [before, ...printed] = said!.split(`${MARK}\n`);
+  assertEquals([status, before], [0, ""], `${programs[printed.length - 1]?.code}\n${err}`);
+  assertEquals(printed.length, programs.length);
+  return printed;
 }
 
 /** A program in Python runs against a module that keeps what its client is called with. */
