@@ -2,6 +2,7 @@ import { notices } from "../../../src/operating/alerts/mod.ts";
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
 import { alertReceiver, isSigned } from "../../fake/alert_receiver.ts";
 import { customer } from "../../fake/customer.ts";
+import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { signedIn } from "../../fake/visitor.ts";
@@ -18,7 +19,9 @@ Deno.test("alerts: test, list, retry and doctor", async () => {
         alerts: { receivers: { ops: { url: receiver.url, secret: "secret" } }, allowPrivateHosts },
       }),
     );
-  const run = (...args: string[]) => sluice(args, { directory: dir.path });
+  await using kept = keptOpen();
+  const run = (...args: string[]) =>
+    sluice(args, { directory: dir.path, openParts: kept.openParts });
   await write([receiver.host]);
   const sent = await run("alerts", "test");
   assertEquals(sent.code, 0, sent.err);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { contentOf } from "../../fake/admin_client.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
+import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { type Database, openDatabase } from "../../../src/ground/database/mod.ts";
@@ -97,9 +98,11 @@ const OTHERS = [
 Deno.test("every command that changes something leaves a row in the log, and sluice log shows it", async () => {
   await using dir = await tempDir();
   await Deno.mkdir(`${dir.path}/data`);
+  await using kept = keptOpen();
   const run = async (command: string) => {
     const result = await sluice(command.split(" ").filter(Boolean), {
       directory: dir.path,
+      openParts: kept.openParts,
       input: "sk-own-0123456789abcd\n",
     });
     assertEquals(result.code, 0, `${command}: ${result.err}`);
@@ -134,7 +137,7 @@ Deno.test("every command that changes something leaves a row in the log, and slu
     const filled = args.replace(/KEY|LOT|ORDER|CODE|COPY/, (word) => names[word]!);
     if (command === "restore") {
       await run("backup copy.db");
-      await database?.close(); // its file is replaced
+      await Promise.all([database?.close(), kept.close()]); // its file is replaced
       database = undefined;
     }
     const json = args.startsWith("-- ") || command === "env" ? [] : ["--json"];

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
@@ -10,15 +11,16 @@ Deno.test("requests from the shell: the latest of all accounts or one, and why t
     status === 200 ? completion("Hi") : Response.json({ error: { message: "no" } }, { status })
   );
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-  const { directory } = gateway;
+  await using kept = keptOpen();
+  const options = { directory: gateway.directory, openParts: kept.openParts };
   const ada = await customer(gateway, 100);
   const json = async (...args: string[]) => {
-    const { code, out } = await sluice(["requests", ...args, "--json"], { directory });
+    const { code, out } = await sluice(["requests", ...args, "--json"], options);
     assertEquals(code, 0, args.join(" "));
     return JSON.parse(out);
   };
   assertEquals(await json(), []);
-  assertEquals((await sluice(["requests"], { directory })).out, "(none)\n");
+  assertEquals((await sluice(["requests"], options)).out, "(none)\n");
   const ids: string[] = [];
   for (
     const [code, key] of [[200, gateway.key], [503, ada.keys[0]!], [400, gateway.key]] as const
@@ -50,20 +52,22 @@ Deno.test("requests from the shell: the latest of all accounts or one, and why t
     ["complete", null, null, null],
   );
 
-  const { out: list } = await sluice(["requests", "--failed"], { directory });
+  const { out: list } = await sluice(["requests", "--failed"], options);
   assertMatch(list, /upstream failed +503 +upstream unavailable: status 503/);
   assertMatch(list, /rejected +400 +invalid request/);
-  const { out: shown } = await sluice(["requests", "show", ids[1]!], { directory });
+  const { out: shown } = await sluice(["requests", "show", ids[1]!], options);
   assertStringIncludes(shown, "upstream  no reply; last tried default as svc-k2\n");
   assertStringIncludes(shown, "reason    upstream_unavailable\nmessage   The upstream");
   assertMatch(shown, /upstream +model +outcome +ms\ndefault +svc-k2 +status 503 +\d+\n/);
-  const { out: whole } = await sluice(["requests", "show", ids[0]!], { directory });
+  const { out: whole } = await sluice(["requests", "show", ids[0]!], options);
   assert(!whole.includes("reason") && !whole.includes("outcome  ms"), whole);
 });
 
 Deno.test("requests: wrong usage is said", async () => {
   await using gateway = await startGateway();
   assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  await using kept = keptOpen();
+  const options = { directory: gateway.directory, openParts: kept.openParts };
   for (
     const [args, code, says] of [
       [["--limit", "0"], 2, "must be from 1 to 1000"],
@@ -76,7 +80,7 @@ Deno.test("requests: wrong usage is said", async () => {
       [["--help"], 0, "show [options] <id>"],
     ] as const
   ) {
-    const found = await sluice(["requests", ...args], { directory: gateway.directory });
+    const found = await sluice(["requests", ...args], options);
     assertEquals(found.code, code, args.join(" "));
     assertStringIncludes(found.out + found.err, says);
   }

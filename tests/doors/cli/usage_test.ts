@@ -3,6 +3,7 @@
 import { parse } from "csv-parse/sync";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 
 Deno.test("sluice usage reports by anything, and writes CSV that a parser reads back", async () => {
@@ -25,8 +26,10 @@ Deno.test("sluice usage reports by anything, and writes CSV that a parser reads 
   await statusOf(gateway.chat("Hi"));
 
   const file = `${gateway.directory}/sluice.jsonc`;
+  await using kept = keptOpen();
+  const { openParts } = kept;
   const run = (...args: string[]) =>
-    sluice(["usage", ...args, "--config", file], { directory: gateway.directory });
+    sluice(["usage", ...args, "--config", file], { directory: gateway.directory, openParts });
   const json = async (...args: string[]) => JSON.parse((await run(...args, "--json")).out);
   const csv = async (...args: string[]) =>
     parse((await run(...args)).out, { columns: true }) as Record<string, string>[];
