@@ -4,6 +4,8 @@ import type { TestGateway } from "./gateway.ts";
 /** Somebody with a browser that runs no scripts: keeps cookies, follows nothing by itself. */
 export class PlainBrowser {
   readonly #url: string;
+  /** The token of the forms of a session, which is the same on all pages, by the session's cookie. */
+  readonly #tokens = new Map<string, string>();
   cookie = "";
 
   constructor(url: string) {
@@ -20,13 +22,15 @@ export class PlainBrowser {
     );
   }
 
-  /** Sends a form, with the token of the page that it stands on unless another is given. */
+  /** Sends a form, with the token of its page unless another is given; the page is read at the first form of a session. */
   async post(
     path: string,
     fields: Record<string, string>,
     { from, headers = {} }: { from?: string; headers?: Record<string, string> } = {},
   ): Promise<Response> {
-    const csrf = from === undefined ? {} : { csrf: await this.token(from) };
+    const csrf = from === undefined
+      ? {}
+      : { csrf: this.#tokens.get(this.cookie) ?? await this.token(from) };
     return await this.#keep(
       await fetch(`${this.#url}${path}`, {
         method: "POST",
@@ -40,7 +44,9 @@ export class PlainBrowser {
   /** The token that the forms of a page carry. */
   async token(path: string): Promise<string> {
     const text = await (await this.get(path)).text();
-    return /name="csrf" value="([0-9a-f]{64})"/.exec(text)?.[1] ?? "";
+    const token = /name="csrf" value="([0-9a-f]{64})"/.exec(text)?.[1] ?? "";
+    if (token !== "") this.#tokens.set(this.cookie, token);
+    return token;
   }
 
   async #keep(reply: Response): Promise<Response> {

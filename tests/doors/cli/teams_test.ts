@@ -1,29 +1,32 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
-import { startCommand } from "../../fake/command.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 
+/** What commands say about their surroundings. */
+const NOTICES = /^sluice: (?:created a new database|using the settings of this directory).*\n/gm;
+
 /** Commands on one database, and their failures. */
 function commandsIn(directory: string) {
+  const { openParts, [Symbol.asyncDispose]: close } = keptOpen();
+  const run = (args: readonly string[]) => sluice(args, { directory, openParts });
   return {
     async json(...args: string[]) {
-      const { code, out, err } = await sluice([...args, "--json"], { directory });
-      assertEquals(
-        [code, err.replace(/^sluice: created a new database.*\n/, "")],
-        [0, ""],
-        args.join(" "),
-      );
+      const { code, out, err } = await run([...args, "--json"]);
+      assertEquals([code, err.replace(NOTICES, "")], [0, ""], args.join(" "));
       return JSON.parse(out);
     },
     async text(...args: string[]) {
-      const { code, out, err } = await sluice(args, { directory });
-      assertEquals([code, err], [0, ""], args.join(" "));
+      const { code, out, err } = await run(args);
+      assertEquals([code, err.replace(NOTICES, "")], [0, ""], args.join(" "));
       return out;
     },
     async failing(...args: string[]) {
-      const { code, err } = await sluice(args, { directory });
+      const { code, err } = await run(args);
       return [code, err.trim()];
     },
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -38,11 +41,10 @@ async function chat(url: string, key: string): Promise<number> {
 }
 
 Deno.test("a team from the shell: created, paid for, used, reported, and one member stopped", async () => {
-  await using dir = await tempDir();
-  const { json, text } = commandsIn(dir.path);
-  await using gateway = startCommand(["--port", "0"], { directory: dir.path });
-  const [, url] = await gateway.waitFor(/listening on (\S+)/);
-  await Deno.stat(`${dir.path}/data`).catch(() => {});
+  await using gateway = await startGateway();
+  const { url } = gateway;
+  await using commands = commandsIn(gateway.directory);
+  const { json, text } = commands;
   for (const name of ["ada", "bob"]) {
     await json("account", "create", "--email", `${name}@example.com`);
   }
@@ -64,7 +66,7 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   const adas = await key("--member", "ada@example.com", "--name", "laptop");
   const bobs = await key("--member", "bob@example.com");
   const shared = await key("--name", "ci");
-  for (const { key } of [adas, adas, bobs, shared]) assertEquals(await chat(url!, key), 200);
+  for (const { key } of [adas, adas, bobs, shared]) assertEquals(await chat(url, key), 200);
   const usage = await json("usage", "--team", "Platform", "--by", "member");
   assertEquals(
     usage.map((one: Record<string, unknown>) => [one.member, one.model, one.requests, one.credits]),
@@ -106,8 +108,8 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   await text("team", "add", "Platform", "--account", "ada@example.com", "--role", "lead");
 
   await text("team", "stop", "Platform", "--account", "bob@example.com");
-  await until(async () => await chat(url!, bobs.key) === 403);
-  assertEquals([await chat(url!, adas.key), await chat(url!, shared.key)], [200, 200]);
+  await until(async () => await chat(url, bobs.key) === 403);
+  assertEquals([await chat(url, adas.key), await chat(url, shared.key)], [200, 200]);
   const shown = await json("team", "show", "Platform");
   assertEquals(
     shown.members.map((one: Record<string, unknown>) => [one.email, one.role, one.state, one.keys]),
@@ -121,17 +123,16 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
     "1 revoked or expired: sluice key list --team 'Platform' --all",
   );
   await text("team", "disable", "Platform");
-  await until(async () => await chat(url!, shared.key) === 403);
+  await until(async () => await chat(url, shared.key) === 403);
   await text("team", "enable", "Platform");
-  await until(async () => await chat(url!, shared.key) === 200);
+  await until(async () => await chat(url, shared.key) === 200);
   assertMatch(await text("team", "list"), /Platform\s+active\s+9\d\d/);
-  gateway.signal("SIGTERM");
-  assertEquals((await gateway.status).code, 0);
 });
 
 Deno.test("wrong usage of commands about teams, roles and keys is said", async () => {
   await using dir = await tempDir();
-  const { json, failing } = commandsIn(dir.path);
+  await using commands = commandsIn(dir.path);
+  const { json, failing } = commands;
   await json("account", "create", "--email", "ada@example.com");
   await json("team", "create", "--name", "Paying", "--members-pay");
   const bare = ["--credits", "5"];
@@ -170,7 +171,8 @@ Deno.test("wrong usage of commands about teams, roles and keys is said", async (
 
 Deno.test("account role, key update and key rotate from the shell", async () => {
   await using dir = await tempDir();
-  const { json, text } = commandsIn(dir.path);
+  await using commands = commandsIn(dir.path);
+  const { json, text } = commands;
   await json("account", "create", "--email", "ada@example.com", "--service");
   assertEquals((await json("account", "role", "ada@example.com", "finance")).role, "finance");
   const made = await json(
