@@ -167,9 +167,9 @@ export class EmbeddedFile {
     const { path, readOnly } = this.#options;
     const pragma = (text: string) =>
       Object.values(connection.prepare(`pragma ${text}`).all([])[0] ?? {});
+    pragma(`busy_timeout = ${BUSY_MS}`); // also for the switch to a log, while others open the file
     if (!readOnly) pragma("journal_mode = wal");
     checkIndexIsWritable(connection);
-    pragma(`busy_timeout = ${BUSY_MS}`);
     connection.exec("pragma synchronous = normal"); // durable commits wait for `log`
     connection.exec("pragma foreign_keys = on");
     // The bundled SQLite sorts in memory by default; an audit of millions of rows must not.
