@@ -1,4 +1,4 @@
-import { openDatabase } from "../../src/ground/database/mod.ts";
+import { keepFileThreads, openDatabase } from "../../src/ground/database/mod.ts";
 import { EmbeddedDatabase } from "../../src/ground/database/embedded.ts";
 import { ServerDatabase } from "../../src/ground/database/server.ts";
 import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
@@ -13,6 +13,8 @@ import {
 import { writeEmptyDatabase } from "./empty_database.ts";
 import { sqldServer } from "./sqld.ts";
 import { tempDir } from "./temp.ts";
+
+keepFileThreads(4); // each test opens a database of its own
 
 /** A database with its schema, embedded or on a real server. */
 export interface LedgerBench extends AsyncDisposable {

@@ -206,7 +206,7 @@ const CHECKS: Readonly<
 /** Steps of an audit that compare nothing. */
 const SUMS = ["counts", "uncollected"];
 
-/** A history, written once. */
+/** A history in a file of its own. */
 async function history(): Promise<{ file: string } & AsyncDisposable> {
   const dir = await tempDir();
   const file = `${dir.path}/history.db`;

@@ -24,7 +24,9 @@ import {
 } from "../../../src/money/ledger/mod.ts";
 import { orderStatement } from "../../../src/money/payments/orders.ts";
 import { paymentStatement, settleChange } from "../../../src/money/payments/settle_payment.ts";
+import { writeEmptyDatabase } from "../../fake/empty_database.ts";
 import { settlePrice } from "../../fake/ledger.ts";
+import { tempDir } from "../../fake/temp.ts";
 import { DayTotals, Retention } from "../../../src/money/usage/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 
@@ -41,13 +43,25 @@ const BONUSES: Bonuses = {
 };
 const PRICES = { input: 100_000, cached: 50_000, output: 400_000, minimum: 1 };
 
+let history: Promise<Uint8Array<ArrayBuffer>> | undefined;
+
 /**
  * Writes a ledger that has a bit of everything: grants of each source, expiries, charges over several lots,
  * accounts with several keys, budgets, holds, uncollected and pruned requests, bonuses, windows.
+ *
+ * It is made once for all tests of a process, as that takes longer than most that is done with it.
  */
 export async function writeHistory(file: string): Promise<void> {
+  history ??= madeHistory();
+  await Deno.writeFile(file, await history, { createNew: true });
+}
+
+async function madeHistory(): Promise<Uint8Array<ArrayBuffer>> {
+  await using dir = await tempDir();
+  const file = `${dir.path}/history.db`;
   let nowMs = START;
   const now = () => nowMs;
+  await writeEmptyDatabase(file);
   const database = await openDatabase({ file, durability: "normal", rules: RULES, now });
   const accounts = new Accounts(database, now);
   const keys = new Keys(database, now);
@@ -197,6 +211,7 @@ export async function writeHistory(file: string): Promise<void> {
   const raw = openRaw(file);
   raw.prepare("pragma wal_checkpoint(truncate)").all([]); // all in the one file, to be copied
   raw.close();
+  return await Deno.readFile(file);
 }
 
 /** Orders with refunds, disputes, debts that were paid off, a review, a redeemed code. */
@@ -309,6 +324,8 @@ async function writePayments(
 /** Something that was done to the file by hand. */
 export interface Corruption {
   readonly name: string;
+  /** Of which kind it is, all of which can be done at once. */
+  readonly kind?: string;
   readonly sql: readonly string[];
   /** What the audit must name. */
   readonly noun: Noun;
@@ -864,6 +881,7 @@ export function schemaCorruptions(file: string): Corruption[] {
     const add = (what: string, statements: readonly string[]) =>
       made.push({
         name: `${type} ${name} ${what}`,
+        kind: `${type} ${what}`,
         sql: statements,
         noun: "schema",
         id,

@@ -40,7 +40,7 @@ const NO_RAISE = { credits: 0, untilMs: 0 };
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"];
 
 /** Steps against the embedded file and against a server; the model is the same. */
-const STEPS = { file: sized(800, 10_000), server: sized(120, 600) } as const;
+const STEPS = { file: sized(400, 10_000), server: sized(60, 600) } as const;
 /** Where a walk of the proofs ends that has not met every verdict by then; the gate's walks are too short to ask for it. */
 const MOST_STEPS = 10_000;
 /** Walks that are tried for one that meets every verdict. */

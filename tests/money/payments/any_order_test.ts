@@ -19,7 +19,7 @@ import { Random, testSeed } from "../../fake/random.ts";
 import { sluice } from "../../fake/shell.ts";
 import { sqldServer } from "../../fake/sqld.ts";
 import { tempDir, until } from "../../fake/temp.ts";
-import { sized } from "../../tier.ts";
+import { PROOF, sized } from "../../tier.ts";
 import { fakeStripe, send, type StripeObject } from "./fake_stripe.ts";
 import { openShop, type Shop, shopOf, shopSettings } from "./shop.ts";
 
@@ -239,7 +239,7 @@ Deno.test("random news with purchases and charges in between keep the ledger exa
   /** Kinds of credits that orders moved; few rounds may have only some. */
   const kinds = async () =>
     (await database.all("select distinct kind from order_credits where kind <> 'granted'")).length;
-  for (let round = 0; round < sized(4, 40) || round < 40 && await kinds() < 3; round++) {
+  for (let round = 0; round < sized(2, 40) || round < 40 && await kinds() < 3; round++) {
     const eve = await shop.account();
     const ada = await shop.account(await accounts.inviteCode(eve));
     const held: string[] = [];
@@ -397,7 +397,8 @@ Deno.test("a database that fails at each use in turn, or answers too late, pays 
   await shop.assertClean();
 });
 
-Deno.test("two gateways at one server with the same events at once pay once", async () => {
+// the gate has an event at two gateways in operations_test.ts
+Deno.test("two gateways at one server with the same events at once pay once", PROOF, async () => {
   await using dir = await tempDir();
   await using server = await sqldServer(dir.path);
   await using stripe = fakeStripe();
@@ -405,7 +406,7 @@ Deno.test("two gateways at one server with the same events at once pay once", as
   await using one = await startGateway({ settings });
   await using other = await startGateway({ settings });
   const shop = shopOf(one, stripe, { [Symbol.asyncDispose]: () => Promise.resolve() });
-  for (let round = 0; round < sized(2, 6); round++) {
+  for (let round = 0; round < 6; round++) {
     const ada = await shop.account();
     const order = await shop.order(ada);
     const paid = stripe.pay(order.sessionId);
@@ -467,14 +468,14 @@ Deno.test("a gateway that is killed while events come pays each once in the end"
     const intent = String(stripe.sessions.get(sessionId)!.payment_intent);
     events.push(stripe.event("refund.created", stripe.refund(intent, 100)));
   }
-  for (let round = 0; round < sized(2, 6); round++) {
+  for (let round = 0; round < sized(1, 6); round++) {
     await using gateway = startCommand(["serve", "--port", "0"], { directory: dir.path });
     const [, url] = await gateway.waitFor(/listening on (\S+)/);
     let answered = 0;
     const sent = events.map(async (event) => {
       if (await send(url!, event).catch(() => 0) === 200) answered++;
     });
-    await until(() => answered >= round * 2, { what: `the reply to event ${round * 2}` });
+    await until(() => answered > round * 2, { what: `the reply to event ${round * 2}` });
     gateway.signal("SIGKILL");
     await gateway.status;
     await Promise.all(sent);

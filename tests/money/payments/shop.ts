@@ -71,6 +71,25 @@ export async function openShop(
   return shopOf(gateway, stripe, owned, now);
 }
 
+/** One test of cases that share a shop, each with accounts and orders of its own. */
+export function shopTest(
+  name: string,
+  cases: Readonly<Record<string, (shop: Shop) => Promise<void>>>,
+): void {
+  Deno.test(name, async (t) => {
+    await using shop = await openShop();
+    for (const [what, work] of Object.entries(cases)) {
+      await t.step({
+        name: what,
+        fn: () => work(shop),
+        // the gateway goes on beside each of them; the test itself looks at what is left
+        sanitizeOps: false,
+        sanitizeResources: false,
+      });
+    }
+  });
+}
+
 /** A shop over a gateway that runs. */
 export function shopOf(
   gateway: TestGateway,

@@ -163,7 +163,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("admit"),
     find: "max(min(new.wanted, free), free - asked_more)",
     replace: "free",
-    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
     why: "Twenty streams at once would ask for the whole balance each.",
   },
   {

@@ -39,7 +39,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     file: rule("pay_order"),
     find: "kind = 'repaid'\n      and account_id",
     replace: "kind = 'none'\n      and account_id",
-    tests: [{ file: PAYMENTS, filter: "is a debt" }],
+    tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "Purchases would not pay off what an account owes.",
   },
   {
@@ -47,7 +47,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     file: rule("adjust_order"),
     find: "kind = 'refund' and rank < 2 or",
     replace: "kind = 'refund' or",
-    tests: [{ file: PAYMENTS, filter: "a refund that fails" }],
+    tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "A refund that failed would keep the credits that it took.",
   },
   {
@@ -55,7 +55,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     file: rule("adjust_order"),
     find: "kind = 'dispute' and rank in (1, 2))",
     replace: "kind = 'dispute' and rank in (0, 1, 2))",
-    tests: [{ file: PAYMENTS, filter: "an inquiry takes nothing" }],
+    tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "An inquiry would take credits although no money has moved.",
   },
   {
@@ -63,7 +63,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     file: rule("adjust_order"),
     find: "from ${BOOKED}\n    ) where more > 0;",
     replace: "from ${BOOKED}\n    ) where false;",
-    tests: [{ file: PAYMENTS, filter: "is a debt" }],
+    tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "Somebody could spend credits, have the money back, and owe nothing.",
   },
   {
@@ -71,7 +71,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     file: rule("adjust_order"),
     find: "excluded.rank > rank,\n",
     replace: "excluded.rank <> rank,\n",
-    tests: [{ file: PAYMENTS, filter: "a refund that fails" }],
+    tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "A late event would bring back a state that is over.",
   },
   {
@@ -103,7 +103,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     file: "src/money/payments/check_session.ts",
     find: '    ...session.currency !== order.currency ? ["currency"] : [],\n',
     replace: "",
-    tests: [{ file: PAYMENTS, filter: "another currency" }],
+    tests: [{ file: PAYMENTS, filter: "differs from its order" }],
     why: "499 yen would buy what costs 4.99 dollars.",
   },
   {
@@ -127,7 +127,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     file: "src/money/payments/checkout.ts",
     find: "  if (await isDisputed(database, account.id)) {",
     replace: "  if (false) {",
-    tests: [{ file: PAYMENTS, filter: "an inquiry takes nothing" }],
+    tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "Stolen cards could be used one after the other while the first is disputed.",
   },
   {
@@ -146,7 +146,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     ...typeof total !== "number" || total < (order.amount ?? Infinity) ? ["amount_total"] : [],
 `,
     replace: "",
-    tests: [{ file: PAYMENTS, filter: "a lower amount" }],
+    tests: [{ file: PAYMENTS, filter: "differs from its order" }],
     why: "A package could be had for less than its price.",
   },
   {
@@ -155,7 +155,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     find:
       "iif(gone_amount > 0 and gone_amount >= paid_amount, granted, 0), granted, lots.expires_at_ms",
     replace: "0, granted, lots.expires_at_ms",
-    tests: [{ file: PAYMENTS, filter: "pays the inviter once" }],
+    tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "Somebody could invite themselves, have the money back, and keep the bonus.",
   },
   {
