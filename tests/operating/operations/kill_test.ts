@@ -4,8 +4,9 @@ import type { Database } from "../../../src/ground/database/mod.ts";
 import { audit } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { adminClient, contentOf } from "../../fake/admin_client.ts";
-import { failingDatabase } from "../../fake/failing_database.ts";
+import { failingDatabase, type Fault } from "../../fake/failing_database.ts";
 import { startGateway } from "../../fake/gateway.ts";
+import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
 
 /** Writes that the gate tries: a row, one with a secret, credits. The proofs try all. */
@@ -30,8 +31,16 @@ const WRITES: readonly (readonly [string, string, unknown])[] = [
   ["DELETE", "/teams/TEAM/members/ACCOUNT", {}],
 ];
 
-for (const fault of ["before", "after"] as const) {
+// the gate draws for each call on which side of it they die; the proofs try both
+for (
+  const fault of sized<readonly (Fault | "before or after")[]>(["before or after"], [
+    "before",
+    "after",
+  ])
+) {
   Deno.test(`a write that dies ${fault} any call to the database takes effect once`, async () => {
+    const seed = testSeed();
+    const random = new Random(seed);
     let control: ReturnType<typeof failingDatabase> | undefined;
     let now = Date.now();
     await using gateway = await startGateway({
@@ -63,25 +72,29 @@ for (const fault of ["before", "after"] as const) {
         const logged = await database.all("select id from operation_log");
         await client("GET", "/accounts"); // the key is known
 
-        control!.killAt(at, fault);
+        const died = fault === "before or after"
+          ? random.pick(["before", "after"] as const)
+          : fault;
+        const why = `SLUICE_TEST_SEED=${seed}: ${path}, ${died} call ${at}`;
+        control!.killAt(at, died);
         const first = await client(method, path, request);
         const isOver = first.status < 300;
         control!.mend();
-        assert(isOver || first.status === 503, `${path} ${at}: ${first.status} ${first.text}`);
+        assert(isOver || first.status === 503, `${why}: ${first.status} ${first.text}`);
         now += 11_000; // the claim of the one that died has ended
         const second = await client(method, path, request);
-        assert(second.status < 300, `${path} ${at}: ${second.status} ${second.text}`);
+        assert(second.status < 300, `${why}: ${second.status} ${second.text}`);
         if (isOver) assertEquals(second.text, first.text);
         const before = await contentOf(database);
         const third = await client(method, path, request);
-        assertEquals([third.status, third.text], [second.status, second.text]);
-        assertEquals(await contentOf(database), before);
+        assertEquals([third.status, third.text], [second.status, second.text], why);
+        assertEquals(await contentOf(database), before, why);
 
         const all = await database.all("select id, outcome from operation_log");
         const done = all.filter(({ outcome }) => outcome === "done").length;
-        assertEquals(done, number, `${path} ${at}: ${logged.length} before`);
+        assertEquals(done, number, `${why}: ${logged.length} before`);
         const own = await keys.list(account);
-        assertEquals(own.length, template === "/keys" ? 2 : 1, `${path} ${at}`);
+        assertEquals(own.length, template === "/keys" ? 2 : 1, why);
         if (typeof second.json.key === "string") {
           const found = await keys.bySecret(second.json.key);
           assertEquals(found?.id, second.json.id, "the secret of the reply works");
