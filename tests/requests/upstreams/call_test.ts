@@ -28,6 +28,24 @@ function twoTargets(first: string, second: string) {
   };
 }
 
+/** What a route of a test's own needs. */
+const OWN_ROUTE = {
+  context: 100_000,
+  maxOutput: 1_024,
+  minimum: 1,
+  prices: { input: 1, cached: 1, output: 1 },
+};
+
+/** A route by the name of each upstream, with that one as its only target. */
+function routesTo(names: readonly string[]) {
+  return Object.fromEntries(
+    names.map((name) => [
+      `to-${name}`,
+      { ...OWN_ROUTE, targets: [{ upstream: name, model: "m" }] },
+    ]),
+  );
+}
+
 const FAILOVER: readonly { status: number; calls: [number, number]; answers: number }[] = [
   { status: 429, calls: [1, 1], answers: 200 },
   { status: 500, calls: [1, 1], answers: 200 },
@@ -41,24 +59,44 @@ const FAILOVER: readonly { status: number; calls: [number, number]; answers: num
   { status: 422, calls: [1, 0], answers: 400 },
 ];
 
-for (const { status, calls, answers } of FAILOVER) {
-  Deno.test(`a target that answers ${status}: ${calls[1] ? "the next is asked" : "nobody else is"}`, async () => {
-    await using first = fakeUpstream(() =>
-      Response.json({ error: { message: "no" } }, {
-        status,
-        headers: { location: "http://127.0.0.1:9/" },
-      })
-    );
-    await using second = fakeUpstream(() => completion("from the second"));
-    await using gateway = await startGateway({ settings: twoTargets(first.url, second.url) });
-    const reply = await gateway.chat("Hi");
-    await reply.body?.cancel();
-    assertEquals(reply.status, answers);
-    assertEquals([first.received.length, second.received.length], calls);
-    if (answers === 200) assertEquals(reply.headers.get("x-sluice-upstream"), "second");
-    if (calls[1] === 1) assertEquals(second.received[0]!.body.model, "model-b");
+Deno.test("by the status of the first target the next is asked, or nobody else", async () => {
+  await using first = fakeUpstream(({ path }) =>
+    Response.json({ error: { message: "no" } }, {
+      status: Number(/\d+/.exec(path)![0]),
+      headers: { location: "http://127.0.0.1:9/" },
+    })
+  );
+  await using second = fakeUpstream(() => completion("from the second"));
+  // an upstream for each, as what is refused once may rest
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: {
+        ...Object.fromEntries(FAILOVER.map(({ status }) => [
+          `first-${status}`,
+          { url: first.url.replace("/v1", `/${status}/v1`) },
+        ])),
+        second: { url: second.url },
+      },
+      routes: Object.fromEntries(FAILOVER.map(({ status }) => [`to-${status}`, {
+        ...OWN_ROUTE,
+        targets: [{ upstream: `first-${status}`, model: "model-a" }, {
+          upstream: "second",
+          model: "model-b",
+        }],
+      }])),
+    },
   });
-}
+  for (const { status, calls, answers } of FAILOVER) {
+    const before = [first, second].map(({ received }) => received.length);
+    const reply = await gateway.chat("Hi", { model: `to-${status}` });
+    await reply.body?.cancel();
+    assertEquals(reply.status, answers, `${status}`);
+    const asked = [first, second].map(({ received }, at) => received.length - before[at]!);
+    assertEquals(asked, calls, `${status}`);
+    if (answers === 200) assertEquals(reply.headers.get("x-sluice-upstream"), "second");
+    if (calls[1] === 1) assertEquals(second.received.at(-1)!.body.model, "model-b");
+  }
+});
 
 Deno.test("a target that refuses connections: the next is asked", async () => {
   const gone = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -232,46 +270,80 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   "nothing": "",
 };
 
-for (const [what, bytes] of Object.entries(UNUSABLE)) {
-  for (const stream of [false, true]) {
-    Deno.test(`an upstream that answers ${what}: 503, asked once (stream: ${stream})`, async () => {
-      let posts = 0;
-      await using upstream = rawServer(async (connection) => {
+for (const stream of [false, true]) {
+  Deno.test(`an upstream whose answer is unusable: 503, asked once (stream: ${stream})`, async () => {
+    await using stack = new AsyncDisposableStack();
+    const posts = new Map<string, number>();
+    const upstreams: Record<string, { url: string }> = {};
+    const cases = Object.entries(UNUSABLE).map(([what, bytes], at) => ({
+      what,
+      bytes,
+      name: `one-${at}`,
+    }));
+    for (const { name, bytes } of cases) {
+      upstreams[name] = stack.use(rawServer(async (connection) => {
         if (await readRequest(connection) === undefined) return;
-        posts++;
+        posts.set(name, (posts.get(name) ?? 0) + 1);
         if (bytes !== "") await connection.write(encoder.encode(bytes));
-      });
-      await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-      const reply = await gateway.chat("Hi", { stream });
-      assertEquals(reply.status, 503);
-      assertEquals((await reply.json()).error.code, "upstream_unavailable");
-      assertEquals(posts, 1);
-    });
-  }
-}
-
-for (
-  const { error, status, code, asked } of [
-    {
-      error: { message: "maximum context length is 4096 tokens, got 9000", code: 400 },
-      status: 400,
-      code: "context_length_exceeded",
-      asked: 1,
-    },
-    { error: { message: "busy", code: 429 }, status: 429, code: "rate_limit_exceeded", asked: 1 },
-    { error: "down", status: 503, code: "upstream_unavailable", asked: 2 },
-  ]
-) {
-  Deno.test(`an upstream that reports an error as JSON with status 200: ${code}`, async () => {
-    await using upstream = fakeUpstream(() => Response.json({ error }));
-    await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-    for (const stream of [false, true]) {
-      const reply = await gateway.chat("Hi", { stream });
-      assertEquals([reply.status, (await reply.json()).error.code], [status, code]);
+      }));
     }
-    assertEquals(upstream.received.length, 2 * asked);
+    await using gateway = await startGateway({
+      settings: {
+        upstreams: Object.fromEntries(
+          Object.entries(upstreams).map(([name, { url }]) => [name, { url }]),
+        ),
+        routes: routesTo(Object.keys(upstreams)),
+      },
+    });
+    for (const { what, name } of cases) {
+      const reply = await gateway.chat("Hi", { stream, model: `to-${name}` });
+      assertEquals(reply.status, 503, what);
+      assertEquals((await reply.json()).error.code, "upstream_unavailable", what);
+      assertEquals(posts.get(name), 1, what);
+    }
   });
 }
+
+const REPORTED = [
+  {
+    name: "long",
+    error: { message: "maximum context length is 4096 tokens, got 9000", code: 400 },
+    status: 400,
+    code: "context_length_exceeded",
+    asked: 1,
+  },
+  {
+    name: "busy",
+    error: { message: "busy", code: 429 },
+    status: 429,
+    code: "rate_limit_exceeded",
+    asked: 1,
+  },
+  { name: "down", error: "down", status: 503, code: "upstream_unavailable", asked: 2 },
+];
+
+Deno.test("an upstream that reports an error as JSON with status 200", async () => {
+  await using upstream = fakeUpstream(({ path }) => {
+    const { error } = REPORTED.find(({ name }) => path.startsWith(`/${name}/`))!;
+    return Response.json({ error });
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: Object.fromEntries(
+        REPORTED.map(({ name }) => [name, { url: upstream.url.replace("/v1", `/${name}/v1`) }]),
+      ),
+      routes: routesTo(REPORTED.map(({ name }) => name)),
+    },
+  });
+  for (const { name, status, code, asked } of REPORTED) {
+    const before = upstream.received.length;
+    for (const stream of [false, true]) {
+      const reply = await gateway.chat("Hi", { stream, model: `to-${name}` });
+      assertEquals([reply.status, (await reply.json()).error.code], [status, code]);
+    }
+    assertEquals(upstream.received.length - before, 2 * asked, code);
+  }
+});
 
 Deno.test("a compressed reply is read although none was asked for", async () => {
   await using upstream = fakeUpstream(async () => {
@@ -367,129 +439,133 @@ const tool = (name: string) => ({
 });
 const named = { type: "function", function: { name: "b" } };
 
-for (
-  const { why, body, sent } of [
-    {
-      why: "k3 calls a named tool because it is offered that one alone",
-      body: { model: "svc-k3", tools: [tool("a"), tool("b")], tool_choice: named },
-      sent: { tools: [tool("b")], tool_choice: "required", reasoning_effort: "max" },
+const MOONSHOT = [
+  {
+    why: "k3 calls a named tool because it is offered that one alone",
+    body: { model: "svc-k3", tools: [tool("a"), tool("b")], tool_choice: named },
+    sent: { tools: [tool("b")], tool_choice: "required", reasoning_effort: "max" },
+  },
+  {
+    why: "k2.6 gives up reasoning for a demanded tool",
+    body: { model: "svc-k2.6", tools: [tool("b")], tool_choice: "required" },
+    sent: { tool_choice: "required", thinking: { type: "disabled" } },
+  },
+  {
+    why: "k2.6 that is told to reason chooses freely",
+    body: {
+      model: "svc-k2.6",
+      tools: [tool("b")],
+      tool_choice: "required",
+      thinking: { type: "enabled" },
     },
-    {
-      why: "k2.6 gives up reasoning for a demanded tool",
-      body: { model: "svc-k2.6", tools: [tool("b")], tool_choice: "required" },
-      sent: { tool_choice: "required", thinking: { type: "disabled" } },
+    sent: { tool_choice: "auto", thinking: { type: "enabled" } },
+  },
+  {
+    why: "a model that does not reason takes any choice",
+    body: { model: "svc-k2", tools: [tool("b")], tool_choice: named },
+    sent: { tool_choice: named },
+  },
+  {
+    why: "the beginning of an answer is marked",
+    body: {
+      model: "svc-k2",
+      messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: "{" }],
     },
-    {
-      why: "k2.6 that is told to reason chooses freely",
-      body: {
-        model: "svc-k2.6",
-        tools: [tool("b")],
-        tool_choice: "required",
-        thinking: { type: "enabled" },
-      },
-      sent: { tool_choice: "auto", thinking: { type: "enabled" } },
+    sent: {
+      messages: [{ role: "user", content: "Hi" }, {
+        role: "assistant",
+        content: "{",
+        partial: true,
+      }],
     },
-    {
-      why: "a model that does not reason takes any choice",
-      body: { model: "svc-k2", tools: [tool("b")], tool_choice: named },
-      sent: { tool_choice: named },
-    },
-    {
-      why: "the beginning of an answer is marked",
-      body: {
-        model: "svc-k2",
-        messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: "{" }],
-      },
-      sent: {
-        messages: [{ role: "user", content: "Hi" }, {
-          role: "assistant",
-          content: "{",
-          partial: true,
-        }],
-      },
-    },
-    {
-      why: "a turn that calls tools has reasoning, if an empty one",
-      body: {
-        model: "svc-k3",
-        messages: [
-          { role: "user", content: "Hi" },
-          {
-            role: "assistant",
-            tool_calls: [{ id: "x", type: "function", function: { name: "b", arguments: "{}" } }],
-          },
-          { role: "tool", tool_call_id: "x", content: "1" },
-        ],
-      },
-      sent: {
-        messages: [
-          { role: "user", content: "Hi" },
-          {
-            role: "assistant",
-            tool_calls: [{ id: "x", type: "function", function: { name: "b", arguments: "{}" } }],
-            reasoning_content: "",
-          },
-          { role: "tool", tool_call_id: "x", content: "1" },
-        ],
-      },
-    },
-  ]
-) {
-  Deno.test(`quirks: moonshot: ${why}`, async () => {
-    await using upstream = fakeUpstream(() => completion("ok"));
-    const target = (model: string) => ({ targets: [{ upstream: "one", model }] });
-    await using gateway = await startGateway({
-      settings: {
-        upstreams: { one: { url: upstream.url, quirks: "moonshot" } },
-        routes: {
-          "svc-k2": target("kimi-k2"),
-          "svc-k2.6": target("kimi-k2.6"),
-          "svc-k3": target("kimi-k3"),
-        },
-      },
-    });
-    assertEquals(await statusOf(gateway.chat("Hi", body)), 200);
-    const got = upstream.received[0]!.body;
-    const wanted = Object.fromEntries(Object.keys(sent).map((field) => [field, got[field]]));
-    assertEquals<unknown>(wanted, sent);
-  });
-}
-
-for (
-  const { quirks, sent } of [
-    { quirks: "vllm", sent: { reasoning: "R", reasoning_content: "R" } },
-    { quirks: "ollama", sent: { reasoning: "R", reasoning_content: "R" } },
-    { quirks: "openrouter", sent: { reasoning: "R", reasoning_content: "R" } },
-    { quirks: "openai", sent: {} },
-    { quirks: "deepseek", sent: { reasoning_content: "R" } },
-  ] as const
-) {
-  Deno.test(`quirks: ${quirks}: earlier reasoning`, async () => {
-    await using upstream = fakeUpstream(() => completion("ok"));
-    await using gateway = await startGateway({
-      settings: { upstreams: { one: { url: upstream.url, quirks } } },
-    });
-    const called = { id: "x", type: "function", function: { name: "a", arguments: "{}" } };
-    const answers = [
-      { role: "assistant", content: null, tool_calls: [called], reasoning_content: "R" },
-      { role: "assistant", content: null, tool_calls: [called] },
-    ];
-    const body = {
-      messages: answers.flatMap((answer) => [
+  },
+  {
+    why: "a turn that calls tools has reasoning, if an empty one",
+    body: {
+      model: "svc-k3",
+      messages: [
         { role: "user", content: "Hi" },
-        answer,
+        {
+          role: "assistant",
+          tool_calls: [{ id: "x", type: "function", function: { name: "b", arguments: "{}" } }],
+        },
         { role: "tool", tool_call_id: "x", content: "1" },
-      ]),
-    };
-    assertEquals(await statusOf(gateway.chat("", body)), 200);
-    const [first, second] = upstream.received[0]!.body.messages
+      ],
+    },
+    sent: {
+      messages: [
+        { role: "user", content: "Hi" },
+        {
+          role: "assistant",
+          tool_calls: [{ id: "x", type: "function", function: { name: "b", arguments: "{}" } }],
+          reasoning_content: "",
+        },
+        { role: "tool", tool_call_id: "x", content: "1" },
+      ],
+    },
+  },
+];
+
+Deno.test("quirks: moonshot: tools, reasoning and beginnings are sent as each of its models takes them", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  const target = (model: string) => ({ targets: [{ upstream: "one", model }] });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: { one: { url: upstream.url, quirks: "moonshot" } },
+      routes: {
+        "svc-k2": target("kimi-k2"),
+        "svc-k2.6": target("kimi-k2.6"),
+        "svc-k3": target("kimi-k3"),
+      },
+    },
+  });
+  for (const { why, body, sent } of MOONSHOT) {
+    assertEquals(await statusOf(gateway.chat("Hi", body)), 200, why);
+    const got = upstream.received.at(-1)!.body;
+    const wanted = Object.fromEntries(Object.keys(sent).map((field) => [field, got[field]]));
+    assertEquals<unknown>(wanted, sent, why);
+  }
+});
+
+const EARLIER_REASONING = [
+  { quirks: "vllm", sent: { reasoning: "R", reasoning_content: "R" } },
+  { quirks: "ollama", sent: { reasoning: "R", reasoning_content: "R" } },
+  { quirks: "openrouter", sent: { reasoning: "R", reasoning_content: "R" } },
+  { quirks: "openai", sent: {} },
+  { quirks: "deepseek", sent: { reasoning_content: "R" } },
+] as const;
+
+Deno.test("quirks: earlier reasoning is sent as each upstream takes it", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: Object.fromEntries(
+        EARLIER_REASONING.map(({ quirks }) => [quirks, { url: upstream.url, quirks }]),
+      ),
+      routes: routesTo(EARLIER_REASONING.map(({ quirks }) => quirks)),
+    },
+  });
+  const called = { id: "x", type: "function", function: { name: "a", arguments: "{}" } };
+  const answers = [
+    { role: "assistant", content: null, tool_calls: [called], reasoning_content: "R" },
+    { role: "assistant", content: null, tool_calls: [called] },
+  ];
+  const messages = answers.flatMap((answer) => [
+    { role: "user", content: "Hi" },
+    answer,
+    { role: "tool", tool_call_id: "x", content: "1" },
+  ]);
+  for (const { quirks, sent } of EARLIER_REASONING) {
+    const body = { messages, model: `to-${quirks}` };
+    assertEquals(await statusOf(gateway.chat("", body)), 200, quirks);
+    const [first, second] = upstream.received.at(-1)!.body.messages
       .filter(({ role }: { role: string }) => role === "assistant");
     const { reasoning_content: _, ...plain } = answers[0]!;
-    assertEquals(first, { ...plain, ...sent });
+    assertEquals(first, { ...plain, ...sent }, quirks);
     const empty = quirks === "deepseek" ? { reasoning_content: "" } : {};
-    assertEquals(second, { ...plain, ...empty });
-  });
-}
+    assertEquals(second, { ...plain, ...empty }, quirks);
+  }
+});
 
 Deno.test("quirks: vllm goes on with an assistant's message at the end", async () => {
   await using upstream = fakeUpstream(() => completion("ok"));
